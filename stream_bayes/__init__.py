@@ -1,0 +1,67 @@
+"""Streaming Bayesian learning: exact posteriors one event at a time, with honest variance.
+
+    >>> from stream_bayes import Beta, BernoulliNB
+    >>> Beta(2, 2).update_counts(75, 60)
+    Beta(77, 62)
+
+Names are imported when they are first used, so that `import stream_bayes` loads neither numba nor river.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stream_bayes.features import Batch as Batch
+    from stream_bayes.learners.base import Learner as Learner
+    from stream_bayes.learners.beta_bernoulli import BetaBernoulli as BetaBernoulli
+    from stream_bayes.learners.naive_bayes import BernoulliNB as BernoulliNB
+    from stream_bayes.learners.naive_bayes import CategoricalNB as CategoricalNB
+    from stream_bayes.learners.naive_bayes import GaussianNB as GaussianNB
+    from stream_bayes.learners.naive_bayes import MultinomialNB as MultinomialNB
+    from stream_bayes.learners.naive_bayes import PoissonNB as PoissonNB
+    from stream_bayes.posteriors import Beta as Beta
+    from stream_bayes.posteriors import Dirichlet as Dirichlet
+    from stream_bayes.posteriors import Gamma as Gamma
+    from stream_bayes.posteriors import LabelPredictive as LabelPredictive
+    from stream_bayes.posteriors import MvNormal as MvNormal
+    from stream_bayes.posteriors import Normal as Normal
+    from stream_bayes.posteriors import NormalInverseGamma as NormalInverseGamma
+    from stream_bayes.posteriors import StudentT as StudentT
+
+__version__ = "0.1.0.dev0"
+
+_HOMES = {
+    "Batch": "features",
+    "BernoulliNB": "learners.naive_bayes",
+    "Beta": "posteriors",
+    "BetaBernoulli": "learners.beta_bernoulli",
+    "CategoricalNB": "learners.naive_bayes",
+    "Dirichlet": "posteriors",
+    "Gamma": "posteriors",
+    "GaussianNB": "learners.naive_bayes",
+    "LabelPredictive": "posteriors",
+    "Learner": "learners.base",
+    "MultinomialNB": "learners.naive_bayes",
+    "MvNormal": "posteriors",
+    "Normal": "posteriors",
+    "NormalInverseGamma": "posteriors",
+    "PoissonNB": "learners.naive_bayes",
+    "StudentT": "posteriors",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are the keys above
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

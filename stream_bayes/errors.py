@@ -1,0 +1,79 @@
+"""Every error this package raises on purpose.
+
+    StreamBayesError            (code "error")
+    ├── ParameterError          (code "bad-parameter")     a constructor argument that cannot work
+    ├── InputError              (code "bad-input")         an event that cannot be used
+    ├── EvidenceError           (code "bad-evidence")      the evidence does not allow the operation
+    │   ├── UnlearnError        (code "cannot-unlearn")    there is nothing like it to take back
+    │   └── MergeError          (code "cannot-merge")      two learners of different kinds or priors
+    ├── NumericalError          (code "numerical")         arithmetic left the finite numbers
+    └── SnapshotError           (code "bad-snapshot")      a file that is not a usable snapshot
+        ├── SnapshotDamaged     (code "snapshot-damaged")  cut short or edited
+        └── SnapshotTooNew      (code "snapshot-too-new")  written by a later version
+
+`code` is stable: logs, dead letters and tests may match on it. `retriable` says whether the same call may
+succeed later without anybody changing anything. An error is raised before any state has been assigned.
+"""
+
+from __future__ import annotations
+
+
+class StreamBayesError(Exception):
+    """Root of the tree: catch this to catch everything the package raises on purpose."""
+
+    code = "error"
+    retriable = False
+
+
+class ParameterError(StreamBayesError, ValueError):
+    """A constructor or method argument outside what it can mean, such as a negative prior count."""
+
+    code = "bad-parameter"
+
+
+class InputError(StreamBayesError, ValueError):
+    """An event the learner cannot use: NaN, a wrong type, a negative count, an unknown label."""
+
+    code = "bad-input"
+
+
+class EvidenceError(StreamBayesError, ValueError):
+    """An operation on evidence that the evidence itself does not allow."""
+
+    code = "bad-evidence"
+
+
+class UnlearnError(EvidenceError):
+    """Taking the event back would leave a count below zero: it was never learned like this."""
+
+    code = "cannot-unlearn"
+
+
+class MergeError(EvidenceError):
+    """The two learners differ in class or in a parameter, so their evidence does not add up."""
+
+    code = "cannot-merge"
+
+
+class NumericalError(StreamBayesError, ArithmeticError):
+    """An update whose result is not finite; it was refused and the state is as it was."""
+
+    code = "numerical"
+
+
+class SnapshotError(StreamBayesError, ValueError):
+    """A file that cannot be read as a snapshot of a learner."""
+
+    code = "bad-snapshot"
+
+
+class SnapshotDamaged(SnapshotError):
+    """A snapshot that was cut short or edited: its checksum or its arrays do not fit its header."""
+
+    code = "snapshot-damaged"
+
+
+class SnapshotTooNew(SnapshotError):
+    """A snapshot in a format later than this version reads; update stream_bayes to open it."""
+
+    code = "snapshot-too-new"

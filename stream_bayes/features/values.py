@@ -1,0 +1,150 @@
+"""What a feature may be: its names, its values, and how a dict of them becomes numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stream_bayes.errors import InputError
+from stream_bayes.kernels.compiled import FloatArray, IntArray
+
+__all__ = [
+    "Category",
+    "FeatureName",
+    "Features",
+    "FloatArray",
+    "IntArray",
+    "Row",
+    "category_row",
+    "numeric_row",
+]
+
+Features = Mapping[Any, Any]
+FeatureName = Hashable
+
+_NUMBERS = frozenset((int, float, bool))
+_PLAIN_NAMES = (str, int, float, type(None))
+
+
+class Category(NamedTuple):
+    """A feature together with the value it had: one cell of a categorical table."""
+
+    feature: FeatureName
+    kind: str
+    """"text", "boolean" or "number": `True` and `1` are different values, though Python calls them equal."""
+    value: str | bool | float
+
+
+class Row(NamedTuple):
+    """One event as names and numbers."""
+
+    names: list[FeatureName]
+    values: FloatArray
+    texts: frozenset[FeatureName]
+    """Features that came as texts: {"sender": "bob"} stands in `names` as ("sender", "bob")."""
+
+
+def require_mapping(x: object) -> Features:
+    """Return `x` when it is a dict of features, else say what came instead."""
+    if isinstance(x, Mapping):
+        return x
+    message = f"an event is a dict of features (name -> value); got {type(x).__name__}"
+    raise InputError(message)
+
+
+def plain(value: Any) -> Any:
+    """Turn a numpy scalar into the Python value it stands for; leave everything else alone."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def check_name(name: FeatureName) -> FeatureName:
+    """Return the name as it is kept; refuse what a snapshot could not hold."""
+    name = plain(name)
+    if isinstance(name, tuple):
+        for part in name:
+            check_name(part)
+        return name
+    if isinstance(name, float) and not math.isfinite(name):
+        message = f"a feature cannot be named {name!r}: use a string, a finite number or a tuple of them"
+        raise InputError(message)
+    if isinstance(name, _PLAIN_NAMES):
+        return name
+    message = (
+        f"a feature name of type {type(name).__name__} ({name!r}) cannot be saved: "
+        "use a string, a number, or a tuple of them"
+    )
+    raise InputError(message)
+
+
+def numeric_row(x: Features) -> Row:
+    """Names and finite values of one event; a text value becomes the indicator of (name, text).
+
+    >>> numeric_row({"free": 2, "sender": "bob"})
+    Row(names=['free', ('sender', 'bob')], values=array([2., 1.]), texts=frozenset({'sender'}))
+    """
+    require_mapping(x)
+    # A numeric string must not pass for a number, which numpy would let it: so the types are looked at first.
+    all_numbers = _NUMBERS.issuperset(map(type, x.values()))
+    row = Row(list(x), _as_floats(x), frozenset()) if all_numbers else _mixed_row(x)
+    if not np.isfinite(row.values).all():
+        place = int(np.flatnonzero(~np.isfinite(row.values))[0])
+        message = f"feature {row.names[place]!r} is {row.values[place]}: values must be finite"
+        raise InputError(message)
+    return row
+
+
+def category_row(x: Features) -> Row:
+    """The cells of one event, each with value 1; None stands for a missing value.
+
+    >>> category_row({"windy": True}).names
+    [Category(feature='windy', kind='boolean', value=True)]
+    """
+    cells: list[FeatureName] = []
+    for name, value in require_mapping(x).items():
+        known = plain(value)
+        if known is not None:
+            cells.append(Category(name, *_kind_and_value(name, known)))
+    return Row(cells, np.ones(len(cells)), frozenset())
+
+
+def _as_floats(x: Features) -> FloatArray:
+    try:
+        return np.fromiter(x.values(), np.float64, len(x))
+    except OverflowError:
+        name = next(name for name, value in x.items() if abs(value) > 1e300)
+        message = f"feature {name!r} is too large to be a float"
+        raise InputError(message) from None
+
+
+def _mixed_row(x: Features) -> Row:
+    names: list[FeatureName] = []
+    texts: list[FeatureName] = []
+    numbers: list[float] = []
+    for name, raw in x.items():
+        value = plain(raw)
+        if isinstance(value, str):
+            names.append((name, value))
+            texts.append(name)
+            numbers.append(1.0)
+        elif isinstance(value, (int, float)):
+            names.append(name)
+            numbers.append(_as_floats({name: value})[0])
+        else:
+            kind = type(value).__name__
+            message = f"feature {name!r} has a value of type {kind}: use a number, a boolean or a text"
+            raise InputError(message)
+    return Row(names, np.array(numbers, dtype=np.float64), frozenset(texts))
+
+
+def _kind_and_value(name: FeatureName, value: Any) -> tuple[str, str | bool | float]:
+    if isinstance(value, str):
+        return "text", value
+    if isinstance(value, bool):
+        return "boolean", value
+    if isinstance(value, (int, float)) and math.isfinite(value):
+        return "number", value
+    message = f"feature {name!r} is {value!r}: a category is a text, a boolean or a finite number"
+    raise InputError(message)

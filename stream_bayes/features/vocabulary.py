@@ -1,0 +1,149 @@
+"""Which column a feature name stands for: kept by name, or hashed into a fixed number of buckets."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence, Set
+from itertools import repeat
+from typing import Any, NoReturn
+
+import numpy as np
+
+from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
+from stream_bayes.features.values import FeatureName, IntArray, check_name, plain
+
+ByteArray = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+class Vocabulary:
+    """Feature names in the order they were first learned; a name's place is its column.
+
+    >>> vocabulary = Vocabulary()
+    >>> vocabulary.register(["free", "money"]), vocabulary.lookup(["money", "lunch"])
+    (array([0, 1]), array([ 1, -1]))
+    """
+
+    def __init__(self) -> None:
+        self._columns: dict[FeatureName, int] = {}
+        # Features that came as texts: {"sender": "bob"} is kept as ("sender", "bob"), and a plain
+        # "sender" must not come beside it, since a feature does not change its type in mid-stream.
+        self._texts: set[FeatureName] = set()
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @property
+    def names(self) -> list[FeatureName]:
+        """All names, by column."""
+        return list(self._columns)
+
+    @property
+    def texts(self) -> frozenset[FeatureName]:
+        """Features that came as texts."""
+        return frozenset(self._texts)
+
+    def lookup(self, names: Sequence[FeatureName]) -> IntArray:
+        """Columns of the names, -1 for those never registered."""
+        return np.fromiter(map(self._columns.get, names, repeat(-1)), np.int64, len(names))
+
+    def check(self, names: Sequence[FeatureName], columns: IntArray, texts: Set[FeatureName]) -> None:
+        """Refuse names that could not be registered; nothing changes either way."""
+        for place in np.flatnonzero(columns < 0).tolist():
+            if check_name(names[place]) in self._texts:
+                refuse_change(names[place], "a text", "a number")
+        for name in texts:
+            if name in self._columns or name in names:
+                refuse_change(name, "a number", "a text")
+
+    def register(self, names: Sequence[FeatureName], texts: Set[FeatureName] = frozenset()) -> IntArray:
+        """Columns of the names, the new ones appended; `check` has let them pass."""
+        columns = self._columns
+        self._texts |= texts
+        for name in names:
+            if name not in columns:
+                columns[plain(name)] = len(columns)
+        return self.lookup(names)
+
+    def state(self) -> dict[str, ByteArray]:
+        """The names as one arena of JSON bytes; tuples are arrays there."""
+        return {"names": pack_json(self.names), "texts": pack_json(sorted(self._texts, key=repr))}
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, Any]) -> Vocabulary:
+        """The vocabulary that `state` described."""
+        vocabulary = cls()
+        names = unpack_json(arrays["names"])
+        vocabulary._columns = {name: column for column, name in enumerate(names)}
+        vocabulary._texts = set(unpack_json(arrays["texts"]))
+        if len(vocabulary._columns) != len(names):
+            message = "the snapshot names a feature twice"
+            raise SnapshotDamaged(message)
+        return vocabulary
+
+
+class HashedVocabulary:
+    """A fixed number of buckets: constant memory for an unbounded stream of names, none of them kept."""
+
+    def __init__(self, buckets: int) -> None:
+        if buckets < 2 or buckets & (buckets - 1):
+            message = f"buckets must be a power of two, at least 2; got {buckets}"
+            raise ParameterError(message)
+        self._buckets = buckets
+        self._shift = np.uint64(65 - buckets.bit_length())
+
+    def __len__(self) -> int:
+        return self._buckets
+
+    def lookup(self, names: Sequence[FeatureName]) -> IntArray:
+        """Buckets of the names: the top bits of a multiplicative mix of their CRC-32."""
+        sums = np.fromiter((zlib.crc32(_name_bytes(name)) for name in names), np.uint64, len(names))
+        return ((sums * np.uint64(0x9E3779B97F4A7C15)) >> self._shift).astype(np.int64)
+
+    def check(self, names: Sequence[FeatureName], columns: IntArray, texts: Set[FeatureName]) -> None:
+        """Hashing takes any name that can be written down, and remembers no types."""
+
+    def register(self, names: Sequence[FeatureName], texts: Set[FeatureName] = frozenset()) -> IntArray:
+        """The same as `lookup`: every bucket is there from the start."""
+        return self.lookup(names)
+
+    def state(self) -> dict[str, ByteArray]:
+        """Nothing: the number of buckets is a constructor parameter."""
+        return {}
+
+
+def open_vocabulary(buckets: int | None) -> Vocabulary | HashedVocabulary:
+    """Names kept when `buckets` is None, hashed otherwise."""
+    return Vocabulary() if buckets is None else HashedVocabulary(buckets)
+
+
+def pack_json(values: Sequence[Any]) -> ByteArray:
+    """A list of names or labels as one array of bytes."""
+    return np.frombuffer(json.dumps(values, separators=(",", ":")).encode(), dtype=np.uint8)
+
+
+def unpack_json(arena: ByteArray) -> list[Any]:
+    """The list that `pack_json` wrote; JSON arrays come back as tuples."""
+    try:
+        values = json.loads(bytes(arena))
+    except ValueError:
+        message = "the snapshot's list of names cannot be read"
+        raise SnapshotDamaged(message) from None
+    return [_as_name(value) for value in values]
+
+
+def _as_name(value: Any) -> Any:
+    return tuple(map(_as_name, value)) if isinstance(value, list) else value
+
+
+def _name_bytes(name: FeatureName) -> bytes:
+    # surrogatepass: a mail may hold bytes that are not valid text, and they hash as they are.
+    if isinstance(name, str):
+        return name.encode("utf-8", "surrogatepass")
+    return json.dumps(check_name(name)).encode()
+
+
+def refuse_change(name: FeatureName, before: str, now: str) -> NoReturn:
+    """Say that a feature has another type of value than before."""
+    message = f"feature {name!r} was {before} before and is {now} now: a feature keeps its type"
+    raise InputError(message)

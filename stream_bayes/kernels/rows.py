@@ -1,0 +1,121 @@
+"""What every fold takes and gives: rows of a batch in, a joint log-likelihood per class out."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
+
+# What unlearning leaves of a count that was a sum of fractions (0.1 + 0.1 - 0.2): below this it is zero.
+RESIDUE = 1e-9
+
+
+class Rows(NamedTuple):
+    """Events for one learner, in its own columns."""
+
+    row_starts: IntArray
+    columns: IntArray
+    """-1 for a feature the learner has never seen."""
+    values: FloatArray
+    labels: IntArray
+    """The class of each row, -1 when it is not known: then nothing is learned from it."""
+    weights: FloatArray
+    """How often each row counts; below zero it is unlearned."""
+
+
+class Joint(NamedTuple):
+    """The score of each row and class; NaN where the class was not known yet."""
+
+    log: FloatArray
+    """Logarithm of p(row, class), up to a constant that all classes share."""
+    variance: FloatArray
+    """Its variance under the posterior of the parameters, by the delta method."""
+
+
+@kernel
+def added(value: float, change: float) -> float:
+    """value + change, where unlearning the last of it gives zero and not what rounding left."""
+    total = value + change
+    return 0.0 if change < 0.0 and total < RESIDUE else total
+
+
+@kernel
+def row_total(cells: FloatArray, column: int) -> float:
+    """Evidence of a column over all classes; zero means the column is not in the vocabulary."""
+    total = 0.0
+    for c in range(cells.shape[1]):
+        total += cells[column, c]
+    return total
+
+
+@kernel
+def start_row(
+    class_prior_count: float, declared: int, class_weight: FloatArray, log: FloatArray, variance: FloatArray
+) -> None:
+    """Write the log prior of each class and its variance: Dirichlet, the same pseudo-count for each known class.
+
+    Known are the classes declared to the constructor and those with evidence.
+    """
+    known = 0
+    mass = 0.0
+    for c in range(len(class_weight)):
+        if c < declared or class_weight[c] > 0.0:
+            known += 1
+            mass += class_weight[c] + class_prior_count
+    for c in range(len(class_weight)):
+        own = class_weight[c] + class_prior_count
+        log[c] = np.nan
+        variance[c] = 0.0
+        if c < declared or class_weight[c] > 0.0:
+            log[c] = math.log(own / mass) if mass > 0.0 else -math.log(known)
+            variance[c] = 1.0 / own if own > 0.0 else 0.0
+
+
+@kernel
+def merge_duplicates(
+    row_starts: IntArray,
+    columns: IntArray,
+    values: FloatArray,
+    merged_starts: IntArray,
+    merged_columns: IntArray,
+    merged_values: FloatArray,
+) -> int:
+    """Sum the values of equal columns within each row; rows come out sorted by column.
+
+    Returns the number of pairs left. Hashing may send two names of one event to the same bucket.
+    """
+    filled = 0
+    for row in range(len(row_starts) - 1):
+        merged_starts[row] = filled
+        begin, end = row_starts[row], row_starts[row + 1]
+        for place in np.argsort(columns[begin:end]):
+            column = columns[begin + place]
+            if filled > merged_starts[row] and merged_columns[filled - 1] == column:
+                merged_values[filled - 1] += values[begin + place]
+            else:
+                merged_columns[filled] = column
+                merged_values[filled] = values[begin + place]
+                filled += 1
+    merged_starts[len(row_starts) - 1] = filled
+    return filled
+
+
+@kernel
+def first_learned(row_starts: IntArray, columns: IntArray, labels: IntArray, width: int) -> IntArray:
+    """Batch columns that occur in labelled rows, in order of first appearance: what a loop would register."""
+    seen = np.zeros(width, dtype=np.bool_)
+    order = np.empty(width, dtype=np.int64)
+    count = 0
+    for row in range(len(labels)):
+        if labels[row] < 0:
+            continue
+        for place in range(row_starts[row], row_starts[row + 1]):
+            column = columns[place]
+            if not seen[column]:
+                seen[column] = True
+                order[count] = column
+                count += 1
+    return order[:count]

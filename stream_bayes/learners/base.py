@@ -1,0 +1,173 @@
+"""What every learner promises, and what the conjugate ones promise besides.
+
+A learner is a river estimator that learns from one event at a time and always knows how sure it is:
+
+- `learn_one` is all or nothing: it computes, checks, assigns; a refused update leaves the state byte-equal.
+- `predict_one`, `predict_proba_one` and `predictive_one` never change what the learner knows, and are valid before
+  any learning: then the prior speaks.
+- `test_then_train` scores each row of a batch and then learns it, bit for bit what a loop of single calls gives.
+- `state` and `from_state` are the whole learner as parameters and arrays; `save` and `load` put it into a file.
+- `clone` has the same prior and no data; constructor parameters are never changed.
+
+`stream_bayes.checks.yield_checks` is this list as code.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+from river import base
+
+from stream_bayes import posteriors, snapshot
+from stream_bayes.errors import MergeError, ParameterError, SnapshotDamaged, SnapshotError
+from stream_bayes.features.values import Features, plain
+from stream_bayes.posteriors.base import Value
+from stream_bayes.posteriors.checked import non_negative
+from stream_bayes.snapshot import Arrays
+
+Kind = TypeVar("Kind")
+
+
+class State(NamedTuple):
+    """A learner taken apart: enough to build the same learner again."""
+
+    kind: str
+    """Name of the class."""
+    parameters: dict[str, Any]
+    """Constructor parameters, as JSON can hold them."""
+    arrays: Arrays
+
+
+class Learner(base.Estimator):
+    """State in, state out; the part of the contract that does not depend on what is predicted."""
+
+    _kinds: ClassVar[dict[str, type[Learner]]] = {}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        Learner._kinds[cls.__name__] = cls
+
+    @abstractmethod
+    def _arrays(self) -> Arrays:
+        """Everything learned, as arrays nobody else holds."""
+
+    @abstractmethod
+    def _restore(self, arrays: Arrays) -> None:
+        """Take over what `_arrays` gave; this learner is fresh from its constructor."""
+
+    def state(self) -> State:
+        """The whole learner as its class, its parameters and arrays; a copy that later learning does not touch."""
+        parameters = {name: _encode(value) for name, value in self._get_params().items()}
+        return State(type(self).__name__, parameters, self._arrays())
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The learner that `state` describes."""
+        kind = Learner._kinds.get(state.kind)
+        if kind is None or not issubclass(kind, cls):
+            message = f"this is the state of a {state.kind}, not of a {cls.__name__}"
+            raise SnapshotError(message)
+        learner = kind(**{name: _decode(value) for name, value in state.parameters.items()})
+        try:
+            learner._restore({name: array.copy() for name, array in state.arrays.items()})
+        except (KeyError, IndexError, ValueError) as problem:
+            message = f"the arrays do not make a {state.kind}: {problem!r}"
+            raise SnapshotDamaged(message) from problem
+        return learner
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file (safetensors), whole or not at all."""
+        state = self.state()
+        snapshot.write(path, {"class": state.kind, "parameters": state.parameters}, state.arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a learner back; `Learner.load` takes any kind, a subclass only its own."""
+        header, arrays = snapshot.read(path)
+        try:
+            return cls.from_state(State(header["class"], header["parameters"], arrays))
+        except SnapshotError as problem:
+            message = f"{path}: {problem}"
+            raise type(problem)(message) from problem
+        except (KeyError, TypeError, ParameterError) as problem:
+            message = f"{path}: the header does not describe a learner ({problem!r})"
+            raise SnapshotDamaged(message) from problem
+
+
+class Additive(Learner):
+    """A learner whose evidence is a sum of sufficient statistics over its events.
+
+    From that one fact follow three operations that other learners lack. To `merge` is to add two sums: the posterior
+    of both data sets. To `unlearn_one` is to subtract one term: the posterior as if the event had never come; it is
+    refused when the sum would no longer be one of events. To `forget` is to scale the sum, never the prior: the
+    posterior relaxes towards the prior. A mini-batch is no different from its events, and their order does not matter.
+    """
+
+    def merge(self, other: Self) -> None:
+        """Add the evidence of another learner of the same class and parameters to this one."""
+        if type(other) is not type(self):
+            message = f"cannot merge a {type(other).__name__} into a {type(self).__name__}"
+            raise MergeError(message)
+        mine, theirs = self._get_params(), other._get_params()
+        differences = [name for name in mine if mine[name] != theirs[name]]
+        if differences:
+            shown = ", ".join(f"{name} is {mine[name]!r} here and {theirs[name]!r} there" for name in differences)
+            message = f"cannot merge learners with different parameters: {shown}"
+            raise MergeError(message)
+        self._absorb(copy.deepcopy(other) if other is self else other)
+
+    def forget(self, factor: float) -> None:
+        """Scale all evidence by `factor`, between 0 (back to the prior) and 1 (nothing forgotten)."""
+        share = non_negative("factor", factor)
+        if share > 1.0:
+            message = f"factor must lie between 0 and 1; got {factor}"
+            raise ParameterError(message)
+        self._scale(share)
+
+    @abstractmethod
+    def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Take one event back; raises `UnlearnError`, and changes nothing, when it cannot have been learned."""
+
+    @abstractmethod
+    def _absorb(self, other: Self) -> None:
+        """Add the evidence of `other`, which has the same parameters."""
+
+    @abstractmethod
+    def _scale(self, factor: float) -> None:
+        """Multiply the evidence by a factor between 0 and 1."""
+
+
+def of_kind(value: Any, name: str, kind: type[Kind]) -> Kind:
+    """The parameter, if it is an instance of the kind."""
+    if isinstance(value, kind):
+        return value
+    message = f"{name} must be a {kind.__name__}; got {value!r}"
+    raise ParameterError(message)
+
+
+def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """The parameter, if it is one of the choices."""
+    if value in choices:
+        return str(value)
+    message = f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}"
+    raise ParameterError(message)
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, Value):
+        return {"posterior": type(value).__name__, "fields": list(value)}
+    if isinstance(value, tuple):
+        return {"tuple": [_encode(part) for part in value]}
+    return plain(value)
+
+
+def _decode(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "tuple" in value:
+        return tuple(_decode(part) for part in value["tuple"])
+    kind = getattr(posteriors, value["posterior"])
+    return kind(*value["fields"])

@@ -1,0 +1,225 @@
+"""Beta-Bernoulli: the probability of a label, one coin for all events or one per value of a feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self, cast
+
+import numpy as np
+from river import base
+
+from stream_bayes.errors import InputError, ParameterError, UnlearnError
+from stream_bayes.features import Batch
+from stream_bayes.features.values import (
+    Category,
+    FeatureName,
+    Features,
+    IntArray,
+    category_row,
+    require_mapping,
+)
+from stream_bayes.features.vocabulary import pack_json, refuse_change, unpack_json
+from stream_bayes.kernels.coins import CoinRows, fold_coins
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.rows import RESIDUE
+from stream_bayes.learners.base import Additive, of_kind
+from stream_bayes.learners.labels import Label, check_label
+from stream_bayes.learners.predictions import LabelPredictions
+from stream_bayes.posteriors import Beta, LabelPredictive
+from stream_bayes.posteriors.checked import non_negative, whole
+from stream_bayes.snapshot import Arrays
+
+Key = tuple[Any, ...] | None
+"""(kind, value) of the feature, or None where an event does not have it."""
+
+
+class BetaBernoulli(Additive, base.Classifier):
+    """How often the second of two labels comes: for all events, or for each value of one feature by itself.
+
+    Parameters
+    ----------
+    on
+        The feature whose values have a coin each (a sender, a domain); None for one coin. Events without the feature
+        share a coin of their own.
+    prior
+        Of the probability of the second label, for each coin.
+    classes
+        The two labels; the second is the success.
+    capacity
+        How many coins are kept. When one more is needed, the coin that has gone longest without learning is dropped
+        with its evidence, and starts from the prior should its value come back.
+
+    Notes
+    -----
+    p | data ~ Beta(successes + s, failures + f). Corrections are exact while the coin is kept; unlearning from a coin
+    that was dropped is refused.
+
+    Examples
+    --------
+    >>> model = BetaBernoulli(on="sender", prior=Beta(2, 2), classes=("ham", "spam"))
+    >>> model.learn_one({"sender": "bob"}, "ham")
+    >>> model.learn_one({"sender": "eve"}, "spam")
+    >>> model.predict_proba_one({"sender": "eve"})
+    {'ham': 0.4, 'spam': 0.6}
+    >>> model.posterior("bob"), model.posterior("unknown")
+    (Beta(2, 3), Beta(2, 2))
+    """
+
+    def __init__(
+        self,
+        on: FeatureName = None,
+        prior: Beta = Beta(1.0, 1.0),
+        classes: tuple[Label, Label] = (False, True),
+        capacity: int = 100_000,
+    ) -> None:
+        if len(set(map(check_label, classes))) != 2:
+            message = f"classes must be two different labels; got {classes!r}"
+            raise ParameterError(message)
+        if whole("capacity", capacity, ParameterError) < 1:
+            message = f"capacity must be at least 1; got {capacity}"
+            raise ParameterError(message)
+        self.on = on
+        self.prior = of_kind(prior, "prior", Beta)
+        self.classes = classes
+        self.capacity = capacity
+        # The slot of each coin, in the order they last learned: the first is the next to be dropped.
+        self._slots: dict[Key, int] = {}
+        self._counts = np.zeros((1, 2))
+        self._kind: str | None = None
+
+    def posterior(self, value: Any = None) -> Beta:
+        """The coin of one value of the feature, or the only coin."""
+        slot = self._slots.get(None if value is None else self._key({self.on: value}), -1)
+        failures, successes = self._counts[slot] if slot >= 0 else (0.0, 0.0)
+        return self.prior.update_counts(float(successes), float(failures))
+
+    def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
+        """The probability of both labels."""
+        return self._run([self._key(x)], [-1], np.zeros(1)).probabilities_of(0)
+
+    def predictive_one(self, x: Features) -> LabelPredictive:
+        """The posterior predictive: label variance split exactly into noise and ignorance."""
+        return self._run([self._key(x)], [-1], np.zeros(1)).predictive(0)
+
+    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Learn one event of label `y`, counted `w` times; all or nothing."""
+        self._run([self._key(x)], [self._outcome(y)], np.array((non_negative("weight", w, InputError),)))
+
+    def batch(self, events: Iterable[Features]) -> Batch:
+        """Events as a batch of categories."""
+        return Batch.categories(events)
+
+    def test_then_train(
+        self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
+    ) -> LabelPredictions:
+        """For each row in order: predict it, then learn it if its label is not None; bit for bit like a loop."""
+        keys = self._keys(events if isinstance(events, Batch) else self.batch(events))
+        outcomes = [-1 if label is None else self._outcome(label) for label in y]
+        weights = np.ones(len(keys)) if w is None else np.array([non_negative("weight", one, InputError) for one in w])
+        if not len(keys) == len(outcomes) == len(weights):
+            message = f"{len(keys)} events, {len(outcomes)} labels and {len(weights)} weights: one each is needed"
+            raise InputError(message)
+        return self._run(keys, outcomes, weights)
+
+    def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Take one event back; refused when its coin has less than that."""
+        key, outcome, weight = self._key(x), self._outcome(y), non_negative("weight", w, InputError)
+        slot = self._slots.get(key, -1)
+        if weight and (slot < 0 or self._counts[slot, outcome] < weight - RESIDUE):
+            message = f"the coin of {key and key[1]!r} has less than {weight:g} of label {y!r} to take back"
+            raise UnlearnError(message)
+        self._run([key], [outcome if weight else -1], np.array((-weight,)))
+
+    def _run(self, keys: Sequence[Key], outcomes: Sequence[int], weights: FloatArray) -> LabelPredictions:
+        self._check_kinds(keys)
+        rows = CoinRows(*self._assign(keys, outcomes, weights), np.array(outcomes, dtype=np.int64), weights)
+        posteriors = np.empty((len(keys), 2))
+        fold_coins(rows, self.prior.successes, self.prior.failures, self._counts, posteriors)
+        return _predictions(self.classes, posteriors)
+
+    def _assign(
+        self, keys: Sequence[Key], outcomes: Sequence[int], weights: FloatArray
+    ) -> tuple[IntArray, IntArray, np.ndarray[Any, np.dtype[np.bool_]]]:
+        """Slots to read and write, coins moved to the end of the queue or dropped as a loop would do it."""
+        slots = self._slots
+        read, write = np.full(len(keys), -1, dtype=np.int64), np.full(len(keys), -1, dtype=np.int64)
+        emptied = np.zeros(len(keys), dtype=np.bool_)
+        for row, key in enumerate(keys):
+            slot = slots.get(key, -1)
+            read[row] = slot
+            if outcomes[row] < 0 or weights[row] == 0.0:
+                continue
+            if slot >= 0:
+                del slots[key]
+            elif len(slots) < self.capacity:
+                slot = len(slots)
+            else:
+                slot = slots.pop(next(iter(slots)))
+                emptied[row] = True
+            slots[key] = slot
+            write[row] = slot
+            self._kind = key[0] if key is not None else self._kind
+        if len(slots) > len(self._counts):
+            counts = np.zeros((max(len(slots), 2 * len(self._counts)), 2))
+            counts[: len(self._counts)] = self._counts
+            self._counts = counts
+        return read, write, emptied
+
+    def _key(self, x: Features) -> Key:
+        known = {self.on: x[self.on]} if self.on in require_mapping(x) else {}
+        return self._keys(Batch.of_row(category_row(known), categorical=True))[0]
+
+    def _keys(self, batch: Batch) -> list[Key]:
+        if not batch.categorical or batch.names is None:
+            message = "this batch is not of categories: make it with this learner's batch(events)"
+            raise InputError(message)
+        keys: list[Key] = [None] * len(batch)
+        if self.on is None:
+            return keys
+        cells = cast(Sequence[Category], batch.names)
+        wanted = np.array([cell[0] == self.on for cell in cells], dtype=np.bool_)
+        rows = np.repeat(np.arange(len(batch)), np.diff(batch.row_starts))
+        for place in np.flatnonzero(wanted[batch.columns]) if len(cells) else ():
+            keys[rows[place]] = tuple(cells[batch.columns[place]][1:])
+        return keys
+
+    def _check_kinds(self, keys: Iterable[Key]) -> None:
+        kind = self._kind
+        for key in keys:
+            if key is not None and key[0] != (kind := kind or key[0]):
+                refuse_change(self.on, f"a {kind}", f"a {key[0]}")
+
+    def _outcome(self, y: Any) -> int:
+        label = check_label(y)
+        if label not in self.classes:
+            message = f"label {label!r} is neither {self.classes[0]!r} nor {self.classes[1]!r}"
+            raise InputError(message)
+        return self.classes.index(label)
+
+    def _absorb(self, other: Self) -> None:
+        self._check_kinds(other._slots)
+        for key, slot in other._slots.items():
+            for outcome, count in enumerate(other._counts[slot]):
+                self._run([key], [outcome], np.array((count,)))
+
+    def _scale(self, factor: float) -> None:
+        self._counts *= factor
+
+    def _arrays(self) -> Arrays:
+        order = list(self._slots.values())
+        keys, kind = pack_json(list(self._slots)), pack_json([self._kind])
+        return {"keys": keys, "kind": kind, "counts": self._counts[order]}
+
+    def _restore(self, arrays: Arrays) -> None:
+        self._slots = {key: slot for slot, key in enumerate(unpack_json(arrays["keys"]))}
+        if arrays["counts"].shape != (len(self._slots), 2) or not (arrays["counts"] >= 0.0).all():
+            message = "counts must be one pair of numbers a coin, 0 or more"
+            raise ValueError(message)
+        self._counts = np.concatenate([arrays["counts"], np.zeros((1, 2))])
+        (self._kind,) = unpack_json(arrays["kind"])
+
+
+def _predictions(classes: tuple[Label, Label], posteriors: FloatArray) -> LabelPredictions:
+    probabilities = posteriors / posteriors.sum(axis=1, keepdims=True)
+    log_odds = np.abs(np.log(posteriors[:, 1] / posteriors[:, 0]))
+    return LabelPredictions(classes, probabilities, log_odds, (1.0 / posteriors).sum(axis=1), posteriors)

@@ -1,0 +1,54 @@
+"""Class labels: their codes, and what may be one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.errors import InputError
+from stream_bayes.features.values import IntArray, plain
+
+Label = str | bool | int
+
+
+def check_label(label: Any) -> Label:
+    """The label as it is kept: numpy scalars become plain values, and 1.0 becomes 1."""
+    known = plain(label)
+    if isinstance(known, (str, bool, int)):
+        return known
+    if isinstance(known, float) and known.is_integer():
+        return int(known)
+    message = f"a label is a string, a boolean or a whole number; got {known!r} of type {type(known).__name__}"
+    raise InputError(message)
+
+
+class Labels:
+    """Labels by code: first the declared ones, then the others in the order they were first learned."""
+
+    def __init__(self, declared: Sequence[Any] | None = None) -> None:
+        self._codes: dict[Label, int] = {}
+        self.register(map(check_label, declared or ()))
+        self.declared = len(self._codes)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self._codes)
+
+    def code(self, label: Any) -> int:
+        """The code of a label, -1 if it was never registered."""
+        return self._codes.get(check_label(label), -1)
+
+    def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
+        """The codes of many labels (None: -1), as they will be once the new labels, also returned, are registered."""
+        known = dict(self._codes)
+        codes = [-1 if label is None else known.setdefault(check_label(label), len(known)) for label in labels]
+        return np.array(codes, dtype=np.int64), list(known)[len(self._codes) :]
+
+    def register(self, labels: Iterable[Label]) -> None:
+        """Append labels that are new."""
+        for label in labels:
+            self._codes.setdefault(label, len(self._codes))

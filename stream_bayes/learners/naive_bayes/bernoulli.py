@@ -1,0 +1,172 @@
+"""Bernoulli naive Bayes: which words a message holds, and which it does not."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from stream_bayes.features import Batch
+from stream_bayes.features.values import FeatureName
+from stream_bayes.kernels.absent import Levels, Powers, empty_levels, empty_powers, level_counts, sort_powers
+from stream_bayes.kernels.bernoulli import Derived, Presences, fold_bernoulli
+from stream_bayes.kernels.compiled import FloatArray, IntArray
+from stream_bayes.kernels.rows import Joint, Rows
+from stream_bayes.learners.base import of_kind
+from stream_bayes.learners.labels import Label
+from stream_bayes.learners.naive_bayes.base import NaiveBayes, padded, table_of, vocabulary_size
+from stream_bayes.posteriors import Beta
+from stream_bayes.snapshot import Arrays
+
+
+class BernoulliNB(NaiveBayes):
+    """Naive Bayes on the presence of words, exact including the absent ones, at a cost free of the vocabulary's size.
+
+    Parameters
+    ----------
+    prior
+        Of the probability that a message of a class holds a word.
+    class_prior_count
+        Pseudo-count of each class; 0 gives class frequencies.
+    classes
+        Labels known beforehand; others join when they are first learned.
+    buckets
+        Hash names into this many columns (a power of two) instead of keeping them.
+
+    Notes
+    -----
+    theta_cj | data ~ Beta(a + n_cj, b + N_c - n_cj). The vocabulary is what has been learned so far; each of its words
+    that a message lacks is evidence too. A value counts as present unless it is zero or False; a text
+    {"sender": "bob"} is the presence of ("sender", "bob"). One event costs its own words, plus the number of different
+    counts words have (at most the square root of twice the words read), never the vocabulary. While weights
+    are whole and nothing was forgotten, the order of events does not change a single bit. Corrections are exact.
+
+    Examples
+    --------
+    >>> model = BernoulliNB(prior=Beta(1, 1))
+    >>> model.learn_one({"cheap": True, "pills": True}, "spam")
+    >>> model.learn_one({"lunch": True}, "ham")
+    >>> model.predict_proba_one({"cheap": True})
+    {'spam': 0.667, 'ham': 0.333}
+    >>> model.posterior("cheap", "spam")
+    Beta(2, 1)
+    """
+
+    _evidence: Presences
+    _evidence_kind = Presences
+    _vocabulary_size: int
+    _derived: Derived
+    _levels: Levels
+    _powers: Powers
+
+    def __init__(
+        self,
+        prior: Beta = Beta(1.0, 1.0),
+        class_prior_count: float = 1.0,
+        classes: tuple[Label, ...] | None = None,
+        buckets: int | None = None,
+    ) -> None:
+        super().__init__(class_prior_count, classes, buckets)
+        self.prior = of_kind(prior, "prior", Beta)
+        self._tables = (table_of(prior.successes), table_of(prior.failures))
+        # Counts are whole until a fractional weight or forgetting makes them fractions; that decides which of the two
+        # structures stands for the absent words, and is part of the state.
+        self._whole = True
+        self._refresh()
+
+    def posterior(self, word: FeatureName, label: Any) -> Beta:
+        """The probability that a message of the class holds the word."""
+        present = self._cell(self._evidence.cells, word, label)
+        return self.prior.update_counts(present, self._class_entry(self._evidence.class_weight, label) - present)
+
+    def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
+        self._prepare(rows)
+        self._vocabulary_size = fold_bernoulli(
+            rows,
+            score,
+            self.class_prior_count,
+            self._labels.declared,
+            self.prior.successes,
+            self.prior.failures,
+            *self._tables,
+            self._vocabulary_size,
+            self._whole,
+            self._evidence,
+            self._derived,
+            self._levels,
+            self._powers,
+            joint,
+        )
+
+    def _prepare(self, rows: Rows) -> None:
+        """Before rows are learned: leave whole counts if a weight is a fraction, and make room for their counts."""
+        weights = rows.weights[rows.labels >= 0]
+        if not self._whole or len(weights) == 0:
+            return
+        if (weights != np.floor(weights)).any():
+            self._whole = False
+            self._refresh()
+            return
+        # k distinct counts of distinct words add up to at least k (k + 1) / 2 uses.
+        uses = float(self._evidence.class_total.max(initial=0.0)) + len(rows.columns) * max(float(weights.max()), 0.0)
+        needed = min(int(np.sqrt(2.0 * uses)), len(self._evidence.cells)) + 2
+        if needed > self._levels.counts.shape[1]:
+            shape = (len(self._labels), 2 * needed)
+            counts, words, size = self._levels
+            self._levels = Levels(padded(counts, shape), padded(words, shape), size)
+
+    def _amounts(self, values: FloatArray) -> FloatArray:
+        return np.where(values != 0.0, 1.0, 0.0)
+
+    def _scale(self, factor: float) -> None:
+        self._whole = self._whole and factor in (0.0, 1.0)
+        super()._scale(factor)
+
+    def _adopt(self, other: Self) -> tuple[IntArray, IntArray]:
+        places = super()._adopt(other)
+        self._whole = self._whole and other._whole
+        return places
+
+    def _grow(self) -> None:
+        columns, classes = self._evidence.cells.shape
+        counts, words, size = self._levels
+        shape = (classes, counts.shape[1])
+        self._levels = Levels(padded(counts, shape), padded(words, shape), padded(size, (classes,)))
+        self._derived = Derived(*(padded(array, (classes,)) for array in self._derived))
+        if not self._whole:
+            sums, heavy, heavy_count, place, largest_mass = self._powers
+            self._powers = Powers(
+                padded(sums, (classes, sums.shape[1])),
+                padded(heavy, (classes, columns)),
+                padded(heavy_count, (classes,)),
+                padded(place, (columns, classes), fill=-1),
+                padded(largest_mass, (classes,)),
+            )
+
+    def _refresh(self) -> None:
+        """Count again what follows from the evidence."""
+        cells, weights = self._evidence.cells, self._evidence.class_weight
+        columns, classes = cells.shape
+        self._vocabulary_size = vocabulary_size(cells)
+        used = np.count_nonzero(cells, axis=0).astype(np.int64)
+        self._derived = Derived(used, np.zeros(classes), np.zeros(classes), np.zeros(classes, dtype=np.bool_))
+        self._levels = level_counts(cells) if self._whole else empty_levels(classes, 0)
+        self._powers = empty_powers(classes, 0 if self._whole else columns)
+        if not self._whole:
+            for code in range(classes):
+                sort_powers(self._powers, code, cells, self.prior.failures + float(weights[code]))
+
+    def _arrays(self) -> Arrays:
+        arrays = super()._arrays() | {"whole": np.array(self._whole)}
+        if not self._whole:
+            # Power sums remember the order of events in their last bits; saved, a restart goes on exactly.
+            height = len(self._vocabulary)
+            trimmed = self._powers._replace(heavy=self._powers.heavy[:, :height], place=self._powers.place[:height])
+            arrays |= {f"powers_{name}": array.copy() for name, array in trimmed._asdict().items()}
+        return arrays
+
+    def _restore(self, arrays: Arrays) -> None:
+        self._whole = bool(arrays["whole"])
+        super()._restore(arrays)
+        if not self._whole:
+            self._powers = Powers(*(arrays[f"powers_{name}"] for name in Powers._fields))

@@ -1,0 +1,180 @@
+"""Categorical naive Bayes: which value each feature has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self, cast
+
+import numpy as np
+
+from stream_bayes.errors import InputError, MergeError
+from stream_bayes.features import Batch, HashedVocabulary, Vocabulary, open_vocabulary
+from stream_bayes.features.values import Category, FeatureName, IntArray
+from stream_bayes.features.vocabulary import refuse_change, unpack_json
+from stream_bayes.kernels.categorical import CategoryCounts, fold_categorical
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.rows import Joint, Rows, first_learned
+from stream_bayes.learners.labels import Label
+from stream_bayes.learners.naive_bayes.base import NaiveBayes, padded
+from stream_bayes.posteriors import Dirichlet
+from stream_bayes.posteriors.checked import non_negative
+from stream_bayes.snapshot import Arrays
+
+
+class CategoricalNB(NaiveBayes):
+    """Naive Bayes on features with a few values each: texts, booleans or numbers taken as names.
+
+    Parameters
+    ----------
+    prior_count
+        Pseudo-count of each value of a feature in each class; 0 gives maximum likelihood.
+    class_prior_count
+        Pseudo-count of each class; 0 gives class frequencies.
+    classes
+        Labels known beforehand; others join when they are first learned.
+    buckets
+        Hash values into this many columns (a power of two) instead of keeping them.
+
+    Notes
+    -----
+    P(value | class) = (prior_count + n) / (prior_count K + n_feature), K the values of the feature learned so far; a
+    new value counts as one more. A feature that is missing, or None, is marginalised out. A feature keeps its type: a
+    text where there were numbers is refused (hashed, types are not remembered). Corrections are exact.
+
+    Examples
+    --------
+    >>> model = CategoricalNB(prior_count=1.0)
+    >>> model.learn_one({"outlook": "sunny", "windy": False}, "no")
+    >>> model.learn_one({"outlook": "rainy", "windy": False}, "yes")
+    >>> model.predict_proba_one({"outlook": "rainy"})
+    {'no': 0.333, 'yes': 0.667}
+    >>> model.categories("outlook"), model.posterior("outlook", "yes")
+    (['sunny', 'rainy'], Dirichlet([1, 2]))
+    """
+
+    _evidence: CategoryCounts
+    _evidence_kind = CategoryCounts
+    _categorical = True
+    _sizes: IntArray
+
+    def __init__(
+        self,
+        prior_count: float = 1.0,
+        class_prior_count: float = 1.0,
+        classes: tuple[Label, ...] | None = None,
+        buckets: int | None = None,
+    ) -> None:
+        self._features: Vocabulary | HashedVocabulary = open_vocabulary(buckets)
+        self._value_kinds: dict[FeatureName, str] = {}
+        super().__init__(class_prior_count, classes, buckets)
+        self.prior_count = non_negative("prior_count", prior_count)
+        # The feature each column with evidence belongs to, and, derived, how many columns each feature has.
+        self._feature_of = np.zeros(len(self._evidence.cells), dtype=np.int64)
+        self._refresh()
+
+    def categories(self, feature: FeatureName) -> list[Any]:
+        """The values of a feature learned so far, in the order of `posterior`."""
+        return self._cells_of(feature)[0]
+
+    def posterior(self, feature: FeatureName, label: Any) -> Dirichlet:
+        """The distribution of a feature's values in a class."""
+        code = self._labels.code(label)
+        _, columns = self._cells_of(feature)
+        if not columns:
+            message = f"no value of feature {feature!r} has been learned"
+            raise InputError(message)
+        counts = self._evidence.cells[columns, code] if code >= 0 else np.zeros(len(columns))
+        return Dirichlet(tuple(self.prior_count + counts))
+
+    def _cells_of(self, feature: FeatureName) -> tuple[list[Any], list[int]]:
+        """The values of a feature that have evidence, and their columns."""
+        if not isinstance(self._vocabulary, Vocabulary):
+            message = "with buckets no names are kept: posteriors cannot be read by name"
+            raise InputError(message)
+        place = self._features.lookup([feature])[0]
+        columns = np.flatnonzero((self._feature_of == place) & self._evidence.cells.any(axis=1))
+        names = self._vocabulary.names
+        return [cast(Category, names[column])[2] for column in columns], columns.tolist()
+
+    def _height(self, name: str) -> int:
+        return len(self._features if name == "feature_weight" else self._vocabulary)
+
+    def _find(self, batch: Batch) -> IntArray:
+        found = super()._find(batch)
+        if self.buckets is None and batch.names is not None:
+            kinds = dict(self._value_kinds)
+            for feature, kind, _ in cast(Sequence[Category], batch.names):
+                if kinds.setdefault(feature, kind) != kind:
+                    refuse_change(feature, f"a {kinds[feature]}", f"a {kind}")
+        return found
+
+    def _register(self, batch: Batch, found: IntArray, labels: IntArray) -> IntArray:
+        columns = super()._register(batch, found, labels)
+        order = first_learned(batch.row_starts, batch.columns, labels, len(found))
+        learned = [cast(Sequence[Category], batch.names)[place] for place in order]
+        self._features.register([feature for feature, _, _ in learned])
+        self._value_kinds |= {feature: kind for feature, kind, _ in learned}
+        return columns
+
+    def _rows(self, batch: Batch, found: IntArray, labels: IntArray, weights: FloatArray) -> Rows:
+        # Two values in one bucket stay two pairs: they belong to different features.
+        return Rows(batch.row_starts, found[batch.columns], batch.values, labels, weights)
+
+    def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
+        names = cast(Sequence[Category], batch.names)
+        features = self._features.lookup([name[0] for name in names])[batch.columns]
+        fold_categorical(
+            rows,
+            features,
+            score,
+            self.class_prior_count,
+            self._labels.declared,
+            self.prior_count,
+            self._sizes,
+            self._feature_of,
+            self._evidence,
+            joint,
+        )
+
+    def _grow(self) -> None:
+        self._sizes = padded(self._sizes, (len(self._evidence.feature_weight),))
+        self._feature_of = padded(self._feature_of, (len(self._evidence.cells),))
+
+    def _adopt(self, other: Self) -> tuple[IntArray, IntArray]:
+        for feature, kind in other._value_kinds.items():
+            if self._value_kinds.get(feature, kind) != kind:
+                message = f"feature {feature!r} is a {self._value_kinds[feature]} here and a {kind} there"
+                raise MergeError(message)
+        if isinstance(other._features, Vocabulary):
+            self._features.register(other._features.names)
+        self._value_kinds |= other._value_kinds
+        codes, columns = super()._adopt(other)
+        used = other._evidence.cells[: len(columns)].any(axis=1)
+        theirs = self._feature_places(other)[other._feature_of[: len(columns)]]
+        mine = self._feature_of[columns]
+        lower = used & ((theirs < mine) | ~self._evidence.cells[columns].any(axis=1))
+        self._feature_of[columns[lower]] = theirs[lower]
+        return codes, columns
+
+    def _feature_places(self, other: Self) -> IntArray:
+        if isinstance(other._features, Vocabulary):
+            return self._features.lookup(other._features.names)
+        return np.arange(len(self._features))
+
+    def _places(self, name: str, columns: IntArray, other: Self) -> IntArray:
+        return self._feature_places(other) if name == "feature_weight" else columns
+
+    def _refresh(self) -> None:
+        used = self._evidence.cells.any(axis=1)
+        self._sizes = np.bincount(self._feature_of[used], minlength=len(self._evidence.feature_weight))
+
+    def _arrays(self) -> Arrays:
+        arrays = super()._arrays() | {"feature_of": self._feature_of[: len(self._vocabulary)].copy()}
+        return arrays | {f"feature_{name}": array for name, array in self._features.state().items()}
+
+    def _restore(self, arrays: Arrays) -> None:
+        if isinstance(self._features, Vocabulary):
+            self._features = Vocabulary.from_state({"names": arrays["feature_names"], "texts": arrays["feature_texts"]})
+            self._value_kinds = {name[0]: name[1] for name in unpack_json(arrays["names"])}
+        self._feature_of = arrays["feature_of"]
+        super()._restore(arrays)

@@ -1,0 +1,95 @@
+"""Multinomial naive Bayes: how often each word is used, class by class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_bayes.errors import InputError
+from stream_bayes.features import Batch
+from stream_bayes.features.values import FeatureName
+from stream_bayes.kernels.rows import Joint, Rows
+from stream_bayes.kernels.word_counts import WordCounts, fold_multinomial
+from stream_bayes.learners.base import one_of
+from stream_bayes.learners.labels import Label
+from stream_bayes.learners.naive_bayes.base import NaiveBayes, table_of, vocabulary_size
+from stream_bayes.posteriors import Beta
+from stream_bayes.posteriors.checked import non_negative
+
+
+class MultinomialNB(NaiveBayes):
+    """Naive Bayes on counts of words: in each class the words are drawn from one distribution, Dirichlet a priori.
+
+    Parameters
+    ----------
+    prior_count
+        Pseudo-count of each word of the vocabulary in each class; 0 gives maximum likelihood.
+    class_prior_count
+        Pseudo-count of each class; 0 gives class frequencies.
+    classes
+        Labels known beforehand; others join when they are first learned.
+    predictive
+        "posterior": the Dirichlet-multinomial, which knows that a word just seen is likely to come again;
+        "plug-in": the posterior mean to the power of the count, as other libraries have it.
+    buckets
+        Hash names into this many columns (a power of two) instead of keeping them.
+
+    Notes
+    -----
+    theta_cj | data has mean (prior_count + n_cj) / (prior_count V + T_c), V the vocabulary: the words learned so far.
+    Words outside it say nothing. A text value {"sender": "bob"} counts as one use of the word ("sender", "bob").
+    Corrections are exact: `unlearn_one` with the old label, `learn_one` with the new one.
+
+    Examples
+    --------
+    >>> model = MultinomialNB(prior_count=1.0)
+    >>> model.learn_one({"cheap": 2, "pills": 1}, "spam")
+    >>> model.learn_one({"lunch": 1, "today": 1}, "ham")
+    >>> model.predict_proba_one({"cheap": 1, "lunch": 1})
+    {'spam': 0.551, 'ham': 0.449}
+    >>> model.posterior("cheap", "spam")
+    Beta(3, 4)
+    """
+
+    _evidence: WordCounts
+    _evidence_kind = WordCounts
+
+    def __init__(
+        self,
+        prior_count: float = 1.0,
+        class_prior_count: float = 1.0,
+        classes: tuple[Label, ...] | None = None,
+        predictive: str = "posterior",
+        buckets: int | None = None,
+    ) -> None:
+        super().__init__(class_prior_count, classes, buckets)
+        self.prior_count = non_negative("prior_count", prior_count)
+        self.predictive = one_of(predictive, "predictive", ("posterior", "plug-in"))
+        self._table = table_of(self.prior_count)
+        self._vocabulary_size = 0
+
+    def posterior(self, word: FeatureName, label: Any) -> Beta:
+        """The share of a word among the words of a class: the Dirichlet's marginal, a Beta."""
+        own = self.prior_count + self._cell(self._evidence.cells, word, label)
+        words = self._vocabulary_size + (0 if self._in_vocabulary(word) else 1)
+        if words < 2:
+            message = f"{word!r} is the only word so far: its share among the words is 1, and no posterior is needed"
+            raise InputError(message)
+        total = self._class_entry(self._evidence.class_total, label)
+        return Beta(own, self.prior_count * words + total - own)
+
+    def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
+        self._vocabulary_size = fold_multinomial(
+            rows,
+            score,
+            self.predictive == "plug-in",
+            self.class_prior_count,
+            self._labels.declared,
+            self.prior_count,
+            self._table,
+            self._vocabulary_size,
+            self._evidence,
+            joint,
+        )
+
+    def _refresh(self) -> None:
+        self._vocabulary_size = vocabulary_size(self._evidence.cells)

@@ -1,0 +1,60 @@
+"""What a classifier says about a batch: arrays, and the objects they stand for row by row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.rows import Joint
+from stream_bayes.kernels.scores import to_probabilities
+from stream_bayes.learners.labels import Label
+from stream_bayes.posteriors import Beta, LabelPredictive, LogitNormal
+
+# Log-odds of a label that has no rival yet: beyond anything a probability in floating point can show.
+CERTAIN = 1e4
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPredictions:
+    """Predictions for the rows of a batch, each made before its row was learned."""
+
+    labels: tuple[Label, ...]
+    """The label of each column of `probabilities`."""
+    probabilities: FloatArray
+    """NaN where a label was not known yet."""
+    log_odds: FloatArray
+    """Of each row's most probable label against all others."""
+    latent_variance: FloatArray
+    """Posterior variance of those log-odds: how much of the doubt is ignorance."""
+    counts: FloatArray | None = None
+    """Of two labels with an exact Beta posterior: its pseudo-counts, a pair a row."""
+
+    def __len__(self) -> int:
+        return len(self.log_odds)
+
+    @classmethod
+    def from_joint(cls, labels: tuple[Label, ...], joint: Joint) -> LabelPredictions:
+        """Normalise the joint log-likelihoods of a fold."""
+        probabilities = np.empty_like(joint.log)
+        log_odds, latent_variance = np.empty(len(joint.log)), np.empty(len(joint.log))
+        to_probabilities(joint.log, joint.variance, probabilities, log_odds, latent_variance)
+        return cls(labels, probabilities, log_odds, latent_variance)
+
+    def probabilities_of(self, row: int) -> dict[Label, float]:
+        """The probability of each label known at that row; they sum to one."""
+        numbers = self.probabilities[row].tolist()
+        return {label: p for label, p in zip(self.labels, numbers, strict=True) if not math.isnan(p)}
+
+    def predictive(self, row: int) -> LabelPredictive:
+        """The posterior predictive of the row's label, with its variance split into noise and ignorance."""
+        probabilities = self.probabilities_of(row)
+        if not probabilities:
+            return LabelPredictive({}, Beta(1.0, 1.0))
+        if self.counts is not None:
+            top = int(self.probabilities[row].argmax())
+            return LabelPredictive(probabilities, Beta(self.counts[row, top], self.counts[row, 1 - top]))
+        log_odds = min(float(self.log_odds[row]), CERTAIN)
+        return LabelPredictive(probabilities, LogitNormal.moderated(log_odds, float(self.latent_variance[row])))

@@ -1,0 +1,195 @@
+"""What every posterior shares: value semantics, quantile intervals, densities and Bayes actions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, cast, get_args, overload
+
+import numpy as np
+
+from stream_bayes.posteriors.checked import FloatArray, finite, non_negative, positive, refuse, tail_beyond
+
+__all__ = [
+    "Decidable",
+    "FloatArray",
+    "LatentProbability",
+    "Loss",
+    "Quantiles",
+    "ScalarPosterior",
+    "Value",
+    "finite",
+    "non_negative",
+    "positive",
+]
+
+Loss = Literal["squared", "absolute", "zero-one"]
+Estimate = TypeVar("Estimate")
+
+_ESTIMATES = dict(zip(get_args(Loss), ("mean", "median", "mode"), strict=True))
+
+
+def _hashable(value: Any) -> Hashable:
+    if isinstance(value, np.ndarray):
+        return value.shape, value.tobytes()
+    if isinstance(value, Mapping):
+        return frozenset(value.items())
+    return cast("Hashable", value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(float(value))
+    if isinstance(value, np.ndarray):
+        shown = np.array2string(value, separator=", ", threshold=16, edgeitems=2, formatter={"float_kind": _text})
+        return " ".join(shown.split())
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_text(item)}" for key, item in value.items()) + "}"
+    if type(value) is tuple:
+        return "(" + ", ".join(map(_text, value)) + (",)" if len(value) == 1 else ")")
+    return repr(value)
+
+
+class Value:
+    """Mixin before a NamedTuple: equal only to its own class, hashable, checked also by `_make`."""
+
+    __slots__ = ()
+    _positional: ClassVar[bool] = False
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[Any]: ...
+
+    else:  # type checkers read the one of NamedTuple
+
+        @classmethod
+        def _make(cls, iterable: Iterable[Any]) -> Self:
+            return cls(*iterable)
+
+    def _key(self) -> tuple[Hashable, ...]:
+        return tuple(map(_hashable, self))
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """Return the constructor arguments for copy and pickle, which know no read-only mapping."""
+        return tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in self)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare type and content; False, not NotImplemented, or tuple would compare the bare numbers."""
+        return isinstance(other, Value) and type(self) is type(other) and self._key() == other._key()
+
+    def __ne__(self, other: object) -> bool:
+        """Negate `__eq__`; tuple brings a `__ne__` of its own."""
+        return not self == other
+
+    def __hash__(self) -> int:
+        """Hash type and content."""
+        return hash((type(self).__qualname__, self._key()))
+
+    def __repr__(self) -> str:
+        """Return the constructor call, without trailing .0 and without named fields at their default."""
+        fields = cast("Any", self)
+        if self._positional:
+            shown = [_text(value) for value in fields]
+        else:
+            defaults, pairs = fields._field_defaults, zip(fields._fields, fields, strict=True)
+            shown = [f"{name}={_text(v)}" for name, v in pairs if name not in defaults or v != defaults[name]]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Decidable(Value, Generic[Estimate]):
+    """Mixin: a belief with `mean`, `median` and `mode`, hence with a best guess under each loss."""
+
+    __slots__ = ()
+
+    def bayes_action(self, loss: Loss) -> Estimate:
+        """Return the guess of least expected loss: squared -> mean, absolute -> median, zero-one -> mode."""
+        if loss not in _ESTIMATES:
+            raise refuse("loss", f"one of {', '.join(_ESTIMATES)}", loss)
+        return cast("Estimate", getattr(self, _ESTIMATES[loss]))
+
+
+class Quantiles(Value):
+    """Mixin: median and equal-tailed intervals from the inverse of both tails."""
+
+    __slots__ = ()
+
+    def _lower(self, tail: float) -> float:
+        raise NotImplementedError
+
+    def _upper(self, tail: float) -> float:
+        raise NotImplementedError
+
+    @property
+    def median(self) -> float:
+        """The number with half of the probability on each side."""
+        return self._lower(0.5)
+
+    def quantile(self, probability: float) -> float:
+        """Return the number below which the given probability lies."""
+        above = tail_beyond(probability)
+        return self._lower(float(probability)) if probability <= 0.5 else self._upper(above)
+
+    def interval(self, mass: float = 0.95) -> tuple[float, float]:
+        """Return the equal-tailed credible interval: (1 - mass) / 2 of the probability on either side."""
+        tail = tail_beyond(mass) / 2.0
+        return self._lower(tail), self._upper(tail)
+
+
+class ScalarPosterior(Quantiles, Decidable[float]):
+    """Mixin: a belief about one number that has a density."""
+
+    __slots__ = ()
+
+    def _log_density(self, x: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    @overload
+    def log_density(self, x: float) -> float: ...
+    @overload
+    def log_density(self, x: Sequence[float] | FloatArray) -> FloatArray: ...
+    def log_density(self, x: float | Sequence[float] | FloatArray) -> float | FloatArray:
+        """Return the natural logarithm of the density at a number, or at each number of an array."""
+        points = np.asarray(x, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            value = self._log_density(points)
+        return value if points.ndim else float(value)
+
+    @overload
+    def density(self, x: float) -> float: ...
+    @overload
+    def density(self, x: Sequence[float] | FloatArray) -> FloatArray: ...
+    def density(self, x: float | Sequence[float] | FloatArray) -> float | FloatArray:
+        """Return the density at a number, or at each number of an array."""
+        points = np.asarray(x, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            value: FloatArray = np.exp(self._log_density(points))
+        return value if points.ndim else float(value)
+
+    def _shortest(self, outside: float) -> tuple[float, float]:
+        """Return the interval of a unimodal density with `outside` beyond it whose ends are equally dense.
+
+        As the lower tail grows from 0 to `outside` the denser end changes once, so bisection finds it.
+        """
+        low, high = 0.0, outside
+        for _ in range(50):
+            tail = 0.5 * (low + high)
+            ends = self._lower(tail), self._upper(outside - tail)
+            at_left, at_right = self.log_density(ends)
+            low, high = (tail, high) if at_right > at_left else (low, tail)
+        return ends
+
+
+class LatentProbability(Quantiles):
+    """Mixin: a belief about a probability, fit to stand behind the labels of a `LabelPredictive`."""
+
+    __slots__ = ()
+
+    @property
+    def mean(self) -> float:
+        """The expected probability."""
+        raise NotImplementedError
+
+    @property
+    def variance(self) -> float:
+        """The variance of the probability."""
+        raise NotImplementedError

@@ -1,0 +1,147 @@
+"""What a classifier answers: a distribution over labels, and the belief about the probability behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.special import entr, expit, ndtr, ndtri
+
+from stream_bayes.posteriors.base import LatentProbability, Value
+from stream_bayes.posteriors.checked import finite, non_negative, probability_table, refuse
+
+# Trapezoidal sums of functions analytic in a strip converge exponentially: with these steps the error is
+# below 1e-14 at every mean and variance, where 64 Gauss-Hermite nodes err by 0.07 at a variance of 1e6.
+_NORMAL_NODES = np.arange(-48, 49) / 4.0
+_NORMAL_WEIGHTS = np.exp(-(_NORMAL_NODES**2) / 2.0) / np.exp(-(_NORMAL_NODES**2) / 2.0).sum()
+_LOGISTIC_NODES = np.arange(-200, 121) * 0.4
+_LOGISTIC_VALUES = expit(_LOGISTIC_NODES)
+_LOGISTIC_WEIGHTS = 0.4 * _LOGISTIC_VALUES * expit(-_LOGISTIC_NODES)
+
+
+def _moments(log_odds: float, deviation: float) -> tuple[float, float]:
+    """Return E[q] and Var[q] of q = sigmoid(N(log_odds, deviation^2)) for log_odds <= 0.
+
+    Narrow: average sigmoid over the normal. Wide, by parts: E[g(q)] = integral of g(sigmoid)'(t) P(Z > t) dt.
+    """
+    if deviation <= 1.0:
+        q = expit(log_odds + deviation * _NORMAL_NODES)
+        mean = float(_NORMAL_WEIGHTS @ q)
+        return mean, float(_NORMAL_WEIGHTS @ (q - mean) ** 2)
+    weights = _LOGISTIC_WEIGHTS * ndtr((log_odds - _LOGISTIC_NODES) / deviation)
+    mean = float(weights.sum())
+    return mean, 2.0 * float(weights @ _LOGISTIC_VALUES) - mean * mean
+
+
+class _LogitNormalFields(NamedTuple):
+    log_odds: float
+    """Mean, and median, of the log-odds."""
+    log_odds_variance: float
+    """Variance of the log-odds; 0 when the probability is known."""
+
+
+class LogitNormal(LatentProbability, _LogitNormalFields):
+    """Belief about a probability q whose log-odds are normal: q = sigmoid(N(log_odds, log_odds_variance)).
+
+    >>> belief = LogitNormal(1.0, 4.0)
+    >>> round(belief.mean, 4), round(belief.variance, 4), round(belief.median, 4)
+    (0.6477, 0.0877, 0.7311)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, log_odds: float, log_odds_variance: float) -> Self:
+        """Check the parameters."""
+        variance = non_negative("log_odds_variance", log_odds_variance)
+        return super().__new__(cls, finite("log_odds", log_odds), variance)
+
+    @classmethod
+    def moderated(cls, log_odds: float, variance: float) -> Self:
+        """Return that with moderated probability sigmoid(m / sqrt(1 + pi v / 8)) = sigmoid(log_odds)."""
+        variance = non_negative("variance", variance)
+        return cls(finite("log_odds", log_odds) * math.sqrt(1.0 + math.pi * variance / 8.0), variance)
+
+    @property
+    def mean(self) -> float:
+        """The expected probability, by quadrature."""
+        small, _ = _moments(-abs(self.log_odds), math.sqrt(self.log_odds_variance))
+        return small if self.log_odds <= 0.0 else 1.0 - small
+
+    @property
+    def variance(self) -> float:
+        """The variance of the probability, by quadrature; never above mean (1 - mean)."""
+        small, variance = _moments(-abs(self.log_odds), math.sqrt(self.log_odds_variance))
+        mean = small if self.log_odds <= 0.0 else 1.0 - small
+        return min(max(variance, 0.0), mean * (1.0 - mean))
+
+    def _lower(self, tail: float) -> float:
+        return float(expit(self.log_odds + math.sqrt(self.log_odds_variance) * ndtri(tail)))
+
+    def _upper(self, tail: float) -> float:
+        return float(expit(self.log_odds - math.sqrt(self.log_odds_variance) * ndtri(tail)))
+
+
+class _LabelPredictiveFields(NamedTuple):
+    probabilities: Mapping[Any, float]
+    """Probability of each label; empty while no label is known."""
+    latent: LatentProbability
+    """Belief about the probability of the most probable label."""
+
+
+class LabelPredictive(Value, _LabelPredictiveFields):
+    """Distribution of the next label, its variance split into noise and ignorance.
+
+    With p the probability of the most probable label and q the unknown probability behind it,
+    p (1 - p) = E[q (1 - q)] + Var[q]: total = noise (aleatoric) + ignorance (epistemic).
+
+    >>> from stream_bayes.posteriors import Beta
+    >>> guess = LabelPredictive({"spam": 0.75, "ham": 0.25}, Beta(6, 2))
+    >>> guess.label, guess.mean, guess.variance, round(guess.epistemic_variance, 4)
+    ('spam', 0.75, 0.1875, 0.0208)
+    """
+
+    __slots__ = ()
+    _positional = True
+
+    def __new__(cls, probabilities: Mapping[Any, float], latent: LatentProbability) -> Self:
+        """Check that the probabilities sum to 1, or that there are none."""
+        if not isinstance(latent, LatentProbability):
+            raise refuse("latent", "a Beta or a LogitNormal", latent)
+        return super().__new__(cls, probability_table(probabilities), latent)
+
+    @property
+    def label(self) -> Hashable | None:
+        """The most probable label, the first of equals; None while no label is known."""
+        return max(self.probabilities, key=self.probabilities.__getitem__, default=None)
+
+    @property
+    def mean(self) -> float:
+        """The probability of `label`; that of the latent belief while no label is known."""
+        return max(self.probabilities.values()) if self.probabilities else self.latent.mean
+
+    @property
+    def variance(self) -> float:
+        """The variance p (1 - p) of the indicator of `label`."""
+        p = min(self.mean, 1.0)  # the table may exceed 1 by its slack
+        return p * (1.0 - p)
+
+    @property
+    def epistemic_variance(self) -> float:
+        """The part of `variance` that more data would remove: Var[q]."""
+        return min(self.latent.variance, self.variance)
+
+    @property
+    def aleatoric_variance(self) -> float:
+        """The part of `variance` that would stay if q were known: E[q (1 - q)]."""
+        return self.variance - self.epistemic_variance
+
+    @property
+    def entropy(self) -> float:
+        """The entropy of the label in nats, 0 while no label is known."""
+        return float(entr(list(self.probabilities.values())).sum())
+
+    def interval(self, mass: float = 0.95) -> tuple[float, float]:
+        """Return the equal-tailed credible interval of the latent probability of `label`."""
+        return self.latent.interval(mass)

@@ -1,0 +1,148 @@
+"""Belief about a vector, such as the weights of a linear regression."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from stream_bayes.errors import InputError
+from stream_bayes.posteriors.base import Decidable
+from stream_bayes.posteriors.checked import FloatArray, array, non_negative, positive, refuse, tail_beyond
+from stream_bayes.posteriors.gaussian import Normal
+
+_SYMMETRY_SLACK = 1e-8
+
+
+def _covariance_matrix(values: ArrayLike, size: int) -> FloatArray:
+    """Return the matrix made exactly symmetric, or refuse it."""
+    matrix = array("covariance", values, 2)
+    if matrix.shape != (size, size):
+        raise refuse("covariance", f"of shape {(size, size)}, as the mean is {size} long", matrix.shape)
+    if np.abs(matrix - matrix.T).max() > _SYMMETRY_SLACK * np.abs(matrix).max():
+        raise refuse("covariance", "symmetric", matrix)
+    matrix = 0.5 * (matrix + matrix.T)
+    matrix.setflags(write=False)
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError as cause:
+        raise refuse("covariance", "positive definite", matrix) from cause
+    return matrix
+
+
+class _MvNormalFields(NamedTuple):
+    mean: FloatArray
+    """Centre, read-only."""
+    covariance: FloatArray
+    """Covariance matrix, read-only."""
+
+
+class MvNormal(Decidable[FloatArray], _MvNormalFields):
+    """Belief about a vector w: N(mean, covariance).
+
+    An observation y = x'w + noise makes the precision S^-1 + x x' / n: with g = S x / (x'S x + n) the mean is
+    m + g (y - x'm) and the covariance S - g x'S.
+
+    >>> belief = MvNormal([0, 0], [[0.5, 0], [0, 0.5]]).update([1, 1], 3, noise_variance=0.5)
+    >>> belief.mean.round(6), belief.covariance.round(4).tolist()
+    (array([1., 1.]), [[0.3333, -0.1667], [-0.1667, 0.3333]])
+    >>> belief.predictive([1, 0], noise_variance=0.5).epistemic_variance.__round__(4)
+    0.3333
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, mean: ArrayLike, covariance: ArrayLike) -> Self:
+        """Check that the covariance is symmetric and positive definite, and as long as the mean."""
+        centre = array("mean", mean, 1)
+        return super().__new__(cls, centre, _covariance_matrix(covariance, centre.size))
+
+    def update(self, x: ArrayLike, y: float, noise_variance: float) -> Self:
+        """Return the belief after one observation y of x'w with known noise."""
+        return self.update_many(self._row(x)[None, :], [y], noise_variance)
+
+    def update_many(self, rows: ArrayLike, answers: ArrayLike, noise_variance: float) -> Self:
+        """Return the belief after several observations, a row of `rows` and a number of `answers` each."""
+        design, y = array("x", rows, 2, InputError), array("y", answers, 1, InputError)
+        noise = positive("noise_variance", noise_variance)
+        if design.shape != (y.size, self.mean.size):
+            raise refuse("x", f"of shape {(y.size, self.mean.size)}", design.shape, InputError)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._after(design / math.sqrt(noise), y / math.sqrt(noise))
+
+    def _after(self, design: FloatArray, y: FloatArray) -> Self:
+        """Return the belief after observations with unit noise.
+
+        S' = L (I + L'X'X L)^-1 L' with S = L L': the matrix inverted has no eigenvalue below 1.
+        """
+        factor = np.linalg.cholesky(self.covariance)
+        projected = design @ factor
+        information = projected.T @ projected
+        if not np.isfinite(information).all():
+            raise refuse("x", "numbers whose squares are finite", design, InputError)
+        inner = np.linalg.cholesky(np.eye(self.mean.size) + information)
+        half = np.linalg.solve(inner, factor.T)
+        shift = half.T @ np.linalg.solve(inner, projected.T @ (y - design @ self.mean))
+        return type(self)(self.mean + shift, half.T @ half)
+
+    def _row(self, x: ArrayLike) -> FloatArray:
+        row = array("x", x, 1, InputError)
+        if row.size != self.mean.size:
+            raise refuse("x", f"a vector of {self.mean.size} numbers", row, InputError)
+        return row
+
+    def marginal(self, indices: int | Sequence[int]) -> MvNormal:
+        """Return the belief about some of the coordinates, in the order given."""
+        chosen = np.atleast_1d(np.asarray(indices))
+        known = set(chosen.tolist()) & set(range(self.mean.size))
+        if chosen.dtype.kind not in "iu" or len(known) < chosen.size:
+            raise refuse("indices", f"different whole numbers from 0 to {self.mean.size - 1}", indices)
+        return MvNormal(self.mean[chosen], self.covariance[np.ix_(chosen, chosen)])
+
+    @property
+    def median(self) -> FloatArray:
+        """The median of each coordinate, which is the mean."""
+        return self.mean
+
+    @property
+    def mode(self) -> FloatArray:
+        """The most probable vector, which is the mean."""
+        return self.mean
+
+    @property
+    def variance(self) -> FloatArray:
+        """The variance of each coordinate."""
+        return np.diag(self.covariance)
+
+    @property
+    def entropy(self) -> float:
+        """The differential entropy in nats, 1/2 ln det (2 pi e S)."""
+        factor = np.linalg.cholesky(self.covariance)
+        return float(np.log(np.diag(factor)).sum()) + 0.5 * self.mean.size * math.log(2.0 * math.pi * math.e)
+
+    def interval(self, mass: float = 0.95) -> tuple[tuple[float, float], ...]:
+        """Return the equal-tailed credible interval of each coordinate on its own."""
+        reach = -float(ndtri(tail_beyond(mass) / 2.0)) * np.sqrt(self.variance)
+        return tuple(zip((self.mean - reach).tolist(), (self.mean + reach).tolist(), strict=True))
+
+    def log_density(self, x: ArrayLike) -> float:
+        """Return the natural logarithm of the density at a vector."""
+        factor = np.linalg.cholesky(self.covariance)
+        whitened = np.linalg.solve(factor, self._row(x) - self.mean)
+        log_determinant = 2.0 * float(np.log(np.diag(factor)).sum())
+        return -0.5 * (float(whitened @ whitened) + log_determinant + self.mean.size * math.log(2.0 * math.pi))
+
+    def predictive(self, x: ArrayLike, noise_variance: float) -> Normal:
+        """Return the distribution of the next y at x: N(x'm, x'S x + noise)."""
+        row = self._row(x)
+        noise = non_negative("noise_variance", noise_variance)
+        return Normal(float(row @ self.mean), float(row @ self.covariance @ row) + noise, noise)
+
+    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+        """Return `size` draws, one per row."""
+        factor = np.linalg.cholesky(self.covariance)
+        return self.mean + generator.standard_normal((size, self.mean.size)) @ factor.T

@@ -1,0 +1,119 @@
+"""Belief about the mean and the variance of normal observations, both unknown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.special import digamma
+
+from stream_bayes.errors import InputError
+from stream_bayes.posteriors.base import Decidable, Quantiles
+from stream_bayes.posteriors.checked import FloatArray, each, finite, non_negative, positive
+from stream_bayes.posteriors.gaussian import UNIT_NORMAL_ENTROPY, StudentT
+from stream_bayes.posteriors.rates import Gamma, unit_gamma_entropy
+
+
+class _NormalInverseGammaFields(NamedTuple):
+    mean: float
+    """Centre of the belief about the mean."""
+    strength: float
+    """How many observations the belief about the mean is worth."""
+    shape: float
+    """Shape of the belief about the precision: half as many observations as it is worth."""
+    scale: float
+    """Scale of the belief about the variance: half the sum of squares seen."""
+
+
+class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields):
+    """Belief about the mean mu and the variance s2 of normal observations, both unknown.
+
+    mu given s2 is N(mean, s2 / strength), s2 is InverseGamma(shape, scale). `mean`, `median`, `mode`,
+    `variance` and `interval` speak of mu, `expected_variance` of s2, `entropy` and `sample` of both.
+    An observation x makes mean m + (x - m) / (k + 1), strength k + 1, shape a + 1/2 and
+    scale b + k (x - m)^2 / (2 (k + 1)).
+
+    >>> belief = NormalInverseGamma(mean=1, strength=2, shape=3, scale=4).update(4)
+    >>> belief
+    NormalInverseGamma(mean=2, strength=3, shape=3.5, scale=7)
+    >>> belief.expected_variance, round(belief.predictive().variance, 4)
+    (2.8, 3.7333)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, mean: float, strength: float, shape: float, scale: float) -> Self:
+        """Check that strength, shape and scale are above 0."""
+        centre, weight = finite("mean", mean), positive("strength", strength)
+        return super().__new__(cls, centre, weight, positive("shape", shape), positive("scale", scale))
+
+    def update(self, observation: float) -> Self:
+        """Return the belief after one observation."""
+        return self.update_many((observation,))
+
+    def update_many(self, observations: Iterable[float]) -> Self:
+        """Return the belief after several observations."""
+        values = each(finite, "observation", observations, InputError)
+        average = math.fsum(x / len(values) for x in values)
+        scatter = math.fsum((x - average) * (x - average) for x in values)
+        return self.update_moments(len(values), average, scatter)
+
+    def update_moments(self, count: float, mean: float, scatter: float) -> Self:
+        """Return the belief after so many observations with that mean and sum of squares around it."""
+        n, average = non_negative("count", count, InputError), finite("mean", mean, InputError)
+        spread = non_negative("scatter", scatter, InputError)
+        if n == 0.0:
+            return self
+        strength = self.strength + n
+        shift = average - self.mean
+        scale = self.scale + 0.5 * (spread + shift * shift * n * (self.strength / strength))
+        return type(self)(self.mean + shift * (n / strength), strength, self.shape + 0.5 * n, scale)
+
+    @property
+    def mode(self) -> float:
+        """The most probable mean."""
+        return self.mean
+
+    @property
+    def variance(self) -> float:
+        """The variance of the belief about the mean, infinite for a shape of 1 or less."""
+        return self.mean_marginal().variance
+
+    @property
+    def expected_variance(self) -> float:
+        """The expected variance of an observation around the mean, infinite for a shape of 1 or less."""
+        return self.scale / (self.shape - 1.0) if self.shape > 1.0 else math.inf
+
+    @property
+    def entropy(self) -> float:
+        """The joint differential entropy of mean and variance in nats."""
+        psi = float(digamma(self.shape))
+        variance = unit_gamma_entropy(self.shape) - 2.0 * psi + math.log(self.scale)
+        return variance + UNIT_NORMAL_ENTROPY + 0.5 * (math.log(self.scale) - psi - math.log(self.strength))
+
+    def mean_marginal(self) -> StudentT:
+        """Return the belief about the mean alone."""
+        return StudentT(2.0 * self.shape, self.mean, math.sqrt(self.scale / self.shape / self.strength))
+
+    def precision_marginal(self) -> Gamma:
+        """Return the belief about the precision 1 / s2 alone."""
+        return Gamma(self.shape, self.scale)
+
+    def _lower(self, tail: float) -> float:
+        return self.mean_marginal()._lower(tail)
+
+    def _upper(self, tail: float) -> float:
+        return self.mean_marginal()._upper(tail)
+
+    def predictive(self) -> StudentT:
+        """Return the distribution of the next observation; its noise is the expected variance."""
+        scale = math.sqrt(self.scale / self.shape * (1.0 + 1.0 / self.strength))
+        return StudentT(2.0 * self.shape, self.mean, scale, self.expected_variance)
+
+    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+        """Return `size` draws, one per row: mean, variance."""
+        variance = self.scale / generator.gamma(self.shape, 1.0, size)
+        mean = self.mean + np.sqrt(variance / self.strength) * generator.standard_normal(size)
+        return np.column_stack((mean, variance))

@@ -1,0 +1,181 @@
+"""Belief about a rate (Gamma), and the count it predicts (NegativeBinomial)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.special import betainc, betaincc, betaln, digamma, gammainccinv, gammaincinv, gammaln, xlogy
+
+from stream_bayes.errors import InputError
+from stream_bayes.posteriors.base import Quantiles, ScalarPosterior
+from stream_bayes.posteriors.checked import FloatArray, non_negative, positive, tail_beyond, whole
+
+_LARGEST_COUNT = 2**1000
+
+
+def unit_gamma_entropy(shape: float) -> float:
+    """Return h(a) = a + ln G(a) + (1 - a) psi(a), the entropy of Gamma(a, 1); a series where terms cancel."""
+    if shape < 200.0:
+        return shape + float(gammaln(shape)) + (1.0 - shape) * float(digamma(shape))
+    r = 1.0 / shape
+    return 0.5 * math.log(2.0 * math.pi * math.e * shape) - r / 3.0 - r**2 / 12.0 - r**3 / 90.0 + r**4 / 120.0
+
+
+def _smallest_count(holds: Callable[[int], bool]) -> float:
+    """Return the first of 0, 1, 2, ... for which a condition holds that stays true once it is."""
+    below, count = -1, 0
+    while count < _LARGEST_COUNT and not holds(count):
+        below, count = count, 2 * count + 1
+    while count - below > 1:
+        middle = (below + count) // 2
+        below, count = (below, middle) if holds(middle) else (middle, count)
+    return float(count)
+
+
+class _NegativeBinomialFields(NamedTuple):
+    shape: float
+    """Shape of the Gamma belief about the rate."""
+    rate: float
+    """Rate of the Gamma belief about the rate."""
+    exposure: float = 1.0
+    """Exposure in which the count will be taken."""
+
+
+class NegativeBinomial(Quantiles, _NegativeBinomialFields):
+    """Distribution of a Poisson count with a Gamma(shape, rate) belief about its rate.
+
+    With m = shape / rate and e the exposure, variance = e m (noise) + e^2 m / rate (ignorance).
+
+    >>> count = NegativeBinomial(shape=9, rate=3)
+    >>> count.mean, count.variance, round(count.pmf(2), 4), count.interval(0.9)
+    (3.0, 4.0, 0.2112, (0.0, 7.0))
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, shape: float, rate: float, exposure: float = 1.0) -> Self:
+        """Check that all parameters are above 0."""
+        belief = positive("shape", shape), positive("rate", rate)
+        return super().__new__(cls, *belief, positive("exposure", exposure))
+
+    @property
+    def mean(self) -> float:
+        """The expected count."""
+        return self.exposure * (self.shape / self.rate)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the count, noise and ignorance together."""
+        return self.aleatoric_variance + self.epistemic_variance
+
+    @property
+    def epistemic_variance(self) -> float:
+        """The part of `variance` that more data would remove: that of exposure x rate."""
+        return self.mean * (self.exposure / self.rate)
+
+    @property
+    def aleatoric_variance(self) -> float:
+        """The part of `variance` that would stay if the rate were known: its Poisson part."""
+        return self.mean
+
+    def log_pmf(self, count: int) -> float:
+        """Return the natural logarithm of the probability of a count."""
+        k = whole("count", count)
+        ways = -math.log(k + self.shape) - float(betaln(k + 1.0, self.shape))
+        seen, coming = self.rate, self.exposure
+        return ways - self.shape * math.log1p(coming / seen) - k * math.log1p(seen / coming)
+
+    def pmf(self, count: int) -> float:
+        """Return the probability of a count."""
+        return math.exp(self.log_pmf(count))
+
+    def _lower(self, tail: float) -> float:
+        p = 1.0 / (1.0 + self.exposure / self.rate)
+        return _smallest_count(lambda count: bool(betainc(self.shape, count + 1.0, p) >= tail))
+
+    def _upper(self, tail: float) -> float:
+        p = 1.0 / (1.0 + self.exposure / self.rate)
+        return _smallest_count(lambda count: bool(betaincc(self.shape, count + 1.0, p) <= tail))
+
+
+class _GammaFields(NamedTuple):
+    shape: float
+    """Events seen, those the prior pretends to have seen included."""
+    rate: float
+    """Exposure (time, messages, ...) in which they were seen."""
+
+
+class Gamma(ScalarPosterior, _GammaFields):
+    """Belief about a positive number, such as the rate of a Poisson count.
+
+    Gamma(a, b) with n events in an exposure e becomes Gamma(a + n, b + e).
+
+    >>> belief = Gamma(2, 0.5).update_counts(total=7, exposure=2.5)
+    >>> belief
+    Gamma(shape=9, rate=3)
+    >>> belief.mean, round(belief.mode, 4), [round(end, 3) for end in belief.interval(0.9)]
+    (3.0, 2.6667, [1.565, 4.812])
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, shape: float, rate: float) -> Self:
+        """Check that both parameters are above 0."""
+        return super().__new__(cls, positive("shape", shape), positive("rate", rate))
+
+    def update(self, count: int, exposure: float = 1.0) -> Self:
+        """Return the belief after a count of events in an exposure."""
+        return self.update_counts(whole("count", count), exposure)
+
+    def update_counts(self, total: float, exposure: float) -> Self:
+        """Return the belief after so many events in so much exposure; fractions are allowed."""
+        events = non_negative("total", total, InputError)
+        more = non_negative("exposure", exposure, InputError)
+        return type(self)(self.shape + events, self.rate + more)
+
+    @property
+    def mean(self) -> float:
+        """The expected value, shape / rate."""
+        return self.shape / self.rate
+
+    @property
+    def mode(self) -> float:
+        """The most probable value, (shape - 1) / rate; 0 where the density only falls."""
+        return max(self.shape - 1.0, 0.0) / self.rate
+
+    @property
+    def variance(self) -> float:
+        """The variance, shape / rate^2."""
+        return self.shape / self.rate / self.rate
+
+    @property
+    def entropy(self) -> float:
+        """The differential entropy in nats: h(shape) - ln rate."""
+        return unit_gamma_entropy(self.shape) - math.log(self.rate)
+
+    def _lower(self, tail: float) -> float:
+        return float(gammaincinv(self.shape, tail)) / self.rate
+
+    def _upper(self, tail: float) -> float:
+        return float(gammainccinv(self.shape, tail)) / self.rate
+
+    def _log_density(self, x: FloatArray) -> FloatArray:
+        inside = np.maximum(x, 0.0) * self.rate
+        value = xlogy(self.shape - 1.0, inside) - inside - gammaln(self.shape) + math.log(self.rate)
+        return np.where(x < 0.0, -np.inf, value)
+
+    def hdi(self, mass: float = 0.95) -> tuple[float, float]:
+        """Return the shortest interval that holds the mass; it starts at 0 where the density only falls."""
+        outside = tail_beyond(mass)
+        return self._shortest(outside) if self.shape > 1.0 else (0.0, self._upper(outside))
+
+    def predictive(self, exposure: float = 1.0) -> NegativeBinomial:
+        """Return the distribution of the next Poisson count in the given exposure."""
+        return NegativeBinomial(self.shape, self.rate, exposure)
+
+    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+        """Return `size` draws."""
+        return generator.gamma(self.shape, 1.0, size) / self.rate

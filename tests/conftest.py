@@ -1,0 +1,41 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.broker import Broker, RemoteBroker, kafka_jars, missing_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REMOTE_BROKER = "STREAM_BAYES_KAFKA"
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker | RemoteBroker]:
+    """A real Kafka broker: our own, or the one STREAM_BAYES_KAFKA names where Java or Maven is missing."""
+    missing = missing_tools()
+    address = os.environ.get(REMOTE_BROKER)
+    if not missing:
+        with Broker(kafka_jars()) as own:
+            yield own
+    elif address:
+        yield RemoteBroker(address)
+    else:
+        pytest.skip(
+            f"no Kafka broker: {' and '.join(missing)} not found. Install Java 17 and Maven (Debian: apt-get "
+            f"install openjdk-17-jre-headless maven), or set {REMOTE_BROKER} to the host:port of a broker"
+        )
+
+
+@pytest.fixture
+def killable_broker(broker: Broker | RemoteBroker) -> Iterator[Broker]:
+    """Our own broker, for a test that kills it; it runs again when the test has ended."""
+    if isinstance(broker, RemoteBroker):
+        pytest.skip(f"the broker at {broker.address} is not ours to kill: install Java 17 and Maven")
+    yield broker
+    broker.start()
