@@ -121,7 +121,9 @@ def test_a_killed_test_run_leaves_neither_broker_nor_data(killable_broker: Broke
     assert done.stdout, done.stderr
     pid, folder = done.stdout.split()
     deadline = time.monotonic() + CLEANUP_SECONDS
-    while is_alive(int(pid)) or Path(folder).exists():
-        assert time.monotonic() < deadline, f"process {pid} or folder {folder} is still there"
-        time.sleep(0.1)
+    while Path(folder).exists():
+        assert time.monotonic() < deadline, f"{folder} is still there"
+        time.sleep(0.05)
+    # At once: a broker that was missed ends by itself some seconds after it has lost its data.
+    assert not is_alive(int(pid))
     assert killable_broker.running

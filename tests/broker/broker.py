@@ -154,7 +154,7 @@ class Broker:
             _dismiss(self._guard)
             self._guard = None
         if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
+            if self.running:
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None

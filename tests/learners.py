@@ -1,0 +1,51 @@
+"""Every learner, each under several settings; none of them all at 1, where the known bugs of this field hide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_bayes import (
+    BernoulliNB,
+    Beta,
+    BetaBernoulli,
+    CategoricalNB,
+    Gamma,
+    GaussianDiscriminant,
+    GaussianNB,
+    MultinomialNB,
+    NormalInverseGamma,
+    PoissonNB,
+)
+
+COLOURS = ("red", "green")
+
+LEARNERS: dict[str, Any] = {
+    "BetaBernoulli": BetaBernoulli(prior=Beta(0.5, 3.0)),
+    "BetaBernoulli per key": BetaBernoulli(on="a", prior=Beta(2.5, 0.7)),
+    "BetaBernoulli few coins": BetaBernoulli(on="a", prior=Beta(2.0, 2.0), classes=COLOURS, capacity=6),
+    "BernoulliNB": BernoulliNB(prior=Beta(0.3, 2.5), class_prior_count=0.5),
+    "BernoulliNB declared": BernoulliNB(prior=Beta(2.0, 0.6), classes=COLOURS, class_prior_count=3.0),
+    "BernoulliNB hashed": BernoulliNB(prior=Beta(2.0, 0.4), buckets=64),
+    "MultinomialNB": MultinomialNB(prior_count=0.3, class_prior_count=2.0),
+    "MultinomialNB plug-in": MultinomialNB(prior_count=1.7, predictive="plug-in", classes=COLOURS),
+    "MultinomialNB hashed": MultinomialNB(prior_count=0.5, buckets=16),
+    "PoissonNB": PoissonNB(prior=Gamma(0.4, 2.0), class_prior_count=0.25),
+    "PoissonNB plug-in": PoissonNB(prior=Gamma(3.0, 0.5), predictive="plug-in"),
+    "PoissonNB hashed": PoissonNB(prior=Gamma(0.4, 2.0), buckets=32),
+    "CategoricalNB": CategoricalNB(prior_count=0.2, class_prior_count=0.0),
+    "CategoricalNB hashed": CategoricalNB(prior_count=2.5, buckets=4096),
+    "GaussianNB": GaussianNB(prior=NormalInverseGamma(0.5, 0.3, 2.0, 3.0), class_prior_count=0.5),
+    "GaussianNB shared": GaussianNB(prior=NormalInverseGamma(-1.0, 2.0, 0.5, 0.7), variance="shared"),
+    "GaussianNB plug-in": GaussianNB(prior=NormalInverseGamma(0.5, 0.3, 2.0, 3.0), predictive="plug-in"),
+    "GaussianNB hashed": GaussianNB(prior=NormalInverseGamma(0.5, 0.3, 2.0, 3.0), buckets=64),
+    "GaussianDiscriminant": GaussianDiscriminant(prior=NormalInverseGamma(0.5, 0.3, 2.0, 3.0)),
+    "GaussianDiscriminant shared": GaussianDiscriminant(
+        covariance="shared", prior=NormalInverseGamma(-0.5, 0.7, 1.5, 2.0), class_prior_count=0.5
+    ),
+    "GaussianDiscriminant diagonal": GaussianDiscriminant(
+        covariance="diagonal", prior=NormalInverseGamma(0.5, 0.3, 2.0, 3.0), classes=COLOURS
+    ),
+    "GaussianDiscriminant spherical": GaussianDiscriminant(
+        covariance="spherical", prior=NormalInverseGamma(0.5, 2.0, 0.8, 3.0)
+    ),
+}
