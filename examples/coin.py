@@ -49,7 +49,8 @@ def draw(axes: Axes, heads: int, tails: int) -> None:
         axes.plot(guess, posterior.density(guess), marker, color="0.2", label=f"{name} {guess:.3f}: least {loss} loss")
     likeliest = heads / (heads + tails)
     axes.plot([likeliest] * 2, [0, 1.2 * peak], ":", color="C1", label=f"maximum likelihood {likeliest:.3f}")
-    for depth, name, ends in ((0.1, "equal-tailed", posterior.interval(0.9)), (0.22, "shortest", posterior.hdi(0.9))):
+    intervals = {"equal-tailed": posterior.interval(0.9), "highest-density": posterior.hdi(0.9)}
+    for (name, ends), depth in zip(intervals.items(), (0.1, 0.22), strict=True):
         axes.plot(ends, [-depth * peak] * 2, color="C2", linewidth=5, solid_capstyle="butt")
         axes.text(ends[0] - 0.01, -depth * peak, f"90 % {name}", ha="right", va="center", fontsize=9)
     axes.set(title=f"{heads} heads, {tails} tails", ylabel="density", ylim=(-0.3 * peak, 1.3 * peak))

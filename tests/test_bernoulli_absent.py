@@ -120,7 +120,7 @@ def test_counts_in_order_survive_any_moves() -> None:
     fresh = BernoulliNB(prior=PRIOR)
     for message, label in learned:
         fresh.learn_one(message, label)
-    for code, label in enumerate(model._labels):
+    for code, known in enumerate(model._labels):
         size = model._levels.size[code]
         counts, words = model._levels.counts[code, :size], model._levels.words[code, :size]
         assert (np.diff(counts) > 0).all()
@@ -128,5 +128,5 @@ def test_counts_in_order_survive_any_moves() -> None:
         expected = np.unique(cells[cells > 0], return_counts=True)
         np.testing.assert_array_equal(counts[words > 0], expected[0])
         np.testing.assert_array_equal(words[words > 0], expected[1])
-        assert fresh.class_posterior()[label] == model.class_posterior()[label]
+        assert fresh.class_posterior()[known] == model.class_posterior()[known]
     assert log_odds(model, learned[0][0]) == pytest.approx(log_odds(fresh, learned[0][0]), abs=1e-12)

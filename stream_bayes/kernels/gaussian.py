@@ -9,8 +9,8 @@ from stream_bayes.kernels.compiled import FloatArray, kernel
 from stream_bayes.kernels.rows import Joint, Rows, added, row_total, start_row
 from stream_bayes.kernels.special import log_rising
 
-# A constant feature has no spread; a plug-in density needs some.
-SMALLEST_SPREAD = 1e-12
+# A constant feature has no spread; a plug-in density needs some: about the rounding of its values.
+SMALLEST_SPREAD = 1e-30
 
 
 class Moments(NamedTuple):

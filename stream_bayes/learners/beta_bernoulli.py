@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self, cast
 
 import numpy as np
-from river import base
 
 from stream_bayes.errors import InputError, ParameterError, UnlearnError
 from stream_bayes.features import Batch
@@ -23,6 +22,7 @@ from stream_bayes.kernels.coins import CoinRows, fold_coins
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import RESIDUE
 from stream_bayes.learners.base import Additive, of_kind
+from stream_bayes.learners.classifier import LabelLearner, check_batch
 from stream_bayes.learners.labels import Label, check_label
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import Beta, LabelPredictive
@@ -33,7 +33,7 @@ Key = tuple[Any, ...] | None
 """(kind, value) of the feature, or None where an event does not have it."""
 
 
-class BetaBernoulli(Additive, base.Classifier):
+class BetaBernoulli(LabelLearner, Additive):
     """How often the second of two labels comes: for all events, or for each value of one feature by itself.
 
     Parameters
@@ -98,11 +98,11 @@ class BetaBernoulli(Additive, base.Classifier):
         return self._run([self._key(x)], [-1], np.zeros(1)).probabilities_of(0)
 
     def predictive_one(self, x: Features) -> LabelPredictive:
-        """The posterior predictive: label variance split exactly into noise and ignorance."""
+        """The probabilities with their variance, exact from the Beta posterior."""
         return self._run([self._key(x)], [-1], np.zeros(1)).predictive(0)
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
-        """Learn one event of label `y`, counted `w` times; all or nothing."""
+        """Add one event to its coin."""
         self._run([self._key(x)], [self._outcome(y)], np.array((non_negative("weight", w, InputError),)))
 
     def batch(self, events: Iterable[Features]) -> Batch:
@@ -112,13 +112,10 @@ class BetaBernoulli(Additive, base.Classifier):
     def test_then_train(
         self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
     ) -> LabelPredictions:
-        """For each row in order: predict it, then learn it if its label is not None; bit for bit like a loop."""
+        """Predict each row, then learn it, in one compiled pass."""
         keys = self._keys(events if isinstance(events, Batch) else self.batch(events))
         outcomes = [-1 if label is None else self._outcome(label) for label in y]
-        weights = np.ones(len(keys)) if w is None else np.array([non_negative("weight", one, InputError) for one in w])
-        if not len(keys) == len(outcomes) == len(weights):
-            message = f"{len(keys)} events, {len(outcomes)} labels and {len(weights)} weights: one each is needed"
-            raise InputError(message)
+        weights = check_batch(len(keys), outcomes, w)
         return self._run(keys, outcomes, weights)
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:

@@ -21,7 +21,56 @@ from stream_bayes.posteriors import LabelPredictive
 from stream_bayes.posteriors.checked import non_negative
 
 
-class ColumnClassifier(Learner, base.Classifier):
+class LabelLearner(Learner, base.Classifier):
+    """A learner that predicts labels: what every classifier of this package can be asked."""
+
+    @abstractmethod
+    def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
+        """The probability of each label known so far; empty before the first, unless `classes` declares them."""
+
+    def predict_one(self, x: Features, **_: Any) -> Label | None:
+        """The most probable label, None while none is known."""
+        probabilities = self.predict_proba_one(x)
+        return max(probabilities, key=probabilities.__getitem__, default=None)
+
+    @abstractmethod
+    def predictive_one(self, x: Features) -> LabelPredictive:
+        """The posterior predictive of the label: probabilities, and their variance split into noise and ignorance."""
+
+    @abstractmethod
+    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Learn one event of label `y`, counted `w` times; all or nothing."""
+
+    @abstractmethod
+    def batch(self, events: Iterable[Features]) -> Batch:
+        """Events as a batch of the form this learner takes."""
+
+    @abstractmethod
+    def test_then_train(
+        self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
+    ) -> LabelPredictions:
+        """For each row in order: predict it, then learn it if its label is not None.
+
+        The same numbers as a loop of `predict_proba_one` and `learn_one`, bit for bit, for every batch size.
+        """
+
+
+def check_batch(events: int, labels: Sequence[Any], w: Sequence[float] | None) -> FloatArray:
+    """The weights of a batch, once there is a label and a weight for each event."""
+    try:
+        weights = np.ones(len(labels)) if w is None else np.array(w, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.full(len(labels), np.nan)
+    if not events == len(labels) == len(weights):
+        message = f"{events} events, {len(labels)} labels and {len(weights)} weights: one each is needed"
+        raise InputError(message)
+    if not (np.isfinite(weights) & (weights >= 0.0)).all():
+        message = "weights must be finite numbers, 0 or more"
+        raise InputError(message)
+    return weights
+
+
+class ColumnClassifier(LabelLearner):
     """Events as rows of columns, classes as codes; a subclass brings the evidence and the fold over it.
 
     Nothing is assigned until everything that can be refused has been looked at: first the values, the labels, the
@@ -57,11 +106,11 @@ class ColumnClassifier(Learner, base.Classifier):
         return Batch.categories(events) if self._categorical else Batch.from_dicts(events)
 
     def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
-        """The probability of each label known so far; empty before the first, unless `classes` declares them."""
+        """The probability of each label known so far."""
         return self._predict(self._one(x)).probabilities_of(0)
 
     def predictive_one(self, x: Features) -> LabelPredictive:
-        """The posterior predictive of the label: probabilities, and their variance split into noise and ignorance."""
+        """The probabilities with their variance, by the delta method on the posteriors of the parameters."""
         return self._predict(self._one(x)).predictive(0)
 
     def predict_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
@@ -69,7 +118,7 @@ class ColumnClassifier(Learner, base.Classifier):
         return self._predict(self._as_batch(events))
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
-        """Learn one event of class `y`, counted `w` times; all or nothing."""
+        """Add one event to the evidence of its class."""
         batch = self._one(x)
         labels, new_labels = self._labels.codes((check_label(y),))
         self._learn(batch, labels, new_labels, np.array((non_negative("weight", w, InputError),)), score=False)
@@ -77,19 +126,10 @@ class ColumnClassifier(Learner, base.Classifier):
     def test_then_train(
         self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
     ) -> LabelPredictions:
-        """For each row in order: predict it, then learn it if its label is not None.
-
-        The same numbers as a loop of `predict_proba_one` and `learn_one`, bit for bit, for every batch size.
-        """
+        """Predict each row, then learn it, in one compiled pass."""
         batch = self._as_batch(events)
+        weights = check_batch(len(batch), y, w)
         labels, new_labels = self._labels.codes(y)
-        weights = np.ones(len(labels)) if w is None else np.ascontiguousarray(w, dtype=np.float64)
-        if not len(batch) == len(labels) == len(weights):
-            message = f"{len(batch)} events, {len(labels)} labels and {len(weights)} weights: one each is needed"
-            raise InputError(message)
-        if not (np.isfinite(weights) & (weights >= 0.0)).all():
-            message = "weights must be finite numbers, 0 or more"
-            raise InputError(message)
         return self._learn(batch, labels, new_labels, weights, score=True)
 
     def _predict(self, batch: Batch) -> LabelPredictions:

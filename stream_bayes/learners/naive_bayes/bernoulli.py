@@ -80,7 +80,23 @@ class BernoulliNB(NaiveBayes):
         return self.prior.update_counts(present, self._class_entry(self._evidence.class_weight, label) - present)
 
     def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
-        self._prepare(rows)
+        fractions = np.flatnonzero((rows.labels >= 0) & (rows.weights != np.floor(rows.weights)))
+        if not self._whole or len(fractions) == 0:
+            self._fold_rows(rows, joint, score=score)
+            return
+        # The row with the first fraction is still predicted from whole counts, as it would be in a loop.
+        first, count = int(fractions[0]), len(rows.labels)
+        self._fold_rows(_between(rows, 0, first), _joint_between(joint, 0, first), score=score)
+        turning = _between(rows, first, first + 1)
+        unlabelled = turning._replace(labels=np.full(1, -1))
+        self._fold_rows(unlabelled, _joint_between(joint, first, first + 1), score=score)
+        self._whole = False
+        self._refresh()
+        self._fold_rows(turning, _joint_between(joint, 0, 0), score=False)
+        self._fold_rows(_between(rows, first + 1, count), _joint_between(joint, first + 1, count), score=score)
+
+    def _fold_rows(self, rows: Rows, joint: Joint, *, score: bool) -> None:
+        self._make_room(rows)
         self._vocabulary_size = fold_bernoulli(
             rows,
             score,
@@ -98,17 +114,12 @@ class BernoulliNB(NaiveBayes):
             joint,
         )
 
-    def _prepare(self, rows: Rows) -> None:
-        """Before rows are learned: leave whole counts if a weight is a fraction, and make room for their counts."""
-        weights = rows.weights[rows.labels >= 0]
-        if not self._whole or len(weights) == 0:
-            return
-        if (weights != np.floor(weights)).any():
-            self._whole = False
-            self._refresh()
+    def _make_room(self, rows: Rows) -> None:
+        """Room for the distinct counts there can be once the rows are learned."""
+        if not self._whole or not (rows.labels >= 0).any():
             return
         # k distinct counts of distinct words add up to at least k (k + 1) / 2 uses.
-        uses = float(self._evidence.class_total.max(initial=0.0)) + len(rows.columns) * max(float(weights.max()), 0.0)
+        uses = float(self._evidence.class_total.max(initial=0.0)) + len(rows.columns) * max(rows.weights.max(), 0.0)
         needed = min(int(np.sqrt(2.0 * uses)), len(self._evidence.cells)) + 2
         if needed > self._levels.counts.shape[1]:
             shape = (len(self._labels), 2 * needed)
@@ -170,3 +181,12 @@ class BernoulliNB(NaiveBayes):
         super()._restore(arrays)
         if not self._whole:
             self._powers = Powers(*(arrays[f"powers_{name}"] for name in Powers._fields))
+
+
+def _between(rows: Rows, begin: int, end: int) -> Rows:
+    starts, columns, values, labels, weights = rows
+    return Rows(starts[begin : end + 1], columns, values, labels[begin:end], weights[begin:end])
+
+
+def _joint_between(joint: Joint, begin: int, end: int) -> Joint:
+    return Joint(joint.log[begin:end], joint.variance[begin:end])
