@@ -1,9 +1,9 @@
 """Learning curves of a generative model, Gaussian naive Bayes, and of a discriminative one, logistic regression.
 
-Look at where the curves cross. Naive Bayes takes the features as independent given the class: a wrong assumption, so it
-soon stops improving, but one that leaves little to learn, so it gets there on few events. Logistic regression assumes
-less and ends lower. Then look at the dashed curve: told the scale of each feature beforehand, logistic regression leads
-from the start, so on these data its slow start is the wait for the scale, which naive Bayes learns as it goes.
+Look at where the curves cross. Naive Bayes takes features as independent given the class: that is wrong, so it soon
+stops improving, but leaves little to learn, so it gets there on few events. Logistic regression assumes less and ends
+lower. Then look at the dashed curve: told the scale of each feature beforehand, logistic regression leads from the
+start, so on these data its slow start is the wait for the scale.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stream_bayes import GaussianNB
 SHUFFLES: Final = 30
 EVENTS: Final = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 400)
 """After how many events the error is measured, on the 169 tumours that are never learned."""
-NAMES: Final = ("naive Bayes", "logistic", "logistic, scale known")
+NAMES: Final = ("naive Bayes", "logistic regression", "the same, scale known")
 
 
 def learning_curve(model: Any, features: NDArray[np.float64], labels: list[bool]) -> list[float]:
@@ -39,14 +39,14 @@ def learning_curve(model: Any, features: NDArray[np.float64], labels: list[bool]
 
 def measure() -> NDArray[np.float64]:
     """Return the curves, one a row, of each model for each shuffle of the data."""
-    features, target = load_breast_cancer(return_X_y=True)
-    curves = []
+    (features, target), curves = load_breast_cancer(return_X_y=True), []
     for seed in range(SHUFFLES):
         order = np.random.default_rng(seed).permutation(len(target))
-        raw, labels, seen = features[order], [bool(label) for label in target[order]], features[order[: EVENTS[-1]]]
-        bayes, logistic, informed = GaussianNB(), *(linear_model.LogisticRegression(optim.SGD(0.1)) for _ in range(2))
-        scaled = [learning_curve(preprocessing.StandardScaler() | model, raw, labels) for model in (bayes, logistic)]
-        curves.append([*scaled, learning_curve(informed, (raw - seen.mean(axis=0)) / seen.std(axis=0), labels)])
+        raw, labels, seen = features[order], target[order].astype(bool).tolist(), features[order[: EVENTS[-1]]]
+        bayes, logistic = GaussianNB(classes=(False, True)), linear_model.LogisticRegression(optim.SGD(0.1))
+        curves.append([learning_curve(preprocessing.StandardScaler() | bayes, raw, labels)])
+        curves[-1].append(learning_curve(preprocessing.StandardScaler() | logistic.clone(), raw, labels))
+        curves[-1].append(learning_curve(logistic, (raw - seen.mean(axis=0)) / seen.std(axis=0), labels))
     return np.array(curves).transpose(1, 0, 2)
 
 
@@ -58,19 +58,18 @@ def main() -> None:
     curves = measure()
     print(f"Error on held-out tumours in percent, mean of {SHUFFLES} shuffles +- 2 standard errors\n")
     print("events" + "".join(f"{name:>24}" for name in NAMES))
-    for count, errors in zip(EVENTS, curves.transpose(2, 0, 1), strict=True):
-        cells = [f"{own.mean():.2f} +-{2 * own.std(ddof=1) / SHUFFLES**0.5:5.2f}" for own in errors]
-        print(f"{count:>6}" + "".join(f"{cell:>24}" for cell in cells))
+    means, margins = curves.mean(axis=1), 2 * curves.std(axis=1, ddof=1) / SHUFFLES**0.5
+    for count, mean, margin in zip(EVENTS, means.T, margins.T, strict=True):
+        print(f"{count:>6}" + "".join(f"{a:>16.2f} +-{b:>5.2f}" for a, b in zip(mean, margin, strict=True)))
     plt.switch_backend("agg")
     plt.style.use(Path(__file__).with_name("pictures.mplstyle"))
     figure, axes = plt.subplots(figsize=(8, 4.5))
-    for name, own, color, style in zip(NAMES, curves, ("C0", "C1", "C1"), ("o-", "s-", "--"), strict=True):
-        axes.plot(EVENTS, own.mean(axis=0), style, color=color, markersize=4, label=name)
-        if style != "--":
-            axes.fill_between(EVENTS, *np.quantile(own, (0.25, 0.75), axis=0), color=color, alpha=0.15, linewidth=0)
-    axes.set(xscale="log", xlabel="events learned", ylabel="error on held-out tumours, %", ylim=(0, 50))
-    axes.set_xticks(EVENTS[::2], [str(count) for count in EVENTS[::2]], minor=False)
-    axes.legend(title=f"mean, and middle half, of {SHUFFLES} shuffles")
+    for name, mean, margin, style in zip(NAMES, means, margins, ("C0o-", "C1s-", "C1--"), strict=True):
+        axes.fill_between(EVENTS, mean - margin, mean + margin, color=style[:2], alpha=0.15, linewidth=0)
+        axes.plot(EVENTS, mean, style, markersize=4, label=name)
+    axes.set(xscale="log", xlabel="events learned", ylabel="error on held-out tumours, %", ylim=(0, None))
+    axes.set_xticks((2, *EVENTS[1::2], 400), [str(count) for count in (2, *EVENTS[1::2], 400)])
+    axes.legend(title=f"mean of {SHUFFLES} shuffles ± 2 standard errors", alignment="left")
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture)
     print(f"\nPicture: {picture}")

@@ -35,7 +35,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) 
         "header": text,
         "checksum": f"{_checksum(text, arrays):08x}",
     }
-    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, metadata)
+    content = save({name: np.asarray(array, order="C") for name, array in arrays.items()}, metadata)
     target = Path(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
@@ -93,7 +93,7 @@ def _metadata(path: str | os.PathLike[str], content: bytes) -> dict[str, str]:
 def _checksum(header: str, arrays: Arrays) -> int:
     checksum = zlib.crc32(header.encode())
     for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
+        array = np.asarray(arrays[name], order="C")
         checksum = zlib.crc32(f"{name} {array.dtype} {array.shape}".encode(), checksum)
         checksum = zlib.crc32(array.data, checksum)
     return checksum

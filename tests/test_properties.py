@@ -17,8 +17,9 @@ from tests.learners import LEARNERS
 
 NAMES = ("a", "b", "c", ("d", 1), "rare")
 ADDITIVE = [name for name, learner in LEARNERS.items() if isinstance(learner, Additive)]
-# Dropping a coin forgets it, so no order, union or correction can bring it back.
-LOSSLESS = [name for name in ADDITIVE if name != "BetaBernoulli few coins"]
+# Dropping a coin forgets it, so no order, union or correction can bring it back. A plug-in normal of a constant feature
+# is all or nothing: the last bit of a mean decides, and rounding decides that bit.
+LOSSLESS = [name for name in ADDITIVE if name not in ("BetaBernoulli few coins", "GaussianNB plug-in")]
 PROBES: list[dict[Any, Any]] = [{}, {"a": 1.0}, {"a": 2.0, "b": 3.0, ("d", 1): 1.0}, {"rare": 1.0, "new": 2.0}]
 
 
@@ -102,7 +103,7 @@ def test_unlearn_undoes_learn(name: str, stream: list[Event], mistakes: list[Eve
     assert_same(model, taught(learner, stream))
 
 
-@pytest.mark.parametrize("name", ADDITIVE)
+@pytest.mark.parametrize("name", [*LOSSLESS, "BetaBernoulli few coins"])
 @settings(max_examples=25, deadline=None)
 @given(stream=streams, factor=st.sampled_from([0.0, 0.25, 0.9, 1.0]))
 def test_forgetting_is_a_smaller_weight(name: str, stream: list[Event], factor: float) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 
-OUTSIDE, INSIDE, LOW, HIGH, MEAN, TRUTH = "·", "─", "├", "┤", "●", "▲"
+OUTSIDE, INSIDE, LOW, HIGH, MEAN, TRUTH, BOTH = "·", "─", "├", "┤", "●", "▲", "◆"
 BAND, LINE, POINT = "░", "━", "o"
 
 
@@ -46,7 +46,8 @@ def interval_on(
     places[low], places[high] = LOW, HIGH
     places[cell(mean, *scale, width)] = MEAN
     if truth is not None:
-        places[cell(truth, *scale, width)] = TRUTH
+        place = cell(truth, *scale, width)
+        places[place] = BOTH if places[place] == MEAN else TRUTH
     return "".join(places)
 
 
@@ -58,8 +59,8 @@ def scatter(
 ) -> list[str]:
     """Points (x from -1 to 1) over a line with its band, a column for each (low, mean, high) of the band.
 
-    >>> scatter([(-1, -0.5, 0), (-0.5, 0, 0.5), (0, 0.5, 1)], [(0.0, 0.6)], (-1, 1), rows=4)
-    ['  ░', ' o━', '░━░', '━░ ']
+    >>> scatter([(-1, -0.4, 0), (-0.5, 0.1, 0.5), (0, 0.6, 1)], [(0.0, -0.9)], (-1, 1), rows=4)
+    ['  ━', ' ━░', '━░ ', '░o ']
     """
     width = len(band)
     grid = [[" "] * width for _ in range(rows)]
@@ -79,7 +80,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
     """The last of every few numbers as one row of bars, lowest to highest; no wider than there are numbers.
 
     >>> sparkline([3, 2, 1, 0], width=4)
-    '█▆▄▁'
+    '█▆▃▁'
     """
     width = min(width, len(values))
     chosen = [values[(place + 1) * len(values) // width - 1] for place in range(width)]

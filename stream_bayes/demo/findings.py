@@ -64,9 +64,9 @@ def findings(last: Last) -> tuple[Finding, ...]:
     coin, answer, forecast = last.coin, last.weather.answer, last.line.forecast
     return (
         Finding("coin: P(heads)", coin.true_bias, coin.mean, coin.interval),
-        Finding("weather: P(yes | asked day)", None, answer.mean, answer.interval),
+        Finding("weather: P(yes)", None, answer.mean, answer.interval),
         *(Finding(f"line: {name}", truth, mean, interval) for name, truth, mean, interval in last.line.weights),
-        Finding(f"line: height at x = {forecast.x}", forecast.true_mean, forecast.mean, forecast.mean_interval),
+        Finding(f"line: at x = {forecast.x}", forecast.true_mean, forecast.mean, forecast.mean_interval),
     )
 
 

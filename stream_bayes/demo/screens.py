@@ -14,7 +14,7 @@ from rich.text import Text
 from stream_bayes.demo import drawing
 from stream_bayes.demo.coin import CoinFrame
 from stream_bayes.demo.line import LineFrame, Weight
-from stream_bayes.demo.weather import DAYS, YES, Belief, Day, WeatherFrame
+from stream_bayes.demo.weather import DAYS, Belief, Day, WeatherFrame, said_right
 
 WIDTH = 78
 HEIGHT = 23
@@ -28,10 +28,10 @@ _STYLES = {
     drawing.MEAN: "bold cyan",
     drawing.TRUTH: "bold green",
     drawing.BAND: "dim cyan",
+    drawing.BOTH: "bold green",
     drawing.LINE: "bold cyan",
     drawing.POINT: "yellow",
 }
-_LEGEND = "├─●─┤ mean and 95 % interval   ▲ truth"
 
 
 class Pace(NamedTuple):
@@ -56,7 +56,8 @@ def coin_screen(frame: CoinFrame) -> RenderableType:
     width, (low, high) = len(frame.density), frame.interval
     last = f"last {frame.outcome}, given P(heads) {frame.said:.3f} before" if frame.said is not None else "the prior"
     hill = [Text("  " + row, style="cyan") for row in drawing.columns(frame.density, 5)]
-    scale = drawing.interval_on((0.0, 1.0), width, frame.interval, frame.mean, frame.true_bias)
+    scale = drawing.interval_on((0.0, 1.0), width, frame.interval, frame.mean)
+    truth = " " * drawing.cell(frame.true_bias, 0.0, 1.0, width) + drawing.TRUTH
     heads, tails = frame.posterior
     return Group(
         Text.assemble(
@@ -66,14 +67,13 @@ def coin_screen(frame: CoinFrame) -> RenderableType:
         "",
         *hill,
         _marked("  " + scale),
+        _marked("  " + truth),
         Text(f"  {'0':<17}{'0.25':<17}{'0.5':^4}{'0.75':>16}{'1':>16}", style="dim"),
-        _pair("posterior", f"Beta({heads:g}, {tails:g})", _LEGEND),
+        _pair("posterior", f"Beta({heads:g}, {tails:g})", "● mean  ├──┤ 95 %  ▲ truth"),
         _pair("mean", f"{frame.mean:.4f}", f"off by {abs(frame.mean - frame.true_bias):.4f}"),
         _pair("95 % interval", f"[{low:.4f}, {high:.4f}]", f"width {high - low:.4f}"),
         _pair("next toss", _split(frame.noise, frame.ignorance)),
-        _pair(
-            "log loss", f"{frame.log_loss:.4f} a toss, predicted first", f"knowing the bias {frame.best_log_loss:.4f}"
-        ),
+        _pair("log loss", f"{frame.log_loss:.4f} a toss", f"{frame.best_log_loss:.4f} for one who knows the bias"),
     )
 
 
@@ -90,14 +90,15 @@ def line_screen(frame: LineFrame) -> RenderableType:
     rows = drawing.scatter(frame.band, frame.points, heights, 9)
     labels = {0: f"{heights[1]:+.1f}", len(rows) - 1: f"{heights[0]:+.1f}"}
     forecast = frame.forecast
-    held = f"held {frame.held} of {frame.step} points predicted first"
+    held = f"{frame.held} of {frame.step} points lay in the 95 % interval said before"
     return Group(
         *(_marked(f" {labels.get(number, ''):>4} {row}") for number, row in enumerate(rows)),
         Text(f"      {'x = -1':<30}{'0':^6}{'+1':>30}", style="dim"),
         *map(_weight_row, frame.weights),
-        _pair("entropy", f"{frame.entropies[-1]:+.3f} nats", drawing.sparkline(frame.entropies, 36)),
-        _pair(f"y at x = {forecast.x}", f"{forecast.mean:+.3f}  {_ends(forecast.interval)}", f"95 % {held}"),
+        _pair("entropy", f"{frame.entropies[-1]:+.3f} nats", drawing.sparkline(frame.entropies, 35)),
+        _pair(f"y at x = {forecast.x}", f"{forecast.mean:+.3f} {_ends(forecast.interval)}"),
         _pair("", _split(forecast.noise, forecast.ignorance)),
+        _pair("predicted first", held),
     )
 
 
@@ -108,7 +109,7 @@ def _footer(pace: Pace) -> RenderableType:
         ProgressBar(total=pace.total, completed=pace.step, width=30, complete_style="cyan", finished_style="cyan"),
         f"{pace.step:3d} of {pace.total} {pace.events}",
         f"{pace.seconds:5.1f} s",
-        f"{speed:5.0f} events/s",
+        f"{speed:5.1f} events/s",
     )
     return grid
 
@@ -121,7 +122,7 @@ def _marked(line: str) -> Text:
 
 
 def _pair(name: str, value: str, remark: str = "") -> Text:
-    return Text.assemble((f"  {name:<14}", "dim"), (f"{value:<24} ", "bold"), (remark, "dim"), no_wrap=True)
+    return Text.assemble((f"  {name:<17}", "dim"), (f"{value:<18} ", "bold"), (remark, "dim"), no_wrap=True)
 
 
 def _split(noise: float, ignorance: float) -> str:
@@ -134,27 +135,27 @@ def _ends(interval: tuple[float, float]) -> str:
 
 
 def _weight_row(weight: Weight) -> Text:
-    scale = drawing.interval_on((-1.5, 1.5), 33, weight.interval, weight.mean, weight.truth)
+    scale = drawing.interval_on((-1.0, 1.0), 29, weight.interval, weight.mean, weight.truth)
     return Text.assemble(
-        (f"  {weight.name:<11}", "dim"), (f"{weight.mean:+.3f} {_ends(weight.interval)}", "bold"), "  ", _marked(scale)
+        (f"  {weight.name:<17}", "dim"), (f"{weight.mean:+.3f} {_ends(weight.interval)}", "bold"), "  ", _marked(scale)
     )
 
 
 def _days(frame: WeatherFrame) -> Text:
-    said = {place: probability for place, probability in enumerate(frame.said)}
-    header = Text("   outlook  temp humidity windy P(yes) play\n", style="dim")
+    said = dict(enumerate(frame.said))
+    header = Text("   outlook  temp humid  wind   said was\n", style="dim")
     rows = (_day_row(place, day, said.get(place)) for place, day in enumerate(DAYS))
     return header + Text("\n").join(rows)
 
 
 def _day_row(place: int, day: Day, said: float | None) -> Text:
-    windy = "yes" if day.windy else "no"
-    row = Text(f"{place + 1:2d} {day.outlook:<8} {day.temperature:<4} {day.humidity:<8} {windy:<5} ", no_wrap=True)
+    wind = "windy" if day.windy else "calm"
+    row = Text(f"{place + 1:2d} {day.outlook:<8} {day.temperature:<4} {day.humidity:<6} {wind:<5} ", no_wrap=True)
     if said is None:
         row.stylize("dim")
-        return row
-    right = (said > 0.5) == (day.play == YES)
-    row.append(f" {said:.3f}", style="cyan")
+        return row.append(" " * 11)
+    right = said_right(day, said)
+    row.append(f"{said:.3f}", style="cyan")
     return row.append(f" {day.play:<3} ").append(*(("✓", "green") if right else ("✗", "red")))
 
 

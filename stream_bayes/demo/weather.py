@@ -73,13 +73,18 @@ class WeatherFrame(NamedTuple):
     @property
     def right(self) -> int:
         """Days whose more probable answer came."""
-        return sum((said > 0.5) == (day.play == YES) for day, said in zip(self.days, self.said, strict=True))
+        return sum(map(said_right, self.days, self.said))
 
     @property
     def log_loss(self) -> float:
         """Mean of -ln P(what came), each P said before it came; 0 before the first day."""
         chances = [p if day.play == YES else 1.0 - p for day, p in zip(self.days, self.said, strict=True)]
-        return -math.fsum(map(math.log, chances)) / max(len(chances), 1)
+        return math.fsum(-math.log(chance) for chance in chances) / max(len(chances), 1)
+
+
+def said_right(day: Day, said: float) -> bool:
+    """Whether the more probable answer came; of two equals the learner names the first, "yes"."""
+    return (said >= 0.5) == (day.play == YES)
 
 
 def weather_frames() -> Iterator[WeatherFrame]:

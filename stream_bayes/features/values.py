@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
@@ -25,7 +26,6 @@ __all__ = [
 Features = Mapping[Any, Any]
 FeatureName = Hashable
 
-_NUMBERS = frozenset((int, float, bool))
 _PLAIN_NAMES = (str, int, float, type(None))
 
 
@@ -86,9 +86,10 @@ def numeric_row(x: Features) -> Row:
     Row(names=['free', ('sender', 'bob')], values=array([2., 1.]), texts=frozenset({'sender'}))
     """
     require_mapping(x)
-    # A numeric string must not pass for a number, which numpy would let it: so the types are looked at first.
-    all_numbers = _NUMBERS.issuperset(map(type, x.values()))
-    row = Row(list(x), _as_floats(x), frozenset()) if all_numbers else _mixed_row(x)
+    try:
+        row = Row(list(x), _as_floats(x), frozenset())
+    except TypeError:
+        row = _mixed_row(x)
     if not np.isfinite(row.values).all():
         place = int(np.flatnonzero(~np.isfinite(row.values))[0])
         message = f"feature {row.names[place]!r} is {row.values[place]}: values must be finite"
@@ -111,8 +112,12 @@ def category_row(x: Features) -> Row:
 
 
 def _as_floats(x: Features) -> FloatArray:
+    """All values as numbers; TypeError if one of them is none.
+
+    `array` takes nothing but numbers, where numpy would turn the text "3" into one; it is also the faster.
+    """
     try:
-        return np.fromiter(x.values(), np.float64, len(x))
+        return np.frombuffer(array("d", list(x.values())))
     except OverflowError:
         name = next(name for name, value in x.items() if abs(value) > 1e300)
         message = f"feature {name!r} is too large to be a float"

@@ -9,8 +9,14 @@ from stream_bayes.kernels.compiled import FloatArray, kernel
 from stream_bayes.kernels.rows import Joint, Rows, added, row_total, start_row
 from stream_bayes.kernels.special import log_rising
 
-# A constant feature has no spread; a plug-in density needs some: about the rounding of its values.
-SMALLEST_SPREAD = 1e-30
+# A constant feature has no spread; a plug-in density needs some, well above the rounding of its mean.
+SMALLEST_SPREAD = 1e-20
+# What rounding leaves of a scatter that unlearning has taken away, as a share of what it was.
+SCATTER_RESIDUE = 1e-9
+
+
+# Beyond this a value is impossible anyway, and the square of its square would overflow.
+MOST_SQUARES = 1e140
 
 
 class Moments(NamedTuple):
@@ -82,7 +88,7 @@ def score_value(
             location = mean
             spread = pooled_scatter / pooled_n if shared else scatter / n
             spread = max(spread, SMALLEST_SPREAD * (1.0 + mean * mean))
-        squares = (x - location) * (x - location) / spread
+        squares = min((x - location) * (x - location) / spread, MOST_SQUARES)
         if plug_in:
             log[c] -= 0.5 * (math.log(2.0 * spread) + squares)
         else:
@@ -103,7 +109,10 @@ def learn_value(x: float, column: int, label: int, weight: float, evidence: Mome
     before = x - evidence.mean[column, label]
     evidence.mean[column, label] += weight * before / n
     after = x - evidence.mean[column, label]
-    evidence.scatter[column, label] = max(evidence.scatter[column, label] + weight * before * after, 0.0)
+    scatter = evidence.scatter[column, label]
+    updated = scatter + weight * before * after
+    smallest = SCATTER_RESIDUE * scatter if weight < 0.0 else 0.0
+    evidence.scatter[column, label] = updated if updated > smallest else 0.0
 
 
 @kernel

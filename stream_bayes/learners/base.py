@@ -21,14 +21,17 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from river import base
 
-from stream_bayes import posteriors, snapshot
+from stream_bayes import snapshot
 from stream_bayes.errors import MergeError, ParameterError, SnapshotDamaged, SnapshotError
 from stream_bayes.features.values import Features, plain
-from stream_bayes.posteriors.base import Value
+from stream_bayes.posteriors import Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT
 from stream_bayes.posteriors.checked import non_negative
 from stream_bayes.snapshot import Arrays
 
 Kind = TypeVar("Kind")
+
+# What a constructor parameter may be besides plain values; nothing else is built from a file.
+_PRIORS = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT)}
 
 
 class State(NamedTuple):
@@ -157,7 +160,7 @@ def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
 
 
 def _encode(value: Any) -> Any:
-    if isinstance(value, Value):
+    if type(value).__name__ in _PRIORS:
         return {"posterior": type(value).__name__, "fields": list(value)}
     if isinstance(value, tuple):
         return {"tuple": [_encode(part) for part in value]}
@@ -169,5 +172,4 @@ def _decode(value: Any) -> Any:
         return value
     if "tuple" in value:
         return tuple(_decode(part) for part in value["tuple"])
-    kind = getattr(posteriors, value["posterior"])
-    return kind(*value["fields"])
+    return _PRIORS[value["posterior"]](*value["fields"])

@@ -22,11 +22,11 @@ from stream_bayes.kernels.coins import CoinRows, fold_coins
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import RESIDUE
 from stream_bayes.learners.base import Additive, of_kind
-from stream_bayes.learners.classifier import LabelLearner, check_batch
+from stream_bayes.learners.label_learner import LabelLearner, check_batch, check_weight
 from stream_bayes.learners.labels import Label, check_label
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import Beta, LabelPredictive
-from stream_bayes.posteriors.checked import non_negative, whole
+from stream_bayes.posteriors.checked import whole
 from stream_bayes.snapshot import Arrays
 
 Key = tuple[Any, ...] | None
@@ -103,7 +103,7 @@ class BetaBernoulli(LabelLearner, Additive):
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to its coin."""
-        self._run([self._key(x)], [self._outcome(y)], np.array((non_negative("weight", w, InputError),)))
+        self._run([self._key(x)], [self._outcome(y)], np.array((check_weight(w),)))
 
     def batch(self, events: Iterable[Features]) -> Batch:
         """Events as a batch of categories."""
@@ -120,7 +120,7 @@ class BetaBernoulli(LabelLearner, Additive):
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back; refused when its coin has less than that."""
-        key, outcome, weight = self._key(x), self._outcome(y), non_negative("weight", w, InputError)
+        key, outcome, weight = self._key(x), self._outcome(y), check_weight(w)
         slot = self._slots.get(key, -1)
         if weight and (slot < 0 or self._counts[slot, outcome] < weight - RESIDUE):
             message = f"the coin of {key and key[1]!r} has less than {weight:g} of label {y!r} to take back"

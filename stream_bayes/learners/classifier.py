@@ -7,67 +7,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from river import base
 
 from stream_bayes.errors import InputError
-from stream_bayes.features import Batch, HashedVocabulary, Vocabulary, open_vocabulary
-from stream_bayes.features.values import Features, IntArray, category_row, numeric_row
+from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, open_vocabulary
+from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, numeric_row
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import Joint, Rows, first_learned, merge_duplicates
-from stream_bayes.learners.base import Learner
+from stream_bayes.learners.arrays import padded
+from stream_bayes.learners.label_learner import LabelLearner, check_batch, check_weight
 from stream_bayes.learners.labels import Label, Labels, check_label
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import LabelPredictive
-from stream_bayes.posteriors.checked import non_negative
 
-
-class LabelLearner(Learner, base.Classifier):
-    """A learner that predicts labels: what every classifier of this package can be asked."""
-
-    @abstractmethod
-    def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
-        """The probability of each label known so far; empty before the first, unless `classes` declares them."""
-
-    def predict_one(self, x: Features, **_: Any) -> Label | None:
-        """The most probable label, None while none is known."""
-        probabilities = self.predict_proba_one(x)
-        return max(probabilities, key=probabilities.__getitem__, default=None)
-
-    @abstractmethod
-    def predictive_one(self, x: Features) -> LabelPredictive:
-        """The posterior predictive of the label: probabilities, and their variance split into noise and ignorance."""
-
-    @abstractmethod
-    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
-        """Learn one event of label `y`, counted `w` times; all or nothing."""
-
-    @abstractmethod
-    def batch(self, events: Iterable[Features]) -> Batch:
-        """Events as a batch of the form this learner takes."""
-
-    @abstractmethod
-    def test_then_train(
-        self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
-    ) -> LabelPredictions:
-        """For each row in order: predict it, then learn it if its label is not None.
-
-        The same numbers as a loop of `predict_proba_one` and `learn_one`, bit for bit, for every batch size.
-        """
-
-
-def check_batch(events: int, labels: Sequence[Any], w: Sequence[float] | None) -> FloatArray:
-    """The weights of a batch, once there is a label and a weight for each event."""
-    try:
-        weights = np.ones(len(labels)) if w is None else np.array(w, dtype=np.float64)
-    except (TypeError, ValueError):
-        weights = np.full(len(labels), np.nan)
-    if not events == len(labels) == len(weights):
-        message = f"{events} events, {len(labels)} labels and {len(weights)} weights: one each is needed"
-        raise InputError(message)
-    if not (np.isfinite(weights) & (weights >= 0.0)).all():
-        message = "weights must be finite numbers, 0 or more"
-        raise InputError(message)
-    return weights
+MOST_UNLEARNED_NAMES = 1_000_000
 
 
 class ColumnClassifier(LabelLearner):
@@ -85,10 +37,12 @@ class ColumnClassifier(LabelLearner):
         self.buckets = buckets
         self._labels = Labels(classes)
         self._vocabulary: Vocabulary | HashedVocabulary = open_vocabulary(buckets)
-        # The last event and its columns, keyed by content, so that predicting an event and then learning it encodes
-        # it once. No part of the state.
-        self._last_event: tuple[Features, list[Any], Batch] | None = None
+        # No part of the state: the last event, keyed by content, and its columns, so that an event predicted and then
+        # learned is encoded once; and the columns of the names that batches share.
+        self._last_event: tuple[Features, Batch] | None = None
         self._last_columns: tuple[Batch, IntArray] | None = None
+        self._batch_names = Names()
+        self._batch_columns: tuple[Names, IntArray] | None = None
 
     @abstractmethod
     def _reserve(self) -> None:
@@ -103,7 +57,12 @@ class ColumnClassifier(LabelLearner):
 
     def batch(self, events: Iterable[Features]) -> Batch:
         """Events as a batch of the form this learner takes."""
-        return Batch.categories(events) if self._categorical else Batch.from_dicts(events)
+        if self._categorical:
+            return Batch.categories(events)
+        # Names that only ever came without a label are not in the vocabulary; they must not pile up here.
+        if len(self._batch_names) > 2 * len(self._vocabulary) + MOST_UNLEARNED_NAMES:
+            self._batch_names = Names()
+        return Batch.from_dicts(events, self._batch_names)
 
     def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
         """The probability of each label known so far."""
@@ -121,7 +80,7 @@ class ColumnClassifier(LabelLearner):
         """Add one event to the evidence of its class."""
         batch = self._one(x)
         labels, new_labels = self._labels.codes((check_label(y),))
-        self._learn(batch, labels, new_labels, np.array((non_negative("weight", w, InputError),)), score=False)
+        self._learn(batch, labels, new_labels, np.array((check_weight(w),)), score=False)
 
     def test_then_train(
         self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
@@ -130,39 +89,36 @@ class ColumnClassifier(LabelLearner):
         batch = self._as_batch(events)
         weights = check_batch(len(batch), y, w)
         labels, new_labels = self._labels.codes(y)
-        return self._learn(batch, labels, new_labels, weights, score=True)
+        joint = self._learn(batch, labels, new_labels, weights, score=True)
+        return LabelPredictions.from_joint(tuple(self._labels), joint)
 
     def _predict(self, batch: Batch) -> LabelPredictions:
-        self._check_values(batch)
         labels = np.full(len(batch), -1, dtype=np.int64)
         rows = self._rows(batch, self._find(batch), labels, np.zeros(len(batch)))
-        return self._run(batch, rows, score=True)
+        return LabelPredictions.from_joint(tuple(self._labels), self._run(batch, rows, score=True))
 
     def _learn(
         self, batch: Batch, labels: IntArray, new_labels: list[Label], weights: FloatArray, *, score: bool
-    ) -> LabelPredictions:
-        self._check_values(batch)
+    ) -> Joint:
         found = self._find(batch)
         self._labels.register(new_labels)
         rows = self._rows(batch, self._register(batch, found, labels), labels, weights)
         self._reserve()
         return self._run(batch, rows, score=score)
 
-    def _run(self, batch: Batch, rows: Rows, *, score: bool) -> LabelPredictions:
+    def _run(self, batch: Batch, rows: Rows, *, score: bool) -> Joint:
         shape = (len(rows.labels) if score else 0, len(self._labels))
         joint = Joint(np.empty(shape), np.empty(shape))
         self._fold(batch, rows, joint, score=score)
-        return LabelPredictions.from_joint(tuple(self._labels), joint)
+        return joint
 
     def _one(self, x: Features) -> Batch:
         if self._categorical:
             return Batch.of_row(category_row(x), categorical=True)
-        if self._last_event is not None:
-            known, names, batch = self._last_event
-            if known == x and names == list(x):
-                return batch
+        if self._last_event is not None and _same_event(self._last_event[0], x):
+            return self._last_event[1]
         batch = Batch.of_row(numeric_row(x))
-        self._last_event = (dict(x), list(x), batch)
+        self._last_event = (dict(x), batch)
         return batch
 
     def _as_batch(self, events: Batch | Iterable[Features]) -> Batch:
@@ -174,16 +130,36 @@ class ColumnClassifier(LabelLearner):
         return events
 
     def _find(self, batch: Batch) -> IntArray:
-        """The learner's column of each batch column, -1 where the name is new."""
+        """The learner's column of each batch column, -1 where the name is new; refuses what could not be learned."""
         if self._last_columns is not None and self._last_columns[0] is batch:
             return self._last_columns[1]
+        self._check_values(batch)
         if batch.names is None:
             return self._buckets_of(batch)
+        if isinstance(batch.names, Names):
+            return self._find_shared(batch, batch.names)
         found = self._vocabulary.lookup(batch.names)
-        self._vocabulary.check(batch.names, found, batch.texts)
         if len(found) == 0 or found.min() >= 0:
             self._last_columns = (batch, found)
+        else:
+            self._check_new(batch, batch.names, found)
         return found
+
+    def _find_shared(self, batch: Batch, names: Names) -> IntArray:
+        if self._batch_columns is None or self._batch_columns[0] is not names:
+            self._batch_columns = (names, np.empty(0, dtype=np.int64))
+        found: IntArray = padded(self._batch_columns[1], (len(names),), fill=-1)
+        self._batch_columns = (names, found)
+        unknown = np.unique(batch.columns[found[batch.columns] < 0])
+        if len(unknown):
+            new = [names[number] for number in unknown]
+            found[unknown] = self._vocabulary.lookup(new)
+            self._check_new(batch, new, found[unknown])
+        return found
+
+    def _check_new(self, batch: Batch, names: Sequence[FeatureName], found: IntArray) -> None:
+        """Refuse names that were not known and could not be learned."""
+        self._vocabulary.check(names, found, batch.texts)
 
     def _buckets_of(self, batch: Batch) -> IntArray:
         width = int(batch.columns.max(initial=-1)) + 1
@@ -194,28 +170,33 @@ class ColumnClassifier(LabelLearner):
 
     def _register(self, batch: Batch, found: IntArray, labels: IntArray) -> IntArray:
         """Give columns to the new names of labelled rows, in the order a loop of learn_one would."""
-        if batch.names is None or len(found) == 0 or found.min() >= 0:
+        if batch.names is None or len(batch.columns) == 0 or found[batch.columns].min() >= 0:
             return found
         order = first_learned(batch.row_starts, batch.columns, labels, len(found))
-        learned = [batch.names[place] for place in order]
+        learned = [batch.names[number] for number in order]
         # A text feature stands in the names as (feature, text); only those of labelled rows are learned.
         texts = {name[0] for name in learned if isinstance(name, tuple) and name[0] in batch.texts}
-        found = found.copy()
         found[order] = self._vocabulary.register(learned, texts)
         return found
 
     def _rows(self, batch: Batch, found: IntArray, labels: IntArray, weights: FloatArray) -> Rows:
-        columns = found[batch.columns]
-        if self.buckets is None or batch.names is None:
-            return Rows(batch.row_starts, columns, batch.values, labels, weights)
-        starts, merged, values = (
-            np.empty_like(batch.row_starts),
-            np.empty_like(columns),
-            np.empty(len(columns)),
-        )
-        left = merge_duplicates(batch.row_starts, columns, batch.values, starts, merged, values)
-        return Rows(starts, merged[:left], values[:left], labels, weights)
+        columns = found[batch.columns] if isinstance(batch.names, Names) else found
+        if batch.names is None:
+            columns = batch.columns
+        elif self.buckets is not None:
+            starts, merged, values = np.empty_like(batch.row_starts), np.empty_like(columns), np.empty(len(columns))
+            left = merge_duplicates(batch.row_starts, columns, batch.values, starts, merged, values)
+            return Rows(starts, merged[:left], values[:left], labels, weights)
+        return Rows(batch.row_starts, columns, batch.values, labels, weights)
 
     @property
     def _multiclass(self) -> bool:
         return True
+
+
+def _same_event(known: Features, x: Features) -> bool:
+    """The same names in the same order, with equal values."""
+    try:
+        return known == x and list(known) == list(x)
+    except ValueError:  # a value that is an array has no single answer; it will be refused
+        return False

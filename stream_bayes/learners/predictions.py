@@ -13,8 +13,10 @@ from stream_bayes.kernels.scores import to_probabilities
 from stream_bayes.learners.labels import Label
 from stream_bayes.posteriors import Beta, LabelPredictive, LogitNormal
 
-# Log-odds of a label that has no rival yet: beyond anything a probability in floating point can show.
+# Log-odds of a label that has no rival yet, and a variance that says nothing is known: beyond both, a probability in
+# floating point shows no difference.
 CERTAIN = 1e4
+CLUELESS = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,4 +59,5 @@ class LabelPredictions:
             top = int(self.probabilities[row].argmax())
             return LabelPredictive(probabilities, Beta(self.counts[row, top], self.counts[row, 1 - top]))
         log_odds = min(float(self.log_odds[row]), CERTAIN)
-        return LabelPredictive(probabilities, LogitNormal.moderated(log_odds, float(self.latent_variance[row])))
+        variance = min(float(self.latent_variance[row]), CLUELESS)
+        return LabelPredictive(probabilities, LogitNormal.moderated(log_odds, variance))

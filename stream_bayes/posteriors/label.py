@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.special import entr, expit, ndtr, ndtri
 
+from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import LatentProbability, Value
 from stream_bayes.posteriors.checked import finite, non_negative, probability_table, refuse
 
@@ -142,6 +143,15 @@ class LabelPredictive(Value, _LabelPredictiveFields):
         """The entropy of the label in nats, 0 while no label is known."""
         return float(entr(list(self.probabilities.values())).sum())
 
-    def interval(self, mass: float = 0.95) -> tuple[float, float]:
-        """Return the equal-tailed credible interval of the latent probability of `label`."""
-        return self.latent.interval(mass)
+    def interval(self, mass: float = 0.95, label: Hashable | None = None) -> tuple[float, float]:
+        """Return the equal-tailed credible interval of the latent probability of a label, by default `self.label`.
+
+        Of two labels either can be named; of three or more only the most probable has a latent belief.
+        """
+        low, high = self.latent.interval(mass)
+        if label is None or label == self.label:
+            return low, high
+        if label not in self.probabilities or len(self.probabilities) != 2:
+            message = f"no latent belief about {label!r}: there is one for {self.label!r}, and for the other of two"
+            raise InputError(message)
+        return 1.0 - high, 1.0 - low

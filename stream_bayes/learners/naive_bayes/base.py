@@ -6,29 +6,26 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from river import base
 
 from stream_bayes.errors import InputError, UnlearnError
 from stream_bayes.features import Batch, Vocabulary
-from stream_bayes.features.values import FeatureName, Features, IntArray
+from stream_bayes.features.values import FeatureName, IntArray
 from stream_bayes.features.vocabulary import pack_json, unpack_json
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import RESIDUE, Rows
 from stream_bayes.kernels.special import log_table
-from stream_bayes.learners.base import Additive
-from stream_bayes.learners.classifier import ColumnClassifier
+from stream_bayes.learners.additive_classifier import AdditiveClassifier
+from stream_bayes.learners.arrays import with_room
 from stream_bayes.learners.labels import Label, check_label
-from stream_bayes.posteriors.checked import non_negative
 from stream_bayes.snapshot import Arrays
 
-SMALLEST_ROOM = 64
 TABLE_SIZE = 4096
 # Whole numbers are exact in floating point up to here, and no sum of events overflows.
 LARGEST_COUNT = 2.0**53
 
 
-class NaiveBayes(ColumnClassifier, Additive):
+class NaiveBayes(AdditiveClassifier):
     """Classes with a Dirichlet prior, and one table of evidence a feature: evidence[column, class].
 
     Evidence is a named tuple of arrays: those of one dimension run over classes, those of two over columns and
@@ -36,13 +33,12 @@ class NaiveBayes(ColumnClassifier, Additive):
     follows from the evidence and is made anew by `_refresh`.
     """
 
-    _evidence: Any
     _evidence_kind: ClassVar[type[tuple[Any, ...]]]
 
     def __init__(self, class_prior_count: float, classes: tuple[Label, ...] | None, buckets: int | None) -> None:
-        super().__init__(classes, buckets)
-        self.class_prior_count = non_negative("class_prior_count", class_prior_count)
+        super().__init__(class_prior_count, classes, buckets)
         self._evidence = self._evidence_kind(*(np.zeros(self._shape(name)) for name in self._fields()))
+        self._room_for = (len(self._vocabulary), len(self._labels))
 
     @abstractmethod
     def _refresh(self) -> None:
@@ -61,8 +57,11 @@ class NaiveBayes(ColumnClassifier, Additive):
         return (classes,) if name in ("class_weight", "class_total") else (self._height(name), classes)
 
     def _reserve(self) -> None:
+        if self._room_for == (len(self._vocabulary), len(self._labels)):
+            return
+        self._room_for = (len(self._vocabulary), len(self._labels))
         grown = [
-            _with_room(array, self._shape(name)) for name, array in zip(self._fields(), self._evidence, strict=True)
+            with_room(array, self._shape(name)) for name, array in zip(self._fields(), self._evidence, strict=True)
         ]
         if any(new is not old for new, old in zip(grown, self._evidence, strict=True)):
             self._evidence = self._evidence_kind(*grown)
@@ -71,41 +70,27 @@ class NaiveBayes(ColumnClassifier, Additive):
     def _grow(self) -> None:
         """Make room in what is derived, after the evidence got room."""
 
-    def class_posterior(self) -> dict[Label, float]:
-        """Pseudo-counts of the Dirichlet posterior over the labels."""
-        weights = self._evidence.class_weight
-        return {
-            label: self.class_prior_count + float(weights[code])
-            for code, label in enumerate(self._labels)
-            if code < self._labels.declared or weights[code] > 0.0
-        }
-
-    def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
-        """Take one event back, as if it had never come; refused when it cannot have been learned."""
-        batch = self._one(x)
-        self._check_values(batch)
-        weight = non_negative("weight", w, InputError)
-        label = self._labels.code(check_label(y))
-        if weight == 0.0:
-            return
-        if label < 0 or self._evidence.class_weight[label] < weight - RESIDUE:
-            message = f"label {y!r} has less evidence than the weight {weight:g} to take back"
-            raise UnlearnError(message)
-        labels = np.array((label,), dtype=np.int64)
-        rows = self._rows(batch, self._find(batch), labels, np.array((-weight,)))
-        self._check_unlearn(batch, rows, label, weight)
-        used = rows.columns >= 0
-        kept = Rows(np.array((0, used.sum())), rows.columns[used], rows.values[used], labels, rows.weights)
-        self._run(batch, kept, score=False)
-
     def _check_unlearn(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
         amounts = weight * self._amounts(rows.values)
         known = rows.columns >= 0
         left = np.where(known, self._evidence.cells[rows.columns, label], 0.0) - amounts
         if (left < -RESIDUE).any():
             place = int(np.flatnonzero(left < -RESIDUE)[0])
-            name = batch.names[place] if batch.names is not None and self.buckets is None else rows.columns[place]
+            name = self._name_at(batch, rows, place)
             message = f"feature {name!r} has less evidence than there is to take back: was this event learned?"
+            raise UnlearnError(message)
+        self._check_rest(rows, label, weight)
+
+    def _check_rest(self, rows: Rows, label: int, weight: float) -> None:
+        """Refuse when what would be left of the class cannot be the evidence of any events."""
+
+    def _check_coverage(self, counts: FloatArray, present: IntArray, label: int, weight: float) -> None:
+        """No feature is in more events than there are: refuse when one not in this event would be."""
+        left = self._evidence.class_weight[label] - weight
+        over = counts[:, label] > left + RESIDUE
+        over[present] = False
+        if over.any():
+            message = "a feature that this event lacks is in every event of the label: this one was never learned"
             raise UnlearnError(message)
 
     def _amounts(self, values: FloatArray) -> FloatArray:
@@ -126,19 +111,6 @@ class NaiveBayes(ColumnClassifier, Additive):
             used = theirs[: other._height(name)] if theirs.ndim > 1 else theirs
             mine[(classes,) if mine.ndim == 1 else np.ix_(self._places(name, columns, other), classes)] += used
         self._refresh()
-
-    def _adopt(self, other: Self) -> tuple[IntArray, IntArray]:
-        """Register the other's labels and names here; returns where its classes and columns stand here."""
-        codes, new_labels = self._labels.codes(other._labels)
-        if isinstance(self._vocabulary, Vocabulary) and isinstance(other._vocabulary, Vocabulary):
-            names, texts = other._vocabulary.names, other._vocabulary.texts
-            self._vocabulary.check(names, self._vocabulary.lookup(names), texts)
-            columns = self._vocabulary.register(names, texts)
-        else:
-            columns = np.arange(len(self._vocabulary))
-        self._labels.register(new_labels)
-        self._reserve()
-        return codes, columns
 
     def _places(self, name: str, columns: IntArray, other: Self) -> IntArray:
         """Where the rows of the other's array stand in this one's."""
@@ -172,13 +144,17 @@ class NaiveBayes(ColumnClassifier, Additive):
         return arrays
 
     def _restore(self, arrays: Arrays) -> None:
-        self._labels.register(unpack_json(arrays["labels"]))
+        self._labels.register(map(check_label, unpack_json(arrays["labels"])))
         if isinstance(self._vocabulary, Vocabulary):
             self._vocabulary = Vocabulary.from_state(arrays)
         evidence = []
         for name in self._fields():
-            if arrays[name].shape != self._shape(name) or not (np.isfinite(arrays[name])).all():
-                message = f"array {name!r} has shape {arrays[name].shape}, expected {self._shape(name)}, all finite"
+            lowest = -np.inf if name == "mean" else 0.0
+            if (
+                arrays[name].shape != self._shape(name)
+                or not ((arrays[name] >= lowest) & (arrays[name] < np.inf)).all()
+            ):
+                message = f"array {name!r} must have the shape {self._shape(name)} and hold evidence"
                 raise ValueError(message)
             evidence.append(arrays[name])
         self._evidence = self._evidence_kind(*evidence)
@@ -198,23 +174,3 @@ def table_of(prior: float) -> FloatArray:
 def vocabulary_size(cells: FloatArray) -> int:
     """How many columns have evidence in any class."""
     return int(np.count_nonzero(cells.sum(axis=1)))
-
-
-def padded(array: NDArray[Any], shape: tuple[int, ...], fill: int = 0) -> NDArray[Any]:
-    """The array itself if it has the shape, else a copy with the new places filled."""
-    if array.shape == shape:
-        return array
-    larger = np.full(shape, fill, dtype=array.dtype)
-    larger[tuple(slice(length) for length in array.shape)] = array
-    return larger
-
-
-def _with_room(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """At least the shape; when rows run out their number doubles, so that growth costs little an event."""
-    rows = shape[0]
-    if len(shape) == 1 or rows == array.shape[0]:
-        return padded(array, shape)
-    return padded(
-        array,
-        (array.shape[0] if rows < array.shape[0] else max(rows, 2 * array.shape[0], SMALLEST_ROOM), shape[1]),
-    )

@@ -12,9 +12,10 @@ from stream_bayes.kernels.absent import Levels, Powers, empty_levels, empty_powe
 from stream_bayes.kernels.bernoulli import Derived, Presences, fold_bernoulli
 from stream_bayes.kernels.compiled import FloatArray, IntArray
 from stream_bayes.kernels.rows import Joint, Rows
+from stream_bayes.learners.arrays import padded
 from stream_bayes.learners.base import of_kind
 from stream_bayes.learners.labels import Label
-from stream_bayes.learners.naive_bayes.base import NaiveBayes, padded, table_of, vocabulary_size
+from stream_bayes.learners.naive_bayes.base import NaiveBayes, table_of, vocabulary_size
 from stream_bayes.posteriors import Beta
 from stream_bayes.snapshot import Arrays
 
@@ -128,6 +129,14 @@ class BernoulliNB(NaiveBayes):
 
     def _amounts(self, values: FloatArray) -> FloatArray:
         return np.where(values != 0.0, 1.0, 0.0)
+
+    def _check_rest(self, rows: Rows, label: int, weight: float) -> None:
+        size = int(self._levels.size[label])
+        left = self._evidence.class_weight[label] - weight
+        if self._whole and size and self._levels.counts[label, size - 1] <= left:
+            return  # no word is in more messages than will be left
+        present = rows.columns[(rows.columns >= 0) & (rows.values != 0.0)]
+        self._check_coverage(self._evidence.cells, present, label, weight)
 
     def _scale(self, factor: float) -> None:
         self._whole = self._whole and factor in (0.0, 1.0)

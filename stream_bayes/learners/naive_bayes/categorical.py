@@ -14,8 +14,9 @@ from stream_bayes.features.vocabulary import refuse_change, unpack_json
 from stream_bayes.kernels.categorical import CategoryCounts, fold_categorical
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import Joint, Rows, first_learned
+from stream_bayes.learners.arrays import padded
 from stream_bayes.learners.labels import Label
-from stream_bayes.learners.naive_bayes.base import NaiveBayes, padded
+from stream_bayes.learners.naive_bayes.base import NaiveBayes
 from stream_bayes.posteriors import Dirichlet
 from stream_bayes.posteriors.checked import non_negative
 from stream_bayes.snapshot import Arrays
@@ -27,7 +28,8 @@ class CategoricalNB(NaiveBayes):
     Parameters
     ----------
     prior_count
-        Pseudo-count of each value of a feature in each class; 0 gives maximum likelihood.
+        Pseudo-count of each value of a feature in each class; 0 gives maximum likelihood, and where that finds every
+        class impossible they are all the same.
     class_prior_count
         Pseudo-count of each class; 0 gives class frequencies.
     classes
@@ -49,7 +51,7 @@ class CategoricalNB(NaiveBayes):
     >>> model.predict_proba_one({"outlook": "rainy"})
     {'no': 0.333, 'yes': 0.667}
     >>> model.categories("outlook"), model.posterior("outlook", "yes")
-    (['sunny', 'rainy'], Dirichlet([1, 2]))
+    (['sunny', 'rainy'], Dirichlet((1, 2)))
     """
 
     _evidence: CategoryCounts
@@ -78,13 +80,21 @@ class CategoricalNB(NaiveBayes):
 
     def posterior(self, feature: FeatureName, label: Any) -> Dirichlet:
         """The distribution of a feature's values in a class."""
-        code = self._labels.code(label)
-        _, columns = self._cells_of(feature)
-        if not columns:
-            message = f"no value of feature {feature!r} has been learned"
+        counts = self.counts(feature, label)
+        if len(counts) < 2 or self.prior_count + min(counts.values()) == 0.0:
+            message = (
+                f"feature {feature!r} has no posterior yet: it takes two values, and a pseudo-count or an event for "
+                f"each; so far {label!r} has {counts}"
+            )
             raise InputError(message)
-        counts = self._evidence.cells[columns, code] if code >= 0 else np.zeros(len(columns))
-        return Dirichlet(tuple(self.prior_count + counts))
+        return Dirichlet(tuple(self.prior_count + count for count in counts.values()))
+
+    def counts(self, feature: FeatureName, label: Any) -> dict[Any, float]:
+        """How often a class had each value of a feature."""
+        code = self._labels.code(label)
+        values, columns = self._cells_of(feature)
+        counts = self._evidence.cells[columns, code].tolist() if code >= 0 else [0.0] * len(columns)
+        return dict(zip(values, counts, strict=True))
 
     def _cells_of(self, feature: FeatureName) -> tuple[list[Any], list[int]]:
         """The values of a feature that have evidence, and their columns."""
@@ -99,19 +109,17 @@ class CategoricalNB(NaiveBayes):
     def _height(self, name: str) -> int:
         return len(self._features if name == "feature_weight" else self._vocabulary)
 
-    def _find(self, batch: Batch) -> IntArray:
-        found = super()._find(batch)
-        if self.buckets is None and batch.names is not None:
-            kinds = dict(self._value_kinds)
-            for feature, kind, _ in cast(Sequence[Category], batch.names):
-                if kinds.setdefault(feature, kind) != kind:
-                    refuse_change(feature, f"a {kinds[feature]}", f"a {kind}")
-        return found
+    def _check_new(self, batch: Batch, names: Sequence[FeatureName], found: IntArray) -> None:
+        super()._check_new(batch, names, found)
+        kinds = dict(self._value_kinds) if self.buckets is None else {}
+        for feature, kind, _ in cast(Sequence[Category], names):
+            if self.buckets is None and kinds.setdefault(feature, kind) != kind:
+                refuse_change(feature, f"a {kinds[feature]}", f"a {kind}")
 
     def _register(self, batch: Batch, found: IntArray, labels: IntArray) -> IntArray:
         columns = super()._register(batch, found, labels)
         order = first_learned(batch.row_starts, batch.columns, labels, len(found))
-        learned = [cast(Sequence[Category], batch.names)[place] for place in order]
+        learned = [cast(Sequence[Category], batch.names)[number] for number in order]
         self._features.register([feature for feature, _, _ in learned])
         self._value_kinds |= {feature: kind for feature, kind, _ in learned}
         return columns
@@ -135,6 +143,9 @@ class CategoricalNB(NaiveBayes):
             self._evidence,
             joint,
         )
+
+    def _check_rest(self, rows: Rows, label: int, weight: float) -> None:
+        self._check_coverage(self._evidence.feature_weight, self._feature_of[rows.columns], label, weight)
 
     def _grow(self) -> None:
         self._sizes = padded(self._sizes, (len(self._evidence.feature_weight),))

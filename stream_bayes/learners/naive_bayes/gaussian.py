@@ -17,7 +17,7 @@ from stream_bayes.learners.naive_bayes.base import NaiveBayes
 from stream_bayes.posteriors import NormalInverseGamma
 
 # Squares of values, summed over any stream, stay finite.
-LARGEST_VALUE = 1e140
+LARGEST_VALUE = 1e120
 # Unlearning may leave this share of the scatter below zero by rounding; more is no evidence of any events.
 SLACK = 1e-9
 
@@ -28,7 +28,8 @@ class GaussianNB(NaiveBayes):
     Parameters
     ----------
     prior
-        Normal-inverse-gamma prior of each feature's mean and variance in each class.
+        Normal-inverse-gamma prior of each feature's mean and variance in each class. The default expects features of
+        about unit scale: put a scaler in front of others, or give a prior of their scale.
     variance
         "class": each class has its own variance of a feature; "shared": all classes have the same, so that the log-odds
         are linear in the features.
@@ -131,9 +132,10 @@ class GaussianNB(NaiveBayes):
         bad = ~known | (left < -RESIDUE) | (scatter - taken < -SLACK * size)
         if bad.any():
             place = int(np.flatnonzero(bad)[0])
-            name = batch.names[place] if batch.names is not None and self.buckets is None else rows.columns[place]
+            name = self._name_at(batch, rows, place)
             message = f"feature {name!r} = {rows.values[place]:g} cannot be taken back: no such event was learned"
             raise UnlearnError(message)
+        self._check_coverage(self._evidence.weight, rows.columns, label, weight)
 
     def _absorb(self, other: Self) -> None:
         classes, columns = self._adopt(other)

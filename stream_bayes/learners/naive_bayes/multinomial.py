@@ -8,15 +8,15 @@ from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.rows import Joint, Rows
-from stream_bayes.kernels.word_counts import WordCounts, fold_multinomial
+from stream_bayes.kernels.word_counts import fold_multinomial
 from stream_bayes.learners.base import one_of
 from stream_bayes.learners.labels import Label
-from stream_bayes.learners.naive_bayes.base import NaiveBayes, table_of, vocabulary_size
+from stream_bayes.learners.naive_bayes.word_counts import WordCountNB
 from stream_bayes.posteriors import Beta
 from stream_bayes.posteriors.checked import non_negative
 
 
-class MultinomialNB(NaiveBayes):
+class MultinomialNB(WordCountNB):
     """Naive Bayes on counts of words: in each class the words are drawn from one distribution, Dirichlet a priori.
 
     Parameters
@@ -45,13 +45,10 @@ class MultinomialNB(NaiveBayes):
     >>> model.learn_one({"cheap": 2, "pills": 1}, "spam")
     >>> model.learn_one({"lunch": 1, "today": 1}, "ham")
     >>> model.predict_proba_one({"cheap": 1, "lunch": 1})
-    {'spam': 0.551, 'ham': 0.449}
+    {'spam': 0.529, 'ham': 0.471}
     >>> model.posterior("cheap", "spam")
     Beta(3, 4)
     """
-
-    _evidence: WordCounts
-    _evidence_kind = WordCounts
 
     def __init__(
         self,
@@ -61,11 +58,9 @@ class MultinomialNB(NaiveBayes):
         predictive: str = "posterior",
         buckets: int | None = None,
     ) -> None:
-        super().__init__(class_prior_count, classes, buckets)
         self.prior_count = non_negative("prior_count", prior_count)
+        super().__init__(self.prior_count, class_prior_count, classes, buckets)
         self.predictive = one_of(predictive, "predictive", ("posterior", "plug-in"))
-        self._table = table_of(self.prior_count)
-        self._vocabulary_size = 0
 
     def posterior(self, word: FeatureName, label: Any) -> Beta:
         """The share of a word among the words of a class: the Dirichlet's marginal, a Beta."""
@@ -90,6 +85,3 @@ class MultinomialNB(NaiveBayes):
             self._evidence,
             joint,
         )
-
-    def _refresh(self) -> None:
-        self._vocabulary_size = vocabulary_size(self._evidence.cells)

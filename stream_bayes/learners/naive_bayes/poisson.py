@@ -7,14 +7,14 @@ from typing import Any
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.rows import Joint, Rows
-from stream_bayes.kernels.word_counts import WordCounts, fold_poisson
+from stream_bayes.kernels.word_counts import fold_poisson
 from stream_bayes.learners.base import of_kind, one_of
 from stream_bayes.learners.labels import Label
-from stream_bayes.learners.naive_bayes.base import NaiveBayes, table_of, vocabulary_size
+from stream_bayes.learners.naive_bayes.word_counts import WordCountNB
 from stream_bayes.posteriors import Gamma
 
 
-class PoissonNB(NaiveBayes):
+class PoissonNB(WordCountNB):
     """Naive Bayes on counts of words: each word comes at its own rate per message of a class, Gamma a priori.
 
     Parameters
@@ -42,13 +42,10 @@ class PoissonNB(NaiveBayes):
     >>> model.learn_one({"cheap": 2, "pills": 1}, "spam")
     >>> model.learn_one({"lunch": 1}, "ham")
     >>> model.predict_proba_one({"cheap": 1})
-    {'spam': 0.803, 'ham': 0.197}
+    {'spam': 0.738, 'ham': 0.262}
     >>> model.posterior("cheap", "spam")
     Gamma(shape=2.5, rate=3)
     """
-
-    _evidence: WordCounts
-    _evidence_kind = WordCounts
 
     def __init__(
         self,
@@ -58,11 +55,9 @@ class PoissonNB(NaiveBayes):
         predictive: str = "posterior",
         buckets: int | None = None,
     ) -> None:
-        super().__init__(class_prior_count, classes, buckets)
         self.prior = of_kind(prior, "prior", Gamma)
+        super().__init__(prior.shape, class_prior_count, classes, buckets)
         self.predictive = one_of(predictive, "predictive", ("posterior", "plug-in"))
-        self._table = table_of(prior.shape)
-        self._vocabulary_size = 0
 
     def posterior(self, word: FeatureName, label: Any) -> Gamma:
         """The rate of a word per message of a class."""
@@ -83,6 +78,3 @@ class PoissonNB(NaiveBayes):
             self._evidence,
             joint,
         )
-
-    def _refresh(self) -> None:
-        self._vocabulary_size = vocabulary_size(self._evidence.cells)

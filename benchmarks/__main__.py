@@ -1,0 +1,26 @@
+"""`make bench`: every figure of the README, measured here and now."""
+
+from __future__ import annotations
+
+import os
+import platform
+
+from importlib.metadata import version
+
+from rich.console import Console
+
+from benchmarks import naive_bayes
+
+
+def main() -> None:
+    """Run all benchmarks and print their tables."""
+    console = Console(width=120 if not os.isatty(1) else None)
+    versions = ", ".join(f"{name} {version(name)}" for name in ("river", "numba", "numpy"))
+    console.print(
+        f"CPU time on {platform.processor() or platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}, {versions}"
+    )
+    naive_bayes.run(console)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""What every classifier of this package can be asked, and the checks of what it is told."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from river import base
+
+from stream_bayes.errors import InputError
+from stream_bayes.features import Batch
+from stream_bayes.features.values import Features
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.learners.base import Learner
+from stream_bayes.learners.labels import Label
+from stream_bayes.learners.predictions import LabelPredictions
+from stream_bayes.posteriors import LabelPredictive
+from stream_bayes.posteriors.checked import non_negative
+
+LARGEST_WEIGHT = 1e12
+
+
+class LabelLearner(Learner, base.Classifier):
+    """A learner that predicts labels."""
+
+    @abstractmethod
+    def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
+        """The probability of each label known so far; empty before the first, unless `classes` declares them."""
+
+    def predict_one(self, x: Features, **_: Any) -> Label | None:
+        """The most probable label, None while none is known."""
+        probabilities = self.predict_proba_one(x)
+        return max(probabilities, key=probabilities.__getitem__, default=None)
+
+    @abstractmethod
+    def predictive_one(self, x: Features) -> LabelPredictive:
+        """The posterior predictive of the label: probabilities, and their variance split into noise and ignorance."""
+
+    @abstractmethod
+    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Learn one event of label `y`, counted `w` times; all or nothing."""
+
+    @abstractmethod
+    def batch(self, events: Iterable[Features]) -> Batch:
+        """Events as a batch of the form this learner takes."""
+
+    @abstractmethod
+    def test_then_train(
+        self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
+    ) -> LabelPredictions:
+        """For each row in order: predict it, then learn it if its label is not None.
+
+        The same numbers as a loop of `predict_proba_one` and `learn_one`, bit for bit, for every batch size.
+        """
+
+
+def check_weight(w: Any) -> float:
+    """The weight of one event."""
+    weight = non_negative("weight", w, InputError)
+    if weight > LARGEST_WEIGHT:
+        message = f"a weight is at most {LARGEST_WEIGHT:g}, so that no sum overflows; got {weight:g}"
+        raise InputError(message)
+    return weight
+
+
+def check_batch(events: int, labels: Sequence[Any], w: Sequence[float] | None) -> FloatArray:
+    """The weights of a batch, once there is a label and a weight for each event."""
+    weights = np.ones(len(labels)) if w is None else np.array([check_weight(weight) for weight in w])
+    if not events == len(labels) == len(weights):
+        message = f"{events} events, {len(labels)} labels and {len(weights)} weights: one each is needed"
+        raise InputError(message)
+    return weights

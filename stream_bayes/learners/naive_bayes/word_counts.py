@@ -1,0 +1,36 @@
+"""What the multinomial and the Poisson model share: counts of words, and a vocabulary that follows from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_bayes.errors import UnlearnError
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.rows import RESIDUE, Rows
+from stream_bayes.kernels.word_counts import WordCounts
+from stream_bayes.learners.labels import Label
+from stream_bayes.learners.naive_bayes.base import NaiveBayes, table_of, vocabulary_size
+
+
+class WordCountNB(NaiveBayes):
+    """Naive Bayes whose evidence is the uses of each word in each class."""
+
+    _evidence: WordCounts
+    _evidence_kind = WordCounts
+
+    def __init__(
+        self, prior_count: float, class_prior_count: float, classes: tuple[Label, ...] | None, buckets: int | None
+    ) -> None:
+        super().__init__(class_prior_count, classes, buckets)
+        self._table: FloatArray = table_of(prior_count)
+        self._vocabulary_size = 0
+
+    def _refresh(self) -> None:
+        self._vocabulary_size = vocabulary_size(self._evidence.cells)
+
+    def _check_rest(self, rows: Rows, label: int, weight: float) -> None:
+        left = self._evidence.class_weight[label] - weight
+        words_left = self._evidence.class_total[label] - weight * float(np.sum(rows.values))
+        if left < RESIDUE < words_left:
+            message = "this would leave words of a label without a message they came in: this event was never learned"
+            raise UnlearnError(message)

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stream_bayes import __version__, snapshot
+from stream_bayes.cli import main
+from stream_bayes.learners.base import Learner
+from stream_bayes.learners.beta_bernoulli import BetaBernoulli
+from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from stream_bayes.posteriors import Beta
+
+ROOT = Path(__file__).parents[1]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
+COMMAND = (sys.executable, "-m", "stream_bayes.cli")
+# Not pydantic: typer itself uses it, where it is installed, to read the options of a command.
+HEAVY = ("numba", "numpy", "rich", "river", "safetensors", "scipy")
+PATIENCE = 60.0
+"""Seconds after which a test gives up; nothing here takes that long."""
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command line in this process: exit code, output, errors."""
+
+    def call(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["stream-bayes", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        assert isinstance(ending.value.code, int)
+        return ending.value.code, *capsys.readouterr()
+
+    return call
+
+
+def loaded_by(arguments: list[str]) -> set[str]:
+    """The heavy modules in a process of its own after a command has run."""
+    script = (
+        "import sys\n"
+        "from stream_bayes.cli import main\n"
+        f"sys.argv = ['stream-bayes', *{arguments!r}]\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"print('LOADED', *(name for name in {HEAVY!r} if name in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["demo", "--help"], ["inspect"], ["demo", "--nonsense"]]
+)
+def test_nothing_heavy_is_loaded_before_a_command_runs(arguments: list[str]) -> None:
+    assert loaded_by(arguments) == set()
+
+
+def test_inspect_loads_arrays_but_no_learner(tmp_path: Path) -> None:
+    BetaBernoulli().save(tmp_path / "coin")
+    assert loaded_by(["inspect", str(tmp_path / "coin")]) == {"numpy", "safetensors"}
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == (0, f"stream-bayes {__version__}\n", "")
+
+
+def test_help_names_every_command(run: Run) -> None:
+    code, output, _ = run("--help")
+    assert code == 0
+    assert re.search(r"^  demo +\w.*[^.]\.$", output, re.MULTILINE), "not cut short by ..."
+    assert re.search(r"^  inspect +\w.*[^.]\.$", output, re.MULTILINE)
+
+
+@pytest.mark.parametrize("arguments", [["--nonsense"], ["nonsense"], ["demo", "--seed", "-1"], ["demo", "--seed", "x"]])
+def test_a_wrong_call_ends_with_code_2_and_says_what_was_wrong(run: Run, arguments: list[str]) -> None:
+    code, output, errors = run(*arguments)
+    assert (code, output) == (2, "")
+    assert errors.startswith("Usage: stream-bayes ")
+    assert next(word for word in arguments if word != "demo") in errors
+
+
+def test_inspect_says_what_a_classifier_is(run: Run, tmp_path: Path) -> None:
+    learner = CategoricalNB(prior_count=0.5, classes=("no", "yes"))
+    learner.learn_one({"outlook": "sunny"}, "yes", w=2.5)
+    learner.learn_one({"outlook": "rainy"}, "no")
+    learner.save(tmp_path / "weather")
+    code, output, errors = run("inspect", tmp_path / "weather")
+    assert (code, errors) == (0, "")
+    assert output.splitlines()[:8] == [
+        str(tmp_path / "weather"),
+        "  class       CategoricalNB",
+        "  parameters  buckets = None",
+        "              class_prior_count = 1.0",
+        "              classes = ('no', 'yes')",
+        "              prior_count = 0.5",
+        "  evidence    'no': 1",
+        "              'yes': 2.5",
+    ]
+    assert re.search(r"^ {2}arrays +cells +float64 +2 x 2$", output, re.MULTILINE)
+
+
+def test_inspect_says_what_a_coin_is(run: Run, tmp_path: Path) -> None:
+    learner = BetaBernoulli(on="sender", prior=Beta(2, 0.5), classes=("ham", "spam"))
+    for sender, label in (("eve", "spam"), ("bob", "ham"), ("mallory", "spam")):
+        learner.learn_one({"sender": sender}, label)
+    learner.save(tmp_path / "senders")
+    _, output, _ = run("inspect", tmp_path / "senders")
+    assert "prior = Beta(2, 0.5)\n" in output
+    assert re.search(r"'ham': 1\n +'spam': 2\n", output)
+
+
+@pytest.mark.parametrize("kind", [BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB, BetaBernoulli])
+def test_inspect_for_machines_agrees_with_the_file(run: Run, tmp_path: Path, kind: type[Learner]) -> None:
+    learner = kind()
+    for label in (True, False, True):
+        learner.learn_one({"a": 1, "b": 2}, label)  # type: ignore[attr-defined]
+    learner.save(tmp_path / "saved")
+    code, output, _ = run("inspect", tmp_path / "saved", "--json")
+    found, (header, arrays) = json.loads(output), snapshot.read(tmp_path / "saved")
+    assert code == 0
+    assert (found["class"], found["parameters"]) == (kind.__name__, header["parameters"])
+    assert {entry["label"]: entry["evidence"] for entry in found["labels"]} == {True: 2.0, False: 1.0}
+    assert found["arrays"] == {
+        name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()
+    }
+
+
+def write_text(path: Path) -> None:
+    path.write_text("no snapshot at all")
+
+
+def write_cut_short(path: Path) -> None:
+    CategoricalNB(classes=("no", "yes")).save(path)
+    path.write_bytes(path.read_bytes()[:-5])
+
+
+def write_other_header(path: Path) -> None:
+    snapshot.write(path, {"something": "else"}, {})
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda _: None, "no such file"),
+        (Path.mkdir, "is a directory"),
+        (Path.touch, "not a stream_bayes snapshot"),
+        (write_text, "not a stream_bayes snapshot"),
+        (write_cut_short, "cut short or damaged"),
+        (write_other_header, "does not describe a learner"),
+    ],
+)
+def test_a_file_that_cannot_be_inspected_gets_one_line(
+    run: Run, tmp_path: Path, make: Callable[[Path], None], problem: str
+) -> None:
+    make(tmp_path / "file")
+    code, output, errors = run("inspect", tmp_path / "file")
+    assert (code, output, errors.count("\n")) == (2, "", 1)
+    assert errors.startswith("stream-bayes: ")
+    assert problem in errors
+    assert str(tmp_path / "file") in errors
+
+
+def run_on_a_terminal(
+    *arguments: str, stop_at: bytes | None = None, variables: dict[str, str] | None = None
+) -> tuple[int, bytes, bytes]:
+    """Run with a pseudo-terminal as output, sending Ctrl-C once it has shown something: code, output, errors."""
+    screen, terminal = pty.openpty()
+    environment = {**ENVIRONMENT, **(variables or {})}
+    with subprocess.Popen([*COMMAND, *arguments], stdout=terminal, stderr=subprocess.PIPE, env=environment) as process:
+        os.close(terminal)
+        shown = b""
+        while part := read_some(screen):
+            shown += part
+            if stop_at is not None and stop_at in shown:
+                process.send_signal(signal.SIGINT)
+                stop_at = None
+        assert process.stderr is not None
+        errors = process.stderr.read()
+    os.close(screen)
+    return process.returncode, shown, errors
+
+
+def read_some(screen: int) -> bytes:
+    ready, _, _ = select.select([screen], [], [], PATIENCE)
+    assert ready, "the program has fallen silent"
+    try:
+        return os.read(screen, 65536)
+    except OSError:  # Linux's way of saying that the other end is closed
+        return b""
+
+
+def test_ctrl_c_ends_the_demo_cleanly() -> None:
+    code, shown, errors = run_on_a_terminal("demo", stop_at=b"1 of 3")
+    assert code == 130
+    assert errors.splitlines()[-1] == b"stream-bayes: stopped"
+    assert b"Traceback" not in errors
+    assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l"), "the cursor is visible again"
+
+
+def test_a_terminal_without_colour_gets_none() -> None:
+    code, shown, _ = run_on_a_terminal("demo", "--fast", variables={"NO_COLOR": "1"})
+    assert code == 0
+    codes = {int(number) for styles in re.findall(rb"\x1b\[([0-9;]+)m", shown) for number in styles.split(b";")}
+    assert codes <= {0, 1, 2}, "bold and dim at most"
+    assert b"What was learned" in shown
+
+
+@pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"COLUMNS": "60"}, {"LINES": "20"}])
+def test_a_terminal_too_small_or_too_simple_gets_lines(variables: dict[str, str]) -> None:
+    code, shown, _ = run_on_a_terminal("demo", variables=variables)
+    assert code == 0
+    assert b"\x1b[1A" not in shown, "nothing is drawn over"
+    assert b"point 60" in shown
+
+
+def test_a_reader_who_leaves_early_causes_no_traceback() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()
+    assert process.returncode == 1
+
+
+def test_the_demo_can_be_written_in_any_encoding() -> None:
+    environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*COMMAND, "demo"], env=environment, capture_output=True, check=True, timeout=PATIENCE)
+    assert b"What was learned" in done.stdout
+
+
+def test_ctrl_c_ends_the_demo_cleanly_while_it_compiles(tmp_path: Path) -> None:
+    environment = {**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path)}
+    with subprocess.Popen(
+        [*COMMAND, "demo", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith(b"Compiling the learners")
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b"stream-bayes: stopped\n"
+    assert process.returncode == 130

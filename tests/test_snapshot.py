@@ -1,0 +1,173 @@
+"""Snapshots: what is not one, is cut short, edited, or from the future is refused, each with its own words."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from stream_bayes import BernoulliNB, Beta, BetaBernoulli, Learner, MultinomialNB, snapshot
+from stream_bayes.checks import frozen
+from stream_bayes.errors import SnapshotDamaged, SnapshotError, SnapshotTooNew, StreamBayesError
+
+
+@pytest.fixture
+def model() -> BernoulliNB:
+    model = BernoulliNB(prior=Beta(0.5, 2.0), classes=("ham", "spam"))
+    model.learn_one({"cheap": 1, ("subject", "pills"): 1, 7: 1, "sender": "bob"}, "spam")
+    model.learn_one({"lunch": 1, "grüße 🙂": 1, "\udce4 not unicode": 1}, "ham")
+    return model
+
+
+@pytest.fixture
+def path(tmp_path: Path, model: BernoulliNB) -> Path:
+    model.save(tmp_path / "model.safetensors")
+    return tmp_path / "model.safetensors"
+
+
+def metadata(path: Path) -> dict[str, str]:
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    found: dict[str, str] = json.loads(content[8 : 8 + length])["__metadata__"]
+    return found
+
+
+def test_names_of_every_kind_come_back(path: Path, model: BernoulliNB) -> None:
+    restored = BernoulliNB.load(path)
+    for name in ("cheap", ("subject", "pills"), 7, ("sender", "bob"), "grüße 🙂", "\udce4 not unicode"):
+        assert restored.posterior(name, "spam") == model.posterior(name, "spam")
+    assert restored._vocabulary.state()["names"].tobytes() == model._vocabulary.state()["names"].tobytes()
+
+
+def test_a_restored_learner_still_knows_what_was_a_text(path: Path) -> None:
+    with pytest.raises(StreamBayesError, match="was a text before and is a number now"):
+        BernoulliNB.load(path).learn_one({"sender": 3}, "spam")
+
+
+def test_is_an_ordinary_safetensors_file(path: Path, model: BernoulliNB) -> None:
+    np.testing.assert_array_equal(load_file(path)["class_weight"], [1.0, 1.0])
+    header = json.loads(metadata(path)["header"])
+    assert header["class"] == "BernoulliNB"
+    assert header["parameters"]["prior"] == {"posterior": "Beta", "fields": [0.5, 2.0]}
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00" * 7, b"PK\x03\x04 a zip file", b"\x80\x04\x95 a pickle", b"{}" * 50])
+def test_a_file_that_is_not_a_snapshot(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "other").write_bytes(content)
+    with pytest.raises(SnapshotError, match="is not a stream_bayes snapshot"):
+        Learner.load(tmp_path / "other")
+
+
+def test_somebody_elses_safetensors_file(tmp_path: Path) -> None:
+    save_file({"weights": np.ones(3)}, tmp_path / "other")
+    with pytest.raises(SnapshotError, match="is not a stream_bayes snapshot"):
+        Learner.load(tmp_path / "other")
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        Learner.load(tmp_path / "nowhere")
+
+
+def test_cut_short_anywhere(path: Path) -> None:
+    content = path.read_bytes()
+    for length in range(0, len(content), 13):
+        path.write_bytes(content[:length])
+        with pytest.raises(SnapshotError):
+            Learner.load(path)
+
+
+def test_every_flipped_bit_is_noticed(path: Path, model: BernoulliNB) -> None:
+    """One bit of one byte anywhere: refused, or (in white space of the header alone) the same learner."""
+    content = path.read_bytes()
+    generator = np.random.default_rng(0)
+    for place in generator.choice(len(content), 300, replace=False):
+        edited = bytearray(content)
+        edited[place] ^= 1 << int(generator.integers(8))
+        path.write_bytes(bytes(edited))
+        with contextlib.suppress(SnapshotError):
+            assert frozen(BernoulliNB.load(path)) == frozen(model)
+
+
+def test_from_a_later_version(path: Path) -> None:
+    content = path.read_bytes()
+    assert content.count(b'"version":"1"') == 1
+    path.write_bytes(content.replace(b'"version":"1"', b'"version":"9"'))
+    with pytest.raises(SnapshotTooNew, match=r"format 9.*update stream_bayes") as caught:
+        Learner.load(path)
+    assert caught.value.code == "snapshot-too-new"
+
+
+def test_of_another_class(path: Path) -> None:
+    with pytest.raises(SnapshotError, match="state of a BernoulliNB, not of a MultinomialNB"):
+        MultinomialNB.load(path)
+    assert isinstance(Learner.load(path), BernoulliNB)
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ({"class": "Nonesuch", "parameters": {}}, "Nonesuch"),
+        ({"class": "BernoulliNB", "parameters": {"unknown": 1}}, "unknown"),
+        ({"class": "BernoulliNB", "parameters": {"class_prior_count": -1}}, "class_prior_count"),
+        ({"class": "BernoulliNB", "parameters": {"prior": {"posterior": "Gamma", "fields": [1, 1]}}}, "prior"),
+        ({"class": "BernoulliNB", "parameters": {"prior": {"posterior": "os", "fields": []}}}, "os"),
+        ({"class": "BernoulliNB"}, "parameters"),
+        ([], "header"),
+    ],
+)
+def test_a_header_that_describes_no_learner(tmp_path: Path, header: Any, words: str) -> None:
+    snapshot.write(tmp_path / "made", header, {"labels": np.frombuffer(b"[]", dtype=np.uint8)})
+    with pytest.raises(SnapshotError, match=words):
+        Learner.load(tmp_path / "made")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"cells": np.zeros((3, 2))},
+        {"cells": np.full((7, 2), np.nan)},
+        {"cells": np.full((7, 2), -1.0)},
+        {"names": np.frombuffer(b'["a","a","b","c","d","e","f"]', dtype=np.uint8)},
+        {"names": np.frombuffer(b"not json", dtype=np.uint8)},
+        {"class_weight": np.zeros(5)},
+        {"labels": np.frombuffer(b"[[1]]", dtype=np.uint8)},
+    ],
+)
+def test_arrays_that_make_no_learner(tmp_path: Path, model: BernoulliNB, change: dict[str, Any]) -> None:
+    state = model.state()
+    header = {"class": state.kind, "parameters": state.parameters}
+    snapshot.write(tmp_path / "made", header, state.arrays | change)
+    with pytest.raises(SnapshotDamaged):
+        Learner.load(tmp_path / "made")
+    for missing in state.arrays:
+        snapshot.write(tmp_path / "made", header, {k: v for k, v in state.arrays.items() if k != missing})
+        with pytest.raises(SnapshotDamaged, match=missing):
+            Learner.load(tmp_path / "made")
+
+
+def test_a_failed_write_leaves_the_old_file(path: Path, model: BernoulliNB, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = path.read_bytes()
+    model.learn_one({"new": 1}, "ham")
+
+    def full_disk(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        model.save(path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_nothing_is_ever_unpickled(tmp_path: Path) -> None:
+    """A tuple that pickle would turn into a call comes back as the tuple it is."""
+    model = BetaBernoulli(on="name", classes=("no", "yes"))
+    model.learn_one({"name": "cos\nsystem\n(S'true'\ntR."}, "yes")
+    model.save(tmp_path / "model")
+    assert BetaBernoulli.load(tmp_path / "model").posterior("cos\nsystem\n(S'true'\ntR.") == Beta(2, 1)
