@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-
 from importlib.metadata import version
 
 from rich.console import Console
@@ -14,11 +13,10 @@ from benchmarks import naive_bayes
 
 def main() -> None:
     """Run all benchmarks and print their tables."""
-    console = Console(width=120 if not os.isatty(1) else None)
+    console = Console(width=None if os.isatty(1) else 120)
+    machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
     versions = ", ".join(f"{name} {version(name)}" for name in ("river", "numba", "numpy"))
-    console.print(
-        f"CPU time on {platform.processor() or platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}, {versions}"
-    )
+    console.print(f"CPU time on {machine}; Python {platform.python_version()}, {versions}")
     naive_bayes.run(console)
 
 

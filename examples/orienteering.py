@@ -26,8 +26,7 @@ QUESTION: Final = {"outlook": "sunny", "temperature": "cool", "humidity": "high"
 def chances(model: CategoricalNB) -> tuple[float, float, float]:
     """Return the probability of a run on the day in question, and its 90 % credible interval."""
     answer = model.predictive_one(QUESTION)
-    low, high = answer.interval(0.9)
-    return (answer.mean, low, high) if answer.label == "yes" else (1 - answer.mean, 1 - high, 1 - low)
+    return answer.probabilities["yes"], *answer.interval(0.9, "yes")
 
 
 def print_table(exact: CategoricalNB, smooth: CategoricalNB) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.broker import Broker, RemoteBroker, kafka_jars, missing_tools
+from tests.broker import Broker, RemoteBroker, install_missing_tools, kafka_jars, missing_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,10 @@ REMOTE_BROKER = "STREAM_BAYES_KAFKA"
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker | RemoteBroker]:
     """A real Kafka broker: our own, or the one STREAM_BAYES_KAFKA names where Java or Maven is missing."""
-    missing = missing_tools()
     address = os.environ.get(REMOTE_BROKER)
+    if not address:
+        install_missing_tools()
+    missing = missing_tools()
     if not missing:
         with Broker(kafka_jars()) as own:
             yield own

@@ -137,7 +137,7 @@ def test_lengths_and_weights_of_a_batch() -> None:
 )
 def test_arrays_that_are_no_batch(arrays: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        Batch.from_arrays(*arrays[:3], names=["a", "b"])
+        Batch.from_arrays(arrays[0], arrays[1], arrays[2], names=["a", "b"])
 
 
 def test_batches_of_the_wrong_form() -> None:

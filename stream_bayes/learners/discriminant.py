@@ -9,40 +9,27 @@ import numpy as np
 
 from stream_bayes.errors import EvidenceError, InputError, UnlearnError
 from stream_bayes.features import Batch, Vocabulary
-from stream_bayes.features.values import FeatureName, Features, IntArray
+from stream_bayes.features.values import FeatureName, IntArray
 from stream_bayes.features.vocabulary import pack_json, unpack_json
 from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.discriminant import (
-    SHARED,
-    Assumptions,
-    PairMoments,
-    Spread,
-    centre,
-    fold_discriminant,
-    measure,
-    new_spread,
-    seen_places,
-)
+from stream_bayes.kernels.covariance import SHARED, Assumptions, Spread, measure, new_spread
+from stream_bayes.kernels.discriminant import centre, fold_discriminant
 from stream_bayes.kernels.gaussian import NormalPrior
-from stream_bayes.kernels.rows import RESIDUE, Joint, Rows
-from stream_bayes.learners.base import Additive, of_kind, one_of
-from stream_bayes.learners.classifier import ColumnClassifier
+from stream_bayes.kernels.pair_moments import PairMoments, first_misfit, lacks_what_all_had, seen_places
+from stream_bayes.kernels.rows import Joint, Rows
+from stream_bayes.learners.additive_classifier import AdditiveClassifier
+from stream_bayes.learners.arrays import padded
+from stream_bayes.learners.base import of_kind, one_of
 from stream_bayes.learners.labels import Label, check_label
-from stream_bayes.learners.naive_bayes.base import padded
 from stream_bayes.learners.naive_bayes.gaussian import LARGEST_VALUE, SLACK
-from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import NormalInverseGamma
-from stream_bayes.posteriors.checked import non_negative
 from stream_bayes.snapshot import Arrays
 
 # By place the kernel's FULL, SHARED, DIAGONAL, SPHERICAL.
 FORMS = ("full", "shared", "diagonal", "spherical")
-SMALLEST_ROOM = 8
-# The square of the largest value, so many times over in every event, is still finite.
-LARGEST_WEIGHT = 1e12
 
 
-class GaussianDiscriminant(ColumnClassifier, Additive):
+class GaussianDiscriminant(AdditiveClassifier):
     """Gaussian discriminant analysis: in each class the features are jointly normal, mean and covariance unknown.
 
     Parameters
@@ -58,9 +45,10 @@ class GaussianDiscriminant(ColumnClassifier, Additive):
     classes
         Labels known beforehand; others join when they are first learned.
     predictive
-        "posterior": a multivariate Student's t, wide while there is little data; "plug-in": the normal with the means
-        and the unbiased covariance of the data, S / (n - 1), shared: S / (n - number of classes). Where that has not
-        full rank, the normal has the posterior's location and Psi / degrees instead.
+        "posterior": a multivariate Student's t, wide while there is little data; "plug-in": the normal with
+        maximum-likelihood means and covariance S / n (shared: all S / all n; spherical: all squares / all values), as
+        scikit-learn's quadratic and linear discriminant analysis have it. Where that is singular, as it is with no
+        more events than features, the normal has the posterior's location and Psi / degrees instead.
 
     Notes
     -----
@@ -104,21 +92,11 @@ class GaussianDiscriminant(ColumnClassifier, Additive):
         classes: tuple[Label, ...] | None = None,
         predictive: str = "posterior",
     ) -> None:
-        super().__init__(classes, buckets=None)
+        super().__init__(class_prior_count, classes, buckets=None)
         self.covariance = one_of(covariance, "covariance", FORMS)
         self.prior = of_kind(prior, "prior", NormalInverseGamma)
-        self.class_prior_count = non_negative("class_prior_count", class_prior_count)
         self.predictive = one_of(predictive, "predictive", ("posterior", "plug-in"))
         self._evidence = PairMoments(np.zeros(len(self._labels)), *np.zeros((3, len(self._labels), 0, 0)))
-
-    def class_posterior(self) -> dict[Label, float]:
-        """Pseudo-counts of the Dirichlet posterior over the labels."""
-        weights = self._evidence.class_weight
-        return {
-            label: self.class_prior_count + float(weights[code])
-            for code, label in enumerate(self._labels)
-            if code < self._labels.declared or weights[code] > 0.0
-        }
 
     def posterior(self, feature: FeatureName, label: Any) -> NormalInverseGamma:
         """Mean and variance of a feature in a class; a common variance has the evidence of all that share it."""
@@ -162,53 +140,17 @@ class GaussianDiscriminant(ColumnClassifier, Additive):
         deviations, plain = np.sqrt(spread.variance[0]), bool(spread.plain[0].all())
         means = np.array([[centre(i, code, plain, prior, self._evidence) for i in columns] for code in codes])
         weights = np.linalg.solve(correlations, (means[0] - means[1]) / deviations) / deviations
-        counts = self.class_posterior()
-        ratio = math.log(counts[check_label(positive)] / counts[check_label(negative)])
+        one, other = (self.class_posterior()[check_label(label)] for label in (positive, negative))
+        if min(one, other) == 0.0:
+            message = "a label without events or pseudo-count has no finite log-odds"
+            raise EvidenceError(message)
         # (p + q)' C^-1 (p - q) = p' C^-1 p - q' C^-1 q
-        bias = ratio - 0.5 * float((means[0] + means[1]) @ weights)
+        bias = math.log(one / other) - 0.5 * float((means[0] + means[1]) @ weights)
         return dict(zip(self._names(columns), weights.tolist(), strict=True)), bias
 
-    def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
-        """Take one event back, as if it had never come; refused when it cannot have been learned."""
-        batch = self._one(x)
-        self._check_values(batch)
-        weight = non_negative("weight", w, InputError)
-        label = self._labels.code(check_label(y))
-        if weight == 0.0:
-            return
-        if label < 0 or self._evidence.class_weight[label] < weight - RESIDUE:
-            message = f"label {y!r} has less evidence than the weight {weight:g} to take back"
-            raise UnlearnError(message)
-        rows = self._rows(batch, self._find(batch), np.array((label,)), np.array((-weight,)))
-        if (rows.columns < 0).any() or not self._can_unlearn(rows.columns, rows.values, label, weight):
-            message = f"{dict(x)!r} cannot be taken back from {y!r}: no such event was learned"
-            raise UnlearnError(message)
-        self._run(batch, rows, score=False)
-
-    def _can_unlearn(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
-        """Whether what is left can be counts and scatters of events, up to rounding."""
-        whole = self._evidence.weight[label].copy()
-        pairs = np.ix_(columns, columns)
-        count, mean, scatter = (array[label][pairs] for array in self._evidence[1:])
-        whole[pairs] = left = count - weight
-        # The events that had both features are among those that had one, and these among all.
-        nested = (whole[columns] <= left.diagonal()[:, None] + RESIDUE).all()
-        within = (whole.diagonal() <= self._evidence.class_weight[label] - weight + RESIDUE).all()
-        # Welford backwards; and a co-scatter is no larger than the scatters of the two allow.
-        offset = values[:, None] - mean
-        remaining = left > RESIDUE
-        share = np.divide(count, left, out=np.ones_like(left), where=remaining)
-        rest = scatter - weight * offset * offset.T * share
-        squares = scatter.diagonal() + weight * (values**2 + mean.diagonal() ** 2)
-        slack = SLACK * (2.0 * self.prior.scale + squares)
-        bound = np.sqrt(np.maximum(rest.diagonal(), 0.0) + slack)
-        possible = (rest.diagonal() >= -slack).all() and (np.abs(rest) <= np.outer(bound, bound)).all()
-        return bool((left >= -RESIDUE).all() and nested and within and possible)
-
     def _reserve(self) -> None:
-        classes, room = len(self._labels), self._evidence.weight.shape[1]
-        if len(self._vocabulary) > room:
-            room = max(len(self._vocabulary), 2 * room, SMALLEST_ROOM)
+        classes, names, room = len(self._labels), len(self._vocabulary), self._evidence.weight.shape[1]
+        room = room if names <= room else max(names, 2 * room)
         if self._evidence.weight.shape[:2] != (classes, room):
             tables = (padded(array, (classes, room, room)) for array in self._evidence[1:])
             self._evidence = PairMoments(padded(self._evidence.class_weight, (classes,)), *tables)
@@ -216,14 +158,6 @@ class GaussianDiscriminant(ColumnClassifier, Additive):
     def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
         model = self._assumptions(plug_in=self.predictive == "plug-in")
         fold_discriminant(rows, score, self.class_prior_count, self._labels.declared, model, self._evidence, joint)
-
-    def _learn(
-        self, batch: Batch, labels: IntArray, new_labels: list[Label], weights: FloatArray, *, score: bool
-    ) -> LabelPredictions:
-        if weights.max(initial=0.0) > LARGEST_WEIGHT:
-            message = f"weights must be at most {LARGEST_WEIGHT:g}, so that sums of squares are finite"
-            raise InputError(message)
-        return super()._learn(batch, labels, new_labels, weights, score=score)
 
     def _check_values(self, batch: Batch) -> None:
         if batch.texts:
@@ -233,11 +167,19 @@ class GaussianDiscriminant(ColumnClassifier, Additive):
             message = f"values must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}, so that squares are finite"
             raise InputError(message)
 
+    def _check_unlearn(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
+        smallest = 2.0 * self.prior.scale
+        place = first_misfit(rows.columns, rows.values, label, weight, SLACK, smallest, self._evidence)
+        if place >= 0:
+            name = self._name_at(batch, rows, place)
+            message = f"feature {name!r} = {rows.values[place]:g} cannot be taken back: no such event was learned"
+            raise UnlearnError(message)
+        if lacks_what_all_had(rows.columns, label, weight, self._evidence):
+            message = "this event lacks a feature that every such event of the label had: it was never learned"
+            raise UnlearnError(message)
+
     def _absorb(self, other: Self) -> None:
-        codes, new_labels = self._labels.codes(other._labels)
-        columns = self._vocabulary.register(other._vocabulary.names)
-        self._labels.register(new_labels)
-        self._reserve()
+        codes, columns = self._adopt(other)
         places, size = np.ix_(codes, columns, columns), len(columns)
         self._evidence.class_weight[codes] += other._evidence.class_weight
         mine = [array[places] for array in self._evidence[1:]]
@@ -266,7 +208,7 @@ class GaussianDiscriminant(ColumnClassifier, Additive):
         return arrays
 
     def _restore(self, arrays: Arrays) -> None:
-        self._labels.register(unpack_json(arrays["labels"]))
+        self._labels.register(map(check_label, unpack_json(arrays["labels"])))
         self._vocabulary = Vocabulary.from_state(arrays)
         classes, size = len(self._labels), len(self._vocabulary)
         shapes = ((classes,), *((classes, size, size),) * 3)

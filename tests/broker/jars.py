@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 POM = Path(__file__).with_name("pom.xml")
 DOWNLOAD_SECONDS = 600
+INSTALL_SECONDS = 600
+PACKAGES = ["openjdk-17-jre-headless", "maven"]
 
 
 class JarsError(RuntimeError):
@@ -45,6 +47,16 @@ def missing_tools() -> list[str]:
     """
     needed = ["java"] if jars_folder().exists() else ["java", "mvn"]
     return [tool for tool in needed if shutil.which(tool) is None]
+
+
+def install_missing_tools() -> None:
+    """Install what is missing from Debian's packages, where this is root on Debian."""
+    if not missing_tools() or os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return
+    for arguments in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
+        subprocess.run(
+            ["apt-get", "--quiet", *arguments], check=False, stdout=subprocess.DEVNULL, timeout=INSTALL_SECONDS
+        )
 
 
 def kafka_jars() -> Path:
