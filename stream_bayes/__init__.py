@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stream_bayes.features import Batch as Batch
-    from stream_bayes.learners.base import Learner as Learner
-    from stream_bayes.learners.beta_bernoulli import BetaBernoulli as BetaBernoulli
-    from stream_bayes.learners.naive_bayes import BernoulliNB as BernoulliNB
-    from stream_bayes.learners.naive_bayes import CategoricalNB as CategoricalNB
-    from stream_bayes.learners.naive_bayes import GaussianNB as GaussianNB
-    from stream_bayes.learners.naive_bayes import MultinomialNB as MultinomialNB
-    from stream_bayes.learners.naive_bayes import PoissonNB as PoissonNB
+    from stream_bayes.learners import BernoulliNB as BernoulliNB
+    from stream_bayes.learners import BetaBernoulli as BetaBernoulli
+    from stream_bayes.learners import CategoricalNB as CategoricalNB
+    from stream_bayes.learners import GaussianDiscriminant as GaussianDiscriminant
+    from stream_bayes.learners import GaussianNB as GaussianNB
+    from stream_bayes.learners import Learner as Learner
+    from stream_bayes.learners import MultinomialNB as MultinomialNB
+    from stream_bayes.learners import PoissonNB as PoissonNB
     from stream_bayes.posteriors import Beta as Beta
     from stream_bayes.posteriors import Dirichlet as Dirichlet
     from stream_bayes.posteriors import Gamma as Gamma
@@ -34,20 +35,21 @@ __version__ = "0.1.0.dev0"
 
 _HOMES = {
     "Batch": "features",
-    "BernoulliNB": "learners.naive_bayes",
+    "BernoulliNB": "learners",
     "Beta": "posteriors",
-    "BetaBernoulli": "learners.beta_bernoulli",
-    "CategoricalNB": "learners.naive_bayes",
+    "BetaBernoulli": "learners",
+    "CategoricalNB": "learners",
     "Dirichlet": "posteriors",
     "Gamma": "posteriors",
-    "GaussianNB": "learners.naive_bayes",
+    "GaussianDiscriminant": "learners",
+    "GaussianNB": "learners",
     "LabelPredictive": "posteriors",
-    "Learner": "learners.base",
-    "MultinomialNB": "learners.naive_bayes",
+    "Learner": "learners",
+    "MultinomialNB": "learners",
     "MvNormal": "posteriors",
     "Normal": "posteriors",
     "NormalInverseGamma": "posteriors",
-    "PoissonNB": "learners.naive_bayes",
+    "PoissonNB": "learners",
     "StudentT": "posteriors",
 }
 

@@ -40,25 +40,38 @@ def test_a_covariance_is_that_of_the_events_that_had_both() -> None:
             for c in range(3):
                 own = values[both & (labels == c)]
                 matrix[i, j] += (own[:, i] - own[:, i].mean()) @ (own[:, j] - own[:, j].mean()) / both.sum()
-    means = [[values[present[n] & (labels == c), i].mean() for i, n in enumerate("ab")] for c in (2, 0)]
+    means = np.array([[values[present[n] & (labels == c), i].mean() for i, n in enumerate("ab")] for c in (2, 0)])
     weights = model.linear_form(2, 0)[0]
-    expected = np.linalg.solve(matrix, np.subtract(*means))
+    expected = np.linalg.solve(matrix, means[0] - means[1])
     assert list(weights.values()) == pytest.approx(expected.tolist(), rel=1e-9)
 
 
 def test_plug_in_with_no_more_events_than_features_is_the_posterior_s_normal() -> None:
     """Four events in four dimensions have a singular S: location (k mean + n m) / (k + n), and Psi / degrees."""
-    values, _ = sample(4)
+    values = sample(4)[0] - (0.0, 3.0, 50.0, -1.0)
     model = trained(GaussianDiscriminant("full", PRIOR, 0.6, (0, 1), "plug-in"), values, np.zeros(4, np.int64))
     strength, shift = PRIOR.strength + 4.0, values.mean(axis=0) - PRIOR.mean
     psi = 2.0 * PRIOR.scale * np.eye(4) + 4.0 * np.cov(values.T, bias=True)
     psi += PRIOR.strength * 4.0 / strength * np.outer(shift, shift)
     learned = multivariate_normal(PRIOR.mean + 4.0 / strength * shift, psi / (2.0 * PRIOR.shape + 4.0))
     unknown = multivariate_normal(np.full(4, PRIOR.mean), PRIOR.scale / PRIOR.shape * np.eye(4))
-    point = np.array((0.9, 1.5, 20.0, 0.1))
+    point = np.array((0.9, 1.5, -0.2, 0.1))
     log_odds = math.log(4.6 / 0.6) + learned.logpdf(point) - unknown.logpdf(point)
     p = model.predict_proba_one(dict(zip(NAMES, point.tolist(), strict=True)))
     assert math.log(p[0] / p[1]) == pytest.approx(log_odds, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-4, 1e-6, 1e-9, 0.0])
+@pytest.mark.parametrize("covariance", ["full", "shared"])
+def test_a_feature_that_follows_from_others_may_come_in_any_order(covariance: str, size: float) -> None:
+    values, labels = sample(80)
+    values[:, 3] = 0.3 * values[:, 0] + 0.3 * values[:, 1] + size * values[:, 3]
+    order = np.array((3, 0, 2, 1))
+    straight, turned = (model_of(covariance, "plug-in") for _ in range(2))
+    for x, y in zip(events(values), labels, strict=True):
+        straight.learn_one(x, y)
+        turned.learn_one({NAMES[place]: x[NAMES[place]] for place in order}, y)
+    assert_same(straight, turned, events(values))
 
 
 @pytest.mark.parametrize("predictive", ["posterior", "plug-in"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,12 @@ def test_every_flipped_bit_is_noticed(path: Path, model: BernoulliNB) -> None:
         path.write_bytes(bytes(edited))
         with contextlib.suppress(SnapshotError):
             assert frozen(BernoulliNB.load(path)) == frozen(model)
+
+
+def test_a_fresh_process_knows_every_kind(path: Path) -> None:
+    script = f"from stream_bayes import Learner; print(type(Learner.load({str(path)!r})).__name__)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "BernoulliNB"
 
 
 def test_from_a_later_version(path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from stream_bayes.kernels.compiled import FloatArray, kernel
 
-# The share of a feature's variance that others leave unexplained; less is rounding.
+# The share of a feature's variance that those before it leave unexplained; less is rounding.
 SMALLEST_PIVOT = 1e-13
 
 
@@ -27,6 +27,25 @@ def factor(matrix: FloatArray, width: int, smallest: float) -> bool:
             else:
                 return False
     return True
+
+
+@kernel
+def least_unexplained(matrix: FloatArray, width: int) -> float:
+    """The smallest share of a feature's variance that all others leave unexplained: 1 / diagonal of (L L')^-1.
+
+    Unlike the pivots it does not depend on the order of the features.
+    """
+    most, solution = 1.0, np.empty(width)
+    for column in range(width):
+        squares = 0.0
+        for a in range(column, width):
+            rest = 1.0 if a == column else 0.0
+            for b in range(column, a):
+                rest -= matrix[a, b] * solution[b]
+            solution[a] = rest / matrix[a, a]
+            squares += solution[a] ** 2
+        most = max(most, squares)
+    return 1.0 / most
 
 
 @kernel

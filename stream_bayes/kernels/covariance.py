@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stream_bayes.kernels.cholesky import SMALLEST_PIVOT, factor, floor_eigenvalues
+from stream_bayes.kernels.cholesky import SMALLEST_PIVOT, factor, floor_eigenvalues, least_unexplained
 from stream_bayes.kernels.compiled import BoolArray, FloatArray, IntArray, kernel
 from stream_bayes.kernels.gaussian import NormalPrior, posterior_scale
 from stream_bayes.kernels.pair_moments import PairMoments
@@ -16,6 +16,9 @@ from stream_bayes.kernels.pair_moments import PairMoments
 FULL, SHARED, DIAGONAL, SPHERICAL = range(4)
 # A variance of this share of mean^2 has a standard deviation of some hundred roundings of the mean: less is constant.
 SMALLEST_SHARE = 1e-26
+# When others leave less than this share of a feature unexplained, a covariance of the data alone is singular: squared
+# distances would keep fewer than eight digits. LinearDiscriminantAnalysis has (1e-4)^2 as the bound of an eigenvalue.
+SMALLEST_UNEXPLAINED = 1e-8
 
 
 class Assumptions(NamedTuple):
@@ -152,11 +155,12 @@ def measure(group: int, columns: IntArray, model: Assumptions, evidence: PairMom
     enough = measure_variances(group, columns, model.plug_in, model, evidence, spread)
     if model.form > SHARED:
         return
+    matrix, width = spread.matrix[group], len(columns)
     if enough:
         measure_correlations(group, columns, model, evidence, spread)
-        if factor(spread.matrix[group], len(columns), SMALLEST_PIVOT):
+        if factor(matrix, width, SMALLEST_PIVOT) and least_unexplained(matrix, width) > SMALLEST_UNEXPLAINED:
             return
     measure_variances(group, columns, False, model, evidence, spread)
     measure_correlations(group, columns, model, evidence, spread)
-    if not factor(spread.matrix[group], len(columns), SMALLEST_PIVOT):
-        floor_eigenvalues(spread.matrix[group], len(columns))
+    if not factor(matrix, width, SMALLEST_PIVOT):
+        floor_eigenvalues(matrix, width)

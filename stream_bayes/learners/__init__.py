@@ -1,1 +1,24 @@
-"""Stateful learners that take one event at a time, each a river estimator."""
+"""Stateful learners that take one event at a time, each a river estimator.
+
+All of them are imported together, so that `Learner.load` knows every kind that a snapshot may hold.
+"""
+
+from stream_bayes.learners.base import Additive, Learner, State
+from stream_bayes.learners.beta_bernoulli import BetaBernoulli
+from stream_bayes.learners.discriminant import GaussianDiscriminant
+from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from stream_bayes.learners.predictions import LabelPredictions
+
+__all__ = [
+    "Additive",
+    "BernoulliNB",
+    "BetaBernoulli",
+    "CategoricalNB",
+    "GaussianDiscriminant",
+    "GaussianNB",
+    "LabelPredictions",
+    "Learner",
+    "MultinomialNB",
+    "PoissonNB",
+    "State",
+]

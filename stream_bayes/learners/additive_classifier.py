@@ -31,6 +31,9 @@ class AdditiveClassifier(ColumnClassifier, Additive):
     def _check_unlearn(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
         """Refuse to take back what cannot have been learned."""
 
+    def _refresh(self) -> None:
+        """Derive again what follows from the evidence, after it was replaced or scaled."""
+
     def class_posterior(self) -> dict[Label, float]:
         """Pseudo-counts of the Dirichlet posterior over the labels."""
         weights = self._evidence.class_weight
@@ -58,6 +61,13 @@ class AdditiveClassifier(ColumnClassifier, Additive):
             row_starts=np.array((0, known.sum())), columns=rows.columns[known], values=rows.values[known]
         )
         self._run(batch, kept, score=False)
+
+    def _scale(self, factor: float) -> None:
+        for name, array in self._evidence._asdict().items():
+            # A mean is a ratio of sums: it stays, until there is nothing left that it could be the mean of.
+            share = 1.0 if name == "mean" and factor > 0.0 else factor
+            np.multiply(array, share, out=array)
+        self._refresh()
 
     def _name_at(self, batch: Batch, rows: Rows, place: int) -> FeatureName:
         """The name of a pair of a single event, or its bucket."""

@@ -21,7 +21,7 @@ from stream_bayes.learners.additive_classifier import AdditiveClassifier
 from stream_bayes.learners.arrays import padded
 from stream_bayes.learners.base import of_kind, one_of
 from stream_bayes.learners.labels import Label, check_label
-from stream_bayes.learners.naive_bayes.gaussian import LARGEST_VALUE, SLACK
+from stream_bayes.learners.naive_bayes.gaussian import SLACK, check_numbers
 from stream_bayes.posteriors import NormalInverseGamma
 from stream_bayes.snapshot import Arrays
 
@@ -160,16 +160,10 @@ class GaussianDiscriminant(AdditiveClassifier):
         fold_discriminant(rows, score, self.class_prior_count, self._labels.declared, model, self._evidence, joint)
 
     def _check_values(self, batch: Batch) -> None:
-        if batch.texts:
-            message = f"feature {min(batch.texts, key=repr)!r} is a text: Gaussian features are numbers"
-            raise InputError(message)
-        if len(batch.values) and np.abs(batch.values).max() > LARGEST_VALUE:
-            message = f"values must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}, so that squares are finite"
-            raise InputError(message)
+        check_numbers(batch)
 
     def _check_unlearn(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
-        smallest = 2.0 * self.prior.scale
-        place = first_misfit(rows.columns, rows.values, label, weight, SLACK, smallest, self._evidence)
+        place = first_misfit(rows.columns, rows.values, label, weight, SLACK, 2.0 * self.prior.scale, self._evidence)
         if place >= 0:
             name = self._name_at(batch, rows, place)
             message = f"feature {name!r} = {rows.values[place]:g} cannot be taken back: no such event was learned"
@@ -193,19 +187,11 @@ class GaussianDiscriminant(AdditiveClassifier):
         self._evidence.mean[places] = mine[1] + offset * share
         self._evidence.weight[places] = total
 
-    def _scale(self, factor: float) -> None:
-        for array in (self._evidence.class_weight, self._evidence.weight, self._evidence.scatter):
-            np.multiply(array, factor, out=array)
-        if factor == 0.0:
-            self._evidence.mean[:] = 0.0
-
     def _arrays(self) -> Arrays:
         size = len(self._vocabulary)
-        arrays: Arrays = {"labels": pack_json(list(self._labels)), **self._vocabulary.state()}
-        arrays["class_weight"] = self._evidence.class_weight.copy()
-        for name in PairMoments._fields[1:]:
-            arrays[name] = getattr(self._evidence, name)[:, :size, :size].copy()
-        return arrays
+        tables = {name: getattr(self._evidence, name)[:, :size, :size].copy() for name in PairMoments._fields[1:]}
+        labels, class_weight = pack_json(list(self._labels)), self._evidence.class_weight.copy()
+        return {"labels": labels, **self._vocabulary.state(), "class_weight": class_weight, **tables}
 
     def _restore(self, arrays: Arrays) -> None:
         self._labels.register(map(check_label, unpack_json(arrays["labels"])))

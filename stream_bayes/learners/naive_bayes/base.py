@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,10 +38,6 @@ class NaiveBayes(AdditiveClassifier):
         super().__init__(class_prior_count, classes, buckets)
         self._evidence = self._evidence_kind(*(np.zeros(self._shape(name)) for name in self._fields()))
         self._room_for = (len(self._vocabulary), len(self._labels))
-
-    @abstractmethod
-    def _refresh(self) -> None:
-        """Derive again what follows from the evidence, after it was replaced or scaled."""
 
     @classmethod
     def _fields(cls) -> tuple[str, ...]:
@@ -115,11 +110,6 @@ class NaiveBayes(AdditiveClassifier):
     def _places(self, name: str, columns: IntArray, other: Self) -> IntArray:
         """Where the rows of the other's array stand in this one's."""
         return columns
-
-    def _scale(self, factor: float) -> None:
-        for array in self._evidence:
-            np.multiply(array, factor, out=array)
-        self._refresh()
 
     def _column(self, name: FeatureName) -> int:
         return int(self._vocabulary.lookup([name])[0])

@@ -108,14 +108,7 @@ class GaussianNB(NaiveBayes):
         )
 
     def _check_values(self, batch: Batch) -> None:
-        if batch.texts:
-            message = f"feature {min(batch.texts, key=repr)!r} is a text: Gaussian features are numbers"
-            raise InputError(message)
-        if len(batch.values) and np.abs(batch.values).max() > LARGEST_VALUE:
-            message = (
-                f"values must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}, so that their squares are finite"
-            )
-            raise InputError(message)
+        check_numbers(batch)
 
     def _check_unlearn(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
         known = rows.columns >= 0
@@ -152,14 +145,15 @@ class GaussianNB(NaiveBayes):
         mine.mean[places] += offset * share
         mine.weight[places] = total
 
-    def _scale(self, factor: float) -> None:
-        for array in (self._evidence.class_weight, self._evidence.weight, self._evidence.scatter):
-            np.multiply(array, factor, out=array)
-        if factor == 0.0:
-            self._evidence.mean[:] = 0.0
-
-    def _refresh(self) -> None:
-        """Nothing is derived."""
-
     def _more_tags(self) -> set[str]:
         return set()
+
+
+def check_numbers(batch: Batch) -> None:
+    """Refuse texts, and numbers whose squares would not be finite."""
+    if batch.texts:
+        message = f"feature {min(batch.texts, key=repr)!r} is a text: Gaussian features are numbers"
+        raise InputError(message)
+    if len(batch.values) and np.abs(batch.values).max() > LARGEST_VALUE:
+        message = f"values must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}, so that their squares are finite"
+        raise InputError(message)

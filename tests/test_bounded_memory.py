@@ -1,0 +1,93 @@
+"""What must not grow: hashed learners, coins beyond their capacity, names that were never learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_bayes import Batch, BernoulliNB, Beta, BetaBernoulli, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from stream_bayes.learners import classifier
+
+GOLDEN_BUCKETS = [525052, 289302, 760087, 5987, 48149, 794992, 804589, 548838]
+HASHED = [BernoulliNB, MultinomialNB, PoissonNB, CategoricalNB, GaussianNB]
+
+
+def size(model: Any) -> int:
+    return sum(array.nbytes for array in model.state().arrays.values())
+
+
+@pytest.mark.parametrize("kind", HASHED)
+def test_hashed_state_has_a_fixed_size(kind: Any) -> None:
+    model = kind(buckets=256, classes=("ham", "spam"))
+    model.learn_one({"first": 1}, "ham")
+    before = size(model)
+    for number in range(3000):
+        model.learn_one({f"word {number}": 1, (number, "pair"): 1}, ("ham", "spam")[number % 2])
+    assert size(model) == before
+
+
+@pytest.mark.parametrize("kind", [BernoulliNB, MultinomialNB, PoissonNB, GaussianNB])
+def test_without_collisions_hashing_changes_nothing(kind: Any) -> None:
+    named, hashed = kind(), kind(buckets=2**16)
+    names = [f"w{number}" for number in range(40)]
+    columns = hashed._vocabulary.lookup(names)
+    assert len(set(columns.tolist())) == len(names), "these names must not collide for the comparison"
+    generator = np.random.default_rng(1)
+    for number in range(60):
+        x = {name: int(generator.integers(1, 4)) for name in names if generator.random() < 0.3}
+        for model in (named, hashed):
+            model.learn_one(x, ("ham", "spam")[number % 2])
+    for name in names:
+        one, two = named.predict_proba_one({name: 2}), hashed.predict_proba_one({name: 2})
+        assert one == pytest.approx(two, rel=1e-12)
+        assert named.posterior(name, "spam") == hashed.posterior(name, "spam")
+
+
+def test_names_that_share_a_bucket_share_their_count() -> None:
+    model = MultinomialNB(buckets=2)
+    model.learn_one({"a": 1, "b": 2, "c": 3}, "spam")
+    assert model._evidence.cells.sum() == 6
+    present = BernoulliNB(buckets=2)
+    present.learn_one({"a": 1, "b": 2, "c": 3, "d": 1, "e": 1}, "spam")
+    assert present._evidence.cells.max() == 1, "a bucket is in a message once, however many of its words are"
+
+
+def test_a_batch_of_buckets_needs_no_names() -> None:
+    batch = Batch.from_arrays([0, 2, 3], [7, 1, 7], [1.0, 2.0, 1.0])
+    model, loop = MultinomialNB(buckets=8), MultinomialNB(buckets=8)
+    said = model.test_then_train(batch, ["spam", "ham"])
+    loop.test_then_train(Batch.from_arrays([0, 2], [7, 1], [1.0, 2.0]), ["spam"])
+    assert said.probabilities_of(1) == loop.predict_many(Batch.from_arrays([0, 1], [7], [1.0])).probabilities_of(0)
+    assert model._evidence.cells[7].tolist() == [1.0, 1.0]
+
+
+def test_hashes_are_the_same_in_every_process() -> None:
+    """Snapshots outlive processes, so Python's salted hash() would not do: these numbers are for ever."""
+    model = BernoulliNB(buckets=2**20)
+    names = ["cheap", "grüße", ("subject", "pills"), 7, 2.5, True, None, "\udce4"]
+    assert model._vocabulary.lookup(names).tolist() == GOLDEN_BUCKETS
+
+
+def test_the_coin_longest_without_learning_is_dropped() -> None:
+    model = BetaBernoulli(on="sender", prior=Beta(2, 3), capacity=2)
+    for sender in ("ann", "bob", "ann", "eve"):
+        model.learn_one({"sender": sender}, True)
+    model.predict_one({"sender": "ann"})
+    assert model.posterior("bob") == Beta(2, 3), "bob had gone longest without learning"
+    assert model.posterior("ann") == Beta(4, 3)
+    assert model.posterior("eve") == Beta(3, 3)
+    for number in range(500):
+        model.learn_one({"sender": f"new {number}"}, False)
+    assert len(model._slots) == 2
+    assert len(model._counts) <= 4
+
+
+def test_names_without_labels_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classifier, "MOST_UNLEARNED_NAMES", 100)
+    model = BernoulliNB(classes=("ham", "spam"))
+    for number in range(50):
+        model.test_then_train([{f"{number} {word}": 1 for word in range(20)}], [None])
+    assert len(model._batch_names) <= 120
+    assert len(model._vocabulary) == 0
