@@ -15,6 +15,7 @@ from stream_bayes import BernoulliNB, MultinomialNB
 VOCABULARY = 30_000
 MESSAGES = 2_000
 BATCH = 500
+REPEATS = 3
 TARGETS = {"BernoulliNB": (200, 50), "MultinomialNB": (100, 10)}
 
 
@@ -31,6 +32,7 @@ def run(console: Console) -> None:
         river_text = river_time(feature_extraction.BagOfWords() | peer(), known.texts, mail.texts, mail, peer_messages)
         river_dict = river_time(peer(), known.counts, mail.counts, mail, peer_messages)
         batch_target, dict_target = TARGETS[kind.__name__]
+        single = single_time(kind, known, mail)
         rows = (
             ("test_then_train, batches given", batch_time(kind, known, mail, building=False), river_text, batch_target),
             (
@@ -39,8 +41,8 @@ def run(console: Console) -> None:
                 river_dict,
                 None,
             ),
-            ("predict_proba_one + learn_one on dicts", single_time(kind, known, mail), river_text, dict_target),
-            ("the same, river given the dicts too", single_time(kind, known, mail), river_dict, None),
+            ("predict_proba_one + learn_one on dicts", single, river_text, dict_target),
+            ("the same, river given the dicts too", single, river_dict, None),
         )
         for way, ours, theirs, target in rows:
             shown = f"{target}" if target else ""
@@ -58,7 +60,7 @@ def river_time(model: Any, known: list[Any], events: list[Any], mail: Mail, coun
             model.predict_proba_one(x)
             model.learn_one(x, y)
 
-    return seconds(loop) / count * 1e6
+    return seconds(loop, REPEATS) / count * 1e6
 
 
 def taught(kind: Any, known: Mail) -> Any:
@@ -76,7 +78,7 @@ def batch_time(kind: Any, known: Mail, mail: Mail, *, building: bool) -> float:
         for batch, part in zip(batches, parts, strict=True):
             model.test_then_train(batch, mail.labels[part])
 
-    return seconds(fold, repeats=3) / len(mail.labels) * 1e6
+    return seconds(fold, REPEATS) / len(mail.labels) * 1e6
 
 
 def single_time(kind: Any, known: Mail, mail: Mail) -> float:
@@ -87,7 +89,7 @@ def single_time(kind: Any, known: Mail, mail: Mail) -> float:
             model.predict_proba_one(x)
             model.learn_one(x, y)
 
-    return seconds(loop) / len(mail.labels) * 1e6
+    return seconds(loop, REPEATS) / len(mail.labels) * 1e6
 
 
 def growth(console: Console) -> None:

@@ -20,6 +20,9 @@ from stream_bayes.features.values import (
     numeric_row,
 )
 
+# The columns of a single event are 0, 1, 2, ...; nobody writes to a batch, so small ones share them.
+_FIRST_COLUMNS = np.arange(4096, dtype=np.int64)
+
 
 class Names:
     """Names numbered in the order they come, for all the batches of a stream.
@@ -96,8 +99,8 @@ class Batch:
     def of_row(cls, row: Row, *, categorical: bool = False) -> Batch:
         """A batch of one event."""
         count = len(row.names)
-        starts = np.array((0, count), dtype=np.int64)
-        return cls(starts, np.arange(count, dtype=np.int64), row.values, row.names, row.texts, categorical)
+        columns = _FIRST_COLUMNS[:count] if count <= len(_FIRST_COLUMNS) else np.arange(count, dtype=np.int64)
+        return cls(np.array((0, count), dtype=np.int64), columns, row.values, row.names, row.texts, categorical)
 
     @classmethod
     def from_arrays(

@@ -170,6 +170,8 @@ class ColumnClassifier(LabelLearner):
 
     def _register(self, batch: Batch, found: IntArray, labels: IntArray) -> IntArray:
         """Give columns to the new names of labelled rows, in the order a loop of learn_one would."""
+        if self._last_columns is not None and self._last_columns[0] is batch:
+            return found
         if batch.names is None or len(batch.columns) == 0 or found[batch.columns].min() >= 0:
             return found
         order = first_learned(batch.row_starts, batch.columns, labels, len(found))

@@ -44,7 +44,7 @@ class Labels:
 
     def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
         """The codes of many labels (None: -1), as they will be once the new labels, also returned, are registered."""
-        known = dict(self._codes)
+        known = self._codes.copy()
         codes = [-1 if label is None else known.setdefault(check_label(label), len(known)) for label in labels]
         return np.array(codes, dtype=np.int64), list(known)[len(self._codes) :]
 
