@@ -8,10 +8,18 @@ import numpy as np
 
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
-from stream_bayes.kernels.absent import Levels, Powers, empty_levels, empty_powers, level_counts, sort_powers
+from stream_bayes.kernels.absent import (
+    Levels,
+    Powers,
+    check_powers,
+    empty_levels,
+    empty_powers,
+    level_counts,
+    sort_powers,
+)
 from stream_bayes.kernels.bernoulli import Derived, Presences, fold_bernoulli
 from stream_bayes.kernels.compiled import FloatArray, IntArray
-from stream_bayes.kernels.rows import Joint, Rows
+from stream_bayes.kernels.rows import RESIDUE, Joint, Rows
 from stream_bayes.learners.arrays import padded
 from stream_bayes.learners.base import of_kind
 from stream_bayes.learners.labels import Label
@@ -188,8 +196,13 @@ class BernoulliNB(NaiveBayes):
     def _restore(self, arrays: Arrays) -> None:
         self._whole = bool(arrays["whole"])
         super()._restore(arrays)
+        if (self._evidence.cells > self._evidence.class_weight + RESIDUE).any():
+            message = "a word is in more messages than there are"
+            raise ValueError(message)
         if not self._whole:
-            self._powers = Powers(*(arrays[f"powers_{name}"] for name in Powers._fields))
+            powers = Powers(*(arrays[f"powers_{name}"] for name in Powers._fields))
+            check_powers(powers, self._powers)
+            self._powers = powers
 
 
 def _between(rows: Rows, begin: int, end: int) -> Rows:

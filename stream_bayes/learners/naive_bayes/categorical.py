@@ -188,4 +188,7 @@ class CategoricalNB(NaiveBayes):
             self._features = Vocabulary.from_state({"names": arrays["feature_names"], "texts": arrays["feature_texts"]})
             self._value_kinds = {name[0]: name[1] for name in unpack_json(arrays["names"])}
         self._feature_of = arrays["feature_of"]
+        if self._feature_of.max(initial=0) >= max(len(self._features), 1) or self._feature_of.min(initial=0) < 0:
+            message = "a value belongs to a feature that is not there"
+            raise ValueError(message)
         super()._restore(arrays)
