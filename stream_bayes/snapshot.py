@@ -22,6 +22,7 @@ from stream_bayes.errors import SnapshotDamaged, SnapshotError, SnapshotTooNew
 
 FORMAT = "stream_bayes learner"
 VERSION = 1
+MOST_HEADER_BYTES = 1 << 20
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -54,11 +55,12 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """The header and the arrays, checked against the checksum."""
     content = Path(path).read_bytes()
     metadata = _metadata(path, content)
-    version = metadata.get("version", "")
-    if not version.isdigit():
-        message = f"{path}: the snapshot's version is {version!r}, not a number; it was edited"
-        raise SnapshotDamaged(message)
-    if int(version) > VERSION:
+    try:
+        version = int(metadata["version"])
+    except (KeyError, ValueError) as problem:
+        message = f"{path}: the snapshot's version is not a number; it was edited: restore it from a copy"
+        raise SnapshotDamaged(message) from problem
+    if version > VERSION:
         message = (
             f"{path} is a snapshot of format {version}, and this stream_bayes reads up to {VERSION}: "
             "update stream_bayes to open it"
@@ -68,7 +70,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
         arrays = {name: array.copy() for name, array in load(content).items()}
         header = json.loads(metadata["header"])
         expected = int(metadata["checksum"], 16)
-    except (SafetensorError, KeyError, ValueError) as problem:
+    except (SafetensorError, KeyError, ValueError, RecursionError) as problem:
         message = f"{path} is cut short or damaged ({problem}); restore it from a copy"
         raise SnapshotDamaged(message) from problem
     if _checksum(metadata["header"], arrays) != expected:
@@ -82,12 +84,16 @@ def _metadata(path: str | os.PathLike[str], content: bytes) -> dict[str, str]:
     length = int.from_bytes(content[:8], "little")
     try:
         metadata = json.loads(content[8 : 8 + length])["__metadata__"]
-    except (ValueError, KeyError, TypeError):
-        metadata = {}
-    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
-        message = f"{path} is not a stream_bayes snapshot; snapshots are written by a learner's save(path)"
-        raise SnapshotError(message)
-    return metadata
+        found = {str(key): str(value) for key, value in metadata.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        found = {}
+    if found.get("format") == FORMAT:
+        return found
+    if FORMAT.encode() in content[8 : 8 + MOST_HEADER_BYTES]:
+        message = f"{path} is cut short or damaged within its header; restore it from a copy"
+        raise SnapshotDamaged(message)
+    message = f"{path} is not a stream_bayes snapshot; snapshots are written by a learner's save(path)"
+    raise SnapshotError(message)
 
 
 def _checksum(header: str, arrays: Arrays) -> int:

@@ -17,16 +17,16 @@ REMOTE_BROKER = "STREAM_BAYES_KAFKA"
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker | RemoteBroker]:
-    """A real Kafka broker: our own, or the one STREAM_BAYES_KAFKA names where Java or Maven is missing."""
+    """A real Kafka broker: the one STREAM_BAYES_KAFKA names, else our own, for which Java and Maven are needed."""
     address = os.environ.get(REMOTE_BROKER)
-    if not address:
-        install_missing_tools()
+    if address:
+        yield RemoteBroker(address)
+        return
+    install_missing_tools()
     missing = missing_tools()
     if not missing:
         with Broker(kafka_jars()) as own:
             yield own
-    elif address:
-        yield RemoteBroker(address)
     else:
         pytest.skip(
             f"no Kafka broker: {' and '.join(missing)} not found. Install Java 17 and Maven (Debian: apt-get "

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 
 from stream_bayes import Batch, BernoulliNB, Beta, BetaBernoulli, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from stream_bayes.checks import frozen
 from stream_bayes.learners import classifier
 
 GOLDEN_BUCKETS = [525052, 289302, 760087, 5987, 48149, 794992, 804589, 548838]
@@ -82,6 +84,69 @@ def test_the_coin_longest_without_learning_is_dropped() -> None:
         model.learn_one({"sender": f"new {number}"}, False)
     assert len(model._slots) == 2
     assert len(model._counts) <= 4
+
+
+def senders(model: BetaBernoulli, *names: str) -> BetaBernoulli:
+    for name in names:
+        model.learn_one({"sender": name}, True)
+    return model
+
+
+def test_what_was_taken_back_does_not_count_as_learning() -> None:
+    """Learned and unlearned is as if it had never come: the coin keeps its place in the queue, and its evidence."""
+    model, other = (BetaBernoulli(on="sender", prior=Beta(2, 3), capacity=2) for _ in range(2))
+    senders(model, "ann", "bob", "bob")
+    model.unlearn_one({"sender": "bob"}, True)
+    senders(other, "ann", "bob")
+    assert frozen(model) == frozen(other)
+    for each in (model, other):
+        senders(each, "eve")
+        assert each.posterior("ann") == Beta(2, 3), "ann had gone longest without learning"
+        assert each.posterior("bob") == each.posterior("eve") == Beta(3, 3)
+
+
+def test_a_coin_that_came_and_went_changes_no_order() -> None:
+    """A correction of the oldest coin does not make it the youngest: the next to be dropped is the same."""
+    model = senders(BetaBernoulli(on="sender", prior=Beta(2, 3), capacity=2), "ann", "ann", "bob")
+    model.unlearn_one({"sender": "ann"}, True)
+    senders(model, "eve")
+    assert model.posterior("ann") == Beta(2, 3)
+    assert model.posterior("bob") == model.posterior("eve") == Beta(3, 3)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_an_emptied_coin_frees_its_place(weight: float) -> None:
+    """Without evidence it says what the prior says, so nothing need be dropped for the next one."""
+    model = senders(BetaBernoulli(on="sender", prior=Beta(2, 3), capacity=2), "ann")
+    for _ in range(3):
+        model.learn_one({"sender": "bob"}, False, w=weight)
+    for _ in range(3):
+        model.unlearn_one({"sender": "bob"}, False, w=weight)
+    senders(model, "eve")
+    assert model.posterior("ann") == model.posterior("eve") == Beta(3, 3)
+    assert model.posterior("bob") == Beta(2, 3)
+    other = senders(BetaBernoulli(on="sender", prior=Beta(2, 3), capacity=2), "ann", "eve")
+    assert frozen(model) == frozen(other) == frozen(BetaBernoulli.from_state(model.state()))
+    senders(model, *(f"new {number}" for number in range(50)))
+    assert len(model._counts) <= 4
+
+
+@pytest.mark.parametrize("kind", [BernoulliNB, MultinomialNB, PoissonNB, GaussianNB, CategoricalNB])
+def test_one_row_with_a_new_word_allocates_for_one_row(kind: Any) -> None:
+    """Peaks of memory in bytes: with fifty thousand names known, one more is as cheap as with none."""
+    model = kind(classes=("ham", "spam"))
+    names = 50_000
+    model.test_then_train([{f"{row} {word}": 1 for word in range(500)} for row in range(names // 500)], ["ham"] * 100)
+    for number in range(3):
+        model.test_then_train([{f"warm {number}": 1}], ["spam"])
+    peaks = []
+    for number in range(8):
+        tracemalloc.start()
+        model.test_then_train([{f"new {number}": 1, "0 1": 1}], ["spam"])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # Arrays that grow double their room now and then: most events must not pay for all names.
+    assert sorted(peaks)[4] < names, f"one event allocated {sorted(peaks)[4]} bytes"
 
 
 def test_names_without_labels_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:

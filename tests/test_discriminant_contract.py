@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import checks as river_checks
 
+from stream_bayes import NormalInverseGamma
 from stream_bayes.checks import yield_checks
 from stream_bayes.errors import InputError, MergeError, ParameterError, SnapshotDamaged, UnlearnError
+from stream_bayes.kernels.cholesky import floor_eigenvalues
 from stream_bayes.learners.discriminant import FORMS, GaussianDiscriminant
 from tests.discriminants import NAMES, PRIOR, Event, assert_same, contents, model_of, sample, taught, trained
 
@@ -101,6 +105,36 @@ def test_arrays_that_are_no_evidence_are_refused(name: str) -> None:
         GaussianDiscriminant.from_state(state)
 
 
+@pytest.mark.parametrize("name", ["class_weight", "weight", "mean", "scatter"])
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.bool_])
+def test_arrays_of_another_kind_are_refused(name: str, kind: type) -> None:
+    state = taught(model_of(), [({"a": 1.0}, "x", 1.0)]).state()
+    state.arrays[name] = state.arrays[name].astype(kind)
+    with pytest.raises(SnapshotDamaged, match="expected finite float64"):
+        GaussianDiscriminant.from_state(state)
+
+
+@pytest.mark.parametrize("predictive", ["posterior", "plug-in"])
+@pytest.mark.parametrize("covariance", FORMS)
+def test_every_prior_that_is_taken_gives_finite_answers(covariance: str, predictive: str) -> None:
+    for numbers in itertools.product((0.0, 1e100), *((1e-100, 1e100),) * 3):
+        for a, b in ((1e120, -1e120), (1.0, 2.0), (1e-160, 3e-160)):
+            model = GaussianDiscriminant(covariance, NormalInverseGamma(*numbers), 1.0, ("never",), predictive)
+            taught(model, [({"a": one, "b": two}, "x", 1.0) for one in (a, b) for two in (a, b)])
+            taught(model, [({"a": a, "b": b}, "y", 1e12), ({"a": b, "b": b}, "y", 1.0)])
+            for x in ({"a": a, "b": b}, {"a": -1e120, "b": 1e120}, {"a": 0.0}):
+                said = model.predictive_one(x)
+                assert sum(said.probabilities.values()) == pytest.approx(1.0)
+                assert math.isfinite(said.epistemic_variance)
+
+
+@pytest.mark.parametrize("hole", [math.nan, math.inf])
+def test_correlations_that_are_no_numbers_do_not_raise(hole: float) -> None:
+    matrix = np.full((2, 2), hole)
+    floor_eigenvalues(matrix, 2)
+    assert matrix.tolist() == np.eye(2).tolist()
+
+
 @pytest.mark.parametrize(
     ("x", "y", "w"),
     [
@@ -139,5 +173,8 @@ def test_refusals_of_parameters() -> None:
         GaussianDiscriminant("tied")
     with pytest.raises(ParameterError, match="NormalInverseGamma"):
         GaussianDiscriminant(prior=(0.0, 1.0, 1.0, 1.0))  # type: ignore[arg-type]
+    for numbers in ((1e101, 1.0, 1.0, 1.0), (0.0, 1e-101, 1.0, 1.0), (0.0, 1.0, 1e101, 1.0), (0.0, 1.0, 1.0, 1e-101)):
+        with pytest.raises(ParameterError, match="prior must be"):
+            GaussianDiscriminant(prior=NormalInverseGamma(*numbers))
     with pytest.raises(MergeError, match="covariance is 'full' here"):
         model_of("full").merge(model_of("shared"))

@@ -13,6 +13,7 @@ import pytest
 from scipy import special
 
 from stream_bayes import kernels
+from stream_bayes.errors import NumericalError
 from stream_bayes.kernels.compiled import SOURCES_CHECKSUM
 from stream_bayes.kernels.rows import Joint, merge_duplicates
 from stream_bayes.kernels.scores import to_probabilities
@@ -96,7 +97,9 @@ def test_duplicates_of_a_row_are_summed() -> None:
 )
 def test_probabilities(log: list[float], expected: list[float], log_odds: float) -> None:
     """Far apart, not known yet, impossible, all impossible: always a distribution over the known classes."""
-    said = LabelPredictions.from_joint(tuple("abc"[: len(log)]), Joint(np.array([log]), np.ones((1, len(log)))))
+    known = np.array([sum(not math.isnan(value) for value in log)])
+    joint = Joint(np.array([log]), np.ones((1, len(log))), known)
+    said = LabelPredictions.from_joint(tuple("abc"[: len(log)]), joint)
     np.testing.assert_allclose(said.probabilities[0], expected)
     assert said.log_odds[0] == pytest.approx(log_odds)
 
@@ -105,5 +108,16 @@ def test_latent_variance_by_the_delta_method() -> None:
     """p = (.5, .3, .2), variances 1, 2, 3: 1 + (.3/.5)^2 x 2 + (.2/.5)^2 x 3 = 2.2."""
     log, variance = np.log([[0.5, 0.3, 0.2]]), np.array([[1.0, 2.0, 3.0]])
     probabilities, log_odds, latent = np.empty((1, 3)), np.empty(1), np.empty(1)
-    to_probabilities(log, variance, probabilities, log_odds, latent)
+    assert to_probabilities(Joint(log, variance, np.array([3])), probabilities, log_odds, latent) == 0
     assert latent[0] == pytest.approx(1 + 0.36 * 2 + 0.16 * 3)
+
+
+@pytest.mark.parametrize(
+    ("log", "variance"),
+    [([math.nan, -1.0], [1.0, 1.0]), ([math.inf, -1.0], [1.0, 1.0]), ([-2.0, -1.0], [0.0, math.nan])],
+)
+def test_a_known_class_without_a_number_is_an_error_with_a_code(log: list[float], variance: list[float]) -> None:
+    """NaN stands for a class not known yet; an accident of arithmetic must not pass for one."""
+    with pytest.raises(NumericalError, match="1 of 1 events have no probability") as caught:
+        LabelPredictions.from_joint(("a", "b"), Joint(np.array([log]), np.array([variance]), np.array([2])))
+    assert caught.value.code == "numerical"

@@ -17,6 +17,7 @@ from stream_bayes.features.values import (
     IntArray,
     Row,
     category_row,
+    check_name,
     numeric_row,
 )
 
@@ -59,8 +60,9 @@ class _Numbering(dict[FeatureName, int]):
 class Batch:
     """Events in order, each a run of (column, value) pairs; no column stands twice in a row.
 
-    A batch knows its own names and no learner: the same one can be given to several learners, and each
-    finds its own columns for the names.
+    Made by `from_dicts`, `from_categories`, `from_matrix` or `from_arrays`, which check what they are given; the
+    constructor does not. A batch knows its own names and no learner: the same one can be given to several learners,
+    and each finds its own columns for the names.
 
     >>> batch = Batch.from_dicts([{"free": 1, "money": 2}, {"money": 1}])
     >>> list(batch.names), batch.columns, batch.row_starts
@@ -91,7 +93,7 @@ class Batch:
         return cls._from_rows(events, numeric_row, Names() if names is None else names, categorical=False)
 
     @classmethod
-    def categories(cls, events: Iterable[Features]) -> Batch:
+    def from_categories(cls, events: Iterable[Features]) -> Batch:
         """Every value, text or boolean or number, as a category of its feature; None is missing."""
         return cls._from_rows(events, category_row, Names(), categorical=True)
 
@@ -106,18 +108,12 @@ class Batch:
     def from_arrays(
         cls, row_starts: Any, columns: Any, values: Any, names: Sequence[FeatureName] | None = None
     ) -> Batch:
-        """A batch from the three arrays of a CSR matrix, checked; without names the columns are buckets."""
-        numbered = None
-        if names is not None:
-            numbered = Names()
-            if len(np.unique(numbered.numbers(names, len(names)))) < len(names):
-                message = "these arrays are not a batch: a name stands for two columns"
-                raise InputError(message)
+        """A batch from the three arrays of a CSR matrix, checked and copied; without names the columns are buckets."""
         batch = cls(
-            np.ascontiguousarray(row_starts, dtype=np.int64),
-            np.ascontiguousarray(columns, dtype=np.int64),
-            np.ascontiguousarray(values, dtype=np.float64),
-            numbered,
+            _vector(row_starts, "row_starts", np.int64),
+            _vector(columns, "columns", np.int64),
+            _vector(values, "values", np.float64),
+            None if names is None else _numbered(names),
         )
         batch._check()
         return batch
@@ -169,3 +165,26 @@ class Batch:
         rows = np.repeat(np.arange(len(self)), np.diff(starts))
         if len(np.unique(rows * width + columns)) != len(columns):
             yield "a column stands twice in one row: sum the duplicates first"
+
+
+def _vector(values: Any, what: str, kind: type[np.int64] | type[np.float64]) -> Any:
+    """A copy of one dimension; whole numbers stay whole."""
+    try:
+        found = np.array(values)
+        vector = found.astype(kind)
+    except (TypeError, ValueError):
+        found = vector = np.empty((0, 0))
+    if found.ndim != 1 or (kind is np.int64 and found.size and found.dtype.kind not in "iu"):
+        whole = "whole " if kind is np.int64 else ""
+        message = f"these arrays are not a batch: {what} must be {whole}numbers in one dimension"
+        raise InputError(message)
+    return vector
+
+
+def _numbered(names: Sequence[FeatureName]) -> Names:
+    numbered = Names()
+    if isinstance(names, str) or len(set(map(check_name, names))) < len(names):
+        message = "these arrays are not a batch: names must be a list with a different name for each column"
+        raise InputError(message)
+    numbered.numbers(names, len(names))
+    return numbered

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
-from stream_bayes.features.values import FeatureName, IntArray, check_name, plain
+from stream_bayes.features.values import FeatureName, IntArray, check_name
 
 ByteArray = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -53,7 +53,7 @@ class Vocabulary:
             if check_name(names[place]) in self._texts:
                 refuse_change(names[place], "a text", "a number")
         for name in texts:
-            if name in self._columns or name in names:
+            if name in self._columns:
                 refuse_change(name, "a number", "a text")
 
     def register(self, names: Sequence[FeatureName], texts: Set[FeatureName] = frozenset()) -> IntArray:
@@ -62,7 +62,7 @@ class Vocabulary:
         self._texts |= texts
         for name in names:
             if name not in columns:
-                columns[plain(name)] = len(columns)
+                columns[check_name(name)] = len(columns)
         return self.lookup(names)
 
     def state(self) -> dict[str, ByteArray]:
@@ -86,8 +86,8 @@ class HashedVocabulary:
     """A fixed number of buckets: constant memory for an unbounded stream of names, none of them kept."""
 
     def __init__(self, buckets: int) -> None:
-        if buckets < 2 or buckets & (buckets - 1):
-            message = f"buckets must be a power of two, at least 2; got {buckets}"
+        if type(buckets) is not int or buckets < 2 or buckets & (buckets - 1):
+            message = f"buckets must be a power of two, at least 2; got {buckets!r}"
             raise ParameterError(message)
         self._buckets = buckets
         self._shift = np.uint64(65 - buckets.bit_length())

@@ -224,8 +224,9 @@ def sum_powers(
     ratio_sum = (prior_a + mass) / mass * geometric - light
     for place in range(powers.heavy_count[c]):
         count = cells[powers.heavy[c, place], c]
-        log_sum += math.log(mass - count)
-        ratio_sum += (prior_a + count) / (mass - count)
+        absent = prior_b + (class_weight - count)  # in this order a small prior is not lost
+        log_sum += math.log(absent)
+        ratio_sum += (prior_a + count) / absent
     return log_sum, ratio_sum
 
 
@@ -258,17 +259,3 @@ def empty_powers(classes: int, columns: int) -> Powers:
         np.full((columns, classes), -1, dtype=np.int64),
         np.zeros(classes),
     )
-
-
-def check_powers(powers: Powers, sorted_anew: Powers) -> None:
-    """Raise ValueError unless the arrays are those of the same counts: kernels use them as indices, unchecked."""
-    fits = all(mine.shape == theirs.shape for mine, theirs in zip(powers, sorted_anew, strict=True))
-    for c in range(len(powers.heavy_count) if fits else 0):
-        heavy = powers.heavy[c, : powers.heavy_count[c]]
-        fits = fits and 0 <= powers.heavy_count[c] <= powers.heavy.shape[1]
-        fits = fits and bool(((heavy >= 0) & (heavy < len(powers.place))).all())
-        fits = fits and powers.place[heavy, c].tolist() == list(range(len(heavy)))
-        fits = fits and int((powers.place[:, c] >= 0).sum()) == len(heavy)
-    if not fits or not np.isfinite(powers.sums).all():
-        message = "the power sums do not fit the counts"
-        raise ValueError(message)

@@ -100,15 +100,14 @@ def score_row(
     table_b: FloatArray,
     evidence: Presences,
     derived: Derived,
-    log: FloatArray,
-    variance: FloatArray,
+    joint: Joint,
 ) -> None:
     """Add the log-likelihood of the row, and its variance, to each class.
 
     By the delta method log theta has variance (b + N - n) / ((a + n)(a + b + N + 1)), log(1 - theta) the inverse ratio.
     """
-    classes = len(log)
-    for c in range(classes):
+    log, variance = joint.log[row], joint.variance[row]
+    for c in range(len(log)):
         weight = evidence.class_weight[c]
         unused = vocabulary_size - derived.used[c]
         log[c] += derived.log_sum[c] + unused * log_of(weight, prior_b, table_b)
@@ -123,6 +122,29 @@ def score_row(
             odds = (prior_a + count) / (prior_b + weight - count)
             ratio += 1.0 / odds - odds
         variance[c] += max(ratio, 0.0) / (prior_a + prior_b + weight + 1.0)
+
+
+@kernel
+def freshen(
+    prior_a: float,
+    prior_b: float,
+    table_b: FloatArray,
+    whole: bool,
+    evidence: Presences,
+    derived: Derived,
+    levels: Levels,
+    powers: Powers,
+) -> None:
+    """Sum anew over the words of the classes that have learned since."""
+    for c in range(len(derived.fresh)):
+        if not derived.fresh[c]:
+            weight = evidence.class_weight[c]
+            if whole:
+                sums = sum_levels(levels, c, prior_a, prior_b, weight, table_b)
+            else:
+                sums = sum_powers(powers, c, evidence.cells, prior_a, prior_b, weight)
+            derived.log_sum[c], derived.ratio_sum[c] = sums
+            derived.fresh[c] = True
 
 
 @kernel
@@ -149,32 +171,12 @@ def fold_bernoulli(
     """
     for row in range(len(rows.labels)):
         if score:
-            start_row(class_prior_count, declared, evidence.class_weight, joint.log[row], joint.variance[row])
-            for c in range(len(derived.fresh)):
-                if not derived.fresh[c]:
-                    weight = evidence.class_weight[c]
-                    if whole:
-                        sums = sum_levels(levels, c, prior_a, prior_b, weight, table_b)
-                    else:
-                        sums = sum_powers(powers, c, evidence.cells, prior_a, prior_b, weight)
-                    derived.log_sum[c], derived.ratio_sum[c] = sums
-                    derived.fresh[c] = True
-            score_row(
-                rows,
-                row,
-                prior_a,
-                prior_b,
-                vocabulary_size,
-                table_a,
-                table_b,
-                evidence,
-                derived,
-                joint.log[row],
-                joint.variance[row],
-            )
-        if rows.labels[row] >= 0 and rows.weights[row] != 0.0:
+            start_row(class_prior_count, declared, evidence.class_weight, joint, row)
+            freshen(prior_a, prior_b, table_b, whole, evidence, derived, levels, powers)
+            score_row(rows, row, prior_a, prior_b, vocabulary_size, table_a, table_b, evidence, derived, joint)
+        label = rows.labels[row]
+        if label >= 0 and rows.weights[row] != 0.0:
             vocabulary_size += learn_row(rows, row, prior_b, whole, evidence, derived, levels, powers)
             if not whole:
-                label = rows.labels[row]
                 settle_powers(powers, label, evidence.cells, prior_b + evidence.class_weight[label])
     return vocabulary_size

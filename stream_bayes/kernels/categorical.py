@@ -28,10 +28,10 @@ def score_row(
     prior_count: float,
     feature_sizes: IntArray,
     evidence: CategoryCounts,
-    log: FloatArray,
-    variance: FloatArray,
+    joint: Joint,
 ) -> None:
     """Add the log-likelihood of the row, and its delta-method variance, to each class."""
+    log, variance = joint.log[row], joint.variance[row]
     for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
         feature, column = features[place], rows.columns[place]
         if feature < 0 or feature_sizes[feature] == 0:
@@ -45,7 +45,8 @@ def score_row(
                 log[c] -= math.log(size)
             else:
                 log[c] += math.log(own / mass)
-                variance[c] += max(1.0 / own - 1.0 / mass, 0.0) if own > 0.0 else 0.0
+                # The log of a share with pseudo-count a of A has variance (1/a - 1/A) A / (A + 1).
+                variance[c] += max(mass / own - 1.0, 0.0) / (mass + 1.0) if own > 0.0 else 0.0
 
 
 @kernel
@@ -96,8 +97,7 @@ def fold_categorical(
     """
     for row in range(len(rows.labels)):
         if score:
-            log, variance = joint.log[row], joint.variance[row]
-            start_row(class_prior_count, declared, evidence.class_weight, log, variance)
-            score_row(rows, features, row, prior_count, feature_sizes, evidence, log, variance)
+            start_row(class_prior_count, declared, evidence.class_weight, joint, row)
+            score_row(rows, features, row, prior_count, feature_sizes, evidence, joint)
         if rows.labels[row] >= 0 and rows.weights[row] != 0.0:
             learn_row(rows, features, row, feature_sizes, feature_of, evidence)

@@ -30,6 +30,37 @@ def factor(matrix: FloatArray, width: int, smallest: float) -> bool:
 
 
 @kernel
+def add_square(matrix: FloatArray, width: int, vector: FloatArray) -> None:
+    """Turn L into the factor of L L' + vector vector', by rotations that use the vector up.
+
+    A large vector costs L the rounding of its entries, and not of their squares as the sum of the matrices would.
+    """
+    for a in range(width):
+        length = math.hypot(matrix[a, a], vector[a])
+        cosine, sine = matrix[a, a] / length, vector[a] / length
+        matrix[a, a] = length
+        for b in range(a + 1, width):
+            below = matrix[b, a]
+            matrix[b, a] = cosine * below + sine * vector[b]
+            vector[b] = cosine * vector[b] - sine * below
+
+
+@kernel
+def solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """The x with L L' x = right."""
+    x, width = right.copy(), len(right)
+    for a in range(width):
+        for b in range(a):
+            x[a] -= matrix[a, b] * x[b]
+        x[a] /= matrix[a, a]
+    for a in range(width - 1, -1, -1):
+        for b in range(a + 1, width):
+            x[a] -= matrix[b, a] * x[b]
+        x[a] /= matrix[a, a]
+    return x
+
+
+@kernel
 def least_unexplained(matrix: FloatArray, width: int) -> float:
     """The smallest share of a feature's variance that all others leave unexplained: 1 / diagonal of (L L')^-1.
 
@@ -58,6 +89,9 @@ def floor_eigenvalues(matrix: FloatArray, width: int) -> None:
     for a in range(width):
         for b in range(a):
             whole[a, b] = whole[b, a] = matrix[b, a]
+    if not np.isfinite(whole).all():  # eigh would raise
+        matrix[:width, :width] = np.eye(width)
+        return
     values, vectors = np.linalg.eigh(whole)
     values = np.maximum(values, max(4.0 * width * SMALLEST_PIVOT, -values[0]))
     for a in range(width):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stream_bayes.kernels.cholesky import SMALLEST_PIVOT, factor, floor_eigenvalues, least_unexplained
+from stream_bayes.kernels.cholesky import SMALLEST_PIVOT, add_square, factor, floor_eigenvalues, least_unexplained
 from stream_bayes.kernels.compiled import BoolArray, FloatArray, IntArray, kernel
 from stream_bayes.kernels.gaussian import NormalPrior, posterior_scale
 from stream_bayes.kernels.pair_moments import PairMoments
@@ -16,6 +16,8 @@ from stream_bayes.kernels.pair_moments import PairMoments
 FULL, SHARED, DIAGONAL, SPHERICAL = range(4)
 # A variance of this share of mean^2 has a standard deviation of some hundred roundings of the mean: less is constant.
 SMALLEST_SHARE = 1e-26
+# Of a variance below this, quotients leave the finite numbers.
+SMALLEST_VARIANCE = 1e-290
 # When others leave less than this share of a feature unexplained, a covariance of the data alone is singular: squared
 # distances would keep fewer than eight digits. LinearDiscriminantAnalysis has (1e-4)^2 as the bound of an eigenvalue.
 SMALLEST_UNEXPLAINED = 1e-8
@@ -51,7 +53,7 @@ class Spread(NamedTuple):
     weight: FloatArray
     """weight[group, place]: values of the feature."""
     squares: FloatArray
-    """Sum of squares behind the variance."""
+    """Sum of squares behind the variance, without the pulls to the prior mean."""
     variance: FloatArray
     degrees: FloatArray
     """2 x shape: how well the variance is known."""
@@ -106,11 +108,11 @@ def measure_variances(
     for place, i in enumerate(columns):
         if model.form != SPHERICAL:
             sums = sums_over(i, i + 1, first, last, prior, evidence)
-        plain = plug_in and sums.scatter > SMALLEST_SHARE * sums.level * sums.weight
+        plain = plug_in and sums.scatter > max(SMALLEST_SHARE * sums.level, SMALLEST_VARIANCE) * sums.weight
         degrees = 2.0 * prior.shape + sums.weight
-        squares = sums.scatter if plain else 2.0 * (prior.scale + sums.scale)
-        spread.weight[group, place], spread.squares[group, place] = sums.weight, squares
-        spread.variance[group, place] = squares / (sums.weight if plain else degrees)
+        variance = sums.scatter / sums.weight if plain else 2.0 * (prior.scale + sums.scale) / degrees
+        spread.weight[group, place], spread.variance[group, place] = sums.weight, variance
+        spread.squares[group, place] = sums.scatter + (0.0 if plain else 2.0 * prior.scale)
         spread.degrees[group, place], spread.plain[group, place] = degrees, plain
         enough = enough and plain and sums.weight - sums.means >= len(columns)
     return enough
@@ -133,23 +135,39 @@ def measure_correlations(
     first, last = members(group, model, evidence)
     for a, i in enumerate(columns):
         for b, j in enumerate(columns[:a]):
-            n, scatter, pulls = 0.0, 0.0, 0.0
+            n, scatter = 0.0, 0.0
             for c in range(first, last):
                 n += evidence.weight[c, i, j]
                 scatter += evidence.scatter[c, i, j]
-                if not spread.plain[group, a]:
-                    pulls += pull(c, i, model.prior, evidence) * pull(c, j, model.prior, evidence)
             if n > 0.0:
-                pulls += scatter * (math.sqrt(total[a] / n) * math.sqrt(total[b] / n))
+                scatter *= math.sqrt(total[a] / n) * math.sqrt(total[b] / n)
             root = math.sqrt(squares[a]) * math.sqrt(squares[b])
-            matrix[b, a] = min(max(pulls / root, -1.0), 1.0)
+            matrix[b, a] = min(max(scatter / root, -1.0), 1.0)
+
+
+@kernel
+def add_pulls(group: int, columns: IntArray, model: Assumptions, evidence: PairMoments, spread: Spread) -> None:
+    """Turn the factored correlations without the pulls into those with them.
+
+    Far from the prior mean the pulls are nearly all of the squares and bring every correlation to 1: to factor their
+    sum would leave no digits of what tells the features apart.
+    """
+    matrix, width, pulls = spread.matrix[group], len(columns), np.empty(len(columns))
+    roots = np.sqrt(spread.variance[group, :width]) * np.sqrt(spread.degrees[group, :width])
+    for a in range(width):
+        matrix[a, : a + 1] *= math.sqrt(spread.squares[group, a]) / roots[a]
+    first, last = members(group, model, evidence)
+    for c in range(first, last):
+        for a, i in enumerate(columns):
+            pulls[a] = pull(c, i, model.prior, evidence) / roots[a]
+        add_square(matrix, width, pulls)
 
 
 @kernel
 def measure(group: int, columns: IntArray, model: Assumptions, evidence: PairMoments, spread: Spread) -> None:
     """Write the covariance of the columns, factored: of the data alone, or the posterior's if they do not suffice.
 
-    A matrix of pairs may be indefinite, and then is floored.
+    A matrix of pairs may be indefinite, and then is floored; the pulls only add to it.
     """
     spread.ready[group] = True
     enough = measure_variances(group, columns, model.plug_in, model, evidence, spread)
@@ -164,3 +182,4 @@ def measure(group: int, columns: IntArray, model: Assumptions, evidence: PairMom
     measure_correlations(group, columns, model, evidence, spread)
     if not factor(matrix, width, SMALLEST_PIVOT):
         floor_eigenvalues(matrix, width)
+    add_pulls(group, columns, model, evidence, spread)

@@ -13,12 +13,15 @@ from stream_bayes.kernels.pair_moments import PairMoments, learn_row, seen_place
 from stream_bayes.kernels.rows import Joint, Rows, start_row
 from stream_bayes.kernels.special import log_rising
 
+# Of the log density: beyond, nothing is known about a class, and sums over classes and features stay finite.
+MOST_VARIANCE = 1e280
+
 
 @kernel
-def centre(column: int, label: int, plain: bool, prior: NormalPrior, evidence: PairMoments) -> float:
-    """Mean of a feature in a class: of its values alone, or with the prior's."""
+def centre(column: int, label: int, plain: bool, prior: NormalPrior, evidence: PairMoments) -> tuple[float, float]:
+    """Mean of a feature's values in a class, and how far the prior moves it; apart, each has its own digits."""
     n, mean = float(evidence.weight[label, column, column]), float(evidence.mean[label, column, column])
-    return mean if plain and n > 0.0 else (prior.strength * prior.mean + n * mean) / (prior.strength + n)
+    return mean, 0.0 if plain and n > 0.0 else prior.strength / (prior.strength + n) * (prior.mean - mean)
 
 
 @kernel
@@ -34,9 +37,9 @@ def log_density(squares: float, width: int, degrees: float, strength: float, mod
     else:
         log = log_rising(0.5 * degrees, 0.5 * width) - 0.5 * width * math.log(degrees)
         log -= 0.5 * (degrees + width) * math.log1p(squares / degrees)
-        distance = squares * ((strength + 1.0) / strength)
+        distance = min(squares * ((strength + 1.0) / strength), MOST_SQUARES)
     misfit = (distance - width) ** 2 if model.form == SPHERICAL else (distance - 1.0) ** 2 + width - 1.0
-    return log, distance / strength + 0.5 * misfit / degrees
+    return log, min(distance / strength + 0.5 * misfit / degrees, MOST_VARIANCE)
 
 
 @kernel
@@ -54,10 +57,11 @@ def score_class(
     log, variance, squares, weakest, fewest = 0.0, 0.0, 0.0, np.inf, np.inf
     for a, i in enumerate(columns):
         strength = model.prior.strength + evidence.weight[label, i, i]
-        squared_scale = spread.variance[group, a] * (1.0 if model.plug_in else (strength + 1.0) / strength)
-        rest = values[a] - centre(i, label, spread.plain[group, a], model.prior, evidence)
-        residual[a] = rest / math.sqrt(squared_scale)
-        log -= 0.5 * math.log(squared_scale)
+        scale = math.sqrt(spread.variance[group, a])
+        scale *= 1.0 if model.plug_in else math.sqrt((strength + 1.0) / strength)
+        mean, shift = centre(i, label, spread.plain[group, a], model.prior, evidence)
+        residual[a] = (values[a] - mean - shift) / scale
+        log -= math.log(scale)
         if model.form <= SHARED:
             for b in range(a):
                 residual[a] -= matrix[a, b] * residual[b]
@@ -119,7 +123,7 @@ def fold_discriminant(
         values = rows.values[rows.row_starts[row] : rows.row_starts[row + 1]]
         if score:
             log, variance = joint.log[row], joint.variance[row]
-            start_row(class_prior_count, declared, evidence.class_weight, log, variance)
+            start_row(class_prior_count, declared, evidence.class_weight, joint, row)
             places = seen_places(columns, evidence.weight)
             if not np.array_equal(columns[places], measured):
                 measured = columns[places]

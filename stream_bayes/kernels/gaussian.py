@@ -135,7 +135,7 @@ def fold_gaussian(
         begin, end = rows.row_starts[row], rows.row_starts[row + 1]
         if score:
             log, variance = joint.log[row], joint.variance[row]
-            start_row(class_prior_count, declared, evidence.class_weight, log, variance)
+            start_row(class_prior_count, declared, evidence.class_weight, joint, row)
             for place in range(begin, end):
                 column = rows.columns[place]
                 if column >= 0 and row_total(evidence.weight, column) > 0.0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
 from stream_bayes.kernels.gaussian import SCATTER_RESIDUE
-from stream_bayes.kernels.rows import RESIDUE, added
+from stream_bayes.kernels.rows import added, residue
 
 
 class PairMoments(NamedTuple):
@@ -68,7 +68,7 @@ def scatter_without(
     """Co-scatter of two features of an event when it is taken back: Welford backwards; of no events there is none."""
     i, j = columns[a], columns[b]
     n = float(evidence.weight[label, i, j])
-    share = n / (n - weight) if n - weight > RESIDUE else 1.0
+    share = n / (n - weight) if n - weight > residue(n) else 1.0
     offsets = (values[a] - evidence.mean[label, i, j]) * (values[b] - evidence.mean[label, j, i])
     return float(evidence.scatter[label, i, j] - weight * offsets * share)
 
@@ -96,7 +96,7 @@ def first_misfit(
         bound[a] = math.sqrt(max(scatter_without(a, a, columns, values, label, weight, evidence), 0.0) + rounding)
         for b in range(a + 1):
             rest = scatter_without(a, b, columns, values, label, weight, evidence)
-            if evidence.weight[label, i, columns[b]] < weight - RESIDUE or abs(rest) > bound[a] * bound[b]:
+            if evidence.weight[label, i, columns[b]] < weight - residue(weight) or abs(rest) > bound[a] * bound[b]:
                 return a
     return -1
 
@@ -107,11 +107,11 @@ def lacks_what_all_had(columns: IntArray, label: int, weight: float, evidence: P
     absent = np.ones(evidence.weight.shape[1], np.bool_)
     for i in columns:
         absent[i] = False
-    total, others = evidence.weight[label], np.flatnonzero(absent)
+    events, total, others = evidence.class_weight[label], evidence.weight[label], np.flatnonzero(absent)
     for j in others:
-        if total[j, j] > evidence.class_weight[label] - weight + RESIDUE:
+        if total[j, j] > events - weight + residue(events):
             return True
         for i in columns:
-            if total[i, j] > total[i, i] - weight + RESIDUE:
+            if total[i, j] > total[i, i] - weight + residue(total[i, i]):
                 return True
     return False

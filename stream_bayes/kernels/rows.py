@@ -9,8 +9,9 @@ import numpy as np
 
 from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
 
-# What unlearning leaves of a count that was a sum of fractions (0.1 + 0.1 - 0.2): below this it is zero.
+# What rounding leaves of a sum of weights that unlearning has taken away: (0.1 + 0.2) - 0.2 - 0.1 is not zero.
 RESIDUE = 1e-9
+RELATIVE_RESIDUE = 1e-12
 
 
 class Rows(NamedTuple):
@@ -33,13 +34,21 @@ class Joint(NamedTuple):
     """Logarithm of p(row, class), up to a constant that all classes share."""
     variance: FloatArray
     """Its variance under the posterior of the parameters, by the delta method."""
+    known: IntArray
+    """How many classes were known at each row."""
+
+
+@kernel
+def residue(size: float) -> float:
+    """How far from the truth rounding may have moved a sum that is, or was, of this size."""
+    return max(RESIDUE, RELATIVE_RESIDUE * size)
 
 
 @kernel
 def added(value: float, change: float) -> float:
     """value + change, where unlearning the last of it gives zero and not what rounding left."""
     total = value + change
-    return 0.0 if change < 0.0 and total < RESIDUE else total
+    return 0.0 if change < 0.0 and total < residue(value) else total
 
 
 @kernel
@@ -52,26 +61,27 @@ def row_total(cells: FloatArray, column: int) -> float:
 
 
 @kernel
-def start_row(
-    class_prior_count: float, declared: int, class_weight: FloatArray, log: FloatArray, variance: FloatArray
-) -> None:
+def start_row(class_prior_count: float, declared: int, class_weight: FloatArray, joint: Joint, row: int) -> None:
     """Write the log prior of each class and its variance: Dirichlet, the same pseudo-count for each known class.
 
-    Known are the classes declared to the constructor and those with evidence.
+    Known are the classes declared to the constructor and those with evidence; the others get NaN. By the delta method
+    the log of a share with pseudo-count a of A has, but for a term that all classes share, variance A / (a (A + 1)).
     """
+    log, variance = joint.log[row], joint.variance[row]
     known = 0
     mass = 0.0
     for c in range(len(class_weight)):
         if c < declared or class_weight[c] > 0.0:
             known += 1
             mass += class_weight[c] + class_prior_count
+    joint.known[row] = known
     for c in range(len(class_weight)):
         own = class_weight[c] + class_prior_count
         log[c] = np.nan
         variance[c] = 0.0
         if c < declared or class_weight[c] > 0.0:
             log[c] = math.log(own / mass) if mass > 0.0 else -math.log(known)
-            variance[c] = 1.0 / own if own > 0.0 else 0.0
+            variance[c] = mass / (own * (mass + 1.0)) if own > 0.0 else 0.0
 
 
 @kernel
@@ -101,21 +111,3 @@ def merge_duplicates(
                 filled += 1
     merged_starts[len(row_starts) - 1] = filled
     return filled
-
-
-@kernel
-def first_learned(row_starts: IntArray, columns: IntArray, labels: IntArray, width: int) -> IntArray:
-    """Batch columns that occur in labelled rows, in order of first appearance: what a loop would register."""
-    seen = np.zeros(width, dtype=np.bool_)
-    order = np.empty(width, dtype=np.int64)
-    count = 0
-    for row in range(len(labels)):
-        if labels[row] < 0:
-            continue
-        for place in range(row_starts[row], row_starts[row + 1]):
-            column = columns[place]
-            if not seen[column]:
-                seen[column] = True
-                order[count] = column
-                count += 1
-    return order[:count]

@@ -7,44 +7,51 @@ import math
 import numpy as np
 
 from stream_bayes.kernels.compiled import FloatArray, kernel
+from stream_bayes.kernels.rows import Joint
 
 
 @kernel
-def to_probabilities(
-    log_joint: FloatArray,
-    joint_variance: FloatArray,
-    probabilities: FloatArray,
-    log_odds: FloatArray,
-    latent_variance: FloatArray,
-) -> None:
-    """Normalise each row; a NaN marks a class not known yet and stays NaN.
+def to_probabilities(joint: Joint, probabilities: FloatArray, log_odds: FloatArray, latent_variance: FloatArray) -> int:
+    """Normalise each row; a NaN marks a class not known yet and stays NaN. Returns how many rows have no answer.
 
-    log_odds is log p(top) - log p(all others). With r_j = p_j / (1 - p_top) its delta-method variance is
-    var(top) + sum over the others of r_j^2 var(j), since the classes' parameters are independent.
-    When every class is impossible (zero pseudo-counts) the row is uniform.
+    When every class is impossible (zero pseudo-counts) the row is uniform. A row has no answer when arithmetic
+    left the numbers: a class that was known has none, or its variance is none.
     """
-    for row in range(len(log_joint)):
-        top = best(log_joint[row], -1)
+    failures = 0
+    for row in range(len(joint.log)):
         probabilities[row] = np.nan
         log_odds[row] = 0.0
         latent_variance[row] = 0.0
-        if top < 0:
-            continue
-        normalise(log_joint[row], log_joint[row, top], probabilities[row])
-        latent_variance[row] = joint_variance[row, top]
-        second = best(log_joint[row], top)
-        if second < 0 or log_joint[row, second] == -np.inf:
-            log_odds[row] = np.inf if log_joint[row, top] > -np.inf else 0.0
-            continue
-        rest = 0.0
-        spread = 0.0
-        for c in range(log_joint.shape[1]):
-            if c != top and not np.isnan(log_joint[row, c]):
-                share = math.exp(log_joint[row, c] - log_joint[row, second])
-                rest += share
-                spread += share * share * joint_variance[row, c]
-        log_odds[row] = log_joint[row, top] - log_joint[row, second] - math.log(rest)
-        latent_variance[row] += spread / (rest * rest)
+        top = best(joint.log[row], -1)
+        if top >= 0:
+            normalise(joint.log[row], joint.log[row, top], probabilities[row])
+            log_odds[row], latent_variance[row] = against_others(joint.log[row], joint.variance[row], top)
+        answered = 0
+        for c in range(joint.log.shape[1]):
+            answered += 0 if np.isnan(probabilities[row, c]) else 1
+        if answered != joint.known[row] or np.isnan(latent_variance[row]):
+            failures += 1
+    return failures
+
+
+@kernel
+def against_others(log: FloatArray, variance: FloatArray, top: int) -> tuple[float, float]:
+    """Log-odds of the top class against all others, and their variance.
+
+    log p(top) - log p(all others). With r_j = p_j / (1 - p_top) the delta method gives var(top) + sum over the others
+    of r_j^2 var(j), since the classes' parameters are independent.
+    """
+    second = best(log, top)
+    if second < 0 or log[second] == -np.inf:
+        return (np.inf if log[top] > -np.inf else 0.0), variance[top]
+    rest = 0.0
+    spread = 0.0
+    for c in range(len(log)):
+        if c != top and not np.isnan(log[c]):
+            share = math.exp(log[c] - log[second])
+            rest += share
+            spread += share * share * variance[c]
+    return log[top] - log[second] - math.log(rest), variance[top] + spread / (rest * rest)
 
 
 @kernel

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from stream_bayes.kernels.compiled import FloatArray, kernel
 from stream_bayes.kernels.rows import Joint, Rows, added, row_total, start_row
 from stream_bayes.kernels.special import log_of, log_rising
@@ -48,6 +50,82 @@ def learn_row(rows: Rows, row: int, evidence: WordCounts) -> int:
 
 
 @kernel
+def log_uses(count: float, uses: float, prior: float, plug_in: bool, table: FloatArray) -> float:
+    """Log of (prior + uses)^count, or of the rising factorial with `count` steps; for one use they are the same."""
+    if plug_in or count == 1.0:
+        return count * log_of(uses, prior, table)
+    return log_rising(prior + uses, count)
+
+
+@kernel
+def score_multinomial(
+    rows: Rows,
+    row: int,
+    plug_in: bool,
+    prior_count: float,
+    table: FloatArray,
+    vocabulary_size: int,
+    evidence: WordCounts,
+    joint: Joint,
+) -> None:
+    """Add the log-likelihood of the row, and its variance [sum x_j^2 / a_j - L^2 / A] A / (A + 1), to each class."""
+    log, cells, squares = joint.log[row], evidence.cells, np.zeros(joint.log.shape[1])
+    length = 0.0
+    for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
+        count, column = rows.values[place], rows.columns[place]
+        if column >= 0 and count != 0.0 and row_total(cells, column) > 0.0:
+            length += count
+            for c in range(len(log)):
+                uses = cells[column, c]
+                log[c] += log_uses(count, uses, prior_count, plug_in, table)
+                if prior_count + uses > 0.0:
+                    squares[c] += count * count / (prior_count + uses)
+    for c in range(len(log)):
+        mass = prior_count * vocabulary_size + evidence.class_total[c]
+        if length > 0.0 and mass > 0.0:
+            log[c] -= length * math.log(mass) if plug_in else log_rising(mass, length)
+            joint.variance[row, c] += max(squares[c] - length * length / mass, 0.0) * mass / (mass + 1.0)
+
+
+@kernel
+def score_poisson(
+    rows: Rows,
+    row: int,
+    plug_in: bool,
+    shape: float,
+    rate: float,
+    table: FloatArray,
+    vocabulary_size: int,
+    evidence: WordCounts,
+    joint: Joint,
+) -> None:
+    """Add the log-likelihood of the row, and its variance, to each class.
+
+    d log p / d rate is x / rate - 1, and the rate of a word with a uses in b messages has variance a / b^2. The -1
+    that every word of the vocabulary has is added for all of them at once.
+    """
+    log, cells, squares = joint.log[row], evidence.cells, np.zeros(joint.log.shape[1])
+    length = 0.0
+    for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
+        count, column = rows.values[place], rows.columns[place]
+        if column >= 0 and count != 0.0 and row_total(cells, column) > 0.0:
+            length += count
+            for c in range(len(log)):
+                uses = cells[column, c]
+                log[c] += log_uses(count, uses, shape, plug_in, table)
+                slope = count * (rate + evidence.class_weight[c]) / (shape + uses) - 1.0
+                squares[c] += (slope * slope - 1.0) * (shape + uses)
+    for c in range(len(log)):
+        mass = shape * vocabulary_size + evidence.class_total[c]
+        exposure = rate + evidence.class_weight[c]
+        if plug_in:
+            log[c] -= mass / exposure + length * math.log(exposure)
+        else:
+            log[c] -= mass * math.log1p(1.0 / exposure) + length * math.log(exposure + 1.0)
+        joint.variance[row, c] += max(squares[c] + mass, 0.0) / (exposure * exposure)
+
+
+@kernel
 def fold_multinomial(
     rows: Rows,
     score: bool,
@@ -67,27 +145,8 @@ def fold_multinomial(
     """
     for row in range(len(rows.labels)):
         if score:
-            log, variance = joint.log[row], joint.variance[row]
-            start_row(class_prior_count, declared, evidence.class_weight, log, variance)
-            length = 0.0
-            for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
-                count, column = rows.values[place], rows.columns[place]
-                if column < 0 or count == 0.0 or row_total(evidence.cells, column) == 0.0:
-                    continue
-                length += count
-                for c in range(len(log)):
-                    uses = evidence.cells[column, c]
-                    if plug_in or count == 1.0:
-                        log[c] += count * log_of(uses, prior_count, table)
-                    else:
-                        log[c] += log_rising(prior_count + uses, count)
-                    if prior_count + uses > 0.0:
-                        variance[c] += count * count / (prior_count + uses)
-            for c in range(len(log)):
-                mass = prior_count * vocabulary_size + evidence.class_total[c]
-                if length > 0.0 and mass > 0.0:
-                    log[c] -= length * math.log(mass) if plug_in else log_rising(mass, length)
-                    variance[c] = max(variance[c] - length * length / mass, 0.0)
+            start_row(class_prior_count, declared, evidence.class_weight, joint, row)
+            score_multinomial(rows, row, plug_in, prior_count, table, vocabulary_size, evidence, joint)
         if rows.labels[row] >= 0:
             vocabulary_size += learn_row(rows, row, evidence)
     return vocabulary_size
@@ -114,32 +173,8 @@ def fold_poisson(
     """
     for row in range(len(rows.labels)):
         if score:
-            log, variance = joint.log[row], joint.variance[row]
-            start_row(class_prior_count, declared, evidence.class_weight, log, variance)
-            length = 0.0
-            for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
-                count, column = rows.values[place], rows.columns[place]
-                if column < 0 or count == 0.0 or row_total(evidence.cells, column) == 0.0:
-                    continue
-                length += count
-                for c in range(len(log)):
-                    uses = evidence.cells[column, c]
-                    if plug_in or count == 1.0:
-                        log[c] += count * log_of(uses, shape, table)
-                    else:
-                        log[c] += log_rising(shape + uses, count)
-                    # d log p / d rate is x / rate - 1; the 1 that every word has as an absent one is added below.
-                    exposure = rate + evidence.class_weight[c]
-                    slope = count * exposure / (shape + uses) - 1.0
-                    variance[c] += (slope * slope - 1.0) * (shape + uses) / (exposure * exposure)
-            for c in range(len(log)):
-                mass = shape * vocabulary_size + evidence.class_total[c]
-                exposure = rate + evidence.class_weight[c]
-                if plug_in:
-                    log[c] -= mass / exposure + length * math.log(exposure)
-                else:
-                    log[c] -= mass * math.log1p(1.0 / exposure) + length * math.log(exposure + 1.0)
-                variance[c] = max(variance[c] + mass / (exposure * exposure), 0.0)
+            start_row(class_prior_count, declared, evidence.class_weight, joint, row)
+            score_poisson(rows, row, plug_in, shape, rate, table, vocabulary_size, evidence, joint)
         if rows.labels[row] >= 0:
             vocabulary_size += learn_row(rows, row, evidence)
     return vocabulary_size

@@ -10,8 +10,8 @@ import numpy as np
 from stream_bayes.errors import UnlearnError
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, Features, IntArray
-from stream_bayes.kernels.rows import RESIDUE, Rows
-from stream_bayes.learners.base import Additive
+from stream_bayes.kernels.rows import Rows, residue
+from stream_bayes.learners.base import Additive, check_scale
 from stream_bayes.learners.classifier import ColumnClassifier
 from stream_bayes.learners.label_learner import check_weight
 from stream_bayes.learners.labels import Label, check_label
@@ -26,6 +26,7 @@ class AdditiveClassifier(ColumnClassifier, Additive):
     def __init__(self, class_prior_count: float, classes: tuple[Label, ...] | None, buckets: int | None) -> None:
         super().__init__(classes, buckets)
         self.class_prior_count = non_negative("class_prior_count", class_prior_count)
+        check_scale("class_prior_count", self.class_prior_count)
 
     @abstractmethod
     def _check_unlearn(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
@@ -51,7 +52,7 @@ class AdditiveClassifier(ColumnClassifier, Additive):
         label = self._labels.code(check_label(y))
         if weight == 0.0:
             return
-        if label < 0 or self._evidence.class_weight[label] < weight - RESIDUE:
+        if label < 0 or self._evidence.class_weight[label] < weight - residue(weight):
             message = f"label {y!r} has less evidence than the weight {weight:g} to take back"
             raise UnlearnError(message)
         rows = self._rows(batch, found, np.array((label,)), np.array((-weight,)))

@@ -22,11 +22,13 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 from river import base
 
 from stream_bayes import snapshot
-from stream_bayes.errors import MergeError, ParameterError, SnapshotDamaged, SnapshotError
+from stream_bayes.errors import InputError, MergeError, ParameterError, SnapshotDamaged, SnapshotError
 from stream_bayes.features.values import Features, plain
 from stream_bayes.posteriors import Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT
 from stream_bayes.posteriors.checked import non_negative
 from stream_bayes.snapshot import Arrays
+
+SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 
 Kind = TypeVar("Kind")
 
@@ -51,7 +53,13 @@ class Learner(base.Estimator):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        Learner._kinds[cls.__name__] = cls
+        Learner._kinds[cls._kind_name()] = cls
+
+    @classmethod
+    def _kind_name(cls) -> str:
+        """What a snapshot calls the class: ours by their names, others by the module they are in as well."""
+        ours = cls.__module__.startswith("stream_bayes.learners.")
+        return cls.__name__ if ours else f"{cls.__module__}.{cls.__qualname__}"
 
     @abstractmethod
     def _arrays(self) -> Arrays:
@@ -64,19 +72,26 @@ class Learner(base.Estimator):
     def state(self) -> State:
         """The whole learner as its class, its parameters and arrays; a copy that later learning does not touch."""
         parameters = {name: _encode(value) for name, value in self._get_params().items()}
-        return State(type(self).__name__, parameters, self._arrays())
+        return State(self._kind_name(), parameters, self._arrays())
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The learner that `state` describes."""
         kind = Learner._kinds.get(state.kind)
-        if kind is None or not issubclass(kind, cls):
+        if kind is None:
+            message = f"no learner {state.kind!r} is known: import the module that defines it first"
+            raise SnapshotError(message)
+        if not issubclass(kind, cls):
             message = f"this is the state of a {state.kind}, not of a {cls.__name__}"
             raise SnapshotError(message)
-        learner = kind(**{name: _decode(value) for name, value in state.parameters.items()})
+        try:
+            learner = kind(**{name: _decode(value) for name, value in state.parameters.items()})
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            message = f"the parameters do not make a {state.kind}: {problem!r}"
+            raise SnapshotDamaged(message) from problem
         try:
             learner._restore({name: array.copy() for name, array in state.arrays.items()})
-        except (KeyError, IndexError, ValueError) as problem:
+        except (KeyError, IndexError, TypeError, ValueError) as problem:
             message = f"the arrays do not make a {state.kind}: {problem!r}"
             raise SnapshotDamaged(message) from problem
         return learner
@@ -91,13 +106,15 @@ class Learner(base.Estimator):
         """Read a learner back; `Learner.load` takes any kind, a subclass only its own."""
         header, arrays = snapshot.read(path)
         try:
-            return cls.from_state(State(header["class"], header["parameters"], arrays))
+            state = State(header["class"], dict(header["parameters"]), arrays)
+        except (KeyError, TypeError, ValueError) as problem:
+            message = f"{path}: the header does not describe a learner ({problem!r})"
+            raise SnapshotDamaged(message) from problem
+        try:
+            return cls.from_state(state)
         except SnapshotError as problem:
             message = f"{path}: {problem}"
             raise type(problem)(message) from problem
-        except (KeyError, TypeError, ParameterError) as problem:
-            message = f"{path}: the header does not describe a learner ({problem!r})"
-            raise SnapshotDamaged(message) from problem
 
 
 class Additive(Learner):
@@ -120,7 +137,11 @@ class Additive(Learner):
             shown = ", ".join(f"{name} is {mine[name]!r} here and {theirs[name]!r} there" for name in differences)
             message = f"cannot merge learners with different parameters: {shown}"
             raise MergeError(message)
-        self._absorb(copy.deepcopy(other) if other is self else other)
+        try:
+            self._absorb(copy.deepcopy(other) if other is self else other)
+        except InputError as problem:
+            message = f"cannot merge learners whose features differ in type: {problem}"
+            raise MergeError(message) from problem
 
     def forget(self, factor: float) -> None:
         """Scale all evidence by `factor`, between 0 (back to the prior) and 1 (nothing forgotten)."""
@@ -141,6 +162,14 @@ class Additive(Learner):
     @abstractmethod
     def _scale(self, factor: float) -> None:
         """Multiply the evidence by a factor between 0 and 1."""
+
+
+def check_scale(name: str, *values: float) -> None:
+    """Refuse a prior whose parameters are so large or so small that sums with them leave the finite numbers."""
+    for value in values:
+        if value != 0.0 and not SMALLEST_SCALE <= abs(value) <= LARGEST_SCALE:
+            message = f"{name} must be 0 or between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g} in size; got {value!r}"
+            raise ParameterError(message)
 
 
 def of_kind(value: Any, name: str, kind: type[Kind]) -> Kind:

@@ -15,15 +15,18 @@ from stream_bayes.features.values import (
     Features,
     IntArray,
     category_row,
+    check_name,
     require_mapping,
 )
 from stream_bayes.features.vocabulary import pack_json, refuse_change, unpack_json
 from stream_bayes.kernels.coins import CoinRows, fold_coins
 from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.rows import RESIDUE
-from stream_bayes.learners.base import Additive, of_kind
+from stream_bayes.kernels.rows import added, residue
+from stream_bayes.learners.arrays import with_room
+from stream_bayes.learners.base import Additive, check_scale, of_kind
+from stream_bayes.learners.classifier import check_events
 from stream_bayes.learners.label_learner import LabelLearner, check_batch, check_weight
-from stream_bayes.learners.labels import Label, check_label
+from stream_bayes.learners.labels import Label, check_classes, check_label
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import Beta, LabelPredictive
 from stream_bayes.posteriors.checked import whole
@@ -51,8 +54,8 @@ class BetaBernoulli(LabelLearner, Additive):
 
     Notes
     -----
-    p | data ~ Beta(successes + s, failures + f). Corrections are exact while the coin is kept; unlearning from a coin
-    that was dropped is refused.
+    p | data ~ Beta(successes + s, failures + f). Corrections are exact while the coin is kept, and do not change the
+    order in which coins are dropped; unlearning from a coin that was dropped is refused.
 
     Examples
     --------
@@ -72,18 +75,21 @@ class BetaBernoulli(LabelLearner, Additive):
         classes: tuple[Label, Label] = (False, True),
         capacity: int = 100_000,
     ) -> None:
-        if len(set(map(check_label, classes))) != 2:
+        if len(check_classes(classes)) != 2:
             message = f"classes must be two different labels; got {classes!r}"
             raise ParameterError(message)
         if whole("capacity", capacity, ParameterError) < 1:
             message = f"capacity must be at least 1; got {capacity}"
             raise ParameterError(message)
-        self.on = on
+        self.on = _check_on(on)
         self.prior = of_kind(prior, "prior", Beta)
+        check_scale("prior", *prior)
         self.classes = classes
         self.capacity = capacity
-        # The slot of each coin, in the order they last learned: the first is the next to be dropped.
+        # The slot of each coin, in the order they last learned: the first is the next to be dropped. Slots that
+        # unlearning has emptied wait in `_free`.
         self._slots: dict[Key, int] = {}
+        self._free: list[int] = []
         self._counts = np.zeros((1, 2))
         self._kind: str | None = None
 
@@ -101,65 +107,74 @@ class BetaBernoulli(LabelLearner, Additive):
         """The probabilities with their variance, exact from the Beta posterior."""
         return self._run([self._key(x)], [-1], np.zeros(1)).predictive(0)
 
+    def predict_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+        """Predictions for many events; nothing is learned."""
+        keys = self._keys(self._as_batch(events))
+        return self._run(keys, [-1] * len(keys), np.zeros(len(keys)))
+
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to its coin."""
-        self._run([self._key(x)], [self._outcome(y)], np.array((check_weight(w),)))
+        key, outcome, weight = self._key(x), self._outcome(y), check_weight(w)
+        self._run([key], [outcome if weight else -1], np.array((weight,)))
 
     def batch(self, events: Iterable[Features]) -> Batch:
         """Events as a batch of categories."""
-        return Batch.categories(events)
+        return Batch.from_categories(events)
 
     def test_then_train(
         self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
     ) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
-        keys = self._keys(events if isinstance(events, Batch) else self.batch(events))
-        outcomes = [-1 if label is None else self._outcome(label) for label in y]
-        weights = check_batch(len(keys), outcomes, w)
-        return self._run(keys, outcomes, weights)
+        keys = self._keys(self._as_batch(events))
+        labels, weights = check_batch(len(keys), y, w)
+        return self._run(keys, [-1 if label is None else self._outcome(label) for label in labels], weights)
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back; refused when its coin has less than that."""
         key, outcome, weight = self._key(x), self._outcome(y), check_weight(w)
+        self._check_kinds([key], [-1])
+        if weight == 0.0:
+            return
         slot = self._slots.get(key, -1)
-        if weight and (slot < 0 or self._counts[slot, outcome] < weight - RESIDUE):
+        if slot < 0 or self._counts[slot, outcome] < weight - residue(weight):
             message = f"the coin of {key and key[1]!r} has less than {weight:g} of label {y!r} to take back"
             raise UnlearnError(message)
-        self._run([key], [outcome if weight else -1], np.array((-weight,)))
+        self._counts[slot, outcome] = added(float(self._counts[slot, outcome]), -weight)
+        if not self._counts[slot].any():
+            del self._slots[key]
+            self._free.append(slot)
+
+    def _as_batch(self, events: Any) -> Batch:
+        return events if isinstance(events, Batch) else self.batch(check_events(events))
 
     def _run(self, keys: Sequence[Key], outcomes: Sequence[int], weights: FloatArray) -> LabelPredictions:
-        self._check_kinds(keys)
-        rows = CoinRows(*self._assign(keys, outcomes, weights), np.array(outcomes, dtype=np.int64), weights)
+        self._check_kinds(keys, outcomes)
+        rows = CoinRows(*self._assign(keys, outcomes), np.array(outcomes, dtype=np.int64), weights)
         posteriors = np.empty((len(keys), 2))
         fold_coins(rows, self.prior.successes, self.prior.failures, self._counts, posteriors)
         return _predictions(self.classes, posteriors)
 
     def _assign(
-        self, keys: Sequence[Key], outcomes: Sequence[int], weights: FloatArray
+        self, keys: Sequence[Key], outcomes: Sequence[int]
     ) -> tuple[IntArray, IntArray, np.ndarray[Any, np.dtype[np.bool_]]]:
         """Slots to read and write, coins moved to the end of the queue or dropped as a loop would do it."""
         slots = self._slots
         read, write = np.full(len(keys), -1, dtype=np.int64), np.full(len(keys), -1, dtype=np.int64)
         emptied = np.zeros(len(keys), dtype=np.bool_)
         for row, key in enumerate(keys):
-            slot = slots.get(key, -1)
-            read[row] = slot
-            if outcomes[row] < 0 or weights[row] == 0.0:
+            slot = read[row] = slots.get(key, -1)
+            if outcomes[row] < 0:
                 continue
             if slot >= 0:
                 del slots[key]
             elif len(slots) < self.capacity:
-                slot = len(slots)
+                slot = self._free.pop() if self._free else len(slots)
             else:
                 slot = slots.pop(next(iter(slots)))
                 emptied[row] = True
-            slots[key] = slot
-            write[row] = slot
+            slots[key] = write[row] = slot
             self._kind = key[0] if key is not None else self._kind
-        if len(slots) > len(self._counts):
-            counts = np.zeros((max(len(slots), 2 * len(self._counts)), 2))
-            counts[: len(self._counts)] = self._counts
-            self._counts = counts
+        self._counts = with_room(self._counts, (len(slots) + len(self._free), 2))
         return read, write, emptied
 
     def _key(self, x: Features) -> Key:
@@ -180,11 +195,13 @@ class BetaBernoulli(LabelLearner, Additive):
             keys[rows[place]] = tuple(cells[batch.columns[place]][1:])
         return keys
 
-    def _check_kinds(self, keys: Iterable[Key]) -> None:
+    def _check_kinds(self, keys: Iterable[Key], outcomes: Iterable[int]) -> None:
         kind = self._kind
-        for key in keys:
-            if key is not None and key[0] != (kind := kind or key[0]):
+        for key, outcome in zip(keys, outcomes, strict=True):
+            if key is not None and kind is not None and key[0] != kind:
                 refuse_change(self.on, f"a {kind}", f"a {key[0]}")
+            if key is not None and outcome >= 0:
+                kind = key[0]
 
     def _outcome(self, y: Any) -> int:
         label = check_label(y)
@@ -194,10 +211,10 @@ class BetaBernoulli(LabelLearner, Additive):
         return self.classes.index(label)
 
     def _absorb(self, other: Self) -> None:
-        self._check_kinds(other._slots)
+        self._check_kinds(other._slots, [-1] * len(other._slots))
         for key, slot in other._slots.items():
             for outcome, count in enumerate(other._counts[slot]):
-                self._run([key], [outcome], np.array((count,)))
+                self._run([key], [outcome if count else -1], np.array((count,)))
 
     def _scale(self, factor: float) -> None:
         self._counts *= factor
@@ -209,11 +226,21 @@ class BetaBernoulli(LabelLearner, Additive):
 
     def _restore(self, arrays: Arrays) -> None:
         self._slots = {key: slot for slot, key in enumerate(unpack_json(arrays["keys"]))}
-        if arrays["counts"].shape != (len(self._slots), 2) or not (arrays["counts"] >= 0.0).all():
+        counts = arrays["counts"]
+        right = counts.dtype == np.float64 and counts.shape == (len(self._slots), 2)
+        if not right or not ((counts >= 0.0) & (counts < np.inf)).all():
             message = "counts must be one pair of numbers a coin, 0 or more"
             raise ValueError(message)
-        self._counts = np.concatenate([arrays["counts"], np.zeros((1, 2))])
+        self._counts = np.concatenate([counts, np.zeros((1, 2))])
         (self._kind,) = unpack_json(arrays["kind"])
+
+
+def _check_on(on: Any) -> FeatureName:
+    try:
+        return check_name(on)
+    except InputError as problem:
+        message = f"on must be the name of a feature, or None: {problem}"
+        raise ParameterError(message) from problem
 
 
 def _predictions(classes: tuple[Label, Label], posteriors: FloatArray) -> LabelPredictions:

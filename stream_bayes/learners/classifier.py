@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence, Set
+from itertools import pairwise
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, open_vocabulary
 from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, numeric_row
+from stream_bayes.features.vocabulary import refuse_change
 from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.rows import Joint, Rows, first_learned, merge_duplicates
+from stream_bayes.kernels.rows import Joint, Rows, merge_duplicates
 from stream_bayes.learners.arrays import padded
 from stream_bayes.learners.label_learner import LabelLearner, check_batch, check_weight
 from stream_bayes.learners.labels import Label, Labels, check_label
@@ -37,9 +39,9 @@ class ColumnClassifier(LabelLearner):
         self.buckets = buckets
         self._labels = Labels(classes)
         self._vocabulary: Vocabulary | HashedVocabulary = open_vocabulary(buckets)
-        # No part of the state: the last event, keyed by content, and its columns, so that an event predicted and then
-        # learned is encoded once; and the columns of the names that batches share.
-        self._last_event: tuple[Features, Batch] | None = None
+        # No part of the state: the last event and its columns, so that an event predicted and then learned is looked
+        # up once; and the columns of the names that batches share.
+        self._last_event: Batch | None = None
         self._last_columns: tuple[Batch, IntArray] | None = None
         self._batch_names = Names()
         self._batch_columns: tuple[Names, IntArray] | None = None
@@ -58,9 +60,10 @@ class ColumnClassifier(LabelLearner):
     def batch(self, events: Iterable[Features]) -> Batch:
         """Events as a batch of the form this learner takes."""
         if self._categorical:
-            return Batch.categories(events)
-        # Names that only ever came without a label are not in the vocabulary; they must not pile up here.
-        if len(self._batch_names) > 2 * len(self._vocabulary) + MOST_UNLEARNED_NAMES:
+            return Batch.from_categories(events)
+        # Where names are hashed none are kept; else those that only came without a label must not pile up here.
+        most = 2 * len(self._vocabulary) + MOST_UNLEARNED_NAMES
+        if self.buckets is not None or len(self._batch_names) > most:
             self._batch_names = Names()
         return Batch.from_dicts(events, self._batch_names)
 
@@ -78,18 +81,15 @@ class ColumnClassifier(LabelLearner):
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to the evidence of its class."""
-        batch = self._one(x)
-        labels, new_labels = self._labels.codes((check_label(y),))
-        self._learn(batch, labels, new_labels, np.array((check_weight(w),)), score=False)
+        batch, label, weight = self._one(x), check_label(y), check_weight(w)
+        self._learn(batch, [label if weight else None], np.array((weight,)), score=False)
 
     def test_then_train(
         self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
     ) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         batch = self._as_batch(events)
-        weights = check_batch(len(batch), y, w)
-        labels, new_labels = self._labels.codes(y)
-        joint = self._learn(batch, labels, new_labels, weights, score=True)
+        joint = self._learn(batch, *check_batch(len(batch), y, w), score=True)
         return LabelPredictions.from_joint(tuple(self._labels), joint)
 
     def _predict(self, batch: Batch) -> LabelPredictions:
@@ -97,10 +97,10 @@ class ColumnClassifier(LabelLearner):
         rows = self._rows(batch, self._find(batch), labels, np.zeros(len(batch)))
         return LabelPredictions.from_joint(tuple(self._labels), self._run(batch, rows, score=True))
 
-    def _learn(
-        self, batch: Batch, labels: IntArray, new_labels: list[Label], weights: FloatArray, *, score: bool
-    ) -> Joint:
+    def _learn(self, batch: Batch, y: Sequence[Label | None], weights: FloatArray, *, score: bool) -> Joint:
         found = self._find(batch)
+        labels, new_labels = self._labels.codes(y)
+        self._check_types(batch, labels)
         self._labels.register(new_labels)
         rows = self._rows(batch, self._register(batch, found, labels), labels, weights)
         self._reserve()
@@ -108,22 +108,22 @@ class ColumnClassifier(LabelLearner):
 
     def _run(self, batch: Batch, rows: Rows, *, score: bool) -> Joint:
         shape = (len(rows.labels) if score else 0, len(self._labels))
-        joint = Joint(np.empty(shape), np.empty(shape))
+        joint = Joint(np.empty(shape), np.empty(shape), np.empty(shape[0], dtype=np.int64))
         self._fold(batch, rows, joint, score=score)
         return joint
 
     def _one(self, x: Features) -> Batch:
         if self._categorical:
             return Batch.of_row(category_row(x), categorical=True)
-        if self._last_event is not None and _same_event(self._last_event[0], x):
-            return self._last_event[1]
-        batch = Batch.of_row(numeric_row(x))
-        self._last_event = (dict(x), batch)
-        return batch
+        row, last = numeric_row(x), self._last_event
+        if last is not None and row.names == last.names and np.array_equal(row.values, last.values):
+            return last
+        self._last_event = Batch.of_row(row)
+        return self._last_event
 
     def _as_batch(self, events: Batch | Iterable[Features]) -> Batch:
         if not isinstance(events, Batch):
-            return self.batch(events)
+            return self.batch(check_events(events))
         if events.categorical != self._categorical:
             message = f"this batch is not of the form a {type(self).__name__} takes: make it with its batch(events)"
             raise InputError(message)
@@ -148,8 +148,11 @@ class ColumnClassifier(LabelLearner):
     def _find_shared(self, batch: Batch, names: Names) -> IntArray:
         if self._batch_columns is None or self._batch_columns[0] is not names:
             self._batch_columns = (names, np.empty(0, dtype=np.int64))
-        found: IntArray = padded(self._batch_columns[1], (len(names),), fill=-1)
-        self._batch_columns = (names, found)
+        found: IntArray = self._batch_columns[1]
+        if len(names) > len(found):
+            # Twice as much as there was, so that a stream of new names copies each a few times and not every batch.
+            found = padded(found, (max(len(names), 2 * len(found)),), fill=-1)
+            self._batch_columns = (names, found)
         unknown = np.unique(batch.columns[found[batch.columns] < 0])
         if len(unknown):
             new = [names[number] for number in unknown]
@@ -161,6 +164,13 @@ class ColumnClassifier(LabelLearner):
         """Refuse names that were not known and could not be learned."""
         self._vocabulary.check(names, found, batch.texts)
 
+    def _check_types(self, batch: Batch, labels: IntArray) -> None:
+        """Refuse a batch in which a feature changes its type, as the loop would: a labelled row fixes it."""
+        if self.buckets is None and batch.texts and isinstance(batch.names, Names):
+            used = {batch.names[number] for number in np.unique(batch.columns)}
+            if not batch.texts.isdisjoint(used):
+                check_kinds(batch, labels, {}, lambda name: _kind_of(name, batch.texts))
+
     def _buckets_of(self, batch: Batch) -> IntArray:
         width = int(batch.columns.max(initial=-1)) + 1
         if self.buckets is None or width > self.buckets:
@@ -170,16 +180,19 @@ class ColumnClassifier(LabelLearner):
 
     def _register(self, batch: Batch, found: IntArray, labels: IntArray) -> IntArray:
         """Give columns to the new names of labelled rows, in the order a loop of learn_one would."""
-        if self._last_columns is not None and self._last_columns[0] is batch:
+        if batch.names is None or (self._last_columns is not None and self._last_columns[0] is batch):
             return found
-        if batch.names is None or len(batch.columns) == 0 or found[batch.columns].min() >= 0:
-            return found
-        order = first_learned(batch.row_starts, batch.columns, labels, len(found))
-        learned = [batch.names[number] for number in order]
-        # A text feature stands in the names as (feature, text); only those of labelled rows are learned.
-        texts = {name[0] for name in learned if isinstance(name, tuple) and name[0] in batch.texts}
-        found[order] = self._vocabulary.register(learned, texts)
+        labelled = np.repeat(labels >= 0, np.diff(batch.row_starts))
+        new, first = np.unique(batch.columns[labelled & (found[batch.columns] < 0)], return_index=True)
+        if len(new):
+            order = new[np.argsort(first)]
+            found[order] = self._register_names(batch, [batch.names[number] for number in order])
         return found
+
+    def _register_names(self, batch: Batch, names: list[Any]) -> IntArray:
+        # A text feature stands in the names as (feature, text); only those of labelled rows are learned.
+        texts = {name[0] for name in names if isinstance(name, tuple) and name[0] in batch.texts}
+        return self._vocabulary.register(names, texts)
 
     def _rows(self, batch: Batch, found: IntArray, labels: IntArray, weights: FloatArray) -> Rows:
         columns = found[batch.columns] if isinstance(batch.names, Names) else found
@@ -196,9 +209,29 @@ class ColumnClassifier(LabelLearner):
         return True
 
 
-def _same_event(known: Features, x: Features) -> bool:
-    """The same names in the same order, with equal values."""
-    try:
-        return known == x and list(known) == list(x)
-    except ValueError:  # a value that is an array has no single answer; it will be refused
-        return False
+def check_events(events: Any) -> Iterable[Features]:
+    """The events of a batch, if there are any to go through."""
+    if isinstance(events, Iterable):
+        return events
+    message = f"events are a list of dicts or a Batch; got {type(events).__name__}"
+    raise InputError(message)
+
+
+def check_kinds(
+    batch: Batch, labels: IntArray, known: dict[FeatureName, str], kind_of: Callable[[Any], tuple[FeatureName, str]]
+) -> None:
+    """Go through the rows as a loop would: each must fit the kinds known so far, and a labelled one adds its own."""
+    kinds = dict(known)
+    names = cast(Names, batch.names)
+    for row, (begin, end) in enumerate(pairwise(batch.row_starts.tolist())):
+        found = [kind_of(names[number]) for number in batch.columns[begin:end].tolist()]
+        for feature, kind in found:
+            if kinds.get(feature, kind) != kind:
+                refuse_change(feature, f"a {kinds[feature]}", f"a {kind}")
+        if labels[row] >= 0:
+            kinds.update(found)
+
+
+def _kind_of(name: Any, texts: Set[FeatureName]) -> tuple[FeatureName, str]:
+    is_text = isinstance(name, tuple) and name[0] in texts
+    return (name[0], "text") if is_text else (name, "number")

@@ -11,6 +11,7 @@ from stream_bayes.errors import EvidenceError, InputError, UnlearnError
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, IntArray
 from stream_bayes.features.vocabulary import pack_json, unpack_json
+from stream_bayes.kernels.cholesky import solve
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.covariance import SHARED, Assumptions, Spread, measure, new_spread
 from stream_bayes.kernels.discriminant import centre, fold_discriminant
@@ -19,9 +20,9 @@ from stream_bayes.kernels.pair_moments import PairMoments, first_misfit, lacks_w
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.additive_classifier import AdditiveClassifier
 from stream_bayes.learners.arrays import padded
-from stream_bayes.learners.base import of_kind, one_of
+from stream_bayes.learners.base import one_of
 from stream_bayes.learners.labels import Label, check_label
-from stream_bayes.learners.naive_bayes.gaussian import SLACK, check_numbers
+from stream_bayes.learners.numbers import SLACK, Sums, check_numbers, check_prior, merged
 from stream_bayes.posteriors import NormalInverseGamma
 from stream_bayes.snapshot import Arrays
 
@@ -61,7 +62,9 @@ class GaussianDiscriminant(AdditiveClassifier):
 
     Where events that were learned lack features, each entry of S comes from the events that had both and is scaled to
     all that had one, by sqrt(n_ii n_jj) / n_ij; each feature keeps its exact own posterior, and the joint t takes the
-    fewest degrees. Such a matrix may be indefinite, and then its correlations are moved to the nearest that are not.
+    fewest degrees. Then 2 scale I + S may be indefinite, and its correlations are moved to the nearest that are not.
+    With such gaps put the prior mean near the data: it moves features of different n by different strength (mean - m) /
+    (strength + n), and the joint distance takes the difference for one of the event.
 
     The variance of the log-odds is by the delta method, and takes the classes as independent, also where they share a
     covariance: there it is too large.
@@ -94,7 +97,7 @@ class GaussianDiscriminant(AdditiveClassifier):
     ) -> None:
         super().__init__(class_prior_count, classes, buckets=None)
         self.covariance = one_of(covariance, "covariance", FORMS)
-        self.prior = of_kind(prior, "prior", NormalInverseGamma)
+        self.prior = check_prior(prior)
         self.predictive = one_of(predictive, "predictive", ("posterior", "plug-in"))
         self._evidence = PairMoments(np.zeros(len(self._labels)), *np.zeros((3, len(self._labels), 0, 0)))
 
@@ -118,11 +121,11 @@ class GaussianDiscriminant(AdditiveClassifier):
 
     def covariance_of(self, label: Any) -> tuple[list[FeatureName], FloatArray]:
         """Names, and the expected covariance matrix in a class; infinite where 2 shape + n is not above 2."""
-        columns, correlations, spread = self._measured(label, plug_in=False)
+        columns, factor, spread = self._measured(label, plug_in=False)
         surplus = np.maximum(spread.degrees[-1] - 2.0, 0.0)
         with np.errstate(divide="ignore"):
             deviations = np.sqrt(spread.variance[-1] * (spread.degrees[-1] / surplus))
-        matrix = np.zeros_like(correlations)
+        correlations, matrix = factor @ factor.T, np.zeros_like(factor)
         np.multiply(correlations, np.outer(deviations, deviations), out=matrix, where=correlations != 0.0)
         return self._names(columns), matrix
 
@@ -135,11 +138,11 @@ class GaussianDiscriminant(AdditiveClassifier):
         if self.covariance != "shared":
             message = f"the log-odds are linear with covariance='shared' only; this learner has {self.covariance!r}"
             raise EvidenceError(message)
-        columns, correlations, spread = self._measured(positive, plug_in=True)
+        columns, factor, spread = self._measured(positive, plug_in=True)
         codes, prior = (self._known(positive), self._known(negative)), NormalPrior(*self.prior)
         deviations, plain = np.sqrt(spread.variance[0]), bool(spread.plain[0].all())
-        means = np.array([[centre(i, code, plain, prior, self._evidence) for i in columns] for code in codes])
-        weights = np.linalg.solve(correlations, (means[0] - means[1]) / deviations) / deviations
+        means = np.array([[sum(centre(i, code, plain, prior, self._evidence)) for i in columns] for code in codes])
+        weights = solve(factor, (means[0] - means[1]) / deviations) / deviations
         one, other = (self.class_posterior()[check_label(label)] for label in (positive, negative))
         if min(one, other) == 0.0:
             message = "a label without events or pseudo-count has no finite log-odds"
@@ -176,16 +179,10 @@ class GaussianDiscriminant(AdditiveClassifier):
         codes, columns = self._adopt(other)
         places, size = np.ix_(codes, columns, columns), len(columns)
         self._evidence.class_weight[codes] += other._evidence.class_weight
-        mine = [array[places] for array in self._evidence[1:]]
-        theirs = [array[:, :size, :size] for array in other._evidence[1:]]
-        total = mine[0] + theirs[0]
-        share = np.divide(theirs[0], total, out=np.zeros_like(total), where=total > 0.0)
-        offset = theirs[1] - mine[1]
-        # Chan, Golub and LeVeque: the scatter of two samples is theirs plus that between their means.
-        between = offset * offset.transpose(0, 2, 1) * (mine[0] * share)
-        self._evidence.scatter[places] = mine[2] + theirs[2] + between
-        self._evidence.mean[places] = mine[1] + offset * share
-        self._evidence.weight[places] = total
+        mine = Sums(*(array[places] for array in self._evidence[1:]))
+        theirs = Sums(*(array[:, :size, :size] for array in other._evidence[1:]))
+        for array, both in zip(self._evidence[1:], merged(mine, theirs), strict=True):
+            array[places] = both
 
     def _arrays(self) -> Arrays:
         size = len(self._vocabulary)
@@ -199,8 +196,9 @@ class GaussianDiscriminant(AdditiveClassifier):
         classes, size = len(self._labels), len(self._vocabulary)
         shapes = ((classes,), *((classes, size, size),) * 3)
         for name, shape in zip(PairMoments._fields, shapes, strict=True):
-            if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
-                message = f"array {name!r} has shape {arrays[name].shape}, expected {shape}, all finite"
+            array = arrays[name]
+            if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+                message = f"array {name!r} has {array.dtype} of shape {array.shape}, expected finite float64 of {shape}"
                 raise ValueError(message)
         evidence = PairMoments(*(arrays[name] for name in PairMoments._fields))
         squares = evidence.scatter.diagonal(axis1=1, axis2=2)
@@ -229,10 +227,10 @@ class GaussianDiscriminant(AdditiveClassifier):
         return [names[column] for column in columns]
 
     def _measured(self, label: Any, *, plug_in: bool) -> tuple[IntArray, FloatArray, Spread]:
-        """Columns with evidence, their correlations in a class, and their variances."""
+        """Columns with evidence, the factor of their correlations in a class, and their variances."""
         code, model = self._known(label), self._assumptions(plug_in=plug_in)
         columns = seen_places(np.arange(len(self._vocabulary)), self._evidence.weight)
         spread = new_spread(1 if model.form == SHARED else code + 1, len(columns))
         measure(len(spread.ready) - 1, columns, model, self._evidence, spread)
         factor = np.tril(spread.matrix[-1]) if model.form <= SHARED else np.eye(len(columns))
-        return columns, factor @ factor.T, spread
+        return columns, factor, spread

@@ -39,6 +39,10 @@ class LabelLearner(Learner, base.Classifier):
         """The posterior predictive of the label: probabilities, and their variance split into noise and ignorance."""
 
     @abstractmethod
+    def predict_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+        """Predictions for many events; nothing is learned."""
+
+    @abstractmethod
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Learn one event of label `y`, counted `w` times; all or nothing."""
 
@@ -65,10 +69,17 @@ def check_weight(w: Any) -> float:
     return weight
 
 
-def check_batch(events: int, labels: Sequence[Any], w: Sequence[float] | None) -> FloatArray:
-    """The weights of a batch, once there is a label and a weight for each event."""
-    weights = np.ones(len(labels)) if w is None else np.array([check_weight(weight) for weight in w])
+def check_batch(events: int, y: Any, w: Any) -> tuple[list[Any], FloatArray]:
+    """The labels and weights of a batch, one each an event; a label of weight 0 is none."""
+    try:
+        labels = list(y)
+        weights = np.ones(len(labels)) if w is None else np.array([check_weight(weight) for weight in w])
+    except TypeError as problem:
+        message = f"labels and weights are lists, one entry for each event: {problem}"
+        raise InputError(message) from problem
     if not events == len(labels) == len(weights):
         message = f"{events} events, {len(labels)} labels and {len(weights)} weights: one each is needed"
         raise InputError(message)
-    return weights
+    for row in np.flatnonzero(weights == 0.0).tolist():
+        labels[row] = None
+    return labels, weights

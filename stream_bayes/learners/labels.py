@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.errors import InputError
+from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.features.values import IntArray, plain
 
 Label = str | bool | int
@@ -24,12 +24,25 @@ def check_label(label: Any) -> Label:
     raise InputError(message)
 
 
+def check_classes(classes: Any) -> list[Label]:
+    """The labels given to a constructor: a tuple of different ones, or None."""
+    try:
+        labels = [] if classes is None else [check_label(label) for label in classes]
+    except (TypeError, InputError) as problem:
+        message = f"classes must be a tuple of labels; got {classes!r}"
+        raise ParameterError(message) from problem
+    if isinstance(classes, str) or len(set(labels)) < len(labels):
+        message = f"classes must be a tuple of different labels; got {classes!r}"
+        raise ParameterError(message)
+    return labels
+
+
 class Labels:
     """Labels by code: first the declared ones, then the others in the order they were first learned."""
 
     def __init__(self, declared: Sequence[Any] | None = None) -> None:
         self._codes: dict[Label, int] = {}
-        self.register(map(check_label, declared or ()))
+        self.register(check_classes(declared))
         self.declared = len(self._codes)
 
     def __len__(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stream_bayes.errors import NumericalError
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import Joint
 from stream_bayes.kernels.scores import to_probabilities
@@ -42,7 +43,12 @@ class LabelPredictions:
         """Normalise the joint log-likelihoods of a fold."""
         probabilities = np.empty_like(joint.log)
         log_odds, latent_variance = np.empty(len(joint.log)), np.empty(len(joint.log))
-        to_probabilities(joint.log, joint.variance, probabilities, log_odds, latent_variance)
+        failures = to_probabilities(joint, probabilities, log_odds, latent_variance)
+        if failures:
+            message = (
+                f"{failures} of {len(log_odds)} events have no probability: the arithmetic left the finite numbers"
+            )
+            raise NumericalError(message)
         return cls(labels, probabilities, log_odds, latent_variance)
 
     def probabilities_of(self, row: int) -> dict[Label, float]:

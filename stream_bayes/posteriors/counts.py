@@ -76,7 +76,9 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
         if max(a, b) < 1.0 or a == b == 1.0:
             message = f"the mode of {self!r} is not unique: one of the counts must be above 1"
             raise InputError(message)
-        return 0.0 if a <= 1.0 else 1.0 if b <= 1.0 else (a - 1.0) / (a + b - 2.0)
+        if b <= 1.0 <= a:
+            return 1.0
+        return 0.0 if a <= 1.0 else (a - 1.0) / (a + b - 2.0)
 
     @property
     def variance(self) -> float:

@@ -53,10 +53,13 @@ def install_missing_tools() -> None:
     """Install what is missing from Debian's packages, where this is root on Debian."""
     if not missing_tools() or os.geteuid() != 0 or shutil.which("apt-get") is None:
         return
+    print(f"installing {' and '.join(PACKAGES)} for the Kafka tests (apt-get) ...", flush=True)
     for arguments in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
-        subprocess.run(
-            ["apt-get", "--quiet", *arguments], check=False, stdout=subprocess.DEVNULL, timeout=INSTALL_SECONDS
+        done = subprocess.run(
+            ["apt-get", "--quiet", *arguments], check=False, capture_output=True, text=True, timeout=INSTALL_SECONDS
         )
+        if done.returncode != 0:
+            print(f"apt-get {arguments[0]} failed: {done.stderr.strip()[-500:]}", flush=True)
 
 
 def kafka_jars() -> Path:

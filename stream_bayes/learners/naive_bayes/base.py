@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base
 
 from stream_bayes.errors import InputError, UnlearnError
@@ -12,7 +13,7 @@ from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, IntArray
 from stream_bayes.features.vocabulary import pack_json, unpack_json
 from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.rows import RESIDUE, Rows
+from stream_bayes.kernels.rows import RELATIVE_RESIDUE, RESIDUE, Rows, residue
 from stream_bayes.kernels.special import log_table
 from stream_bayes.learners.additive_classifier import AdditiveClassifier
 from stream_bayes.learners.arrays import with_room
@@ -67,24 +68,28 @@ class NaiveBayes(AdditiveClassifier):
 
     def _check_unlearn(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
         amounts = weight * self._amounts(rows.values)
-        known = rows.columns >= 0
-        left = np.where(known, self._evidence.cells[rows.columns, label], 0.0) - amounts
-        if (left < -RESIDUE).any():
-            place = int(np.flatnonzero(left < -RESIDUE)[0])
-            name = self._name_at(batch, rows, place)
+        held = self._held(self._evidence.cells, rows, label)
+        short = held - amounts < -slack(held)
+        if short.any():
+            name = self._name_at(batch, rows, int(np.flatnonzero(short)[0]))
             message = f"feature {name!r} has less evidence than there is to take back: was this event learned?"
             raise UnlearnError(message)
-        self._check_rest(rows, label, weight)
+        self._check_rest(batch, rows, label, weight)
 
-    def _check_rest(self, rows: Rows, label: int, weight: float) -> None:
+    def _held(self, array: FloatArray, rows: Rows, label: int) -> FloatArray:
+        """The evidence of each pair of a row in one class; none for a feature never seen."""
+        known = rows.columns >= 0
+        return (
+            np.where(known, array[np.where(known, rows.columns, 0), label], 0.0) if len(array) else np.zeros(len(known))
+        )
+
+    def _check_rest(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
         """Refuse when what would be left of the class cannot be the evidence of any events."""
 
-    def _check_coverage(self, counts: FloatArray, present: IntArray, label: int, weight: float) -> None:
-        """No feature is in more events than there are: refuse when one not in this event would be."""
-        left = self._evidence.class_weight[label] - weight
-        over = counts[:, label] > left + RESIDUE
-        over[present] = False
-        if over.any():
+    def _check_coverage(self, counts: FloatArray, lacking: NDArray[np.bool_], label: int, weight: float) -> None:
+        """No feature is in more events than there are: refuse when one that this event lacks would be."""
+        total = self._evidence.class_weight[label]
+        if (lacking & (counts > total - weight + residue(total))).any():
             message = "a feature that this event lacks is in every event of the label: this one was never learned"
             raise UnlearnError(message)
 
@@ -139,15 +144,16 @@ class NaiveBayes(AdditiveClassifier):
             self._vocabulary = Vocabulary.from_state(arrays)
         evidence = []
         for name in self._fields():
-            lowest = -np.inf if name == "mean" else 0.0
-            if (
-                arrays[name].shape != self._shape(name)
-                or not ((arrays[name] >= lowest) & (arrays[name] < np.inf)).all()
-            ):
-                message = f"array {name!r} must have the shape {self._shape(name)} and hold evidence"
+            array, lowest = arrays[name], -np.inf if name == "mean" else 0.0
+            right = array.dtype == np.float64 and array.shape == self._shape(name)
+            if not right or not ((array >= lowest) & (array < np.inf)).all():
+                message = f"array {name!r} must be float64 of shape {self._shape(name)} and hold evidence"
                 raise ValueError(message)
-            evidence.append(arrays[name])
+            evidence.append(array)
         self._evidence = self._evidence_kind(*evidence)
+        if "class_total" in arrays and not np.allclose(arrays["class_total"], arrays["cells"].sum(axis=0), rtol=1e-6):
+            message = "class_total is not the sum of the cells"
+            raise ValueError(message)
         self._refresh()
 
     def _more_tags(self) -> set[str]:
@@ -159,6 +165,11 @@ def table_of(prior: float) -> FloatArray:
     table = np.empty(TABLE_SIZE)
     log_table(prior, table)
     return table
+
+
+def slack(held: FloatArray) -> FloatArray:
+    """How far rounding may have moved sums of these sizes."""
+    return np.maximum(RESIDUE, RELATIVE_RESIDUE * held)
 
 
 def vocabulary_size(cells: FloatArray) -> int:

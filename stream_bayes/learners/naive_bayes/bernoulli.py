@@ -9,9 +9,9 @@ import numpy as np
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.absent import (
+    HEAVY,
     Levels,
     Powers,
-    check_powers,
     empty_levels,
     empty_powers,
     level_counts,
@@ -19,11 +19,11 @@ from stream_bayes.kernels.absent import (
 )
 from stream_bayes.kernels.bernoulli import Derived, Presences, fold_bernoulli
 from stream_bayes.kernels.compiled import FloatArray, IntArray
-from stream_bayes.kernels.rows import RESIDUE, Joint, Rows
+from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.arrays import padded
-from stream_bayes.learners.base import of_kind
+from stream_bayes.learners.base import check_scale, of_kind
 from stream_bayes.learners.labels import Label
-from stream_bayes.learners.naive_bayes.base import NaiveBayes, table_of, vocabulary_size
+from stream_bayes.learners.naive_bayes.base import NaiveBayes, slack, table_of, vocabulary_size
 from stream_bayes.posteriors import Beta
 from stream_bayes.snapshot import Arrays
 
@@ -77,6 +77,7 @@ class BernoulliNB(NaiveBayes):
     ) -> None:
         super().__init__(class_prior_count, classes, buckets)
         self.prior = of_kind(prior, "prior", Beta)
+        check_scale("prior", *prior)
         self._tables = (table_of(prior.successes), table_of(prior.failures))
         # Counts are whole until a fractional weight or forgetting makes them fractions; that decides which of the two
         # structures stands for the absent words, and is part of the state.
@@ -86,7 +87,8 @@ class BernoulliNB(NaiveBayes):
     def posterior(self, word: FeatureName, label: Any) -> Beta:
         """The probability that a message of the class holds the word."""
         present = self._cell(self._evidence.cells, word, label)
-        return self.prior.update_counts(present, self._class_entry(self._evidence.class_weight, label) - present)
+        absent = self._class_entry(self._evidence.class_weight, label) - present
+        return self.prior.update_counts(present, max(absent, 0.0))
 
     def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
         fractions = np.flatnonzero((rows.labels >= 0) & (rows.weights != np.floor(rows.weights)))
@@ -138,13 +140,15 @@ class BernoulliNB(NaiveBayes):
     def _amounts(self, values: FloatArray) -> FloatArray:
         return np.where(values != 0.0, 1.0, 0.0)
 
-    def _check_rest(self, rows: Rows, label: int, weight: float) -> None:
-        size = int(self._levels.size[label])
-        left = self._evidence.class_weight[label] - weight
+    def _check_rest(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
+        size, left = int(self._levels.size[label]), self._evidence.class_weight[label] - weight
         if self._whole and size and self._levels.counts[label, size - 1] <= left:
             return  # no word is in more messages than will be left
-        present = rows.columns[(rows.columns >= 0) & (rows.values != 0.0)]
-        self._check_coverage(self._evidence.cells, present, label, weight)
+        words = np.arange(len(self._evidence.cells))
+        if not self._whole and left > 2.0 * HEAVY * self._powers.largest_mass[label]:
+            words = self._powers.heavy[label, : self._powers.heavy_count[label]]  # the light ones are in fewer
+        lacking = ~np.isin(words, rows.columns[rows.values != 0.0])
+        self._check_coverage(self._evidence.cells[words, label], lacking, label, weight)
 
     def _scale(self, factor: float) -> None:
         self._whole = self._whole and factor in (0.0, 1.0)
@@ -196,13 +200,29 @@ class BernoulliNB(NaiveBayes):
     def _restore(self, arrays: Arrays) -> None:
         self._whole = bool(arrays["whole"])
         super()._restore(arrays)
-        if (self._evidence.cells > self._evidence.class_weight + RESIDUE).any():
-            message = "a word is in more messages than there are"
+        cells, weights = self._evidence.cells, self._evidence.class_weight
+        if (cells > weights + slack(weights)).any() or (self._whole and (cells != np.floor(cells)).any()):
+            message = "a word is in more messages than there are, or counts called whole are not"
             raise ValueError(message)
         if not self._whole:
             powers = Powers(*(arrays[f"powers_{name}"] for name in Powers._fields))
-            check_powers(powers, self._powers)
+            _check_powers(powers, self._powers)
             self._powers = powers
+
+
+def _check_powers(powers: Powers, sorted_anew: Powers) -> None:
+    """Refuse arrays that are not those of the same counts: the kernels use them as indices, unchecked."""
+    pairs = zip(powers, sorted_anew, strict=True)
+    fits = all(mine.shape == theirs.shape and mine.dtype == theirs.dtype for mine, theirs in pairs)
+    fits = fits and bool((powers.heavy_count >= 0).all() and np.isfinite(powers.sums).all())
+    for code, count in enumerate(powers.heavy_count.tolist() if fits else ()):
+        heavy = powers.heavy[code, :count]
+        fits = fits and bool(((heavy >= 0) & (heavy < len(powers.place))).all())
+        fits = fits and powers.place[heavy, code].tolist() == list(range(count))
+        fits = fits and int((powers.place[:, code] >= 0).sum()) == count
+    if not fits:
+        message = "the power sums do not fit the counts"
+        raise ValueError(message)
 
 
 def _between(rows: Rows, begin: int, end: int) -> Rows:
@@ -211,4 +231,4 @@ def _between(rows: Rows, begin: int, end: int) -> Rows:
 
 
 def _joint_between(joint: Joint, begin: int, end: int) -> Joint:
-    return Joint(joint.log[begin:end], joint.variance[begin:end])
+    return Joint(joint.log[begin:end], joint.variance[begin:end], joint.known[begin:end])

@@ -8,13 +8,15 @@ from typing import Any, Self, cast
 import numpy as np
 
 from stream_bayes.errors import InputError, MergeError
-from stream_bayes.features import Batch, HashedVocabulary, Vocabulary, open_vocabulary
-from stream_bayes.features.values import Category, FeatureName, IntArray
+from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, open_vocabulary
+from stream_bayes.features.values import Category, FeatureName, IntArray, check_name
 from stream_bayes.features.vocabulary import refuse_change, unpack_json
 from stream_bayes.kernels.categorical import CategoryCounts, fold_categorical
 from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.rows import Joint, Rows, first_learned
+from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.arrays import padded
+from stream_bayes.learners.base import check_scale
+from stream_bayes.learners.classifier import check_kinds
 from stream_bayes.learners.labels import Label
 from stream_bayes.learners.naive_bayes.base import NaiveBayes
 from stream_bayes.posteriors import Dirichlet
@@ -41,7 +43,8 @@ class CategoricalNB(NaiveBayes):
     -----
     P(value | class) = (prior_count + n) / (prior_count K + n_feature), K the values of the feature learned so far; a
     new value counts as one more. A feature that is missing, or None, is marginalised out. A feature keeps its type: a
-    text where there were numbers is refused (hashed, types are not remembered). Corrections are exact.
+    text where there were numbers is refused. Corrections are exact. Hashed, types are not remembered, and where two
+    values share a bucket, K and corrections are only as good as the hash.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class CategoricalNB(NaiveBayes):
         self._value_kinds: dict[FeatureName, str] = {}
         super().__init__(class_prior_count, classes, buckets)
         self.prior_count = non_negative("prior_count", prior_count)
+        check_scale("prior_count", self.prior_count)
         # The feature each column with evidence belongs to, and, derived, how many columns each feature has.
         self._feature_of = np.zeros(len(self._evidence.cells), dtype=np.int64)
         self._refresh()
@@ -111,18 +115,19 @@ class CategoricalNB(NaiveBayes):
 
     def _check_new(self, batch: Batch, names: Sequence[FeatureName], found: IntArray) -> None:
         super()._check_new(batch, names, found)
-        kinds = dict(self._value_kinds) if self.buckets is None else {}
         for feature, kind, _ in cast(Sequence[Category], names):
-            if self.buckets is None and kinds.setdefault(feature, kind) != kind:
-                refuse_change(feature, f"a {kinds[feature]}", f"a {kind}")
+            if self._value_kinds.get(feature, kind) != kind:
+                refuse_change(feature, f"a {self._value_kinds[feature]}", f"a {kind}")
 
-    def _register(self, batch: Batch, found: IntArray, labels: IntArray) -> IntArray:
-        columns = super()._register(batch, found, labels)
-        order = first_learned(batch.row_starts, batch.columns, labels, len(found))
-        learned = [cast(Sequence[Category], batch.names)[number] for number in order]
-        self._features.register([feature for feature, _, _ in learned])
-        self._value_kinds |= {feature: kind for feature, kind, _ in learned}
-        return columns
+    def _check_types(self, batch: Batch, labels: IntArray) -> None:
+        if self.buckets is None and isinstance(batch.names, Names):
+            check_kinds(batch, labels, self._value_kinds, lambda name: name[:2])
+
+    def _register_names(self, batch: Batch, names: list[Any]) -> IntArray:
+        self._features.register([feature for feature, _, _ in names])
+        if self.buckets is None:
+            self._value_kinds |= {check_name(feature): kind for feature, kind, _ in names}
+        return super()._register_names(batch, names)
 
     def _rows(self, batch: Batch, found: IntArray, labels: IntArray, weights: FloatArray) -> Rows:
         # Two values in one bucket stay two pairs: they belong to different features.
@@ -144,8 +149,10 @@ class CategoricalNB(NaiveBayes):
             joint,
         )
 
-    def _check_rest(self, rows: Rows, label: int, weight: float) -> None:
-        self._check_coverage(self._evidence.feature_weight, self._feature_of[rows.columns], label, weight)
+    def _check_rest(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
+        present = self._features.lookup([name[0] for name in cast(Sequence[Category], batch.names)])
+        weights = self._evidence.feature_weight[:, label]
+        self._check_coverage(weights, ~np.isin(np.arange(len(weights)), present), label, weight)
 
     def _grow(self) -> None:
         self._sizes = padded(self._sizes, (len(self._evidence.feature_weight),))
@@ -187,7 +194,7 @@ class CategoricalNB(NaiveBayes):
         if isinstance(self._features, Vocabulary):
             self._features = Vocabulary.from_state({"names": arrays["feature_names"], "texts": arrays["feature_texts"]})
             self._value_kinds = {name[0]: name[1] for name in unpack_json(arrays["names"])}
-        self._feature_of = arrays["feature_of"]
+        self._feature_of = arrays["feature_of"].astype(np.int64)
         if self._feature_of.max(initial=0) >= max(len(self._features), 1) or self._feature_of.min(initial=0) < 0:
             message = "a value belongs to a feature that is not there"
             raise ValueError(message)

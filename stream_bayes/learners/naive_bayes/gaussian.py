@@ -6,20 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from stream_bayes.errors import InputError, UnlearnError
+from stream_bayes.errors import UnlearnError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.gaussian import Moments, NormalPrior, fold_gaussian
-from stream_bayes.kernels.rows import RESIDUE, Joint, Rows
-from stream_bayes.learners.base import of_kind, one_of
+from stream_bayes.kernels.rows import Joint, Rows
+from stream_bayes.learners.base import one_of
 from stream_bayes.learners.labels import Label
-from stream_bayes.learners.naive_bayes.base import NaiveBayes
+from stream_bayes.learners.naive_bayes.base import NaiveBayes, slack
+from stream_bayes.learners.numbers import SLACK, Sums, check_numbers, check_prior, merged
 from stream_bayes.posteriors import NormalInverseGamma
-
-# Squares of values, summed over any stream, stay finite.
-LARGEST_VALUE = 1e120
-# Unlearning may leave this share of the scatter below zero by rounding; more is no evidence of any events.
-SLACK = 1e-9
 
 
 class GaussianNB(NaiveBayes):
@@ -73,7 +69,7 @@ class GaussianNB(NaiveBayes):
         buckets: int | None = None,
     ) -> None:
         super().__init__(class_prior_count, classes, buckets)
-        self.prior = of_kind(prior, "prior", NormalInverseGamma)
+        self.prior = check_prior(prior)
         self.variance = one_of(variance, "variance", ("class", "shared"))
         self.predictive = one_of(predictive, "predictive", ("posterior", "plug-in"))
 
@@ -111,49 +107,30 @@ class GaussianNB(NaiveBayes):
         check_numbers(batch)
 
     def _check_unlearn(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
-        known = rows.columns >= 0
-        columns = np.where(known, rows.columns, 0)
-        count, mean, scatter = (
-            np.where(known, array[columns, label], 0.0) if len(array) else np.zeros(len(known))
-            for array in self._evidence[1:]
-        )
-        left = count - weight
+        count, mean, scatter = (self._held(array, rows, label) for array in self._evidence[1:])
+        left, least = count - weight, slack(count)
         offset = rows.values - mean
         # Welford backwards: scatter - w (x - mean)^2 n / (n - w); with nothing left there must be no scatter either.
-        taken = weight * offset * offset * np.where(left > RESIDUE, count / np.where(left > RESIDUE, left, 1.0), 1.0)
+        some = left > least
+        taken = weight * offset * offset * np.where(some, count / np.where(some, left, 1.0), 1.0)
         size = self.prior.scale + scatter + weight * (rows.values**2 + mean**2)
-        bad = ~known | (left < -RESIDUE) | (scatter - taken < -SLACK * size)
+        bad = (rows.columns < 0) | (left < -least) | (scatter - taken < -SLACK * size)
         if bad.any():
             place = int(np.flatnonzero(bad)[0])
             name = self._name_at(batch, rows, place)
             message = f"feature {name!r} = {rows.values[place]:g} cannot be taken back: no such event was learned"
             raise UnlearnError(message)
-        self._check_coverage(self._evidence.weight, rows.columns, label, weight)
+        weights = self._evidence.weight[:, label]
+        self._check_coverage(weights, ~np.isin(np.arange(len(weights)), rows.columns), label, weight)
 
     def _absorb(self, other: Self) -> None:
         classes, columns = self._adopt(other)
-        mine, theirs = self._evidence, other._evidence
-        height = len(columns)
-        mine.class_weight[classes] += theirs.class_weight
+        self._evidence.class_weight[classes] += other._evidence.class_weight
         places = np.ix_(columns, classes)
-        n, m = mine.weight[places], theirs.weight[:height]
-        total = n + m
-        share = np.divide(m, total, out=np.zeros_like(total), where=total > 0.0)
-        offset = theirs.mean[:height] - mine.mean[places]
-        # Chan, Golub and LeVeque: the scatter of two samples is theirs plus that between their means.
-        mine.scatter[places] += theirs.scatter[:height] + offset * offset * n * share
-        mine.mean[places] += offset * share
-        mine.weight[places] = total
+        mine = Sums(*(array[places] for array in self._evidence[1:]))
+        theirs = Sums(*(array[: len(columns)] for array in other._evidence[1:]))
+        for array, total in zip(self._evidence[1:], merged(mine, theirs), strict=True):
+            array[places] = total
 
     def _more_tags(self) -> set[str]:
         return set()
-
-
-def check_numbers(batch: Batch) -> None:
-    """Refuse texts, and numbers whose squares would not be finite."""
-    if batch.texts:
-        message = f"feature {min(batch.texts, key=repr)!r} is a text: Gaussian features are numbers"
-        raise InputError(message)
-    if len(batch.values) and np.abs(batch.values).max() > LARGEST_VALUE:
-        message = f"values must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}, so that their squares are finite"
-        raise InputError(message)
