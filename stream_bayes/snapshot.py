@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 import zlib
 from pathlib import Path
 from typing import Any
@@ -38,15 +38,18 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) 
     }
     content = save({name: np.asarray(array, order="C") for name, array in arrays.items()}, metadata)
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    if target.is_dir() or not target.parent.is_dir():
+        message = f"cannot write a snapshot to {target}: it must be a file in a folder that exists"
+        raise NotADirectoryError(message)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).replace(target)
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _flush_folder(target.parent)
 

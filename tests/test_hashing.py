@@ -68,7 +68,8 @@ def test_equal_values_share_a_bucket(one: Any) -> None:
 @hashed
 def test_batches_with_equal_names_of_other_types(learner: Any) -> None:
     """A batch numbers its names by a dict, where 1 and 1.0 are the same key."""
-    rows, labels = [{1: 1}, {2: 1}, {1.0: 1}, {np.float64(2): 1, True: 1}], ["ham", "spam", "ham", "spam"]
+    rows: list[dict[Any, Any]] = [{1: 1}, {2: 1}, {1.0: 1}, {np.float64(2): 1, True: 1}]
+    labels = ["ham", "spam", "ham", "spam"]
     loop, model, ones = learner.clone(), learner.clone(), learner.clone()
     said = []
     for x, y in zip(rows, labels, strict=True):

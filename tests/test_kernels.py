@@ -17,7 +17,7 @@ from stream_bayes.errors import NumericalError
 from stream_bayes.kernels.compiled import SOURCES_CHECKSUM
 from stream_bayes.kernels.rows import Joint, merge_duplicates
 from stream_bayes.kernels.scores import to_probabilities
-from stream_bayes.kernels.special import log_rising
+from stream_bayes.kernels.special import log_gamma_slopes, log_rising
 from stream_bayes.learners.predictions import LabelPredictions
 from tests.learners import LEARNERS
 
@@ -75,6 +75,12 @@ def test_rising_factorial(start: float, steps: float) -> None:
     assert log_rising(start, steps) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("x", [1e-8, 1e-3, 0.1, 0.5, 1.0, 2.5, 9.99, 10.0, 55.5, 1e4, 1e12])
+def test_digamma_and_trigamma(x: float) -> None:
+    expected = [math.log(x), special.digamma(x), special.polygamma(1, x)]
+    np.testing.assert_allclose(log_gamma_slopes(x), expected, rtol=1e-12, atol=1e-12)
+
+
 def test_duplicates_of_a_row_are_summed() -> None:
     starts, columns = np.array([0, 4, 4, 6]), np.array([5, 2, 5, 1, 3, 3])
     merged = np.empty_like(starts), np.empty_like(columns), np.empty(6)
@@ -98,17 +104,18 @@ def test_duplicates_of_a_row_are_summed() -> None:
 def test_probabilities(log: list[float], expected: list[float], log_odds: float) -> None:
     """Far apart, not known yet, impossible, all impossible: always a distribution over the known classes."""
     known = np.array([sum(not math.isnan(value) for value in log)])
-    joint = Joint(np.array([log]), np.ones((1, len(log))), known)
+    joint = Joint(np.array([log]), np.array([log]), np.ones((1, len(log))), known)
     said = LabelPredictions.from_joint(tuple("abc"[: len(log)]), joint)
     np.testing.assert_allclose(said.probabilities[0], expected)
-    assert said.log_odds[0] == pytest.approx(log_odds)
+    assert said.latent_mean[0] == pytest.approx(log_odds)
 
 
 def test_latent_variance_by_the_delta_method() -> None:
     """p = (.5, .3, .2), variances 1, 2, 3: 1 + (.3/.5)^2 x 2 + (.2/.5)^2 x 3 = 2.2."""
     log, variance = np.log([[0.5, 0.3, 0.2]]), np.array([[1.0, 2.0, 3.0]])
     probabilities, log_odds, latent = np.empty((1, 3)), np.empty(1), np.empty(1)
-    assert to_probabilities(Joint(log, variance, np.array([3])), probabilities, log_odds, latent) == 0
+    joint = Joint(log, log, variance, np.array([3]))
+    assert to_probabilities(joint, probabilities, log_odds, np.empty(1), latent) == 0
     assert latent[0] == pytest.approx(1 + 0.36 * 2 + 0.16 * 3)
 
 
@@ -118,6 +125,7 @@ def test_latent_variance_by_the_delta_method() -> None:
 )
 def test_a_known_class_without_a_number_is_an_error_with_a_code(log: list[float], variance: list[float]) -> None:
     """NaN stands for a class not known yet; an accident of arithmetic must not pass for one."""
+    joint = Joint(np.array([log]), np.array([log]), np.array([variance]), np.array([2]))
     with pytest.raises(NumericalError, match="1 of 1 events have no probability") as caught:
-        LabelPredictions.from_joint(("a", "b"), Joint(np.array([log]), np.array([variance]), np.array([2])))
+        LabelPredictions.from_joint(("a", "b"), joint)
     assert caught.value.code == "numerical"

@@ -126,6 +126,12 @@ def test_of_another_class(path: Path) -> None:
         ({"class": "BernoulliNB", "parameters": {"prior": {"posterior": "Gamma", "fields": [1, 1]}}}, "prior"),
         ({"class": "BernoulliNB", "parameters": {"prior": {"posterior": "os", "fields": []}}}, "os"),
         ({"class": "BernoulliNB"}, "parameters"),
+        ({"class": "BernoulliNB", "parameters": {"classes": "spam"}}, "classes"),
+        ({"class": "BernoulliNB", "parameters": {"classes": {"tuple": [1.5]}}}, "classes"),
+        ({"class": "BernoulliNB", "parameters": {"classes": {"tuple": 5}}}, "parameters"),
+        ({"class": "BernoulliNB", "parameters": {"buckets": "x"}}, "buckets"),
+        ({"class": "BernoulliNB", "parameters": 3}, "header"),
+        ({"class": ["BernoulliNB"], "parameters": {}}, "learner"),
         ([], "header"),
     ],
 )
@@ -145,7 +151,14 @@ def test_a_header_that_describes_no_learner(tmp_path: Path, header: Any, words: 
         {"names": np.frombuffer(b"not json", dtype=np.uint8)},
         {"class_weight": np.zeros(5)},
         {"labels": np.frombuffer(b"[[1]]", dtype=np.uint8)},
+        {"cells": np.full((7, 2), 0.5)},
+        {"cells": np.zeros((7, 2), dtype=np.float32)},
+        {"class_weight": np.ones(2, dtype=np.float32)},
+        {"class_total": np.array([1.0, 4.0])},
+        {"class_total": np.zeros(2)},
+        {"whole": np.ones(2, dtype=np.bool_)},
     ],
+    ids=lambda change: "{} of {}".format(*next((name, array.dtype) for name, array in change.items())),
 )
 def test_arrays_that_make_no_learner(tmp_path: Path, model: BernoulliNB, change: dict[str, Any]) -> None:
     state = model.state()
@@ -157,6 +170,62 @@ def test_arrays_that_make_no_learner(tmp_path: Path, model: BernoulliNB, change:
         snapshot.write(tmp_path / "made", header, {k: v for k, v in state.arrays.items() if k != missing})
         with pytest.raises(SnapshotDamaged, match=missing):
             Learner.load(tmp_path / "made")
+
+
+def with_metadata(path: Path, **changes: Any) -> None:
+    """Edit the metadata in the file's own header; the arrays stay."""
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    header["__metadata__"] |= changes
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + length :])
+
+
+@pytest.mark.parametrize("version", [1, 1.5, None, "²", "", "1x", "-1", [1], {"1": 1}], ids=repr)
+def test_a_version_that_is_none(path: Path, version: Any) -> None:
+    """safetensors has texts only as metadata, and int() knows digits that isdigit() does not, and the reverse."""
+    with_metadata(path, version=version)
+    with pytest.raises(SnapshotError):
+        Learner.load(path)
+
+
+@pytest.mark.parametrize("deep", ["[" * 100_000, "[" * 50_000 + "]" * 50_000], ids=["open", "closed"])
+def test_a_header_nested_too_deep(path: Path, deep: str) -> None:
+    """The parser of JSON is recursive: the file's header, and the learner's within it."""
+    with_metadata(path, header=deep)
+    with pytest.raises(SnapshotError):
+        Learner.load(path)
+    path.write_bytes(len(deep).to_bytes(8, "little") + deep.encode())
+    with pytest.raises(SnapshotError):
+        Learner.load(path)
+
+
+def test_cut_short_within_its_header(path: Path) -> None:
+    """What is left still says whose it was, so the advice is to restore a copy."""
+    content = path.read_bytes()
+    begin, length = content.index(snapshot.FORMAT.encode()), int.from_bytes(content[:8], "little")
+    for end in (8 + length - 1, (begin + length) // 2, begin + 30):
+        path.write_bytes(content[:end])
+        with pytest.raises(SnapshotDamaged, match="restore it from a copy") as caught:
+            Learner.load(path)
+        assert caught.value.code == "snapshot-damaged"
+
+
+def test_a_class_nobody_knows_yet(path: Path, tmp_path: Path) -> None:
+    """A learner of the user's own is known once its module is imported, and never stands in for one of ours."""
+    snapshot.write(tmp_path / "made", {"class": "their.module.Nonesuch", "parameters": {}}, {})
+    with pytest.raises(SnapshotError, match=r"Nonesuch.*import the module that defines it"):
+        Learner.load(tmp_path / "made")
+    own: Any = type("BernoulliNB", (BernoulliNB,), {"__module__": __name__})
+    for reader in (BernoulliNB, Learner):
+        assert type(reader.load(path)) is BernoulliNB
+    with pytest.raises(SnapshotError):
+        own.load(path)
+    theirs = own(prior=Beta(0.5, 2.0))
+    theirs.save(tmp_path / "theirs")
+    assert [type(reader.load(tmp_path / "theirs")) for reader in (own, BernoulliNB, Learner)] == [own] * 3
+    assert frozen(own.load(tmp_path / "theirs")) == frozen(theirs)
 
 
 def test_a_failed_write_leaves_the_old_file(path: Path, model: BernoulliNB, monkeypatch: pytest.MonkeyPatch) -> None:

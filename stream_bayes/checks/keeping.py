@@ -53,7 +53,8 @@ def _saved_and_loaded(model: Any, reader: type[Learner]) -> Any:
 def _assert_goes_on_exactly(copy: Any, model: Any, stream: list[Event]) -> None:
     assert type(copy) is type(model)
     assert frozen(copy) == frozen(model)
-    for x, y in stream:
+    new = ({"new after the restart": 1.0, "a": 17.0}, stream[0][1])
+    for x, y in (new, *stream, new):
         assert answer(copy, x) == answer(model, x)
         copy.learn_one(x, y)
         model.learn_one(x, y)

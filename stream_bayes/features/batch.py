@@ -125,7 +125,11 @@ class Batch:
         >>> Batch.from_matrix([[1.0, np.nan], [3.0, 4.0]], ["height", "weight"]).columns
         array([0, 0, 1])
         """
-        values = np.asarray(matrix, dtype=np.float64)
+        try:
+            values = np.asarray(matrix, dtype=np.float64)
+        except (TypeError, ValueError) as problem:
+            message = f"a matrix holds numbers: {problem}"
+            raise InputError(message) from problem
         if values.ndim != 2 or values.shape[1] != len(names):
             message = f"a matrix of shape {values.shape} does not have one column for each of {len(names)} names"
             raise InputError(message)
@@ -137,7 +141,7 @@ class Batch:
     def _from_rows(
         cls, events: Iterable[Features], encode: Callable[[Features], Row], names: Names, *, categorical: bool
     ) -> Batch:
-        rows = [encode(x) for x in events]
+        rows = [_encoded(encode, place, x) for place, x in enumerate(events)]
         starts = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([len(row.names) for row in rows], out=starts[1:])
         columns = names.numbers(chain.from_iterable(row.names for row in rows), int(starts[-1]))
@@ -167,24 +171,34 @@ class Batch:
             yield "a column stands twice in one row: sum the duplicates first"
 
 
+def _encoded(encode: Callable[[Features], Row], place: int, x: Features) -> Row:
+    try:
+        return encode(x)
+    except InputError as problem:
+        message = f"event {place} of the batch: {problem}"
+        raise InputError(message) from problem
+
+
 def _vector(values: Any, what: str, kind: type[np.int64] | type[np.float64]) -> Any:
     """A copy of one dimension; whole numbers stay whole."""
+    kinds = "iu" if kind is np.int64 else "iufb"
     try:
         found = np.array(values)
-        vector = found.astype(kind)
     except (TypeError, ValueError):
-        found = vector = np.empty((0, 0))
-    if found.ndim != 1 or (kind is np.int64 and found.size and found.dtype.kind not in "iu"):
+        found = np.empty((0, 0))
+    if found.ndim != 1 or (found.size and found.dtype.kind not in kinds):
         whole = "whole " if kind is np.int64 else ""
         message = f"these arrays are not a batch: {what} must be {whole}numbers in one dimension"
         raise InputError(message)
-    return vector
+    return found.astype(kind)
 
 
-def _numbered(names: Sequence[FeatureName]) -> Names:
+def _numbered(names: Any) -> Names:
     numbered = Names()
-    if isinstance(names, str) or len(set(map(check_name, names))) < len(names):
+    is_list = isinstance(names, Sequence) and not isinstance(names, str)
+    listed = [check_name(name) for name in names] if is_list else []
+    if not is_list or len(set(listed)) < len(listed):
         message = "these arrays are not a batch: names must be a list with a different name for each column"
         raise InputError(message)
-    numbered.numbers(names, len(names))
+    numbered.numbers(listed, len(listed))
     return numbered

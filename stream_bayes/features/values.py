@@ -30,7 +30,7 @@ FeatureName = Hashable
 LARGEST_FLOAT = sys.float_info.max
 
 _NUMBERS = frozenset((int, float, bool))
-_NUMPY_SCALARS = (np.bool_, np.integer, np.floating, np.str_)
+_PLAIN_KINDS = "biufU"
 _PLAIN_NAMES = (str, int, float, type(None))
 
 
@@ -56,13 +56,16 @@ def require_mapping(x: object) -> Features:
     """Return `x` when it is a dict of features, else say what came instead."""
     if isinstance(x, Mapping):
         return x
-    message = f"an event is a dict of features (name -> value); got {type(x).__name__}"
+    message = (
+        f"an event is a dict of features (name -> value); got {type(x).__name__} "
+        "(a pandas table gives dicts by to_dict('records'))"
+    )
     raise InputError(message)
 
 
 def plain(value: Any) -> Any:
     """Turn numpy's numbers, booleans and strings into the Python values they stand for; leave all else alone."""
-    return value.item() if isinstance(value, _NUMPY_SCALARS) else value
+    return value.item() if isinstance(value, np.generic) and value.dtype.kind in _PLAIN_KINDS else value
 
 
 def check_name(name: FeatureName) -> FeatureName:
@@ -91,7 +94,7 @@ def numeric_row(x: Features) -> Row:
     row = Row(list(x), _as_floats(x), frozenset()) if all_numbers else _mixed_row(x)
     if not np.isfinite(row.values).all():
         place = int(np.flatnonzero(~np.isfinite(row.values))[0])
-        message = f"feature {row.names[place]!r} is {row.values[place]}: values must be finite"
+        message = f"feature {row.names[place]!r} is {row.values[place]}: values must be finite; leave a missing one out"
         raise InputError(message)
     return row
 

@@ -65,6 +65,10 @@ class Vocabulary:
                 columns[check_name(name)] = len(columns)
         return self.lookup(names)
 
+    def truncate(self, count: int) -> None:
+        """Keep only the first names."""
+        self._columns = dict(list(self._columns.items())[:count])
+
     def state(self) -> dict[str, ByteArray]:
         """The names as one arena of JSON bytes; tuples are arrays there."""
         return {"names": pack_json(self.names), "texts": pack_json(sorted(self._texts, key=repr))}
@@ -106,6 +110,9 @@ class HashedVocabulary:
     def register(self, names: Sequence[FeatureName], texts: Set[FeatureName] = frozenset()) -> IntArray:
         """The same as `lookup`: every bucket is there from the start."""
         return self.lookup(names)
+
+    def truncate(self, count: int) -> None:
+        """Nothing to drop: no names are kept."""
 
     def state(self) -> dict[str, ByteArray]:
         """Nothing: the number of buckets is a constructor parameter."""

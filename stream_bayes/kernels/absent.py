@@ -1,6 +1,7 @@
 """Sums over all the words a class has used, in time that does not grow with their number.
 
-Wanted, for one class with mass M = b + N: the sum of log(M - n_j) and of (a + n_j) / (M - n_j) over its words.
+Wanted, for one class with mass M = b + N: the sum over its words of f(M - n_j), for f the logarithm, the digamma and
+the trigamma function (mean and variance of the logarithm of a Gamma variable).
 
 While counts are whole, words with the same count have the same term: `Levels` holds the distinct counts of each
 class in ascending order and how many words have each. All integers, so the sums do not depend on the order of
@@ -11,7 +12,8 @@ over the light words (n_j below a tenth of M), for which
 
     sum log(M - n_j) = P_0 log M - sum over k of P_k / (k M^k)        (truncation: 0.1^13 / 13 a word)
 
-and the heavy words, of which there are at most ten times as many as a message has, one by one.
+and likewise for the inverse powers that the other two functions are series of; and the heavy words, of which there
+are at most ten times as many as a message has, one by one.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
-from stream_bayes.kernels.special import log_of
+from stream_bayes.kernels.special import log_gamma_slopes, slopes_of
 
 ORDERS = 13
 HEAVY = 0.1
@@ -122,18 +124,18 @@ def close_gaps(levels: Levels, c: int) -> None:
 
 @kernel
 def sum_levels(
-    levels: Levels, c: int, prior_a: float, prior_b: float, class_weight: float, table_b: FloatArray
-) -> tuple[float, float]:
-    """The two sums, from the distinct counts."""
-    log_sum = 0.0
-    ratio_sum = 0.0
+    levels: Levels, c: int, prior_b: float, class_weight: float, table_b: FloatArray
+) -> tuple[float, float, float]:
+    """The three sums, from the distinct counts."""
+    log_sum, mean_sum, variance_sum = 0.0, 0.0, 0.0
     for place in range(levels.size[c]):
-        count, words = levels.counts[c, place], levels.words[c, place]
-        if words == 0:
-            continue
-        log_sum += words * log_of(class_weight - count, prior_b, table_b)
-        ratio_sum += words * (prior_a + count) / (prior_b + class_weight - count)
-    return log_sum, ratio_sum
+        words = levels.words[c, place]
+        if words != 0:
+            log, mean, variance = slopes_of(class_weight - levels.counts[c, place], prior_b, table_b)
+            log_sum += words * log
+            mean_sum += words * mean
+            variance_sum += words * variance
+    return log_sum, mean_sum, variance_sum
 
 
 @kernel
@@ -209,25 +211,60 @@ def sort_powers(powers: Powers, c: int, cells: FloatArray, mass: float) -> None:
 
 @kernel
 def sum_powers(
-    powers: Powers, c: int, cells: FloatArray, prior_a: float, prior_b: float, class_weight: float
-) -> tuple[float, float]:
-    """The two sums, from the power sums and the heavy words; (a + n)/(M - n) = (a + M)/(M - n) - 1."""
+    powers: Powers, c: int, cells: FloatArray, prior_b: float, class_weight: float
+) -> tuple[float, float, float]:
+    """The three sums, from the power sums and the heavy words."""
     mass = prior_b + class_weight
-    light = powers.sums[c, 0]
-    log_sum = light * math.log(mass)
-    geometric = light
+    log_sum = light_logs(powers.sums[c], mass)
+    mean_sum, variance_sum = light_slopes(powers.sums[c], mass)
+    for place in range(powers.heavy_count[c]):
+        absent = class_weight - cells[powers.heavy[c, place], c]
+        log, mean, variance = log_gamma_slopes(prior_b + absent)  # added last, a small prior is not lost
+        log_sum += log
+        mean_sum += mean
+        variance_sum += variance
+    return log_sum, mean_sum, variance_sum
+
+
+@kernel
+def light_logs(sums: FloatArray, mass: float) -> float:
+    """Sum of log(mass - n) over the light words."""
+    total = float(sums[0]) * math.log(mass)
     scale = 1.0
     for k in range(1, ORDERS):
         scale /= mass
-        log_sum -= powers.sums[c, k] * scale / k
-        geometric += powers.sums[c, k] * scale
-    ratio_sum = (prior_a + mass) / mass * geometric - light
-    for place in range(powers.heavy_count[c]):
-        count = cells[powers.heavy[c, place], c]
-        absent = prior_b + (class_weight - count)  # in this order a small prior is not lost
-        log_sum += math.log(absent)
-        ratio_sum += (prior_a + count) / absent
-    return log_sum, ratio_sum
+        total -= sums[k] * scale / k
+    return total
+
+
+@kernel
+def light_inverses(sums: FloatArray, mass: float, power: int) -> float:
+    """Sum of (mass - n)^-power over the light words: the negative binomial series."""
+    total = 0.0
+    factor = mass**-power
+    for k in range(ORDERS):
+        total += factor * sums[k]
+        factor *= (k + power) / ((k + 1.0) * mass)
+    return total
+
+
+@kernel
+def light_slopes(sums: FloatArray, mass: float) -> tuple[float, float]:
+    """Sums of digamma(mass - n) and trigamma(mass - n) over the light words.
+
+    Stirling's series from 20 on (error 1e-12 a word); a smaller mass steps up: psi(x) = psi(x + 1) - 1/x.
+    """
+    below, squares = 0.0, 0.0
+    while mass < 20.0:
+        below += light_inverses(sums, mass, 1)
+        squares += light_inverses(sums, mass, 2)
+        mass += 1.0
+    first, second = light_inverses(sums, mass, 1), light_inverses(sums, mass, 2)
+    mean = light_logs(sums, mass) - first / 2 - second / 12 - below
+    mean += light_inverses(sums, mass, 4) / 120 - light_inverses(sums, mass, 6) / 252
+    variance = first + second / 2 + light_inverses(sums, mass, 3) / 6 + squares
+    variance -= light_inverses(sums, mass, 5) / 30 - light_inverses(sums, mass, 7) / 42
+    return mean, variance
 
 
 def empty_levels(classes: int, capacity: int) -> Levels:

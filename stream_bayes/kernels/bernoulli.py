@@ -10,7 +10,6 @@ is (V - used) log(b + N_c); for the others it comes from `absent.py`, and is kep
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from stream_bayes.kernels.absent import (
@@ -24,7 +23,7 @@ from stream_bayes.kernels.absent import (
 )
 from stream_bayes.kernels.compiled import BoolArray, FloatArray, IntArray, kernel
 from stream_bayes.kernels.rows import Joint, Rows, added, row_total, start_row
-from stream_bayes.kernels.special import log_of
+from stream_bayes.kernels.special import log_gamma_slopes, slopes_of
 
 
 class Presences(NamedTuple):
@@ -45,10 +44,12 @@ class Derived(NamedTuple):
     """Words each class has used."""
     log_sum: FloatArray
     """Sum of log(b + N_c - n_cj) over the words the class has used."""
-    ratio_sum: FloatArray
-    """Sum of (a + n_cj) / (b + N_c - n_cj) over the same words."""
+    mean_sum: FloatArray
+    """Sum of the digamma function at the same places."""
+    variance_sum: FloatArray
+    """Sum of the trigamma function at the same places."""
     fresh: BoolArray
-    """Whether the two sums stand for the present evidence."""
+    """Whether the sums stand for the present evidence."""
 
 
 @kernel
@@ -102,31 +103,34 @@ def score_row(
     derived: Derived,
     joint: Joint,
 ) -> None:
-    """Add the log-likelihood of the row, and its variance, to each class.
+    """Add the log-likelihood of the row, and its mean and variance under the posterior, to each class.
 
-    By the delta method log theta has variance (b + N - n) / ((a + n)(a + b + N + 1)), log(1 - theta) the inverse ratio.
+    The logarithm of a Beta(a, b) variable has mean digamma(a) - digamma(a + b), variance trigamma(a) - trigamma(a + b).
     """
-    log, variance = joint.log[row], joint.variance[row]
-    for c in range(len(log)):
+    cells = evidence.cells
+    for c in range(cells.shape[1]):
         weight = evidence.class_weight[c]
         unused = vocabulary_size - derived.used[c]
-        log[c] += derived.log_sum[c] + unused * log_of(weight, prior_b, table_b)
-        log[c] -= vocabulary_size * math.log(prior_a + prior_b + weight)
-        ratio = derived.ratio_sum[c] + unused * prior_a / (prior_b + weight)
+        log, mean, variance = slopes_of(weight, prior_b, table_b)
+        log_mass, mean_mass, variance_mass = log_gamma_slopes(prior_a + prior_b + weight)
+        log = derived.log_sum[c] + unused * log - vocabulary_size * log_mass
+        mean = derived.mean_sum[c] + unused * mean - vocabulary_size * mean_mass
+        variance = derived.variance_sum[c] + unused * variance - vocabulary_size * variance_mass
         for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
             column = rows.columns[place]
-            if column < 0 or rows.values[place] == 0.0 or row_total(evidence.cells, column) == 0.0:
-                continue
-            count = evidence.cells[column, c]
-            log[c] += log_of(count, prior_a, table_a) - log_of(weight - count, prior_b, table_b)
-            odds = (prior_a + count) / (prior_b + weight - count)
-            ratio += 1.0 / odds - odds
-        variance[c] += max(ratio, 0.0) / (prior_a + prior_b + weight + 1.0)
+            if column >= 0 and rows.values[place] != 0.0 and row_total(cells, column) > 0.0:
+                present = slopes_of(cells[column, c], prior_a, table_a)
+                absent = slopes_of(weight - cells[column, c], prior_b, table_b)
+                log += present[0] - absent[0]
+                mean += present[1] - absent[1]
+                variance += present[2] - absent[2]
+        joint.log[row, c] += log
+        joint.mean[row, c] += mean
+        joint.variance[row, c] += max(variance, 0.0)
 
 
 @kernel
 def freshen(
-    prior_a: float,
     prior_b: float,
     table_b: FloatArray,
     whole: bool,
@@ -140,10 +144,10 @@ def freshen(
         if not derived.fresh[c]:
             weight = evidence.class_weight[c]
             if whole:
-                sums = sum_levels(levels, c, prior_a, prior_b, weight, table_b)
+                sums = sum_levels(levels, c, prior_b, weight, table_b)
             else:
-                sums = sum_powers(powers, c, evidence.cells, prior_a, prior_b, weight)
-            derived.log_sum[c], derived.ratio_sum[c] = sums
+                sums = sum_powers(powers, c, evidence.cells, prior_b, weight)
+            derived.log_sum[c], derived.mean_sum[c], derived.variance_sum[c] = sums
             derived.fresh[c] = True
 
 
@@ -172,7 +176,7 @@ def fold_bernoulli(
     for row in range(len(rows.labels)):
         if score:
             start_row(class_prior_count, declared, evidence.class_weight, joint, row)
-            freshen(prior_a, prior_b, table_b, whole, evidence, derived, levels, powers)
+            freshen(prior_b, table_b, whole, evidence, derived, levels, powers)
             score_row(rows, row, prior_a, prior_b, vocabulary_size, table_a, table_b, evidence, derived, joint)
         label = rows.labels[row]
         if label >= 0 and rows.weights[row] != 0.0:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
 from stream_bayes.kernels.rows import Joint, Rows, added, row_total, start_row
+from stream_bayes.kernels.special import log_gamma_slopes
 
 
 class CategoryCounts(NamedTuple):
@@ -30,23 +33,28 @@ def score_row(
     evidence: CategoryCounts,
     joint: Joint,
 ) -> None:
-    """Add the log-likelihood of the row, and its delta-method variance, to each class."""
-    log, variance = joint.log[row], joint.variance[row]
+    """Add the log-likelihood of the row, and its mean and variance under the posterior, to each class."""
     for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
         feature, column = features[place], rows.columns[place]
         if feature < 0 or feature_sizes[feature] == 0:
             continue
         fresh = column < 0 or row_total(evidence.cells, column) == 0.0
         size = feature_sizes[feature] + (1 if fresh else 0)
-        for c in range(len(log)):
+        for c in range(len(evidence.class_weight)):
             own = prior_count + (0.0 if fresh else evidence.cells[column, c])
             mass = prior_count * size + evidence.feature_weight[feature, c]
             if mass == 0.0:
-                log[c] -= math.log(size)
+                joint.log[row, c] -= math.log(size)
+                joint.mean[row, c] -= math.log(size)
+            elif own == 0.0:
+                joint.log[row, c] += -np.inf
+                joint.mean[row, c] += -np.inf
             else:
-                log[c] += math.log(own / mass)
-                # The log of a share with pseudo-count a of A has variance (1/a - 1/A) A / (A + 1).
-                variance[c] += max(mass / own - 1.0, 0.0) / (mass + 1.0) if own > 0.0 else 0.0
+                log, mean, variance = log_gamma_slopes(own)
+                log_mass, mean_mass, variance_mass = log_gamma_slopes(mass)
+                joint.log[row, c] += log - log_mass
+                joint.mean[row, c] += mean - mean_mass
+                joint.variance[row, c] += max(variance - variance_mass, 0.0)
 
 
 @kernel

@@ -129,6 +129,8 @@ def fold_discriminant(
                 measured = columns[places]
                 spread.ready[:] = False
             score_row(measured, values[places], model, evidence, spread, log, variance)
+            # By the delta method the log density varies around its value at the posterior's own parameters.
+            joint.mean[row] = log
         label, weight = rows.labels[row], rows.weights[row]
         if label >= 0 and weight != 0.0:
             learn_row(columns, values, label, weight, evidence)

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from stream_bayes.kernels.compiled import FloatArray, kernel
 from stream_bayes.kernels.rows import Joint, Rows, added, row_total, start_row
-from stream_bayes.kernels.special import log_rising
+from stream_bayes.kernels.special import log_gamma_slopes, log_rising
 
 # A constant feature has no spread; a plug-in density needs some, well above the rounding of its mean.
 SMALLEST_SPREAD = 1e-20
 # What rounding leaves of a scatter that unlearning has taken away, as a share of what it was.
-SCATTER_RESIDUE = 1e-9
+SCATTER_RESIDUE = 1e-14
 
 
 # Beyond this a value is impossible anyway, and the square of its square would overflow.
@@ -66,11 +66,11 @@ def score_value(
     shared: bool,
     prior: NormalPrior,
     evidence: Moments,
-    log: FloatArray,
-    variance: FloatArray,
+    joint: Joint,
+    row: int,
 ) -> None:
-    """Add the log density of one value, and its delta-method variance, to each class."""
-    classes = len(log)
+    """Add the log density of one value, and its mean and variance under the posterior, to each class."""
+    classes = len(evidence.class_weight)
     pooled_n, pooled_scatter, pooled_scale = 0.0, 0.0, 0.0
     for c in range(classes):
         n, scatter = evidence.weight[column, c], evidence.scatter[column, c]
@@ -90,11 +90,14 @@ def score_value(
             spread = max(spread, SMALLEST_SPREAD * (1.0 + mean * mean))
         squares = min((x - location) * (x - location) / spread, MOST_SQUARES)
         if plug_in:
-            log[c] -= 0.5 * (math.log(2.0 * spread) + squares)
+            joint.log[row, c] -= 0.5 * (math.log(2.0 * spread) + squares)
         else:
-            log[c] += log_student(x, location, spread * (strength + 1.0) / strength, shape)
-        # d log p / d location, and d log p / d log spread with variance about 1 / shape.
-        variance[c] += squares / strength + 0.25 * (squares - 1.0) * (squares - 1.0) / shape
+            joint.log[row, c] += log_student(x, location, spread * (strength + 1.0) / strength, shape)
+        # The precision is Gamma(shape, scale), the mean normal given it: mean and variance of the log density.
+        _, mean_log, variance_log = log_gamma_slopes(shape)
+        joint.mean[row, c] += 0.5 * (mean_log - math.log(2.0 * shape * spread) - squares - 1.0 / strength)
+        joint.variance[row, c] += 0.25 * (variance_log + squares * (squares - 2.0) / shape)
+        joint.variance[row, c] += squares / strength + 0.5 / (strength * strength)
 
 
 @kernel
@@ -134,12 +137,11 @@ def fold_gaussian(
     for row in range(len(rows.labels)):
         begin, end = rows.row_starts[row], rows.row_starts[row + 1]
         if score:
-            log, variance = joint.log[row], joint.variance[row]
             start_row(class_prior_count, declared, evidence.class_weight, joint, row)
             for place in range(begin, end):
                 column = rows.columns[place]
                 if column >= 0 and row_total(evidence.weight, column) > 0.0:
-                    score_value(rows.values[place], column, plug_in, shared, prior, evidence, log, variance)
+                    score_value(rows.values[place], column, plug_in, shared, prior, evidence, joint, row)
         label, weight = rows.labels[row], rows.weights[row]
         if label >= 0 and weight != 0.0:
             for place in range(begin, end):

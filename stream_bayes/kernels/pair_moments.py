@@ -92,7 +92,7 @@ def first_misfit(
         if i < 0:
             return a
         squares = values[a] ** 2 + evidence.mean[label, i, i] ** 2
-        rounding = slack * (smallest + evidence.scatter[label, i, i] + weight * squares)
+        rounding = slack * (smallest + evidence.scatter[label, i, i] + weight * (smallest + squares))
         bound[a] = math.sqrt(max(scatter_without(a, a, columns, values, label, weight, evidence), 0.0) + rounding)
         for b in range(a + 1):
             rest = scatter_without(a, b, columns, values, label, weight, evidence)

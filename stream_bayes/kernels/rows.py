@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
+from stream_bayes.kernels.special import log_gamma_slopes
 
 # What rounding leaves of a sum of weights that unlearning has taken away: (0.1 + 0.2) - 0.2 - 0.1 is not zero.
 RESIDUE = 1e-9
@@ -32,8 +33,10 @@ class Joint(NamedTuple):
 
     log: FloatArray
     """Logarithm of p(row, class), up to a constant that all classes share."""
+    mean: FloatArray
+    """Mean, under the posterior of the parameters, of the logarithm of p(row, class | parameters)."""
     variance: FloatArray
-    """Its variance under the posterior of the parameters, by the delta method."""
+    """Its variance: how much of the doubt is ignorance of the parameters."""
     known: IntArray
     """How many classes were known at each row."""
 
@@ -62,12 +65,11 @@ def row_total(cells: FloatArray, column: int) -> float:
 
 @kernel
 def start_row(class_prior_count: float, declared: int, class_weight: FloatArray, joint: Joint, row: int) -> None:
-    """Write the log prior of each class and its variance: Dirichlet, the same pseudo-count for each known class.
+    """Write the log prior of each class, and mean and variance of the logarithm of its share.
 
-    Known are the classes declared to the constructor and those with evidence; the others get NaN. By the delta method
-    the log of a share with pseudo-count a of A has, but for a term that all classes share, variance A / (a (A + 1)).
+    Dirichlet, the same pseudo-count for each known class: those declared to the constructor and those with evidence.
+    The others get NaN. A share is a Gamma variable over the sum of all of them, which cancels between classes.
     """
-    log, variance = joint.log[row], joint.variance[row]
     known = 0
     mass = 0.0
     for c in range(len(class_weight)):
@@ -77,11 +79,12 @@ def start_row(class_prior_count: float, declared: int, class_weight: FloatArray,
     joint.known[row] = known
     for c in range(len(class_weight)):
         own = class_weight[c] + class_prior_count
-        log[c] = np.nan
-        variance[c] = 0.0
+        joint.log[row, c], joint.mean[row, c], joint.variance[row, c] = np.nan, np.nan, 0.0
         if c < declared or class_weight[c] > 0.0:
-            log[c] = math.log(own / mass) if mass > 0.0 else -math.log(known)
-            variance[c] = mass / (own * (mass + 1.0)) if own > 0.0 else 0.0
+            log, mean, variance = log_gamma_slopes(own) if own > 0.0 else (-np.inf, -np.inf, 0.0)
+            joint.log[row, c] = log - math.log(mass) if mass > 0.0 else -math.log(known)
+            joint.mean[row, c] = mean if mass > 0.0 else -math.log(known)
+            joint.variance[row, c] = variance
 
 
 @kernel

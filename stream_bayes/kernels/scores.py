@@ -11,7 +11,13 @@ from stream_bayes.kernels.rows import Joint
 
 
 @kernel
-def to_probabilities(joint: Joint, probabilities: FloatArray, log_odds: FloatArray, latent_variance: FloatArray) -> int:
+def to_probabilities(
+    joint: Joint,
+    probabilities: FloatArray,
+    log_odds: FloatArray,
+    latent_mean: FloatArray,
+    latent_variance: FloatArray,
+) -> int:
     """Normalise each row; a NaN marks a class not known yet and stays NaN. Returns how many rows have no answer.
 
     When every class is impossible (zero pseudo-counts) the row is uniform. A row has no answer when arithmetic
@@ -20,38 +26,39 @@ def to_probabilities(joint: Joint, probabilities: FloatArray, log_odds: FloatArr
     failures = 0
     for row in range(len(joint.log)):
         probabilities[row] = np.nan
-        log_odds[row] = 0.0
-        latent_variance[row] = 0.0
+        log_odds[row], latent_mean[row], latent_variance[row] = 0.0, 0.0, 0.0
         top = best(joint.log[row], -1)
         if top >= 0:
             normalise(joint.log[row], joint.log[row, top], probabilities[row])
-            log_odds[row], latent_variance[row] = against_others(joint.log[row], joint.variance[row], top)
+            log_odds[row], _ = against_others(joint.log[row], joint.variance[row], top)
+            latent_mean[row], latent_variance[row] = against_others(joint.mean[row], joint.variance[row], top)
         answered = 0
         for c in range(joint.log.shape[1]):
             answered += 0 if np.isnan(probabilities[row, c]) else 1
-        if answered != joint.known[row] or np.isnan(latent_variance[row]):
+        if answered != joint.known[row] or np.isnan(latent_mean[row]) or np.isnan(latent_variance[row]):
             failures += 1
     return failures
 
 
 @kernel
-def against_others(log: FloatArray, variance: FloatArray, top: int) -> tuple[float, float]:
-    """Log-odds of the top class against all others, and their variance.
+def against_others(mean: FloatArray, variance: FloatArray, top: int) -> tuple[float, float]:
+    """Mean and variance of the latent log-odds of the top class against all others.
 
-    log p(top) - log p(all others). With r_j = p_j / (1 - p_top) the delta method gives var(top) + sum over the others
-    of r_j^2 var(j), since the classes' parameters are independent.
+    Of two classes it is the difference of their log-likelihoods, and both are exact. Of more, the log-sum-exp of the
+    others is taken at their means, with r_j its shares: variance var(top) + sum of r_j^2 var(j), the classes'
+    parameters being independent. A class that is impossible has no say.
     """
-    second = best(log, top)
-    if second < 0 or log[second] == -np.inf:
-        return (np.inf if log[top] > -np.inf else 0.0), variance[top]
+    second = best(mean, top)
+    if second < 0 or mean[second] == -np.inf:
+        return (np.inf if mean[top] > -np.inf else 0.0), variance[top]
     rest = 0.0
     spread = 0.0
-    for c in range(len(log)):
-        if c != top and not np.isnan(log[c]):
-            share = math.exp(log[c] - log[second])
+    for c in range(len(mean)):
+        if c != top and not np.isnan(mean[c]):
+            share = math.exp(mean[c] - mean[second])
             rest += share
             spread += share * share * variance[c]
-    return log[top] - log[second] - math.log(rest), variance[top] + spread / (rest * rest)
+    return mean[top] - mean[second] - math.log(rest), variance[top] + spread / (rest * rest)
 
 
 @kernel

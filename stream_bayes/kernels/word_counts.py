@@ -8,11 +8,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from stream_bayes.kernels.compiled import FloatArray, kernel
 from stream_bayes.kernels.rows import Joint, Rows, added, row_total, start_row
-from stream_bayes.kernels.special import log_of, log_rising
+from stream_bayes.kernels.special import log_gamma_slopes, log_rising, slopes_of
 
 
 class WordCounts(NamedTuple):
@@ -50,79 +48,35 @@ def learn_row(rows: Rows, row: int, evidence: WordCounts) -> int:
 
 
 @kernel
-def log_uses(count: float, uses: float, prior: float, plug_in: bool, table: FloatArray) -> float:
-    """Log of (prior + uses)^count, or of the rising factorial with `count` steps; for one use they are the same."""
-    if plug_in or count == 1.0:
-        return count * log_of(uses, prior, table)
-    return log_rising(prior + uses, count)
-
-
-@kernel
-def score_multinomial(
+def score_words(
     rows: Rows,
     row: int,
     plug_in: bool,
-    prior_count: float,
+    prior: float,
     table: FloatArray,
-    vocabulary_size: int,
     evidence: WordCounts,
     joint: Joint,
-) -> None:
-    """Add the log-likelihood of the row, and its variance [sum x_j^2 / a_j - L^2 / A] A / (A + 1), to each class."""
-    log, cells, squares = joint.log[row], evidence.cells, np.zeros(joint.log.shape[1])
-    length = 0.0
-    for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
-        count, column = rows.values[place], rows.columns[place]
-        if column >= 0 and count != 0.0 and row_total(cells, column) > 0.0:
-            length += count
-            for c in range(len(log)):
-                uses = cells[column, c]
-                log[c] += log_uses(count, uses, prior_count, plug_in, table)
-                if prior_count + uses > 0.0:
-                    squares[c] += count * count / (prior_count + uses)
-    for c in range(len(log)):
-        mass = prior_count * vocabulary_size + evidence.class_total[c]
-        if length > 0.0 and mass > 0.0:
-            log[c] -= length * math.log(mass) if plug_in else log_rising(mass, length)
-            joint.variance[row, c] += max(squares[c] - length * length / mass, 0.0) * mass / (mass + 1.0)
+) -> float:
+    """Add what the known words of a row say, but for the class totals; returns how many words they are.
 
-
-@kernel
-def score_poisson(
-    rows: Rows,
-    row: int,
-    plug_in: bool,
-    shape: float,
-    rate: float,
-    table: FloatArray,
-    vocabulary_size: int,
-    evidence: WordCounts,
-    joint: Joint,
-) -> None:
-    """Add the log-likelihood of the row, and its variance, to each class.
-
-    d log p / d rate is x / rate - 1, and the rate of a word with a uses in b messages has variance a / b^2. The -1
-    that every word of the vocabulary has is added for all of them at once.
+    With counts x and pseudo-counts a, for each word: log of a^x (plug-in) or of the rising factorial of a with x
+    steps, x digamma(a), and x^2 trigamma(a).
     """
-    log, cells, squares = joint.log[row], evidence.cells, np.zeros(joint.log.shape[1])
+    cells = evidence.cells
     length = 0.0
     for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
         count, column = rows.values[place], rows.columns[place]
         if column >= 0 and count != 0.0 and row_total(cells, column) > 0.0:
             length += count
-            for c in range(len(log)):
-                uses = cells[column, c]
-                log[c] += log_uses(count, uses, shape, plug_in, table)
-                slope = count * (rate + evidence.class_weight[c]) / (shape + uses) - 1.0
-                squares[c] += (slope * slope - 1.0) * (shape + uses)
-    for c in range(len(log)):
-        mass = shape * vocabulary_size + evidence.class_total[c]
-        exposure = rate + evidence.class_weight[c]
-        if plug_in:
-            log[c] -= mass / exposure + length * math.log(exposure)
-        else:
-            log[c] -= mass * math.log1p(1.0 / exposure) + length * math.log(exposure + 1.0)
-        joint.variance[row, c] += max(squares[c] + mass, 0.0) / (exposure * exposure)
+            for c in range(cells.shape[1]):
+                log, mean, variance = slopes_of(cells[column, c], prior, table)
+                if not plug_in and count != 1.0:
+                    joint.log[row, c] += log_rising(prior + cells[column, c], count)
+                else:
+                    joint.log[row, c] += count * log
+                joint.mean[row, c] += count * mean
+                joint.variance[row, c] += count * count * variance
+    return length
 
 
 @kernel
@@ -141,12 +95,20 @@ def fold_multinomial(
     """Dirichlet-multinomial: theta_cj has mean (prior + n_cj) / (prior V + T_c). Returns the vocabulary size.
 
     Posterior predictive of counts x: rising factorials of prior + n_cj, x_j steps each, over that of the class
-    total; plug-in: the posterior mean to the power x_j. They agree for a single word.
+    total; plug-in: the posterior mean to the power x_j. They agree for a single word. With L words in all, the
+    logarithm of the likelihood has variance sum of x_j^2 trigamma(a_j) - L^2 trigamma(A).
     """
     for row in range(len(rows.labels)):
         if score:
             start_row(class_prior_count, declared, evidence.class_weight, joint, row)
-            score_multinomial(rows, row, plug_in, prior_count, table, vocabulary_size, evidence, joint)
+            length = score_words(rows, row, plug_in, prior_count, table, evidence, joint)
+            for c in range(len(evidence.class_weight)):
+                mass = prior_count * vocabulary_size + evidence.class_total[c]
+                if length > 0.0 and mass > 0.0:
+                    log, mean, variance = log_gamma_slopes(mass)
+                    joint.log[row, c] -= length * log if plug_in else log_rising(mass, length)
+                    joint.mean[row, c] -= length * mean
+                    joint.variance[row, c] = max(joint.variance[row, c] - length * length * variance, 0.0)
         if rows.labels[row] >= 0:
             vocabulary_size += learn_row(rows, row, evidence)
     return vocabulary_size
@@ -174,7 +136,18 @@ def fold_poisson(
     for row in range(len(rows.labels)):
         if score:
             start_row(class_prior_count, declared, evidence.class_weight, joint, row)
-            score_poisson(rows, row, plug_in, shape, rate, table, vocabulary_size, evidence, joint)
+            length = score_words(rows, row, plug_in, shape, table, evidence, joint)
+            for c in range(len(evidence.class_weight)):
+                mass = shape * vocabulary_size + evidence.class_total[c]
+                exposure = rate + evidence.class_weight[c]
+                if plug_in:
+                    joint.log[row, c] -= mass / exposure + length * math.log(exposure)
+                else:
+                    joint.log[row, c] -= mass * math.log1p(1.0 / exposure) + length * math.log(exposure + 1.0)
+                joint.mean[row, c] -= mass / exposure + length * math.log(exposure)
+                # The rate of a word has variance a / b^2, and covariance 1 / b with its logarithm.
+                spread = (mass / exposure - 2.0 * length) / exposure
+                joint.variance[row, c] = max(joint.variance[row, c] + spread, 0.0)
         if rows.labels[row] >= 0:
             vocabulary_size += learn_row(rows, row, evidence)
     return vocabulary_size

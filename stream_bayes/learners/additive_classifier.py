@@ -81,9 +81,10 @@ class AdditiveClassifier(ColumnClassifier, Additive):
         if isinstance(self._vocabulary, Vocabulary) and isinstance(other._vocabulary, Vocabulary):
             names, texts = other._vocabulary.names, other._vocabulary.texts
             self._vocabulary.check(names, self._vocabulary.lookup(names), texts)
-            columns = self._vocabulary.register(names, texts)
-        else:
+        with self._all_or_nothing():
+            self._labels.register(new_labels)
             columns = np.arange(len(self._vocabulary))
-        self._labels.register(new_labels)
-        self._reserve()
+            if isinstance(other._vocabulary, Vocabulary):
+                columns = self._vocabulary.register(other._vocabulary.names, other._vocabulary.texts)
+            self._reserve()
         return codes, columns

@@ -22,6 +22,7 @@ from stream_bayes.features.vocabulary import pack_json, refuse_change, unpack_js
 from stream_bayes.kernels.coins import CoinRows, fold_coins
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import added, residue
+from stream_bayes.kernels.special import log_gamma_slopes
 from stream_bayes.learners.arrays import with_room
 from stream_bayes.learners.base import Additive, check_scale, of_kind
 from stream_bayes.learners.classifier import check_events
@@ -84,7 +85,7 @@ class BetaBernoulli(LabelLearner, Additive):
         self.on = _check_on(on)
         self.prior = of_kind(prior, "prior", Beta)
         check_scale("prior", *prior)
-        self.classes = classes
+        self.classes = cast(tuple[Label, Label], tuple(check_classes(classes)))
         self.capacity = capacity
         # The slot of each coin, in the order they last learned: the first is the next to be dropped. Slots that
         # unlearning has emptied wait in `_free`.
@@ -118,8 +119,8 @@ class BetaBernoulli(LabelLearner, Additive):
         self._run([key], [outcome if weight else -1], np.array((weight,)))
 
     def batch(self, events: Iterable[Features]) -> Batch:
-        """Events as a batch of categories."""
-        return Batch.from_categories(events)
+        """Events as a batch of categories, of the one feature that is looked at."""
+        return Batch.from_categories(self._own(x) for x in events)
 
     def test_then_train(
         self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
@@ -178,8 +179,10 @@ class BetaBernoulli(LabelLearner, Additive):
         return read, write, emptied
 
     def _key(self, x: Features) -> Key:
-        known = {self.on: x[self.on]} if self.on in require_mapping(x) else {}
-        return self._keys(Batch.of_row(category_row(known), categorical=True))[0]
+        return self._keys(Batch.of_row(category_row(self._own(x)), categorical=True))[0]
+
+    def _own(self, x: Features) -> Features:
+        return {self.on: x[self.on]} if self.on in require_mapping(x) else {}
 
     def _keys(self, batch: Batch) -> list[Key]:
         if not batch.categorical or batch.names is None:
@@ -245,5 +248,7 @@ def _check_on(on: Any) -> FeatureName:
 
 def _predictions(classes: tuple[Label, Label], posteriors: FloatArray) -> LabelPredictions:
     probabilities = posteriors / posteriors.sum(axis=1, keepdims=True)
-    log_odds = np.abs(np.log(posteriors[:, 1] / posteriors[:, 0]))
-    return LabelPredictions(classes, probabilities, log_odds, (1.0 / posteriors).sum(axis=1), posteriors)
+    slopes = np.array([log_gamma_slopes(count) for count in posteriors.ravel().tolist()]).reshape(-1, 2, 3)
+    mean = np.abs(slopes[:, 1, 1] - slopes[:, 0, 1])
+    log_odds = np.abs(slopes[:, 1, 0] - slopes[:, 0, 0])
+    return LabelPredictions(classes, probabilities, log_odds, mean, slopes[:, :, 2].sum(axis=1), posteriors)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from stream_bayes.errors import InputError
+from stream_bayes.errors import EvidenceError, InputError
 from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, open_vocabulary
 from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, numeric_row
 from stream_bayes.features.vocabulary import refuse_change
@@ -17,7 +18,7 @@ from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import Joint, Rows, merge_duplicates
 from stream_bayes.learners.arrays import padded
 from stream_bayes.learners.label_learner import LabelLearner, check_batch, check_weight
-from stream_bayes.learners.labels import Label, Labels, check_label
+from stream_bayes.learners.labels import Label, Labels, check_classes, check_label
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import LabelPredictive
 
@@ -35,13 +36,13 @@ class ColumnClassifier(LabelLearner):
     """Whether the columns are (feature, value) cells."""
 
     def __init__(self, classes: tuple[Label, ...] | None, buckets: int | None) -> None:
-        self.classes = classes
+        self.classes = None if classes is None else tuple(check_classes(classes))
         self.buckets = buckets
         self._labels = Labels(classes)
         self._vocabulary: Vocabulary | HashedVocabulary = open_vocabulary(buckets)
-        # No part of the state: the last event and its columns, so that an event predicted and then learned is looked
-        # up once; and the columns of the names that batches share.
-        self._last_event: Batch | None = None
+        # No part of the state: the last event, by content, and its columns, so that an event predicted and then learned
+        # is encoded once; and the columns of the names that batches share.
+        self._last_event: tuple[Features, Batch] | None = None
         self._last_columns: tuple[Batch, IntArray] | None = None
         self._batch_names = Names()
         self._batch_columns: tuple[Names, IntArray] | None = None
@@ -101,25 +102,40 @@ class ColumnClassifier(LabelLearner):
         found = self._find(batch)
         labels, new_labels = self._labels.codes(y)
         self._check_types(batch, labels)
-        self._labels.register(new_labels)
-        rows = self._rows(batch, self._register(batch, found, labels), labels, weights)
-        self._reserve()
-        return self._run(batch, rows, score=score)
+        with self._all_or_nothing():
+            self._labels.register(new_labels)
+            found = self._register(batch, found, labels)
+            self._reserve()
+        return self._run(batch, self._rows(batch, found, labels, weights), score=score)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Where there is no memory for new names and labels, they were never registered."""
+        names, labels = len(self._vocabulary), len(self._labels)
+        try:
+            yield
+        except MemoryError as problem:
+            wanted = f"{len(self._vocabulary)} features and {len(self._labels)} labels"
+            self._vocabulary.truncate(names)
+            self._labels.truncate(labels)
+            self._last_columns = self._batch_columns = None
+            message = f"no memory for {wanted} in a {type(self).__name__}; hash them (buckets=...) or drop some"
+            raise EvidenceError(message) from problem
 
     def _run(self, batch: Batch, rows: Rows, *, score: bool) -> Joint:
         shape = (len(rows.labels) if score else 0, len(self._labels))
-        joint = Joint(np.empty(shape), np.empty(shape), np.empty(shape[0], dtype=np.int64))
+        joint = Joint(np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape[0], dtype=np.int64))
         self._fold(batch, rows, joint, score=score)
         return joint
 
     def _one(self, x: Features) -> Batch:
         if self._categorical:
             return Batch.of_row(category_row(x), categorical=True)
-        row, last = numeric_row(x), self._last_event
-        if last is not None and row.names == last.names and np.array_equal(row.values, last.values):
-            return last
-        self._last_event = Batch.of_row(row)
-        return self._last_event
+        if self._last_event is not None and _same_event(self._last_event[0], x):
+            return self._last_event[1]
+        batch = Batch.of_row(numeric_row(x))
+        self._last_event = (dict(x), batch)
+        return batch
 
     def _as_batch(self, events: Batch | Iterable[Features]) -> Batch:
         if not isinstance(events, Batch):
@@ -209,6 +225,14 @@ class ColumnClassifier(LabelLearner):
         return True
 
 
+def _same_event(known: Features, x: Features) -> bool:
+    """The same names in the same order, with equal values."""
+    try:
+        return known == x and list(known) == list(x)
+    except (TypeError, ValueError):  # arrays and pandas' NA do not say whether they are equal; they will be refused
+        return False
+
+
 def check_events(events: Any) -> Iterable[Features]:
     """The events of a batch, if there are any to go through."""
     if isinstance(events, Iterable):
@@ -221,13 +245,14 @@ def check_kinds(
     batch: Batch, labels: IntArray, known: dict[FeatureName, str], kind_of: Callable[[Any], tuple[FeatureName, str]]
 ) -> None:
     """Go through the rows as a loop would: each must fit the kinds known so far, and a labelled one adds its own."""
-    kinds = dict(known)
+    kinds: dict[FeatureName, str] = {}
     names = cast(Names, batch.names)
     for row, (begin, end) in enumerate(pairwise(batch.row_starts.tolist())):
         found = [kind_of(names[number]) for number in batch.columns[begin:end].tolist()]
         for feature, kind in found:
-            if kinds.get(feature, kind) != kind:
-                refuse_change(feature, f"a {kinds[feature]}", f"a {kind}")
+            before = known.get(feature) or kinds.get(feature, kind)
+            if before != kind:
+                refuse_change(feature, f"a {before}", f"a {kind}")
         if labels[row] >= 0:
             kinds.update(found)
 

@@ -61,6 +61,10 @@ class Labels:
         codes = [-1 if label is None else known.setdefault(check_label(label), len(known)) for label in labels]
         return np.array(codes, dtype=np.int64), list(known)[len(self._codes) :]
 
+    def truncate(self, count: int) -> None:
+        """Keep only the first labels."""
+        self._codes = dict(list(self._codes.items())[:count])
+
     def register(self, labels: Iterable[Label]) -> None:
         """Append labels that are new."""
         for label in labels:

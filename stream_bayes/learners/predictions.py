@@ -14,8 +14,8 @@ from stream_bayes.kernels.scores import to_probabilities
 from stream_bayes.learners.labels import Label
 from stream_bayes.posteriors import Beta, LabelPredictive, LogitNormal
 
-# Log-odds of a label that has no rival yet, and a variance that says nothing is known: beyond both, a probability in
-# floating point shows no difference.
+# Log-odds of a label whose rivals are impossible, and a variance that says nothing is known: beyond both, a probability
+# in floating point shows no difference.
 CERTAIN = 1e4
 CLUELESS = 1e8
 
@@ -29,27 +29,29 @@ class LabelPredictions:
     probabilities: FloatArray
     """NaN where a label was not known yet."""
     log_odds: FloatArray
-    """Of each row's most probable label against all others."""
+    """Of each row's most probable label against all others, as the probabilities have them."""
+    latent_mean: FloatArray
+    """Posterior mean of the latent log-odds, those that one would state if one knew the parameters."""
     latent_variance: FloatArray
-    """Posterior variance of those log-odds: how much of the doubt is ignorance."""
+    """Their posterior variance: how much of the doubt is ignorance."""
     counts: FloatArray | None = None
     """Of two labels with an exact Beta posterior: its pseudo-counts, a pair a row."""
 
     def __len__(self) -> int:
-        return len(self.log_odds)
+        return len(self.latent_mean)
 
     @classmethod
     def from_joint(cls, labels: tuple[Label, ...], joint: Joint) -> LabelPredictions:
         """Normalise the joint log-likelihoods of a fold."""
         probabilities = np.empty_like(joint.log)
-        log_odds, latent_variance = np.empty(len(joint.log)), np.empty(len(joint.log))
-        failures = to_probabilities(joint, probabilities, log_odds, latent_variance)
+        log_odds, latent_mean, latent_variance = np.empty((3, len(joint.log)))
+        failures = to_probabilities(joint, probabilities, log_odds, latent_mean, latent_variance)
         if failures:
             message = (
-                f"{failures} of {len(log_odds)} events have no probability: the arithmetic left the finite numbers"
+                f"{failures} of {len(latent_mean)} events have no probability: the arithmetic left the finite numbers"
             )
             raise NumericalError(message)
-        return cls(labels, probabilities, log_odds, latent_variance)
+        return cls(labels, probabilities, log_odds, latent_mean, latent_variance)
 
     def probabilities_of(self, row: int) -> dict[Label, float]:
         """The probability of each label known at that row; they sum to one."""
@@ -59,11 +61,12 @@ class LabelPredictions:
     def predictive(self, row: int) -> LabelPredictive:
         """The posterior predictive of the row's label, with its variance split into noise and ignorance."""
         probabilities = self.probabilities_of(row)
-        if not probabilities:
-            return LabelPredictive({}, Beta(1.0, 1.0))
+        if len(probabilities) < 2:
+            # A label without a rival has probability 1 by default, and nothing is known of what else may come.
+            return LabelPredictive(probabilities, Beta(1.0, 1.0))
         if self.counts is not None:
             top = int(self.probabilities[row].argmax())
             return LabelPredictive(probabilities, Beta(self.counts[row, top], self.counts[row, 1 - top]))
-        log_odds = min(float(self.log_odds[row]), CERTAIN)
+        mean = max(min(float(self.latent_mean[row]), CERTAIN), -CERTAIN)
         variance = min(float(self.latent_variance[row]), CLUELESS)
-        return LabelPredictive(probabilities, LogitNormal.moderated(log_odds, variance))
+        return LabelPredictive(probabilities, LogitNormal(mean, variance))

@@ -14,15 +14,15 @@ from stream_bayes.features.values import FeatureName, IntArray
 from stream_bayes.features.vocabulary import pack_json, unpack_json
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import RELATIVE_RESIDUE, RESIDUE, Rows, residue
-from stream_bayes.kernels.special import log_table
+from stream_bayes.kernels.special import fill_slopes
 from stream_bayes.learners.additive_classifier import AdditiveClassifier
 from stream_bayes.learners.arrays import with_room
 from stream_bayes.learners.labels import Label, check_label
 from stream_bayes.snapshot import Arrays
 
 TABLE_SIZE = 4096
-# Whole numbers are exact in floating point up to here, and no sum of events overflows.
-LARGEST_COUNT = 2.0**53
+# Sums of millions of such counts are still whole numbers that floating point holds exactly.
+LARGEST_COUNT = 2.0**31
 
 
 class NaiveBayes(AdditiveClassifier):
@@ -102,7 +102,7 @@ class NaiveBayes(AdditiveClassifier):
         if len(values) and not (values.min() >= 0.0 and values.max() <= LARGEST_COUNT):
             place = int(np.flatnonzero((values < 0.0) | (values > LARGEST_COUNT))[0])
             name = batch.names[batch.columns[place]] if batch.names is not None else batch.columns[place]
-            message = f"feature {name!r} is {values[place]:g}: a count is between 0 and 2**53"
+            message = f"feature {name!r} is {values[place]:g}: a count is between 0 and 2**31"
             raise InputError(message)
 
     def _absorb(self, other: Self) -> None:
@@ -161,9 +161,9 @@ class NaiveBayes(AdditiveClassifier):
 
 
 def table_of(prior: float) -> FloatArray:
-    """log(prior + k) for the first whole k."""
-    table = np.empty(TABLE_SIZE)
-    log_table(prior, table)
+    """Logarithm, digamma and trigamma of prior + k, for the first whole k."""
+    table = np.empty((TABLE_SIZE, 3))
+    fill_slopes(prior, table)
     return table
 
 

@@ -181,7 +181,8 @@ class BernoulliNB(NaiveBayes):
         columns, classes = cells.shape
         self._vocabulary_size = vocabulary_size(cells)
         used = np.count_nonzero(cells, axis=0).astype(np.int64)
-        self._derived = Derived(used, np.zeros(classes), np.zeros(classes), np.zeros(classes, dtype=np.bool_))
+        sums = np.zeros((3, classes))
+        self._derived = Derived(used, sums[0], sums[1], sums[2], np.zeros(classes, dtype=np.bool_))
         self._levels = level_counts(cells) if self._whole else empty_levels(classes, 0)
         self._powers = empty_powers(classes, 0 if self._whole else columns)
         if not self._whole:
@@ -231,4 +232,5 @@ def _between(rows: Rows, begin: int, end: int) -> Rows:
 
 
 def _joint_between(joint: Joint, begin: int, end: int) -> Joint:
-    return Joint(joint.log[begin:end], joint.variance[begin:end], joint.known[begin:end])
+    log, mean, variance, known = joint
+    return Joint(log[begin:end], mean[begin:end], variance[begin:end], known[begin:end])

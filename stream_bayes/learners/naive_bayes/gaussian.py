@@ -113,7 +113,7 @@ class GaussianNB(NaiveBayes):
         # Welford backwards: scatter - w (x - mean)^2 n / (n - w); with nothing left there must be no scatter either.
         some = left > least
         taken = weight * offset * offset * np.where(some, count / np.where(some, left, 1.0), 1.0)
-        size = self.prior.scale + scatter + weight * (rows.values**2 + mean**2)
+        size = self.prior.scale + scatter + weight * (self.prior.scale + rows.values**2 + mean**2)
         bad = (rows.columns < 0) | (left < -least) | (scatter - taken < -SLACK * size)
         if bad.any():
             place = int(np.flatnonzero(bad)[0])

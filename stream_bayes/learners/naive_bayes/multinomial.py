@@ -67,7 +67,10 @@ class MultinomialNB(WordCountNB):
         own = self.prior_count + self._cell(self._evidence.cells, word, label)
         words = self._vocabulary_size + (0 if self._in_vocabulary(word) else 1)
         if words < 2:
-            message = f"{word!r} is the only word so far: its share among the words is 1, and no posterior is needed"
+            message = f"there is no second word yet that {word!r} could share with: its share is 1, whatever comes"
+            raise InputError(message)
+        if own == 0.0:
+            message = f"{word!r} has neither a pseudo-count nor a use in {label!r}: there is no posterior of its share"
             raise InputError(message)
         total = self._class_entry(self._evidence.class_total, label)
         return Beta(own, self.prior_count * words + total - own)
