@@ -60,9 +60,11 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     metadata = _metadata(path, content)
     try:
         version = int(metadata["version"])
-    except (KeyError, ValueError) as problem:
-        message = f"{path}: the snapshot's version is not a number; it was edited: restore it from a copy"
-        raise SnapshotDamaged(message) from problem
+    except (KeyError, ValueError):
+        version = 0
+    if version < 1:
+        message = f"{path}: the snapshot's version is not a number from 1 on; it was edited: restore it from a copy"
+        raise SnapshotDamaged(message)
     if version > VERSION:
         message = (
             f"{path} is a snapshot of format {version}, and this stream_bayes reads up to {VERSION}: "

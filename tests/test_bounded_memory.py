@@ -12,7 +12,7 @@ from stream_bayes import Batch, BernoulliNB, Beta, BetaBernoulli, CategoricalNB,
 from stream_bayes.checks import frozen
 from stream_bayes.learners import classifier
 
-GOLDEN_BUCKETS = [525052, 289302, 760087, 5987, 48149, 441739, 804589, 548838]
+GOLDEN_BUCKETS = [525052, 289302, 49142, 1004718, 772959, 603245, 1026146, 548838]
 HASHED = [BernoulliNB, MultinomialNB, PoissonNB, CategoricalNB, GaussianNB]
 
 

@@ -28,10 +28,10 @@ Features = Mapping[Any, Any]
 FeatureName = Hashable
 
 LARGEST_FLOAT = sys.float_info.max
+LARGEST_NAME = 2**63
+DEEPEST_NAME = 16
 
-_NUMBERS = frozenset((int, float, bool))
 _PLAIN_KINDS = "biufU"
-_PLAIN_NAMES = (str, int, float, type(None))
 
 
 class Category(NamedTuple):
@@ -68,18 +68,20 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) and value.dtype.kind in _PLAIN_KINDS else value
 
 
-def check_name(name: FeatureName) -> FeatureName:
+def check_name(name: FeatureName, depth: int = 0) -> FeatureName:
     """The name as it is kept: 1 for 1, 1.0 and True, which are one key to a dict; refuses what cannot be saved."""
     name = plain(name)
     if isinstance(name, Category):
         return Category(check_name(name.feature), name.kind, name.value)
-    if isinstance(name, tuple) and name:
-        return tuple(map(check_name, name))
-    if isinstance(name, _PLAIN_NAMES) and (not isinstance(name, float) or math.isfinite(name)):
-        return _whole(name) if isinstance(name, (bool, float)) else name
+    if isinstance(name, tuple) and name and depth < DEEPEST_NAME:
+        return tuple(check_name(part, depth + 1) for part in name)
+    if isinstance(name, (int, float)) and abs(name) < LARGEST_NAME:
+        return _whole(name)
+    if isinstance(name, str) or name is None:
+        return name
     message = (
-        f"a feature cannot be named {name!r} (of type {type(name).__name__}): use a string, a finite number, or a "
-        "tuple of them"
+        f"a feature cannot be named {name!r:.100} (of type {type(name).__name__}): use a string, a number, or a tuple "
+        "of them"
     )
     raise InputError(message)
 
@@ -90,8 +92,10 @@ def numeric_row(x: Features) -> Row:
     >>> numeric_row({"free": 2, "sender": "bob"})
     Row(names=['free', ('sender', 'bob')], values=array([2., 1.]), texts=frozenset({'sender'}))
     """
-    all_numbers = _NUMBERS.issuperset(map(type, require_mapping(x).values()))
-    row = Row(list(x), _as_floats(x), frozenset()) if all_numbers else _mixed_row(x)
+    total = _plain_sum(require_mapping(x))
+    row = _mixed_row(x) if total is None else Row(list(x), _as_floats(x), frozenset())
+    if total is not None and math.isfinite(total):
+        return row  # a sum is finite only if all its terms are
     if not np.isfinite(row.values).all():
         place = int(np.flatnonzero(~np.isfinite(row.values))[0])
         message = f"feature {row.names[place]!r} is {row.values[place]}: values must be finite; leave a missing one out"
@@ -116,6 +120,18 @@ def category_row(x: Features) -> Row:
 def _whole(number: float) -> float:
     """A whole number as an int, whatever type it came in."""
     return int(number) if number == int(number) else number
+
+
+def _plain_sum(x: Features) -> float | None:
+    """The sum of the values if they are all Python's own numbers, else None.
+
+    Adding them up tells their type and whether they are finite in a third of the time of looking at each.
+    """
+    try:
+        total = sum(x.values())
+    except (TypeError, OverflowError):
+        return None
+    return total if type(total) is int or type(total) is float else None
 
 
 def _as_floats(x: Features) -> FloatArray:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Sequence, Set
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any, NoReturn
 
 import numpy as np
 
 from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
 from stream_bayes.features.values import FeatureName, IntArray, check_name
+from stream_bayes.kernels.hash_index import HashIndex, empty_index, find_hashes, insert_hashes
+
+# Below this many names a dict is faster than the call of a kernel.
+FEW = 16
 
 ByteArray = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -26,6 +30,10 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self._columns: dict[FeatureName, int] = {}
+        # The same, by Python's hash of the name, while all names are strings whose hashes differ; None otherwise.
+        # Hashes have 64 bits and a salt that only this process knows: of a million words, that a new one is taken for
+        # another happens once in 10^13. They are no part of the state, and no process inherits them.
+        self._index: HashIndex | None = empty_index(0)
         # Features that came as texts: {"sender": "bob"} is kept as ("sender", "bob"), and a plain
         # "sender" must not come beside it, since a feature does not change its type in mid-stream.
         self._texts: set[FeatureName] = set()
@@ -45,7 +53,11 @@ class Vocabulary:
 
     def lookup(self, names: Sequence[FeatureName]) -> IntArray:
         """Columns of the names, -1 for those never registered."""
-        return np.fromiter(map(self._columns.get, names, repeat(-1)), np.int64, len(names))
+        if self._index is None or len(names) < FEW:
+            return np.fromiter(map(self._columns.get, names, repeat(-1)), np.int64, len(names))
+        found = np.empty(len(names), dtype=np.int64)
+        find_hashes(np.fromiter(map(hash, names), np.int64, len(names)), self._index, found)
+        return found
 
     def check(self, names: Sequence[FeatureName], columns: IntArray, texts: Set[FeatureName]) -> None:
         """Refuse names that could not be registered; nothing changes either way."""
@@ -58,16 +70,37 @@ class Vocabulary:
 
     def register(self, names: Sequence[FeatureName], texts: Set[FeatureName] = frozenset()) -> IntArray:
         """Columns of the names, the new ones appended; `check` has let them pass."""
-        columns = self._columns
+        columns, before = self._columns, len(self._columns)
         self._texts |= texts
         for name in names:
             if name not in columns:
                 columns[check_name(name)] = len(columns)
+        self._extend_index(before)
         return self.lookup(names)
+
+    def _extend_index(self, known: int) -> None:
+        """Add the names from a column on, or give the index up when it could not tell names apart."""
+        new = list(islice(self._columns, known, None))
+        if self._index is None or not all(type(name) is str for name in new):
+            self._index = None
+            return
+        if 2 * len(self._columns) > len(self._index.hashes):
+            self._index, known, new = empty_index(2 * len(self._columns)), 0, list(self._columns)
+        hashes = np.fromiter(map(hash, new), np.int64, len(new))
+        if not insert_hashes(hashes, known, self._index):
+            self._index = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_columns": self._columns, "_texts": self._texts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self._index = empty_index(0)
+        self._extend_index(0)
 
     def truncate(self, count: int) -> None:
         """Keep only the first names."""
-        self._columns = dict(list(self._columns.items())[:count])
+        self.__setstate__({"_columns": dict(list(self._columns.items())[:count]), "_texts": self._texts})
 
     def state(self) -> dict[str, ByteArray]:
         """The names as one arena of JSON bytes; tuples are arrays there."""
@@ -78,9 +111,9 @@ class Vocabulary:
         """The vocabulary that `state` described."""
         vocabulary = cls()
         names = unpack_json(arrays["names"])
-        vocabulary._columns = {name: column for column, name in enumerate(names)}
-        vocabulary._texts = set(unpack_json(arrays["texts"]))
-        if len(vocabulary._columns) != len(names):
+        columns = {name: column for column, name in enumerate(names)}
+        vocabulary.__setstate__({"_columns": columns, "_texts": set(unpack_json(arrays["texts"]))})
+        if len(columns) != len(names):
             message = "the snapshot names a feature twice"
             raise SnapshotDamaged(message)
         return vocabulary
@@ -147,7 +180,8 @@ def _name_bytes(name: FeatureName) -> bytes:
     # surrogatepass: a mail may hold bytes that are not valid text, and they hash as they are.
     if isinstance(name, str):
         return name.encode("utf-8", "surrogatepass")
-    return json.dumps(check_name(name)).encode()
+    # The zero keeps 1 apart from "1".
+    return b"\0" + json.dumps(check_name(name)).encode()
 
 
 def refuse_change(name: FeatureName, before: str, now: str) -> NoReturn:

@@ -106,7 +106,7 @@ class Learner(base.Estimator):
         """Read a learner back; `Learner.load` takes any kind, a subclass only its own."""
         header, arrays = snapshot.read(path)
         try:
-            state = State(header["class"], dict(header["parameters"]), arrays)
+            state = State(str(header["class"]), dict(header["parameters"]), arrays)
         except (KeyError, TypeError, ValueError) as problem:
             message = f"{path}: the header does not describe a learner ({problem!r})"
             raise SnapshotDamaged(message) from problem

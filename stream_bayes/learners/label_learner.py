@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,9 @@ def check_weight(w: Any) -> float:
 
 def check_batch(events: int, y: Any, w: Any) -> tuple[list[Any], FloatArray]:
     """The labels and weights of a batch, one each an event; a label of weight 0 is none."""
+    if isinstance(y, (str, Mapping)):
+        message = f"labels are a list, one for each event; got {type(y).__name__}"
+        raise InputError(message)
     try:
         labels = list(y)
         weights = np.ones(len(labels)) if w is None else np.array([check_weight(weight) for weight in w])

@@ -11,16 +11,19 @@ from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.features.values import IntArray, plain
 
 Label = str | bool | int
+"""`True` and `1` are the same label, as they are the same key of a dict."""
+
+LARGEST_LABEL = 2**63
 
 
 def check_label(label: Any) -> Label:
     """The label as it is kept: numpy scalars become plain values, and 1.0 becomes 1."""
     known = plain(label)
-    if isinstance(known, (str, bool, int)):
+    if isinstance(known, (str, bool)):
         return known
-    if isinstance(known, float) and known.is_integer():
+    if isinstance(known, (int, float)) and abs(known) < LARGEST_LABEL and known == int(known):
         return int(known)
-    message = f"a label is a string, a boolean or a whole number; got {known!r} of type {type(known).__name__}"
+    message = f"a label is a string, a boolean or a whole number; got {known!r:.100} of type {type(known).__name__}"
     raise InputError(message)
 
 
