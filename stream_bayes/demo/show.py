@@ -57,6 +57,8 @@ def show(console: Console, seed: int, *, fast: bool) -> None:
     """Play the three parts and say what was learned; live where the terminal can do it."""
     able = console.is_terminal and not console.is_dumb_terminal
     live = able and console.width > screens.WIDTH and console.height > screens.HEIGHT
+    if able and not live:
+        console.print(f"Plain lines: the live display needs a terminal of {screens.WIDTH + 1} x {screens.HEIGHT + 1}.")
     stage = _LiveStage(console, pace=0.0 if fast else 1.0) if live else _PlainStage(console)
     started = time.monotonic()
     coin, weather, line = parts(seed)

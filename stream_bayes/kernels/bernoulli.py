@@ -5,23 +5,16 @@ With prior Beta(a, b), N_c messages of class c and n_cj of them holding word j,
     log p(x | c) = sum over present j of log(a + n_cj) + sum over absent j of log(b + N_c - n_cj) - V log(a + b + N_c).
 
 The sum over absent words is the sum over all words less the present ones. For the words the class has never used it
-is (V - used) log(b + N_c); for the others it comes from `absent.py`, and is kept until the class learns again.
+is (V - used) log(b + N_c); for the others it comes from the counts, and is kept until the class learns again.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from stream_bayes.kernels.absent import (
-    Levels,
-    Powers,
-    change_level,
-    change_power,
-    settle_powers,
-    sum_levels,
-    sum_powers,
-)
 from stream_bayes.kernels.compiled import BoolArray, FloatArray, IntArray, kernel
+from stream_bayes.kernels.count_levels import Levels, change_level, sum_levels
+from stream_bayes.kernels.count_powers import Powers, change_power, settle_powers, sum_powers
 from stream_bayes.kernels.rows import Joint, Rows, added, row_total, start_row
 from stream_bayes.kernels.special import log_gamma_slopes, slopes_of
 

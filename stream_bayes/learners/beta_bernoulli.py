@@ -25,7 +25,7 @@ from stream_bayes.kernels.rows import added, residue
 from stream_bayes.kernels.special import log_gamma_slopes
 from stream_bayes.learners.arrays import with_room
 from stream_bayes.learners.base import Additive, check_scale, of_kind
-from stream_bayes.learners.classifier import check_events
+from stream_bayes.learners.incoming import check_events
 from stream_bayes.learners.label_learner import LabelLearner, check_batch, check_weight
 from stream_bayes.learners.labels import Label, check_classes, check_label
 from stream_bayes.learners.predictions import LabelPredictions

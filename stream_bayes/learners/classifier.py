@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
 from stream_bayes.errors import EvidenceError, InputError
 from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, open_vocabulary
 from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, numeric_row
-from stream_bayes.features.vocabulary import refuse_change
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import Joint, Rows, merge_duplicates
 from stream_bayes.learners.arrays import padded
+from stream_bayes.learners.incoming import check_events, check_kinds, kind_of, same_event
 from stream_bayes.learners.label_learner import LabelLearner, check_batch, check_weight
 from stream_bayes.learners.labels import Label, Labels, check_classes, check_label
 from stream_bayes.learners.predictions import LabelPredictions
@@ -131,7 +130,7 @@ class ColumnClassifier(LabelLearner):
     def _one(self, x: Features) -> Batch:
         if self._categorical:
             return Batch.of_row(category_row(x), categorical=True)
-        if self._last_event is not None and _same_event(self._last_event[0], x):
+        if self._last_event is not None and same_event(self._last_event[0], x):
             return self._last_event[1]
         batch = Batch.of_row(numeric_row(x))
         self._last_event = (dict(x), batch)
@@ -185,7 +184,7 @@ class ColumnClassifier(LabelLearner):
         if self.buckets is None and batch.texts and isinstance(batch.names, Names):
             used = {batch.names[number] for number in np.unique(batch.columns)}
             if not batch.texts.isdisjoint(used):
-                check_kinds(batch, labels, {}, lambda name: _kind_of(name, batch.texts))
+                check_kinds(batch, labels, {}, lambda name: kind_of(name, batch.texts))
 
     def _buckets_of(self, batch: Batch) -> IntArray:
         width = int(batch.columns.max(initial=-1)) + 1
@@ -223,40 +222,3 @@ class ColumnClassifier(LabelLearner):
     @property
     def _multiclass(self) -> bool:
         return True
-
-
-def _same_event(known: Features, x: Features) -> bool:
-    """The same names in the same order, with equal values."""
-    try:
-        return known == x and list(known) == list(x)
-    except (TypeError, ValueError):  # arrays and pandas' NA do not say whether they are equal; they will be refused
-        return False
-
-
-def check_events(events: Any) -> Iterable[Features]:
-    """The events of a batch, if there are any to go through."""
-    if isinstance(events, Iterable):
-        return events
-    message = f"events are a list of dicts or a Batch; got {type(events).__name__}"
-    raise InputError(message)
-
-
-def check_kinds(
-    batch: Batch, labels: IntArray, known: dict[FeatureName, str], kind_of: Callable[[Any], tuple[FeatureName, str]]
-) -> None:
-    """Go through the rows as a loop would: each must fit the kinds known so far, and a labelled one adds its own."""
-    kinds: dict[FeatureName, str] = {}
-    names = cast(Names, batch.names)
-    for row, (begin, end) in enumerate(pairwise(batch.row_starts.tolist())):
-        found = [kind_of(names[number]) for number in batch.columns[begin:end].tolist()]
-        for feature, kind in found:
-            before = known.get(feature) or kinds.get(feature, kind)
-            if before != kind:
-                refuse_change(feature, f"a {before}", f"a {kind}")
-        if labels[row] >= 0:
-            kinds.update(found)
-
-
-def _kind_of(name: Any, texts: Set[FeatureName]) -> tuple[FeatureName, str]:
-    is_text = isinstance(name, tuple) and name[0] in texts
-    return (name[0], "text") if is_text else (name, "number")

@@ -8,17 +8,10 @@ import numpy as np
 
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
-from stream_bayes.kernels.absent import (
-    HEAVY,
-    Levels,
-    Powers,
-    empty_levels,
-    empty_powers,
-    level_counts,
-    sort_powers,
-)
 from stream_bayes.kernels.bernoulli import Derived, Presences, fold_bernoulli
 from stream_bayes.kernels.compiled import FloatArray, IntArray
+from stream_bayes.kernels.count_levels import Levels, empty_levels, level_counts
+from stream_bayes.kernels.count_powers import HEAVY, Powers, empty_powers, sort_powers
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.arrays import padded
 from stream_bayes.learners.base import check_scale, of_kind

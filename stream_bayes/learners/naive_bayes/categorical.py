@@ -16,7 +16,7 @@ from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.arrays import padded
 from stream_bayes.learners.base import check_scale
-from stream_bayes.learners.classifier import check_kinds
+from stream_bayes.learners.incoming import check_kinds
 from stream_bayes.learners.labels import Label
 from stream_bayes.learners.naive_bayes.base import NaiveBayes
 from stream_bayes.posteriors import Dirichlet

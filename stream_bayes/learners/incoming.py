@@ -1,0 +1,50 @@
+"""Looking at events before they are learned: are they events, the same as before, and of the types they were?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from itertools import pairwise
+from typing import Any, cast
+
+from stream_bayes.errors import InputError
+from stream_bayes.features import Batch, Names
+from stream_bayes.features.values import FeatureName, Features, IntArray
+from stream_bayes.features.vocabulary import refuse_change
+
+
+def same_event(known: Features, x: Features) -> bool:
+    """The same names in the same order, with equal values."""
+    try:
+        return known == x and list(known) == list(x)
+    except (TypeError, ValueError):  # arrays and pandas' NA do not say whether they are equal; they will be refused
+        return False
+
+
+def check_events(events: Any) -> Iterable[Features]:
+    """The events of a batch, if there are any to go through."""
+    if isinstance(events, Iterable):
+        return events
+    message = f"events are a list of dicts or a Batch; got {type(events).__name__}"
+    raise InputError(message)
+
+
+def check_kinds(
+    batch: Batch, labels: IntArray, known: dict[FeatureName, str], kind: Callable[[Any], tuple[FeatureName, str]]
+) -> None:
+    """Go through the rows as a loop would: each must fit the kinds known so far, and a labelled one adds its own."""
+    kinds: dict[FeatureName, str] = {}
+    names = cast(Names, batch.names)
+    for row, (begin, end) in enumerate(pairwise(batch.row_starts.tolist())):
+        found = [kind(names[number]) for number in batch.columns[begin:end].tolist()]
+        for feature, now in found:
+            before = known.get(feature) or kinds.get(feature, now)
+            if before != now:
+                refuse_change(feature, f"a {before}", f"a {now}")
+        if labels[row] >= 0:
+            kinds.update(found)
+
+
+def kind_of(name: Any, texts: Set[FeatureName]) -> tuple[FeatureName, str]:
+    """The feature of a numeric name, and whether it is a number or a text."""
+    is_text = isinstance(name, tuple) and name[0] in texts
+    return (name[0], "text") if is_text else (name, "number")
