@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_bayes.errors import UnlearnError
 from stream_bayes.features import Batch, Vocabulary
-from stream_bayes.features.values import FeatureName, Features, IntArray
+from stream_bayes.features.values import Category, FeatureName, Features, IntArray
 from stream_bayes.kernels.rows import Rows, residue
 from stream_bayes.learners.base import Additive, check_scale
 from stream_bayes.learners.classifier import ColumnClassifier
@@ -72,8 +72,10 @@ class AdditiveClassifier(ColumnClassifier, Additive):
 
     def _name_at(self, batch: Batch, rows: Rows, place: int) -> FeatureName:
         """The name of a pair of a single event, or its bucket."""
-        named = batch.names is not None and self.buckets is None
-        return batch.names[place] if named and batch.names is not None else int(rows.columns[place])
+        if batch.names is None or self.buckets is not None:
+            return int(rows.columns[place])
+        name = batch.names[place]
+        return f"{name.feature} = {name.value}" if isinstance(name, Category) else name
 
     def _adopt(self, other: Self) -> tuple[IntArray, IntArray]:
         """Register the other's labels and names here; returns where its classes and columns stand here."""

@@ -55,8 +55,8 @@ class BetaBernoulli(LabelLearner, Additive):
 
     Notes
     -----
-    p | data ~ Beta(successes + s, failures + f). Corrections are exact while the coin is kept, and do not change the
-    order in which coins are dropped; unlearning from a coin that was dropped is refused.
+    p | data ~ Beta(successes + s, failures + f). Corrections are exact while the coin is kept; unlearning from one
+    that was dropped is refused. Which coin is dropped goes by their last learning, taken back since or not.
 
     Examples
     --------
