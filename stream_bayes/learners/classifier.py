@@ -72,7 +72,7 @@ class ColumnClassifier(LabelLearner):
         return self._predict(self._one(x)).probabilities_of(0)
 
     def predictive_one(self, x: Features) -> LabelPredictive:
-        """The probabilities with their variance, by the delta method on the posteriors of the parameters."""
+        """The probabilities with their variance, from mean and variance of the latent log-odds."""
         return self._predict(self._one(x)).predictive(0)
 
     def predict_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, cast, get_args, overload
@@ -113,11 +114,13 @@ class Quantiles(Value):
 
     __slots__ = ()
 
+    @abstractmethod
     def _lower(self, tail: float) -> float:
-        raise NotImplementedError
+        """The number with this probability below it."""
 
+    @abstractmethod
     def _upper(self, tail: float) -> float:
-        raise NotImplementedError
+        """The number with this probability above it."""
 
     @property
     def median(self) -> float:
@@ -140,8 +143,9 @@ class ScalarPosterior(Quantiles, Decidable[float]):
 
     __slots__ = ()
 
+    @abstractmethod
     def _log_density(self, x: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        """The logarithm of the density at each number."""
 
     @overload
     def log_density(self, x: float) -> float: ...
@@ -185,11 +189,11 @@ class LatentProbability(Quantiles):
     __slots__ = ()
 
     @property
+    @abstractmethod
     def mean(self) -> float:
         """The expected probability."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def variance(self) -> float:
         """The variance of the probability."""
-        raise NotImplementedError

@@ -125,8 +125,7 @@ class CategoricalNB(NaiveBayes):
 
     def _register_names(self, batch: Batch, names: list[Any]) -> IntArray:
         self._features.register([feature for feature, _, _ in names])
-        if self.buckets is None:
-            self._value_kinds |= {check_name(feature): kind for feature, kind, _ in names}
+        self._value_kinds |= {check_name(feature): kind for feature, kind, _ in names}
         return super()._register_names(batch, names)
 
     def _rows(self, batch: Batch, found: IntArray, labels: IntArray, weights: FloatArray) -> Rows:
