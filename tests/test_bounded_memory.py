@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes import Batch, BernoulliNB, Beta, BetaBernoulli, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
 from stream_bayes.checks import frozen
-from stream_bayes.learners import classifier
+from stream_bayes.learners import columns
 
 GOLDEN_BUCKETS = [525052, 289302, 49142, 1004718, 772959, 603245, 1026146, 548838]
 HASHED = [BernoulliNB, MultinomialNB, PoissonNB, CategoricalNB, GaussianNB]
@@ -152,7 +152,7 @@ def test_one_row_with_a_new_word_allocates_for_one_row(kind: Any) -> None:
 
 
 def test_names_without_labels_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classifier, "MOST_UNLEARNED_NAMES", 100)
+    monkeypatch.setattr(columns, "MOST_UNLEARNED_NAMES", 100)
     model = BernoulliNB(classes=("ham", "spam"))
     for number in range(50):
         model.test_then_train([{f"{number} {word}": 1 for word in range(20)}], [None])

@@ -28,6 +28,19 @@ class Rows(NamedTuple):
     """How often each row counts; below zero it is unlearned."""
 
 
+class TargetRows(NamedTuple):
+    """Events whose targets are numbers, for one learner, in its own columns."""
+
+    row_starts: IntArray
+    columns: IntArray
+    """-1 for a feature the learner has never seen."""
+    values: FloatArray
+    targets: FloatArray
+    """NaN where the target is not known: then nothing is learned from the row."""
+    weights: FloatArray
+    """How often each row counts."""
+
+
 class Joint(NamedTuple):
     """The score of each row and class; NaN where the class was not known yet."""
 

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch, Names
-from stream_bayes.features.values import FeatureName, Features, IntArray
+from stream_bayes.features.values import FeatureName, Features
 from stream_bayes.features.vocabulary import refuse_change
+from stream_bayes.kernels.compiled import BoolArray
 
 
 def same_event(known: Features, x: Features) -> bool:
@@ -29,9 +30,9 @@ def check_events(events: Any) -> Iterable[Features]:
 
 
 def check_kinds(
-    batch: Batch, labels: IntArray, known: dict[FeatureName, str], kind: Callable[[Any], tuple[FeatureName, str]]
+    batch: Batch, learned: BoolArray, known: dict[FeatureName, str], kind: Callable[[Any], tuple[FeatureName, str]]
 ) -> None:
-    """Go through the rows as a loop would: each must fit the kinds known so far, and a labelled one adds its own."""
+    """Go through the rows as a loop would: each must fit the kinds known so far; one to learn adds its own."""
     kinds: dict[FeatureName, str] = {}
     names = cast(Names, batch.names)
     for row, (begin, end) in enumerate(pairwise(batch.row_starts.tolist())):
@@ -40,7 +41,7 @@ def check_kinds(
             before = known.get(feature) or kinds.get(feature, now)
             if before != now:
                 refuse_change(feature, f"a {before}", f"a {now}")
-        if labels[row] >= 0:
+        if learned[row]:
             kinds.update(found)
 
 

@@ -12,7 +12,7 @@ from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, op
 from stream_bayes.features.values import Category, FeatureName, IntArray, check_name
 from stream_bayes.features.vocabulary import refuse_change, unpack_json
 from stream_bayes.kernels.categorical import CategoryCounts, fold_categorical
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.compiled import BoolArray, FloatArray
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.arrays import padded
 from stream_bayes.learners.base import check_scale
@@ -119,9 +119,9 @@ class CategoricalNB(NaiveBayes):
             if self._value_kinds.get(feature, kind) != kind:
                 refuse_change(feature, f"a {self._value_kinds[feature]}", f"a {kind}")
 
-    def _check_types(self, batch: Batch, labels: IntArray) -> None:
+    def _check_types(self, batch: Batch, learned: BoolArray) -> None:
         if self.buckets is None and isinstance(batch.names, Names):
-            check_kinds(batch, labels, self._value_kinds, lambda name: name[:2])
+            check_kinds(batch, learned, self._value_kinds, lambda name: name[:2])
 
     def _register_names(self, batch: Batch, names: list[Any]) -> IntArray:
         self._features.register([feature for feature, _, _ in names])
