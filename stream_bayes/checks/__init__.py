@@ -56,7 +56,7 @@ from stream_bayes.checks.streams import (
     targets,
     taught,
 )
-from stream_bayes.learners.base import Additive, Learner
+from stream_bayes.learners.base import Learner
 
 __all__ = [
     "Check",
@@ -116,7 +116,7 @@ def yield_checks(learner: Learner) -> Iterator[Check]:
     yield check_weight_counts_repetitions
     yield check_no_weight_is_no_event
     yield check_predictive_is_honest
-    if isinstance(learner, Additive):
+    if learner.adds_up:
         yield check_order_does_not_matter
         yield check_merge_is_union
         yield check_merge_refuses_strangers

@@ -25,7 +25,6 @@ from stream_bayes.checks.streams import (
     taught,
 )
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.base import Additive
 
 _BAD_VALUES = (math.nan, math.inf, -math.inf, [1.0], object(), 1j)
 _BAD_WEIGHTS = (-1.0, math.nan, math.inf, "2", None)
@@ -183,7 +182,7 @@ def check_empty_and_unseen_events(learner: Any) -> None:
 
 def check_weight_counts_repetitions(learner: Any) -> None:
     """A weight of 2 is the event learned twice, for additive learners."""
-    if not isinstance(learner, Additive):
+    if not learner.adds_up:
         return
     stream = events(learner)
     model, twice = taught(learner, stream), taught(learner, [*stream, stream[0], stream[0]])

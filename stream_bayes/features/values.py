@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-from array import array
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from functools import lru_cache
+from struct import Struct
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -22,6 +23,7 @@ __all__ = [
     "Row",
     "category_row",
     "numeric_row",
+    "plain_values",
 ]
 
 Features = Mapping[Any, Any]
@@ -92,15 +94,36 @@ def numeric_row(x: Features) -> Row:
     >>> numeric_row({"free": 2, "sender": "bob"})
     Row(names=['free', ('sender', 'bob')], values=array([2., 1.]), texts=frozenset({'sender'}))
     """
-    total = _plain_sum(require_mapping(x))
-    row = _mixed_row(x) if total is None else Row(list(x), _as_floats(x), frozenset())
-    if total is not None and math.isfinite(total):
-        return row  # a sum is finite only if all its terms are
+    values = plain_values(list(require_mapping(x).values()))
+    if values is not None:
+        return Row(list(x), values, frozenset())
+    row = _mixed_row(x)
     if not np.isfinite(row.values).all():
         place = int(np.flatnonzero(~np.isfinite(row.values))[0])
         message = f"feature {row.names[place]!r} is {row.values[place]}: values must be finite; leave a missing one out"
         raise InputError(message)
     return row
+
+
+def plain_values(numbers: list[Any]) -> FloatArray | None:
+    """The values of an event as floats, if they are all Python's own finite numbers, else None.
+
+    Adding them up tells their type, and whether they are finite, in a third of the time of looking at each.
+    """
+    try:
+        total = sum(numbers)
+        if (type(total) is int or type(total) is float) and math.isfinite(total):
+            values: Any = np.empty(len(numbers))
+            _packer(len(numbers)).pack_into(values, 0, *numbers)  # measured: half the time of array.array
+            return cast(FloatArray, values)
+    except (TypeError, OverflowError):
+        return None
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _packer(count: int) -> Struct:
+    return Struct(f"{count}d")
 
 
 def category_row(x: Features) -> Row:
@@ -122,24 +145,10 @@ def _whole(number: float) -> float:
     return int(number) if number == int(number) else number
 
 
-def _plain_sum(x: Features) -> float | None:
-    """The sum of the values if they are all Python's own numbers, else None.
-
-    Adding them up tells their type and whether they are finite in a third of the time of looking at each.
-    """
+def _as_float(name: FeatureName, value: float) -> float:
     try:
-        total = sum(x.values())
-    except (TypeError, OverflowError):
-        return None
-    return total if type(total) is int or type(total) is float else None
-
-
-def _as_floats(x: Features) -> FloatArray:
-    # Measured: half the time of np.fromiter.
-    try:
-        return np.frombuffer(array("d", list(x.values())))
+        return float(value)
     except OverflowError:
-        name = next(name for name, value in x.items() if abs(value) > 1e300)
         message = f"feature {name!r} is too large to be a float"
         raise InputError(message) from None
 
@@ -156,7 +165,7 @@ def _mixed_row(x: Features) -> Row:
             numbers.append(1.0)
         elif isinstance(value, (int, float)):
             names.append(name)
-            numbers.append(_as_floats({name: value})[0])
+            numbers.append(_as_float(name, value))
         else:
             kind = type(value).__name__
             message = f"feature {name!r} has a value of type {kind}: use a number, a boolean or a text"

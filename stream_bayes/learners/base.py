@@ -61,6 +61,11 @@ class Learner(base.Estimator):
         ours = cls.__module__.startswith("stream_bayes.learners.")
         return cls.__name__ if ours else f"{cls.__module__}.{cls.__qualname__}"
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the evidence is a sum over events, so that it can be merged, taken back and scaled (`Additive`)."""
+        return False
+
     @abstractmethod
     def _arrays(self) -> Arrays:
         """Everything learned, as arrays nobody else holds."""
@@ -71,8 +76,7 @@ class Learner(base.Estimator):
 
     def state(self) -> State:
         """The whole learner as its class, its parameters and arrays; a copy that later learning does not touch."""
-        parameters = {name: _encode(value) for name, value in self._get_params().items()}
-        return State(self._kind_name(), parameters, self._arrays())
+        return State(self._kind_name(), _encode_parameters(self), self._arrays())
 
     @classmethod
     def from_state(cls, state: State) -> Self:
@@ -86,7 +90,7 @@ class Learner(base.Estimator):
             raise SnapshotError(message)
         try:
             learner = kind(**{name: _decode(value) for name, value in state.parameters.items()})
-        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as problem:
             message = f"the parameters do not make a {state.kind}: {problem!r}"
             raise SnapshotDamaged(message) from problem
         try:
@@ -125,6 +129,11 @@ class Additive(Learner):
     refused when the sum would no longer be one of events. To `forget` is to scale the sum, never the prior: the
     posterior relaxes towards the prior. A mini-batch is no different from its events, and their order does not matter.
     """
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether it does with these parameters; where it does not, the three operations are refused."""
+        return True
 
     def merge(self, other: Self) -> None:
         """Add the evidence of another learner of the same class and parameters to this one."""
@@ -188,9 +197,15 @@ def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
     raise ParameterError(message)
 
 
+def _encode_parameters(learner: Learner) -> dict[str, Any]:
+    return {name: _encode(value) for name, value in learner._get_params().items()}
+
+
 def _encode(value: Any) -> Any:
     if type(value).__name__ in _PRIORS:
         return {"posterior": type(value).__name__, "fields": list(value)}
+    if isinstance(value, Learner):
+        return {"learner": value._kind_name(), "parameters": _encode_parameters(value)}
     if isinstance(value, tuple):
         return {"tuple": [_encode(part) for part in value]}
     return plain(value)
@@ -201,4 +216,7 @@ def _decode(value: Any) -> Any:
         return value
     if "tuple" in value:
         return tuple(_decode(part) for part in value["tuple"])
+    if "learner" in value:
+        parameters = {name: _decode(part) for name, part in value["parameters"].items()}
+        return Learner._kinds[value["learner"]](**parameters)
     return _PRIORS[value["posterior"]](*value["fields"])

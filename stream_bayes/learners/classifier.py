@@ -67,10 +67,11 @@ class ColumnClassifier(ColumnLearner, LabelLearner):
         found = self._find(batch)
         labels, new_labels = self._labels.codes(y)
         self._check_types(batch, labels >= 0)
-        with self._all_or_nothing():
-            self._labels.register(new_labels)
-            found = self._register(batch, found, labels >= 0)
-            self._reserve()
+        if (labels >= 0).any():
+            with self._all_or_nothing():
+                self._labels.register(new_labels)
+                found = self._register(batch, found, labels >= 0)
+                self._reserve()
         return self._run(batch, self._rows(batch, found, labels, weights), score=score)
 
     @contextmanager

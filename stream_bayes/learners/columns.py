@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from stream_bayes.errors import EvidenceError, InputError
 from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, open_vocabulary
-from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, numeric_row
+from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, numeric_row, plain_values
 from stream_bayes.kernels.compiled import BoolArray, FloatArray
 from stream_bayes.kernels.rows import merge_duplicates
 from stream_bayes.learners.arrays import padded
@@ -19,6 +19,9 @@ from stream_bayes.learners.base import Learner
 from stream_bayes.learners.incoming import check_events, check_kinds, kind_of, same_event
 
 MOST_UNLEARNED_NAMES = 1_000_000
+
+Pairs = tuple[IntArray, FloatArray]
+"""One event: the learner's column of each feature, -1 for a name it has never learned, and its value."""
 
 
 class Cells(NamedTuple):
@@ -45,6 +48,9 @@ class ColumnLearner(Learner):
         # No part of the state: the last event, by content, and its columns, so that an event predicted and then learned
         # is encoded once; and the columns of the names that batches share.
         self._last_event: tuple[Features, Batch] | None = None
+        self._last_names: list[FeatureName] | None = None
+        self._last_values: list[Any] = []
+        self._last_pairs: Pairs = np.empty(0, dtype=np.int64), np.empty(0)
         self._last_columns: tuple[Batch, IntArray] | None = None
         self._batch_names = Names()
         self._batch_columns: tuple[Names, IntArray] | None = None
@@ -75,7 +81,7 @@ class ColumnLearner(Learner):
         except MemoryError as problem:
             wanted = f"{len(self._vocabulary)} features"
             self._vocabulary.truncate(names)
-            self._last_columns = self._batch_columns = None
+            self._last_columns = self._batch_columns = self._last_names = None
             message = f"no memory for {wanted} in a {type(self).__name__}; hash them (buckets=...) or drop some"
             raise EvidenceError(message) from problem
 
@@ -87,6 +93,30 @@ class ColumnLearner(Learner):
         batch = Batch.of_row(numeric_row(x))
         self._last_event = (dict(x), batch)
         return batch
+
+    def _pairs(self, x: Features) -> Pairs:
+        """One event without the making of a batch: what has the names of the last one has its columns too."""
+        if type(x) is not dict or [*x] != self._last_names:
+            return self._new_pairs(x)
+        values = [*x.values()]
+        try:
+            if values == self._last_values:
+                return self._last_pairs
+        except ValueError:  # arrays do not say whether they are equal; they will be refused
+            return self._new_pairs(x)
+        numbers = plain_values(values)
+        if numbers is None:
+            return self._new_pairs(x)
+        self._last_values, self._last_pairs = values, (self._last_pairs[0], numbers)
+        return self._last_pairs
+
+    def _new_pairs(self, x: Features) -> Pairs:
+        batch = self._one(x)
+        _, columns, values = self._cells(batch, self._find(batch))
+        # Texts are part of the names, and hashing may put two of them into one column: such columns are good once.
+        if self.buckets is None and not batch.texts and (len(columns) == 0 or columns.min() >= 0):
+            self._last_names, self._last_values, self._last_pairs = list(x), list(x.values()), (columns, values)
+        return columns, values
 
     def _as_batch(self, events: Batch | Iterable[Features]) -> Batch:
         if not isinstance(events, Batch):
@@ -170,3 +200,15 @@ class ColumnLearner(Learner):
             left = merge_duplicates(batch.row_starts, columns, batch.values, starts, merged, values)
             return Cells(starts, merged[:left], values[:left])
         return Cells(batch.row_starts, columns, batch.values)
+
+    def _adopt_names(self, other: Self) -> IntArray:
+        """Register the other's names here and make room; returns where its columns stand here."""
+        mine, theirs = self._vocabulary, other._vocabulary
+        if not isinstance(mine, Vocabulary) or not isinstance(theirs, Vocabulary):
+            self._reserve()
+            return np.arange(len(mine))
+        mine.check(theirs.names, mine.lookup(theirs.names), theirs.texts)
+        with self._all_or_nothing():
+            columns = mine.register(theirs.names, theirs.texts)
+            self._reserve()
+        return columns

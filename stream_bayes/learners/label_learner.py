@@ -62,6 +62,8 @@ class LabelLearner(Learner, base.Classifier):
 
 def check_weight(w: Any) -> float:
     """The weight of one event."""
+    if type(w) is float and 0.0 <= w <= LARGEST_WEIGHT:
+        return w
     weight = non_negative("weight", w, InputError)
     if weight > LARGEST_WEIGHT:
         message = f"a weight is at most {LARGEST_WEIGHT:g}, so that no sum overflows; got {weight:g}"

@@ -72,3 +72,22 @@ class Labels:
         """Append labels that are new."""
         for label in labels:
             self._codes.setdefault(label, len(self._codes))
+
+
+class TwoLabels(Labels):
+    """The two labels that were declared, and no others."""
+
+    def __init__(self, declared: Sequence[Any]) -> None:
+        super().__init__(declared)
+        if len(self) != 2:
+            message = f"classes must be two different labels; got {declared!r}"
+            raise ParameterError(message)
+
+    def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
+        """The codes of many labels (None: -1)."""
+        codes, new = super().codes(labels)
+        if new:
+            first, second = self
+            message = f"label {new[0]!r} is neither {first!r} nor {second!r}: declare the two by classes=(..., ...)"
+            raise InputError(message)
+        return codes, new

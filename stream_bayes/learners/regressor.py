@@ -58,20 +58,21 @@ class ColumnRegressor(ColumnLearner, NumberLearner):
         found = self._find(batch)
         learned = ~np.isnan(targets)
         self._check_types(batch, learned)
-        with self._all_or_nothing():
-            found = self._register(batch, found, learned)
-            self._reserve()
+        if learned.any():
+            with self._all_or_nothing():
+                found = self._register(batch, found, learned)
+                self._reserve()
         return self._fold(self._rows(batch, found, targets, weights), score=score)
 
     def _rows(self, batch: Batch, found: IntArray, targets: FloatArray, weights: FloatArray) -> TargetRows:
         return TargetRows(*self._cells(batch, found), targets, weights)
 
     def _check_values(self, batch: Batch) -> None:
-        check_size(batch)
+        check_size(batch.values)
 
 
-def check_size(batch: Batch) -> None:
+def check_size(values: FloatArray) -> None:
     """Refuse numbers so large that arithmetic with them would leave the finite numbers."""
-    if len(batch.values) and np.abs(batch.values).max() > LARGEST_NUMBER:
+    if len(values) and np.abs(values).max() > LARGEST_NUMBER:
         message = f"values must lie between -{LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}, so that arithmetic stays finite"
         raise InputError(message)

@@ -7,6 +7,7 @@ from stream_bayes.posteriors.counts import Beta, Dirichlet
 from stream_bayes.posteriors.gaussian import Normal, StudentT
 from stream_bayes.posteriors.label import LabelPredictive, LogitNormal
 from stream_bayes.posteriors.multivariate import MvNormal
+from stream_bayes.posteriors.multivariate_t import MvStudentT
 from stream_bayes.posteriors.normal_inverse_gamma import NormalInverseGamma
 from stream_bayes.posteriors.rates import Gamma, NegativeBinomial
 
@@ -18,6 +19,7 @@ __all__ = [
     "LogitNormal",
     "Loss",
     "MvNormal",
+    "MvStudentT",
     "NegativeBinomial",
     "Normal",
     "NormalInverseGamma",

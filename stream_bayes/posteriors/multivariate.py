@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from stream_bayes.errors import InputError
@@ -18,20 +18,29 @@ from stream_bayes.posteriors.gaussian import Normal
 _SYMMETRY_SLACK = 1e-8
 
 
-def _covariance_matrix(values: ArrayLike, size: int) -> FloatArray:
+def covariance_matrix(what: str, values: ArrayLike, size: int) -> FloatArray:
     """Return the matrix made exactly symmetric, or refuse it."""
-    matrix = array("covariance", values, 2)
+    matrix = array(what, values, 2)
     if matrix.shape != (size, size):
-        raise refuse("covariance", f"of shape {(size, size)}, as the mean is {size} long", matrix.shape)
+        raise refuse(what, f"of shape {(size, size)}, as the mean is {size} long", matrix.shape)
     if np.abs(matrix - matrix.T).max() > _SYMMETRY_SLACK * np.abs(matrix).max():
-        raise refuse("covariance", "symmetric", matrix)
+        raise refuse(what, "symmetric", matrix)
     matrix = 0.5 * (matrix + matrix.T)
     matrix.setflags(write=False)
     try:
         np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError as cause:
-        raise refuse("covariance", "positive definite", matrix) from cause
+        raise refuse(what, "positive definite", matrix) from cause
     return matrix
+
+
+def coordinates(indices: int | Sequence[int], size: int) -> NDArray[np.int64]:
+    """Return some of the coordinates as an array, or refuse what is not there or comes twice."""
+    chosen = np.atleast_1d(np.asarray(indices))
+    known = set(chosen.tolist()) & set(range(size))
+    if chosen.dtype.kind not in "iu" or len(known) < chosen.size:
+        raise refuse("indices", f"different whole numbers from 0 to {size - 1}", indices)
+    return chosen.astype(np.int64)
 
 
 class _MvNormalFields(NamedTuple):
@@ -59,7 +68,7 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
     def __new__(cls, mean: ArrayLike, covariance: ArrayLike) -> Self:
         """Check that the covariance is symmetric and positive definite, and as long as the mean."""
         centre = array("mean", mean, 1)
-        return super().__new__(cls, centre, _covariance_matrix(covariance, centre.size))
+        return super().__new__(cls, centre, covariance_matrix("covariance", covariance, centre.size))
 
     def update(self, x: ArrayLike, y: float, noise_variance: float) -> Self:
         """Return the belief after one observation y of x'w with known noise."""
@@ -97,10 +106,7 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
 
     def marginal(self, indices: int | Sequence[int]) -> MvNormal:
         """Return the belief about some of the coordinates, in the order given."""
-        chosen = np.atleast_1d(np.asarray(indices))
-        known = set(chosen.tolist()) & set(range(self.mean.size))
-        if chosen.dtype.kind not in "iu" or len(known) < chosen.size:
-            raise refuse("indices", f"different whole numbers from 0 to {self.mean.size - 1}", indices)
+        chosen = coordinates(indices, self.mean.size)
         return MvNormal(self.mean[chosen], self.covariance[np.ix_(chosen, chosen)])
 
     @property

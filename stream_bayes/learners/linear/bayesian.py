@@ -1,0 +1,210 @@
+"""Bayesian linear regression: the exact posterior of the weights, one event at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+
+from stream_bayes.errors import EvidenceError, MergeError, NumericalError, UnlearnError
+from stream_bayes.features import Batch
+from stream_bayes.features.values import Features, IntArray
+from stream_bayes.kernels.linear import LOG_EVIDENCE
+from stream_bayes.kernels.linear_noise import Scores
+from stream_bayes.kernels.rows import TargetRows
+from stream_bayes.learners.base import Additive, one_of
+from stream_bayes.learners.label_learner import check_weight
+from stream_bayes.learners.linear import information
+from stream_bayes.learners.linear.full import FullBelief, Setting
+from stream_bayes.learners.linear.unlearning import taken_back
+from stream_bayes.learners.linear.weights import WeightBelief, check_bounds
+from stream_bayes.learners.number_learner import check_target
+from stream_bayes.learners.number_predictions import NormalPredictions, NumberPredictions, StudentPredictions, student
+from stream_bayes.learners.regressor import ColumnRegressor, check_size
+from stream_bayes.posteriors import Normal, StudentT
+
+
+class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
+    """A line with an exact posterior: every prediction has its variance, every event can be merged or taken back.
+
+    Parameters
+    ----------
+    prior_precision
+        Of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
+    noise_variance
+        Variance of the targets around the line; where it is unknown, the prior guess of it.
+    covariance
+        "full": exact, O(d^2) an event for d weights; "diagonal": O(features present) an event and memory for two
+        numbers a weight, for hashed text; weights are then taken as independent after each event.
+    intercept
+        Whether there is a constant; its weight is called "intercept".
+    noise
+        "known": normal predictive; "unknown": the variance of the noise is learned too, Student's t predictive.
+    forgetting
+        Below 1, everything known counts this much less at each event, the prior too: what the stream no longer shows
+        becomes uncertain again without end. Such evidence is no sum: it cannot be merged, taken back or scaled.
+    buckets
+        Hash names into this many columns (a power of two) instead of keeping them.
+    noise_degrees
+        How many observations the guess of an unknown noise is worth.
+
+    Notes
+    -----
+    With P = prior_precision noise_variance I + X'X and P m = X'y: weights ~ N(m, noise_variance P^-1), predictive
+    N(x'm, noise_variance (1 + x'P^-1 x)). With unknown noise, noise_variance becomes the squared scale
+    (noise_degrees noise_variance + squares) / (noise_degrees + n) of a t with noise_degrees + n degrees of freedom.
+    A weight w counts an event w times. A feature that is absent is 0, so one that appears late was 0 before.
+
+    Full: merge, unlearn_one and forget are exact; merge and forget cost O(d^3). Diagonal: each event is learned exactly
+    under the independent weights before it, which are then replaced by the marginals; the order of events matters, and
+    a correction is an event of its own.
+
+    Examples
+    --------
+    >>> model = BayesianLinearRegression(prior_precision=2.0, noise_variance=0.04)
+    >>> for x in (-1.0, 0.0, 1.0, 2.0):
+    ...     model.learn_one({"x": x}, -0.3 + 0.5 * x)
+    >>> model.predictive_one({"x": 1.0})
+    Normal(mean=0.193, variance=0.052, noise_variance=0.04)
+    >>> model.weights()["x"], model.probability_positive("x")
+    (Normal(mean=0.490, variance=0.008), 0.99999)
+    """
+
+    def __init__(
+        self,
+        prior_precision: float = 1.0,
+        noise_variance: float = 1.0,
+        covariance: str = "full",
+        intercept: bool = True,
+        noise: str = "known",
+        forgetting: float = 1.0,
+        buckets: int | None = None,
+        noise_degrees: float = 4.0,
+    ) -> None:
+        super().__init__(buckets)
+        self.noise_variance = check_bounds("noise_variance", noise_variance)
+        self.noise = one_of(noise, "noise", ("known", "unknown"))
+        self.noise_degrees = check_bounds("noise_degrees", noise_degrees)
+        self._begin(prior_precision, covariance, intercept, forgetting)
+
+    def _setting(self) -> Setting:
+        degrees = math.inf if self.noise == "known" else self.noise_degrees
+        prior = self.prior_precision * self.noise_variance
+        return Setting(prior, int(self.intercept), self.forgetting, self.noise_variance, degrees)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the evidence is a sum over events: with a full covariance and without forgetting."""
+        return self.forgetting == 1.0 and self.covariance == "full"
+
+    def predict_one(self, x: Features) -> float:
+        """The mean of the target."""
+        return self._score(x)[0]
+
+    def predictive_one(self, x: Features) -> Normal | StudentT:
+        """The distribution of the target: normal with known noise, Student's t with unknown."""
+        mean, ignorance, noise, degrees = self._score(x)
+        if degrees == math.inf:
+            return Normal(mean, noise + ignorance, noise)
+        return student(mean, ignorance, noise, degrees)
+
+    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Add one event to the evidence."""
+        (columns, values), target, weight = self._pairs(x), check_target(y), check_weight(w)
+        belief = self._belief
+        if weight and self.forgetting == 1.0 and isinstance(belief, FullBelief):
+            learned = belief.learn(columns, values, target, weight)
+            if learned:
+                return
+        self._learn(self._one(x), np.array((target if weight else np.nan,)), np.array((weight,)), score=False)
+
+    def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Take one event back, as if it had never come; refused when it cannot have been learned."""
+        (columns, values), target, weight = self._pairs(x), check_target(y), check_weight(w)
+        check_size(values)
+        self._check_adds_up(UnlearnError)
+        if weight and isinstance(self._belief, FullBelief):
+            if len(columns) and columns.min() < 0:
+                message = "the event has a feature that was never learned"
+                raise UnlearnError(message)
+            columns = columns + int(self.intercept)
+            if self.intercept:
+                columns, values = np.append(0, columns), np.append(1.0, values)
+            taken_back(self._belief, columns, values, target, weight)
+
+    def entropy(self) -> float:
+        """The differential entropy in nats of all weights met so far, and of the noise where it is unknown."""
+        scale, degrees = self._noise()
+        return information.entropy(self._belief.width, self._belief.log_determinant(), scale, degrees)
+
+    def information_gain(self, x: Features) -> float:
+        """By how much, in nats, the entropy is expected to fall when the target of this event is told.
+
+        With known noise it falls by 1/2 ln(1 + x'S x / noise_variance), whatever the target.
+        """
+        _, ignorance, noise, degrees = self._score(x)
+        return information.gain(ignorance / noise, degrees)
+
+    def rank_by_information(self, events: Batch | Iterable[Features], k: int) -> IntArray:
+        """The rows of k events to ask the targets of, best first: each has the largest variance given those before it.
+
+        Exact for a whole batch before any target is known, since the covariance does not depend on them. O(n d) a
+        choice for n events, after O(n d^2) for the first. Of equals the first row is taken.
+        """
+        batch = self._as_batch(events)
+        cells = self._cells(batch, self._find(batch))
+        return information.rank(self._belief, batch, cells, k)
+
+    def log_evidence(self) -> float:
+        """The logarithm of p(targets | events): the sum of the log predictive densities of all events learned.
+
+        With a full covariance and no forgetting it is the exact log marginal likelihood of what is now known.
+        """
+        if isinstance(self._belief, FullBelief) and self.forgetting == 1.0:
+            return information.log_evidence(self._belief)
+        return float(self._belief.numbers[LOG_EVIDENCE])
+
+    def _score(self, x: Features) -> tuple[float, float, float, float]:
+        """Mean, the parts of the squared scale that are ignorance and noise, and degrees of freedom."""
+        columns, values = self._pairs(x)
+        scored = self._belief.score(columns, values)
+        if scored[1] < 0.0:
+            check_size(values)
+        return scored
+
+    def _fold(self, rows: TargetRows, *, score: bool) -> NumberPredictions:
+        scores = Scores(*np.empty((4, len(rows.targets) if score else 0)))
+        if not self._belief.fold(rows, scores, score=score):
+            message = "an update would leave the finite numbers; nothing was learned"
+            raise NumericalError(message)
+        mean, ignorance, noise, degrees = scores
+        if self.noise == "known":
+            return NormalPredictions(mean, ignorance, noise)
+        return StudentPredictions(mean, ignorance, noise, degrees)
+
+    def _absorb(self, other: Self) -> None:
+        self._check_adds_up(MergeError)
+        mine, theirs = self._belief, other._belief
+        if isinstance(mine, FullBelief) and isinstance(theirs, FullBelief) and theirs.width:
+            evidence = theirs.evidence()
+            columns = self._adopt_names(other) + int(self.intercept)
+            columns = np.append(0, columns) if self.intercept else columns
+            mine.fill(int(columns.max(initial=-1)) + 1)
+            mine.absorb(evidence, columns[: theirs.width])
+
+    def _scale(self, factor: float) -> None:
+        self._check_adds_up(EvidenceError)
+        if isinstance(self._belief, FullBelief) and factor < 1.0:
+            evidence, fresh = self._belief.evidence(), FullBelief(self._belief.setting)
+            fresh.fill(self._belief.width)
+            if factor > 0.0:
+                fresh.absorb(evidence, np.arange(fresh.width), factor)
+            self._belief = fresh
+
+    def _check_adds_up(self, error: type[EvidenceError]) -> None:
+        if not self.adds_up:
+            why = "per-event forgetting" if self.forgetting < 1.0 else "a diagonal covariance"
+            message = f"with {why} evidence is no sum over events: it cannot be merged, taken back or scaled"
+            raise error(message)

@@ -1,0 +1,111 @@
+"""A Gaussian belief about each weight by itself: constant memory, O(features present) an event."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_bayes.features.values import IntArray
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.linear import DISCOUNT, TOTALS, WIDTH
+from stream_bayes.kernels.linear_diagonal import fold_diagonal, predict_diagonal
+from stream_bayes.kernels.linear_logistic import fold_logistic_diagonal
+from stream_bayes.kernels.linear_noise import Scores
+from stream_bayes.kernels.rows import Joint, Rows, TargetRows
+from stream_bayes.learners.arrays import SMALLEST_ROOM, padded
+from stream_bayes.learners.linear.full import Setting, check_totals
+from stream_bayes.snapshot import Arrays
+
+
+class DiagonalBelief:
+    """Weights independent, each N(mean, noise variance / (discount x precision)).
+
+    `cells` holds (precision, mean) of each weight side by side, so that a feature costs one cache line; `numbers` is
+    that of `FullBelief`.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.cells = np.zeros((0, 2))
+        self.numbers = setting.numbers()
+
+    @property
+    def width(self) -> int:
+        """How many weights there are."""
+        return int(self.numbers[WIDTH])
+
+    def reserve(self, size: int) -> None:
+        """Make room for so many weights; it doubles when it runs out."""
+        if size > len(self.cells):
+            self.cells = padded(self.cells, (max(size, 2 * len(self.cells), SMALLEST_ROOM), 2))
+
+    def fill(self, size: int) -> None:
+        """Give every weight up to a size its prior, where it has none yet."""
+        self.reserve(size)
+        self.cells[self.width : size, 0] = self.setting.prior / self.numbers[DISCOUNT]
+        self.numbers[WIDTH] = max(self.width, size)
+
+    def score(self, columns: IntArray, values: FloatArray) -> tuple[float, float, float, float]:
+        """Mean, ignorance, noise and degrees of one event; the ignorance is -1 when a value is too large."""
+        return predict_diagonal(columns, values, self.cells, self.numbers)
+
+    def fold(self, rows: TargetRows, scores: Scores, *, score: bool) -> bool:
+        """Score each row, then learn it; False, and nothing done, when arithmetic would leave the finite numbers."""
+        before = self._before(rows)
+        done = fold_diagonal(rows, score, self.cells, self.numbers, scores)
+        self._restore_unless(done, *before)
+        return done
+
+    def fold_labels(self, rows: Rows, joint: Joint, *, score: bool) -> bool:
+        """The same for labels."""
+        before = self._before(rows)
+        done = fold_logistic_diagonal(rows, score, self.cells, self.numbers, joint)
+        self._restore_unless(done, *before)
+        return done
+
+    def _restore_unless(self, done: bool, places: IntArray | slice, cells: FloatArray, numbers: FloatArray) -> None:
+        if not done:
+            self.cells[places], self.numbers = cells, numbers
+
+    def _before(self, rows: Rows | TargetRows) -> tuple[IntArray | slice, FloatArray, FloatArray]:
+        """The cells that the rows may change: none for one row, which changes nothing when it fails."""
+        places: IntArray | slice = np.empty(0, dtype=np.int64)
+        if len(rows.weights) > 1:
+            used = np.unique(rows.columns[rows.columns >= 0]) + self.setting.intercept
+            # Forgetting may scale every cell.
+            places = np.append(0, used) if self.setting.forgetting == 1.0 else slice(None)
+        return places, self.cells[places].copy(), self.numbers.copy()
+
+    def means(self) -> FloatArray:
+        """The mean of every weight."""
+        return self.cells[: self.width, 1].copy()
+
+    def variances(self) -> FloatArray:
+        """The variance of every weight, over that of the noise."""
+        variances: FloatArray = 1.0 / (self.cells[: self.width, 0] * self.numbers[DISCOUNT])
+        return variances
+
+    def covariances(self, columns: list[int] | None = None) -> FloatArray:
+        """The covariances of some or all weights, over the variance of the noise: none but on the diagonal."""
+        variances = self.variances()
+        return np.diag(variances if columns is None else variances[columns])
+
+    def log_determinant(self) -> float:
+        """The logarithm of the determinant of the precision matrix."""
+        return -float(np.log(self.variances()).sum())
+
+    def arrays(self) -> Arrays:
+        """The belief as arrays."""
+        return {"cells": self.cells[: self.width].copy(), "totals": self.numbers[:TOTALS].copy()}
+
+    def restore(self, arrays: Arrays, largest: int) -> None:
+        """Take over what `arrays` gave, if it can be a belief about at most so many weights."""
+        cells, totals = arrays["cells"], arrays["totals"]
+        shapes = cells.ndim == 2 and cells.shape[1:] == (2,) and totals.shape == (TOTALS,)
+        if not shapes or not all(array.dtype == np.float64 and np.isfinite(array).all() for array in (cells, totals)):
+            message = "cells and totals must be finite float64, two numbers a cell"
+            raise ValueError(message)
+        check_totals(totals, len(cells), largest)
+        if (cells[:, 0] <= 0.0).any():
+            message = "precisions must be above 0"
+            raise ValueError(message)
+        self.cells, self.numbers[:TOTALS] = cells, totals

@@ -1,0 +1,128 @@
+"""Entropy, information and evidence of a Gaussian belief about weights, and the choice of events by information."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import digamma, gammaln
+
+from stream_bayes.errors import ParameterError
+from stream_bayes.features import Batch
+from stream_bayes.features.values import IntArray
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.linear import COUNT, DISCOUNT, SQUARES
+from stream_bayes.kernels.linear_rank import rank_diagonal
+from stream_bayes.learners.columns import Cells
+from stream_bayes.learners.linear.diagonal import DiagonalBelief
+from stream_bayes.learners.linear.full import FullBelief
+from stream_bayes.posteriors import StudentT
+from stream_bayes.posteriors.checked import whole
+from stream_bayes.posteriors.gaussian import UNIT_NORMAL_ENTROPY
+
+
+def entropy(weights: int, log_determinant: float, scale: float, degrees: float) -> float:
+    """Differential entropy of so many weights given P, and of the variance of the noise where it is unknown.
+
+    Unknown: the variance is inverse gamma with shape a = degrees / 2 and scale b = a x scale, so that the mean of its
+    logarithm is ln b - digamma(a).
+    """
+    if degrees == math.inf:
+        return weights * (UNIT_NORMAL_ENTROPY + 0.5 * math.log(scale)) - 0.5 * log_determinant
+    a = 0.5 * degrees
+    psi, log_b = float(digamma(a)), math.log(a * scale)
+    noise = a + log_b + float(gammaln(a)) - (1.0 + a) * psi
+    return noise + weights * (UNIT_NORMAL_ENTROPY + 0.5 * (log_b - psi)) - 0.5 * log_determinant
+
+
+def gain(spread: float, degrees: float) -> float:
+    """The mutual information of a target with the weights, and with the noise where that is unknown.
+
+    Known: 1/2 ln(1 + spread). Unknown: the entropy of the t minus the expected entropy of the noise.
+    """
+    known = 0.5 * math.log1p(spread)
+    if degrees == math.inf:
+        return known
+    a = 0.5 * degrees
+    expected = UNIT_NORMAL_ENTROPY + 0.5 * (math.log(a) - float(digamma(a)))
+    return known + StudentT(degrees, 0.0, 1.0).entropy - expected
+
+
+def log_evidence(belief: FullBelief) -> float:
+    """The logarithm of the marginal likelihood of everything learned, in closed form.
+
+    Known noise: N(y; 0, noise (I + X X' / prior)), its determinant and quadratic form from P and the squares left.
+    Unknown: the multivariate t that the inverse gamma makes of it.
+    """
+    prior, _, _, variance, degrees = belief.setting
+    count, squares = float(belief.numbers[COUNT]), float(belief.numbers[SQUARES])
+    volume = -0.5 * (belief.log_determinant() - belief.width * math.log(prior)) - 0.5 * count * math.log(2.0 * math.pi)
+    if degrees == math.inf:
+        return volume - 0.5 * (count * math.log(variance) + squares / variance)
+    before, after = 0.5 * degrees * variance, 0.5 * (degrees * variance + squares)
+    gamma = float(gammaln(0.5 * (degrees + count)) - gammaln(0.5 * degrees))
+    return volume + gamma + 0.5 * degrees * math.log(before) - 0.5 * (degrees + count) * math.log(after)
+
+
+def rank(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells, k: int) -> IntArray:
+    """The rows of the k events that tell most, in the order they are chosen."""
+    wanted = whole("k", k, ParameterError)
+    if wanted < 0:
+        message = f"k must be 0 or more; got {k}"
+        raise ParameterError(message)
+    columns, width = _with_new(belief, batch, cells)
+    count = min(int(wanted), len(batch))
+    if isinstance(belief, DiagonalBelief):
+        precision = np.full(width, belief.setting.prior)
+        precision[: belief.width] = belief.cells[: belief.width, 0] * belief.numbers[DISCOUNT]
+        chosen = np.empty(count, dtype=np.int64)
+        rank_diagonal(cells.row_starts, columns, cells.values, belief.setting.intercept, precision, chosen)
+        return chosen
+    return _largest_in_turn(_whitened(belief, cells, columns, width), count)
+
+
+def _with_new(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells) -> tuple[IntArray, int]:
+    """The weight of each pair, with a place at the end for each that no event has had; and how many there are."""
+    intercept = belief.setting.intercept
+    columns, width = cells.columns + intercept, max(belief.width, intercept)
+    new = (cells.columns < 0) | (columns >= width)
+    # A pair without a column has a name, and that a number in the batch.
+    numbers, places = np.unique(
+        np.where(cells.columns < 0, -1 - batch.columns, cells.columns)[new], return_inverse=True
+    )
+    columns[new] = width + places
+    return columns, width + len(numbers)
+
+
+def _whitened(belief: FullBelief, cells: Cells, columns: IntArray, width: int) -> FloatArray:
+    """The events as rows u with u'u = x'P^-1 x."""
+    events = len(cells.row_starts) - 1
+    dense = np.zeros((events, width))
+    dense[np.repeat(np.arange(events), np.diff(cells.row_starts)), columns] = cells.values
+    if belief.setting.intercept:
+        dense[:, 0] = 1.0
+    known = belief.width
+    dense[:, known:] /= math.sqrt(belief.setting.prior)
+    if known:
+        dense[:, :known] = solve_triangular(belief.upper, dense[:, :known].T, trans="T").T
+    return dense
+
+
+def _largest_in_turn(whitened: FloatArray, count: int) -> IntArray:
+    """Choose the row of largest variance, then take what its answer would tell from the variance of all.
+
+    The covariance after choosing u is M - h h' / (1 + u'h), h = M u: with g = h / sqrt(1 + u'h) each variance falls by
+    the square of its row times g.
+    """
+    variances = np.einsum("ij,ij->i", whitened, whitened)
+    chosen = np.empty(count, dtype=np.int64)
+    told = np.empty((count, whitened.shape[1]))
+    for turn in range(count):
+        chosen[turn] = best = int(variances.argmax())
+        row = whitened[best]
+        direction = row - (told[:turn] @ row) @ told[:turn]
+        told[turn] = direction / math.sqrt(1.0 + float(row @ direction))
+        variances -= (whitened @ told[turn]) ** 2
+        variances[chosen[: turn + 1]] = -np.inf
+    return chosen

@@ -1,0 +1,90 @@
+"""Bayesian logistic regression: a Gaussian belief about the weights, one closed-form step an event."""
+
+from __future__ import annotations
+
+import math
+
+from stream_bayes.errors import NumericalError
+from stream_bayes.features import Batch
+from stream_bayes.kernels.linear import LOG_EVIDENCE
+from stream_bayes.kernels.rows import Joint, Rows
+from stream_bayes.learners.classifier import ColumnClassifier
+from stream_bayes.learners.labels import Label, TwoLabels
+from stream_bayes.learners.linear.full import Setting
+from stream_bayes.learners.linear.weights import WeightBelief
+from stream_bayes.learners.regressor import check_size
+
+
+class BayesianLogisticRegression(WeightBelief, ColumnClassifier):
+    """Two labels, the log-odds linear in the features, and a Gaussian belief about the weights.
+
+    Parameters
+    ----------
+    prior_precision
+        Of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
+    covariance
+        "full": all covariances, O(d^2) an event for d weights; "diagonal": O(features present) an event and memory for
+        two numbers a weight, for hashed text.
+    intercept
+        Whether there is a constant; its weight is called "intercept".
+    forgetting
+        Below 1, everything known counts this much less at each event, the prior too.
+    classes
+        The two labels; the log-odds are those of the second.
+    buckets
+        Hash names into this many columns (a power of two) instead of keeping them.
+
+    Notes
+    -----
+    The log-odds of an event are N(m, v) with m = x'mean and v = x'S x, and p = sigmoid(m / sqrt(1 + pi v / 8)) is the
+    moderated probability of the second label: nearer to 1/2 the less is known. A label y moves the mean by
+    S x (y - p) / (1 + p (1 - p) v) and adds p (1 - p) x x' to the precision: Newton's step from the belief before it.
+    An event of weight w counts w times in both. p (1 - p) = E[q (1 - q)] + Var[q] splits the variance of the label
+    into noise and ignorance, q = sigmoid(N(m, v)).
+
+    The likelihood is not conjugate: a step is an approximation, the order of events matters a little, and a correction
+    is an event of its own.
+
+    Examples
+    --------
+    >>> model = BayesianLogisticRegression(prior_precision=0.5, classes=("ham", "spam"))
+    >>> for words, label in (({"free": 1}, "spam"), ({"lunch": 1}, "ham"), ({"free": 1, "now": 1}, "spam")):
+    ...     model.learn_one(words, label)
+    >>> said = model.predictive_one({"free": 1})
+    >>> said.label, said.mean, said.epistemic_variance < said.variance
+    ('spam', 0.668, True)
+    >>> model.probability_positive("free")
+    0.817
+    """
+
+    def __init__(
+        self,
+        prior_precision: float = 1.0,
+        covariance: str = "full",
+        intercept: bool = True,
+        forgetting: float = 1.0,
+        classes: tuple[Label, Label] = (False, True),
+        buckets: int | None = None,
+    ) -> None:
+        super().__init__(classes, buckets)
+        self._labels = TwoLabels(classes)
+        self._begin(prior_precision, covariance, intercept, forgetting)
+
+    def log_evidence(self) -> float:
+        """The sum of the logarithms of the probabilities that the labels had before they were learned."""
+        return float(self._belief.numbers[LOG_EVIDENCE])
+
+    def _setting(self) -> Setting:
+        return Setting(self.prior_precision, int(self.intercept), self.forgetting, 1.0, math.inf)
+
+    def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
+        if not self._belief.fold_labels(rows, joint, score=score):
+            message = "an update would leave the finite numbers; nothing was learned"
+            raise NumericalError(message)
+
+    def _check_values(self, batch: Batch) -> None:
+        check_size(batch.values)
+
+    @property
+    def _multiclass(self) -> bool:
+        return False

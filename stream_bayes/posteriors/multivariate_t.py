@@ -1,0 +1,100 @@
+"""Belief about a vector of weights when the variance of the noise is itself uncertain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln, stdtrit
+
+from stream_bayes.posteriors.base import Decidable
+from stream_bayes.posteriors.checked import FloatArray, array, positive, tail_beyond
+from stream_bayes.posteriors.multivariate import coordinates, covariance_matrix
+
+
+class _MvStudentTFields(NamedTuple):
+    degrees: float
+    """Degrees of freedom: the fewer, the heavier the tails."""
+    location: FloatArray
+    """Centre of symmetry, read-only."""
+    scale: FloatArray
+    """Scale matrix, read-only; the covariance is scale x degrees / (degrees - 2)."""
+
+
+class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
+    """Belief about a vector whose coordinates are normal given a variance that is itself uncertain.
+
+    >>> belief = MvStudentT(degrees=6, location=[1, 2], scale=[[2, 1], [1, 2]])
+    >>> belief.covariance.tolist(), belief.marginal(1)
+    ([[3.0, 1.5], [1.5, 3.0]], MvStudentT(degrees=6, location=[2], scale=[[2]]))
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, degrees: float, location: ArrayLike, scale: ArrayLike) -> Self:
+        """Check that the scale is symmetric and positive definite, and as long as the location."""
+        centre = array("location", location, 1)
+        return super().__new__(
+            cls, positive("degrees", degrees), centre, covariance_matrix("scale", scale, centre.size)
+        )
+
+    @property
+    def mean(self) -> FloatArray:
+        """The centre."""
+        return self.location
+
+    @property
+    def median(self) -> FloatArray:
+        """The centre."""
+        return self.location
+
+    @property
+    def mode(self) -> FloatArray:
+        """The centre."""
+        return self.location
+
+    @property
+    def covariance(self) -> FloatArray:
+        """The covariance matrix, infinite for 2 degrees of freedom or fewer."""
+        factor = self.degrees / (self.degrees - 2.0) if self.degrees > 2.0 else math.inf
+        with np.errstate(invalid="ignore"):  # 0 x infinity: uncorrelated and unbounded
+            covariance: FloatArray = self.scale * factor
+        return covariance
+
+    @property
+    def variance(self) -> FloatArray:
+        """The variance of each coordinate."""
+        return np.diag(self.covariance)
+
+    def marginal(self, indices: int | Sequence[int]) -> MvStudentT:
+        """Return the belief about some of the coordinates, in the order given."""
+        chosen = coordinates(indices, self.location.size)
+        return MvStudentT(self.degrees, self.location[chosen], self.scale[np.ix_(chosen, chosen)])
+
+    def interval(self, mass: float = 0.95) -> tuple[tuple[float, float], ...]:
+        """Return the equal-tailed credible interval of each coordinate on its own."""
+        reach = -float(stdtrit(self.degrees, tail_beyond(mass) / 2.0)) * np.sqrt(np.diag(self.scale))
+        return tuple(zip((self.location - reach).tolist(), (self.location + reach).tolist(), strict=True))
+
+    def log_density(self, x: ArrayLike) -> float:
+        """Return the natural logarithm of the density at a vector."""
+        factor, size = np.linalg.cholesky(self.scale), self.location.size
+        whitened = np.linalg.solve(factor, np.asarray(x, dtype=np.float64) - self.location)
+        half = 0.5 * (self.degrees + size)
+        constant = float(gammaln(half) - gammaln(0.5 * self.degrees)) - 0.5 * size * math.log(self.degrees * math.pi)
+        return (
+            constant
+            - float(np.log(np.diag(factor)).sum())
+            - half * math.log1p(float(whitened @ whitened) / self.degrees)
+        )
+
+    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+        """Return `size` draws, one per row."""
+        normal = generator.standard_normal((size, self.location.size)) @ np.linalg.cholesky(self.scale).T
+        draws: FloatArray = self.location + normal / np.sqrt(
+            generator.chisquare(self.degrees, (size, 1)) / self.degrees
+        )
+        return draws
