@@ -14,19 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stream_bayes.features import Batch as Batch
+    from stream_bayes.learners import BayesianLinearRegression as BayesianLinearRegression
+    from stream_bayes.learners import BayesianLogisticRegression as BayesianLogisticRegression
     from stream_bayes.learners import BernoulliNB as BernoulliNB
     from stream_bayes.learners import BetaBernoulli as BetaBernoulli
     from stream_bayes.learners import CategoricalNB as CategoricalNB
     from stream_bayes.learners import GaussianDiscriminant as GaussianDiscriminant
     from stream_bayes.learners import GaussianNB as GaussianNB
     from stream_bayes.learners import Learner as Learner
+    from stream_bayes.learners import LogOddsFusion as LogOddsFusion
     from stream_bayes.learners import MultinomialNB as MultinomialNB
     from stream_bayes.learners import PoissonNB as PoissonNB
+    from stream_bayes.learners import Reliability as Reliability
     from stream_bayes.posteriors import Beta as Beta
     from stream_bayes.posteriors import Dirichlet as Dirichlet
     from stream_bayes.posteriors import Gamma as Gamma
     from stream_bayes.posteriors import LabelPredictive as LabelPredictive
     from stream_bayes.posteriors import MvNormal as MvNormal
+    from stream_bayes.posteriors import MvStudentT as MvStudentT
     from stream_bayes.posteriors import Normal as Normal
     from stream_bayes.posteriors import NormalInverseGamma as NormalInverseGamma
     from stream_bayes.posteriors import StudentT as StudentT
@@ -35,6 +40,8 @@ __version__ = "0.1.0.dev0"
 
 _HOMES = {
     "Batch": "features",
+    "BayesianLinearRegression": "learners",
+    "BayesianLogisticRegression": "learners",
     "BernoulliNB": "learners",
     "Beta": "posteriors",
     "BetaBernoulli": "learners",
@@ -45,11 +52,14 @@ _HOMES = {
     "GaussianNB": "learners",
     "LabelPredictive": "posteriors",
     "Learner": "learners",
+    "LogOddsFusion": "learners",
     "MultinomialNB": "learners",
     "MvNormal": "posteriors",
+    "MvStudentT": "posteriors",
     "Normal": "posteriors",
     "NormalInverseGamma": "posteriors",
     "PoissonNB": "learners",
+    "Reliability": "learners",
     "StudentT": "posteriors",
 }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from stream_bayes import (
+    BayesianLinearRegression,
+    BayesianLogisticRegression,
     BernoulliNB,
     Beta,
     BetaBernoulli,
@@ -12,6 +14,7 @@ from stream_bayes import (
     Gamma,
     GaussianDiscriminant,
     GaussianNB,
+    LogOddsFusion,
     MultinomialNB,
     NormalInverseGamma,
     PoissonNB,
@@ -47,5 +50,29 @@ LEARNERS: dict[str, Any] = {
     ),
     "GaussianDiscriminant spherical": GaussianDiscriminant(
         covariance="spherical", prior=NormalInverseGamma(0.5, 2.0, 0.8, 3.0)
+    ),
+    "BayesianLinearRegression": BayesianLinearRegression(0.3, 2.5),
+    "BayesianLinearRegression unknown noise": BayesianLinearRegression(
+        4.0, 0.3, intercept=False, noise="unknown", noise_degrees=2.5
+    ),
+    "BayesianLinearRegression hashed": BayesianLinearRegression(0.7, 0.5, buckets=32),
+    "BayesianLinearRegression forgetting": BayesianLinearRegression(3.0, 0.5, noise="unknown", forgetting=0.93),
+    "BayesianLinearRegression diagonal": BayesianLinearRegression(0.2, 3.0, covariance="diagonal"),
+    "BayesianLinearRegression diagonal hashed": BayesianLinearRegression(
+        2.0, 0.4, covariance="diagonal", noise="unknown", forgetting=0.97, buckets=64
+    ),
+    "BayesianLogisticRegression": BayesianLogisticRegression(0.4),
+    "BayesianLogisticRegression forgetting": BayesianLogisticRegression(2.5, intercept=False, forgetting=0.95),
+    "BayesianLogisticRegression diagonal": BayesianLogisticRegression(0.3, covariance="diagonal", classes=COLOURS),
+    "BayesianLogisticRegression diagonal hashed": BayesianLogisticRegression(3.0, covariance="diagonal", buckets=32),
+    "LogOddsFusion": LogOddsFusion(
+        (BernoulliNB(prior=Beta(0.3, 2.5)), BetaBernoulli(on="a", prior=Beta(2.5, 0.7))), prior_precision=3.0
+    ),
+    "LogOddsFusion averaging": LogOddsFusion(
+        (MultinomialNB(prior_count=0.3), GaussianNB(), CategoricalNB(prior_count=0.2, classes=COLOURS[::-1])),
+        method="averaging",
+        calibration="beta",
+        calibration_precision=3.0,
+        classes=COLOURS,
     ),
 }

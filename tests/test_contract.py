@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from river import base, compose, evaluate, feature_extraction, metrics
 from river import checks as river_checks
-from river import compose, evaluate, feature_extraction, metrics
 
 from stream_bayes import BernoulliNB, Beta, CategoricalNB
 from stream_bayes.checks import targets, yield_checks
 from stream_bayes.posteriors import LogitNormal
 from tests.learners import COLOURS, LEARNERS
+
+REGRESSORS = [name for name, learner in LEARNERS.items() if isinstance(learner, base.Regressor)]
+CLASSIFIERS = [name for name in LEARNERS if name not in REGRESSORS]
 
 
 def _pairs(yield_for: Callable[[Any], Iterator[Callable[[Any], None]]], names: list[str]) -> list[Any]:
@@ -26,7 +29,8 @@ def _pairs(yield_for: Callable[[Any], Iterator[Callable[[Any], None]]], names: l
 
 def _takes_booleans(name: str) -> bool:
     # river's own data sets have boolean labels, so a learner declared for two colours cannot take them.
-    return not (name.startswith("BetaBernoulli") and LEARNERS[name].classes == COLOURS)
+    learner = LEARNERS[name]
+    return isinstance(learner, base.Regressor) or learner._multiclass or learner.classes != COLOURS
 
 
 @pytest.mark.parametrize(("name", "check"), _pairs(yield_checks, list(LEARNERS)))
@@ -41,7 +45,18 @@ def test_river_contract(name: str, check: Callable[[Any], None]) -> None:
     check(learner.clone())
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_works_in_a_river_pipeline_of_numbers(name: str) -> None:
+    """As above, for targets: 1 where "a" is 3, else 0, so that the mean is off by a half."""
+    stream = [(x, float(x["a"] > 1.0)) for x, _ in learnable(LEARNERS[name], share=0.5)]
+    model = compose.Discard("noise") | LEARNERS[name].clone()
+    score = evaluate.progressive_val_score(stream, model, metrics.MAE())
+    assert score.get() < 0.25
+    for x, _ in stream[:5]:
+        assert model.predict_one(x) == model[-1].predict_one({"a": x["a"], "b": x["b"]})
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_works_in_a_river_pipeline(name: str) -> None:
     """A pipeline with a transformer in front, scored by river's progressive validation with river's metrics.
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from stream_bayes import Learner, snapshot
-from stream_bayes.checks import events, taught
+from stream_bayes.checks import answer, events, taught
 from tests.learners import LEARNERS
 
 FOLDER = Path(__file__).with_name("golden")
@@ -26,8 +26,9 @@ def path_of(name: str, version: int = snapshot.VERSION) -> Path:
 
 
 def said(model: Any) -> list[float]:
-    predictive = model.predictive_one(PROBE)
-    return [*model.predict_proba_one(PROBE).values(), predictive.variance, *predictive.interval(0.9)]
+    predictive, answered = model.predictive_one(PROBE), answer(model, PROBE)
+    answers = answered.values() if isinstance(answered, dict) else [answered]
+    return [*answers, predictive.variance, *predictive.interval(0.9)]
 
 
 def write_missing() -> None:

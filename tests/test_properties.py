@@ -1,4 +1,4 @@
-"""Hypothesis: what holds for every stream, for every additive learner."""
+"""Hypothesis: what holds for every stream."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.checks import answer, assert_close, frozen, targets
-from stream_bayes.learners.base import Additive
+from stream_bayes.checks import answer, answer_of, assert_close, frozen, targets
 from tests.learners import LEARNERS
 
 NAMES = ("a", "b", "c", ("d", 1), "rare")
-ADDITIVE = [name for name, learner in LEARNERS.items() if isinstance(learner, Additive)]
+ADDITIVE = [name for name, learner in LEARNERS.items() if learner.adds_up]
 # Dropping a coin forgets it, so no order, union or correction can bring it back. A plug-in normal of a constant feature
 # is all or nothing: the last bit of a mean decides, and rounding decides that bit.
 LOSSLESS = [name for name in ADDITIVE if name not in ("BetaBernoulli few coins", "GaussianNB plug-in")]
@@ -61,7 +60,7 @@ def test_order_does_not_matter(name: str, stream: list[Event], random: Any) -> N
     assert_same(taught(LEARNERS[name], stream), taught(LEARNERS[name], shuffled))
 
 
-@pytest.mark.parametrize("name", ADDITIVE)
+@pytest.mark.parametrize("name", LEARNERS)
 @settings(max_examples=25, deadline=None)
 @given(stream=streams, cuts=st.sets(st.integers(0, 12)), unknown=st.sets(st.integers(0, 12)))
 def test_batches_are_the_loop_bit_for_bit(name: str, stream: list[Event], cuts: set[int], unknown: set[int]) -> None:
@@ -78,7 +77,7 @@ def test_batches_are_the_loop_bit_for_bit(name: str, stream: list[Event], cuts: 
         part = stream[begin:end]
         batch = model.batch([event.x for event in part])
         predictions = model.test_then_train(batch, labels[begin:end], [event.weight for event in part])
-        answers += [predictions.probabilities_of(row) for row in range(len(part))]
+        answers += [answer_of(predictions, row) for row in range(len(part))]
     assert answers == said
     assert frozen(model) == frozen(loop)
 
@@ -115,7 +114,7 @@ def test_forgetting_is_a_smaller_weight(name: str, stream: list[Event], factor: 
         assert_same(model, taught(LEARNERS[name], [event._replace(weight=event.weight * factor) for event in stream]))
 
 
-@pytest.mark.parametrize("name", ADDITIVE)
+@pytest.mark.parametrize("name", LEARNERS)
 @settings(max_examples=15, deadline=None)
 @given(before=streams, after=streams)
 def test_saved_and_loaded_goes_on_bit_for_bit(name: str, before: list[Event], after: list[Event]) -> None:

@@ -177,6 +177,8 @@ def grow(columns: IntArray, factor: FloatArray, vectors: FloatArray, numbers: Fl
 def discount(factor: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
     """Let everything known so far, the prior too, count for less."""
     forgetting = numbers[FORGETTING]
+    if forgetting == 1.0:
+        return
     numbers[COUNT] *= forgetting
     numbers[SQUARES] *= forgetting
     numbers[PRIOR_SHARE] *= forgetting

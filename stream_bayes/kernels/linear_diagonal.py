@@ -117,6 +117,8 @@ def grow_cells(columns: IntArray, cells: FloatArray, numbers: FloatArray) -> Non
 def discount_cells(cells: FloatArray, numbers: FloatArray) -> None:
     """Let everything known so far, the prior too, count for less."""
     forgetting = numbers[FORGETTING]
+    if forgetting == 1.0:
+        return
     numbers[COUNT] *= forgetting
     numbers[SQUARES] *= forgetting
     numbers[PRIOR_SHARE] *= forgetting
@@ -144,8 +146,8 @@ def fold_diagonal(rows: TargetRows, score: bool, cells: FloatArray, numbers: Flo
             if not (math.isfinite(gain) and math.isfinite(mean)):
                 return False
             numbers[LOG_EVIDENCE] += gain
-            discount_cells(cells, numbers)
             grow_cells(columns, cells, numbers)
+            discount_cells(cells, numbers)
             before = score_cells(columns, values, cells, numbers)
             learn_cells(columns, values, target, weight, cells, numbers, before[0], before[1])
     return True

@@ -84,9 +84,9 @@ def fold_linear(
             if not (math.isfinite(gain) and math.isfinite(mean)):
                 return False
             numbers[LOG_EVIDENCE] += gain
-            discount(factor, vectors, numbers)
         if learned and not (known and not ageing):
             grow(columns, factor, vectors, numbers)
+            discount(factor, vectors, numbers)
             scatter(columns, values, intercept, vectors, numbers)
             absorb(target, weight, factor, vectors, numbers)
         if score:

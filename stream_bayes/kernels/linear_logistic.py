@@ -1,9 +1,11 @@
 """Folds of Bayesian logistic regression: a Gaussian belief about the weights, one closed-form step an event.
 
 Under the belief the log-odds of an event are N(m, v); the probability of the second label, averaged over them, is
-p = sigmoid(m / sqrt(1 + pi v / 8)). The log-likelihood is replaced by the parabola with its slope y - p and curvature
--p (1 - p): an observation m + (y - p) / (p (1 - p)) of the log-odds with precision p (1 - p), learned exactly as in
-linear regression with noise of variance 1.
+p = sigmoid(k m) with k = 1 / sqrt(1 + pi v / 8). The log-odds after the label are replaced by the normal with their
+mean and variance, which the slope and curvature of log p in m give: m + v k (y - p) and v - v^2 k^2 p (1 - p). That is
+an observation m + (y - p) / (k p (1 - p)) of precision k^2 p (1 - p) / (1 - v k^2 p (1 - p)), learned exactly as in
+linear regression with noise of variance 1. (A Newton step in place of the moments is as cheap and far too sure: from
+N(0, 100) a first label leaves variance 37.9 here, 36.3 in truth, 3.8 by Newton.)
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ import math
 
 from stream_bayes.kernels.compiled import FloatArray, kernel
 from stream_bayes.kernels.linear import (
-    FORGETTING,
     INTERCEPT,
     LOG_EVIDENCE,
     absorb,
@@ -24,9 +25,8 @@ from stream_bayes.kernels.linear import (
 from stream_bayes.kernels.linear_diagonal import discount_cells, grow_cells, learn_cells, score_cells
 from stream_bayes.kernels.rows import Joint, Rows
 
-# Of the parabola: a label that was as good as certain tells that much at least. Without it the precision of a label
-# that proves a belief wrong would be nothing, and its observation infinite.
-LEAST_CURVATURE = 1e-10
+# Of p (1 - p): without it a label that proves a belief wrong would be an infinite observation of no precision.
+LEAST_NOISE = 1e-10
 
 
 @kernel
@@ -42,11 +42,14 @@ def log_sigmoid(log_odds: float) -> float:
 
 
 @kernel
-def parabola(label: int, log_odds: float) -> tuple[float, float]:
-    """Curvature at the averaged probability, and how far from the mean of the log-odds the observation is."""
+def observation(label: int, log_odds: float, variance: float) -> tuple[float, float]:
+    """How precise an observation of the log-odds the label is, and how far from their mean."""
+    k = 1.0 / math.sqrt(1.0 + math.pi * variance / 8.0)
     p, q = math.exp(log_sigmoid(log_odds)), math.exp(log_sigmoid(-log_odds))
-    curvature = max(p * q, LEAST_CURVATURE)
-    return curvature, (q if label == 1 else -p) / curvature
+    noise = max(p * q, LEAST_NOISE)
+    # v k^2 is below 8 / pi and the noise at most 1/4, so that the denominator is above 0.36.
+    precision = k * k * noise / (1.0 - variance * k * k * noise)
+    return precision, (q if label == 1 else -p) / (k * noise)
 
 
 @kernel
@@ -74,13 +77,12 @@ def fold_logistic_full(
         if score:
             write_joint(joint, row, mean, variance, log_odds)
         if label >= 0:
-            curvature, offset = parabola(label, log_odds)
+            precision, offset = observation(label, log_odds, variance)
             numbers[LOG_EVIDENCE] += rows.weights[row] * log_sigmoid(log_odds if label == 1 else -log_odds)
-            if numbers[FORGETTING] < 1.0:
-                discount(factor, vectors, numbers)
             grow(columns, factor, vectors, numbers)
+            discount(factor, vectors, numbers)
             scatter(columns, values, intercept, vectors, numbers)
-            absorb(mean + offset, rows.weights[row] * curvature, factor, vectors, numbers)
+            absorb(mean + offset, rows.weights[row] * precision, factor, vectors, numbers)
     return True
 
 
@@ -97,11 +99,10 @@ def fold_logistic_diagonal(rows: Rows, score: bool, cells: FloatArray, numbers: 
         if score:
             write_joint(joint, row, mean, variance, log_odds)
         if label >= 0:
-            curvature, offset = parabola(label, log_odds)
+            precision, offset = observation(label, log_odds, variance)
             numbers[LOG_EVIDENCE] += rows.weights[row] * log_sigmoid(log_odds if label == 1 else -log_odds)
-            if numbers[FORGETTING] < 1.0:
-                discount_cells(cells, numbers)
             grow_cells(columns, cells, numbers)
+            discount_cells(cells, numbers)
             _, spread = score_cells(columns, values, cells, numbers)
-            learn_cells(columns, values, mean + offset, rows.weights[row] * curvature, cells, numbers, mean, spread)
+            learn_cells(columns, values, mean + offset, rows.weights[row] * precision, cells, numbers, mean, spread)
     return True

@@ -6,11 +6,16 @@ All of them are imported together, so that `Learner.load` knows every kind that 
 from stream_bayes.learners.base import Additive, Learner, State
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.discriminant import GaussianDiscriminant
+from stream_bayes.learners.fusion import LogOddsFusion, Reliability
+from stream_bayes.learners.linear import BayesianLinearRegression, BayesianLogisticRegression
 from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from stream_bayes.learners.number_predictions import NumberPredictions
 from stream_bayes.learners.predictions import LabelPredictions
 
 __all__ = [
     "Additive",
+    "BayesianLinearRegression",
+    "BayesianLogisticRegression",
     "BernoulliNB",
     "BetaBernoulli",
     "CategoricalNB",
@@ -18,7 +23,10 @@ __all__ = [
     "GaussianNB",
     "LabelPredictions",
     "Learner",
+    "LogOddsFusion",
     "MultinomialNB",
+    "NumberPredictions",
     "PoissonNB",
+    "Reliability",
     "State",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.errors import EvidenceError
+from stream_bayes.errors import EvidenceError, NumericalError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.compiled import FloatArray
@@ -67,12 +67,12 @@ class ColumnClassifier(ColumnLearner, LabelLearner):
         found = self._find(batch)
         labels, new_labels = self._labels.codes(y)
         self._check_types(batch, labels >= 0)
-        if (labels >= 0).any():
-            with self._all_or_nothing():
+        with self._all_or_nothing():
+            if (labels >= 0).any():
                 self._labels.register(new_labels)
                 found = self._register(batch, found, labels >= 0)
                 self._reserve()
-        return self._run(batch, self._rows(batch, found, labels, weights), score=score)
+            return self._run(batch, self._rows(batch, found, labels, weights), score=score)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -81,7 +81,7 @@ class ColumnClassifier(ColumnLearner, LabelLearner):
         try:
             with super()._all_or_nothing():
                 yield
-        except EvidenceError:
+        except (EvidenceError, NumericalError):
             self._labels.truncate(labels)
             raise
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from stream_bayes.errors import EvidenceError, InputError
+from stream_bayes.errors import EvidenceError, InputError, NumericalError
 from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, open_vocabulary
 from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, numeric_row, plain_values
 from stream_bayes.kernels.compiled import BoolArray, FloatArray
@@ -74,14 +74,16 @@ class ColumnLearner(Learner):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Where there is no memory for new names, they were never registered."""
+        """Where there is no memory for new names, or no number for what they lead to, they were never registered."""
         names = len(self._vocabulary)
         try:
             yield
-        except MemoryError as problem:
+        except (MemoryError, NumericalError) as problem:
             wanted = f"{len(self._vocabulary)} features"
             self._vocabulary.truncate(names)
             self._last_columns = self._batch_columns = self._last_names = None
+            if isinstance(problem, NumericalError):
+                raise
             message = f"no memory for {wanted} in a {type(self).__name__}; hash them (buckets=...) or drop some"
             raise EvidenceError(message) from problem
 

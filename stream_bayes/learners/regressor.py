@@ -58,11 +58,11 @@ class ColumnRegressor(ColumnLearner, NumberLearner):
         found = self._find(batch)
         learned = ~np.isnan(targets)
         self._check_types(batch, learned)
-        if learned.any():
-            with self._all_or_nothing():
+        with self._all_or_nothing():
+            if learned.any():
                 found = self._register(batch, found, learned)
                 self._reserve()
-        return self._fold(self._rows(batch, found, targets, weights), score=score)
+            return self._fold(self._rows(batch, found, targets, weights), score=score)
 
     def _rows(self, batch: Batch, found: IntArray, targets: FloatArray, weights: FloatArray) -> TargetRows:
         return TargetRows(*self._cells(batch, found), targets, weights)

@@ -70,9 +70,9 @@ class DiagonalBelief:
         """The cells that the rows may change: none for one row, which changes nothing when it fails."""
         places: IntArray | slice = np.empty(0, dtype=np.int64)
         if len(rows.weights) > 1:
-            used = np.unique(rows.columns[rows.columns >= 0]) + self.setting.intercept
+            used = np.append(0, np.unique(rows.columns[rows.columns >= 0]) + self.setting.intercept)
             # Forgetting may scale every cell.
-            places = np.append(0, used) if self.setting.forgetting == 1.0 else slice(None)
+            places = used[used < len(self.cells)] if self.setting.forgetting == 1.0 else slice(None)
         return places, self.cells[places].copy(), self.numbers.copy()
 
     def means(self) -> FloatArray:

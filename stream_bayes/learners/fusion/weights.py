@@ -1,0 +1,77 @@
+"""The few weights of a logistic model with their full covariance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from stream_bayes.errors import ParameterError
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.fusion_step import solve_mean
+from stream_bayes.posteriors import Normal
+from stream_bayes.posteriors.checked import positive
+from stream_bayes.snapshot import Arrays
+
+# Learners that always agree leave the difference of their weights to the prior, which must be more than the rounding of
+# what the data say of their sum. Measured over 1e5 events, the weights of equals part by 0.9 at 1e-12, by 3e-6 at 1e-6.
+SMALLEST_PRECISION, LARGEST_PRECISION = 1e-6, 1e12
+# No stream of events of the largest weight comes near it, and what is below it can be learned on without overflow.
+LARGEST_SUM = 1e100
+_ROUNDING = 1e-9
+
+
+class LogisticWeights:
+    """A normal posterior, kept as `stream_bayes.kernels.fusion_step` updates it."""
+
+    def __init__(self, mean: Sequence[float], precision: float) -> None:
+        root = math.sqrt(precision)
+        self.factor = root * np.eye(len(mean))
+        """L, lower triangular, with precision L L'."""
+        self.target = root * np.array(mean, dtype=np.float64)
+        """L' mean."""
+
+    def mean(self) -> FloatArray:
+        """The mean of each weight."""
+        mean = np.empty_like(self.target)
+        solve_mean(self.factor, self.target, mean)
+        return mean
+
+    def marginals(self) -> list[Normal]:
+        """Each weight by itself."""
+        inverse = np.linalg.inv(self.factor)
+        variances = (inverse * inverse).sum(axis=0)
+        return [Normal(mean, variance) for mean, variance in zip(self.mean(), variances, strict=True)]
+
+    def arrays(self, name: str) -> Arrays:
+        """Copies for a snapshot."""
+        return {f"{name}_factor": self.factor.copy(), f"{name}_target": self.target.copy()}
+
+    def restore(self, arrays: Arrays, name: str, rising: int = 0) -> None:
+        """Take over what `arrays` gave; the first `rising` weights are never below 0."""
+        factor, target = arrays[f"{name}_factor"], arrays[f"{name}_target"]
+        right = all(
+            new.dtype == np.float64 and new.shape == old.shape and (np.abs(new) < LARGEST_SUM).all()
+            for new, old in ((factor, self.factor), (target, self.target))
+        )
+        # Learning only ever adds to the diagonal, which starts as the prior's.
+        if not right or np.triu(factor, 1).any() or (factor.diagonal() < (1.0 - _ROUNDING) * self.factor[0, 0]).any():
+            message = f"the {name} weights need a lower triangular factor, no less precise than the prior, and a target"
+            raise ValueError(message)
+        self.factor, self.target = np.ascontiguousarray(factor), np.ascontiguousarray(target)
+        mean = self.mean()
+        if not (np.abs(mean) < LARGEST_SUM).all() or (mean[:rising] < -_ROUNDING).any():
+            message = (
+                f"the {name} weights must be numbers of a size that can be learned, and {rising} of them 0 or more"
+            )
+            raise ValueError(message)
+
+
+def check_precision(name: str, precision: float) -> float:
+    """The prior precision of such weights, if sums with it keep their digits."""
+    number = positive(name, precision)
+    if SMALLEST_PRECISION <= number <= LARGEST_PRECISION:
+        return number
+    message = f"{name} must lie between {SMALLEST_PRECISION:g} and {LARGEST_PRECISION:g}; got {precision!r}"
+    raise ParameterError(message)
