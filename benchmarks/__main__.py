@@ -6,9 +6,12 @@ import os
 import platform
 from importlib.metadata import version
 
+# One thread for everybody, before numpy is loaded: CPU time is compared, and BLAS would otherwise use all cores.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 from rich.console import Console
 
-from benchmarks import naive_bayes
+from benchmarks import linear, logistic, naive_bayes
 
 
 def main() -> None:
@@ -18,6 +21,8 @@ def main() -> None:
     versions = ", ".join(f"{name} {version(name)}" for name in ("river", "numba", "numpy"))
     console.print(f"CPU time on {machine}; Python {platform.python_version()}, {versions}")
     naive_bayes.run(console)
+    linear.run(console)
+    logistic.run(console)
 
 
 if __name__ == "__main__":

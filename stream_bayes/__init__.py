@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from stream_bayes.learners import CategoricalNB as CategoricalNB
     from stream_bayes.learners import GaussianDiscriminant as GaussianDiscriminant
     from stream_bayes.learners import GaussianNB as GaussianNB
+    from stream_bayes.learners import GramRegression as GramRegression
     from stream_bayes.learners import Learner as Learner
     from stream_bayes.learners import LogOddsFusion as LogOddsFusion
     from stream_bayes.learners import MultinomialNB as MultinomialNB
@@ -50,6 +51,7 @@ _HOMES = {
     "Gamma": "posteriors",
     "GaussianDiscriminant": "learners",
     "GaussianNB": "learners",
+    "GramRegression": "learners",
     "LabelPredictive": "posteriors",
     "Learner": "learners",
     "LogOddsFusion": "learners",

@@ -14,6 +14,7 @@ from stream_bayes import (
     Gamma,
     GaussianDiscriminant,
     GaussianNB,
+    GramRegression,
     LogOddsFusion,
     MultinomialNB,
     NormalInverseGamma,
@@ -65,6 +66,9 @@ LEARNERS: dict[str, Any] = {
     "BayesianLogisticRegression forgetting": BayesianLogisticRegression(2.5, intercept=False, forgetting=0.95),
     "BayesianLogisticRegression diagonal": BayesianLogisticRegression(0.3, covariance="diagonal", classes=COLOURS),
     "BayesianLogisticRegression diagonal hashed": BayesianLogisticRegression(3.0, covariance="diagonal", buckets=32),
+    "GramRegression": GramRegression(strength=0.3, noise_variance=2.5, noise_degrees=3.0),
+    "GramRegression no intercept": GramRegression(4.0, noise_variance=0.2, noise_degrees=7.5, intercept=False),
+    "GramRegression hashed": GramRegression(0.7, noise_variance=3.0, noise_degrees=2.5, buckets=64),
     "LogOddsFusion": LogOddsFusion(
         (BernoulliNB(prior=Beta(0.3, 2.5)), BetaBernoulli(on="a", prior=Beta(2.5, 0.7))), prior_precision=3.0
     ),

@@ -6,20 +6,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from river import base
 
-from stream_bayes import BetaBernoulli, CategoricalNB, MultinomialNB
-from stream_bayes.checks import answer, assert_close, events, frozen, taught
+from stream_bayes import BayesianLinearRegression, BetaBernoulli, CategoricalNB, GramRegression, MultinomialNB
+from stream_bayes.checks import answer, assert_close, events, frozen, targets, taught
 from stream_bayes.errors import MergeError, StreamBayesError, UnlearnError
-from stream_bayes.learners.base import Additive
 from tests.learners import LEARNERS
 
-ADDITIVE = [name for name, learner in LEARNERS.items() if isinstance(learner, Additive)]
+ADDITIVE = [name for name, learner in LEARNERS.items() if learner.adds_up]
 WITH_FEATURES = [name for name in ADDITIVE if not isinstance(LEARNERS[name], BetaBernoulli)]
 FEATURES: tuple[Any, ...] = ("a", "b", "c", ("d", 1), "e")
 
 
 def posteriors(model: Any) -> list[Any]:
     """Every posterior that can be asked for by name; a share among one value or one word has none."""
+    if isinstance(model, BayesianLinearRegression):
+        return list(model.weights().values())
+    if isinstance(model, GramRegression):
+        return [model.predictive_one(dict.fromkeys(FEATURES, 1.0))]
     if isinstance(model, BetaBernoulli):
         return [model.posterior(value) for value in ((None,) if model.on is None else (None, 0.0, 1, 2, 3))]
     names = FEATURES
@@ -69,16 +73,17 @@ def test_posteriors_after_fractions_were_taken_back(name: str) -> None:
 def test_a_feature_cannot_be_taken_back_from_events_without_any(name: str) -> None:
     """The class is known and there is no column at all, not even of another class."""
     model = LEARNERS[name].clone()
-    model.learn_one({}, "red")
+    label = targets(model)[0]
+    model.learn_one({}, label)
     before = frozen(model)
     for x in ({"x": 1}, {"x": 1, "y": True}):
         with pytest.raises(UnlearnError):
-            model.unlearn_one(x, "red", w=0.5)
+            model.unlearn_one(x, label, w=0.5)
     assert frozen(model) == before
-    model.unlearn_one({}, "red")
+    model.unlearn_one({}, label)
 
 
-@pytest.mark.parametrize("name", WITH_FEATURES)
+@pytest.mark.parametrize("name", [name for name in WITH_FEATURES if isinstance(LEARNERS[name], base.Classifier)])
 def test_a_feature_of_another_class_cannot_be_taken_back(name: str) -> None:
     model = LEARNERS[name].clone()
     model.learn_one({"x": 2}, "green")

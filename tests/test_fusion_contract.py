@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from stream_bayes.errors import InputError, NumericalError, ParameterError, Stre
 from stream_bayes.features.values import Features
 from stream_bayes.learners.fusion import LogOddsFusion
 from stream_bayes.learners.gradient import LogisticRegression
+from stream_bayes.learners.label_learner import Many
 from stream_bayes.learners.predictions import LabelPredictions
 from tests.test_kernels import entries
 
@@ -70,7 +71,7 @@ class Overflowing(GaussianNB):
         return False
 
     def test_then_train(
-        self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
+        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
     ) -> LabelPredictions:
         """Refuse what no check can see beforehand, as a gradient step that overflows."""
         names: Any = events.names if isinstance(events, Batch) else None

@@ -38,7 +38,7 @@ def taught(model: Any, design: FloatArray, targets: FloatArray) -> Any:
 def closed_form(
     design: FloatArray, targets: FloatArray, precision: float, noise: float
 ) -> tuple[FloatArray, FloatArray]:
-    covariance = np.linalg.inv(precision * np.eye(design.shape[1]) + design.T @ design / noise)
+    covariance: Any = np.linalg.inv(precision * np.eye(design.shape[1]) + design.T @ design / noise)
     return covariance @ design.T @ targets / noise, covariance
 
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
 from river import linear_model
 
 from stream_bayes import Batch, BayesianLinearRegression
-from stream_bayes.kernels.compiled import FloatArray, IntArray
+from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
 from tests.exact import Solution, posterior
 
 WIDTH, ROWS, REPEATS = 50, 200, 5000
@@ -28,7 +27,7 @@ def ill_conditioned() -> tuple[FloatArray, FloatArray]:
     return rows, rows @ generator.normal(size=WIDTH) + 0.1 * generator.normal(size=ROWS)
 
 
-@njit
+@kernel
 def sherman_morrison(
     covariance: FloatArray, mean: FloatArray, rows: FloatArray, targets: FloatArray, order: IntArray
 ) -> None:

@@ -88,7 +88,7 @@ def test_rank_is_the_greedy_choice(precision: float, noise: float, intercept: bo
     design = np.column_stack((np.ones(80), rows)) if intercept else rows
     seen = design[:30].copy()
     seen[:, known + intercept :] = 0.0
-    covariance = np.linalg.inv(precision * np.eye(design.shape[1]) + seen.T @ seen / noise)
+    covariance: Any = np.linalg.inv(precision * np.eye(design.shape[1]) + seen.T @ seen / noise)
     ranked = model.rank_by_information(Batch.from_matrix(rows, NAMES), 25)
     assert ranked.tolist() == greedy(covariance, design, noise, 25)
 
@@ -126,7 +126,8 @@ def test_rank_of_hashed_few_and_no_events(covariance: str, order: list[int]) -> 
 
 def test_bad_questions() -> None:
     model = BayesianLinearRegression()
-    for k in (-1, 1.5, "2", True):
+    wrong: tuple[Any, ...] = (-1, 1.5, "2", True)
+    for k in wrong:
         with pytest.raises(ParameterError, match="k must be"):
             model.rank_by_information([{"a": 1.0}], k)
     with pytest.raises(InputError, match="finite"):

@@ -34,6 +34,7 @@ LARGEST_NAME = 2**63
 DEEPEST_NAME = 16
 
 _PLAIN_KINDS = "biufU"
+_NUMBERS = frozenset((float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_))
 
 
 class Category(NamedTuple):
@@ -106,17 +107,18 @@ def numeric_row(x: Features) -> Row:
 
 
 def plain_values(numbers: list[Any]) -> FloatArray | None:
-    """The values of an event as floats, if they are all Python's own finite numbers, else None.
+    """The values of an event as floats, if they are all finite numbers, Python's own or numpy's; else None.
 
     Adding them up tells their type, and whether they are finite, in a third of the time of looking at each.
     """
     try:
         total = sum(numbers)
-        if (type(total) is int or type(total) is float) and math.isfinite(total):
+        kind = type(total)
+        if (kind is float or kind is int or _NUMBERS.issuperset(map(type, numbers))) and math.isfinite(total):
             values: Any = np.empty(len(numbers))
             _packer(len(numbers)).pack_into(values, 0, *numbers)  # measured: half the time of array.array
             return cast(FloatArray, values)
-    except (TypeError, OverflowError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return None
 

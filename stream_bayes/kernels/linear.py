@@ -26,11 +26,11 @@ PANEL = 4
 # Rows of `vectors`: z, and scratch space for the event and for the turns of four columns.
 Z, WORK, TURNS, VECTORS = 0, 1, 2, 5
 # Places in `numbers`: the totals,
-WIDTH, COUNT, SQUARES, DISCOUNT, PRIOR_SHARE, LOG_EVIDENCE = range(6)
-TOTALS = 6
+WIDTH, COUNT, SQUARES, DISCOUNT, PRIOR_SHARE, LOG_EVIDENCE, ADDED = range(7)
+TOTALS = 7
 # And of the settings behind them, which ride in the same array: a call costs 0.1 us for every two arguments.
-PRIOR, INTERCEPT, FORGETTING, NOISE_VARIANCE, NOISE_DEGREES, LARGEST = range(6, 12)
-NUMBERS = 12
+PRIOR, INTERCEPT, FORGETTING, NOISE_VARIANCE, NOISE_DEGREES, LARGEST = range(7, 13)
+NUMBERS = 13
 # The rows of factor and z are scaled again when the discount that all of them share has fallen so far, and no diagonal
 # is left below the other bound: a direction that no event has moved for ages is unknown, and not infinitely so.
 SMALLEST_DISCOUNT = 1e-8
@@ -200,11 +200,14 @@ def absorb(
 
     Returns the mean x'm and x'P^-1 x as they were before, to the bits that `spread_of` gives.
     """
-    share = numbers[DISCOUNT]
+    share, size = numbers[DISCOUNT], 0.0
+    for value in vectors[WORK, : int(numbers[WIDTH])]:
+        size += value * value
     mean, squares = rotate(factor, vectors, int(numbers[WIDTH]), weight / share, target)
     error = (target - mean) / math.sqrt(1.0 + weight * squares / share)
     numbers[COUNT] += weight
     numbers[SQUARES] += weight * error * error
+    numbers[ADDED] += max(weight, 0.0) * size
     return mean, squares / share
 
 

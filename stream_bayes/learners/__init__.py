@@ -7,6 +7,7 @@ from stream_bayes.learners.base import Additive, Learner, State
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.discriminant import GaussianDiscriminant
 from stream_bayes.learners.fusion import LogOddsFusion, Reliability
+from stream_bayes.learners.gram import GramRegression
 from stream_bayes.learners.linear import BayesianLinearRegression, BayesianLogisticRegression
 from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
 from stream_bayes.learners.number_predictions import NumberPredictions
@@ -21,6 +22,7 @@ __all__ = [
     "CategoricalNB",
     "GaussianDiscriminant",
     "GaussianNB",
+    "GramRegression",
     "LabelPredictions",
     "Learner",
     "LogOddsFusion",

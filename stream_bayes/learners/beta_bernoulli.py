@@ -26,7 +26,7 @@ from stream_bayes.kernels.special import log_gamma_slopes
 from stream_bayes.learners.arrays import with_room
 from stream_bayes.learners.base import Additive, check_scale, of_kind
 from stream_bayes.learners.incoming import check_events
-from stream_bayes.learners.label_learner import LabelLearner, check_batch, check_weight
+from stream_bayes.learners.label_learner import LabelLearner, Many, check_batch, check_weight
 from stream_bayes.learners.labels import Label, check_classes, check_label
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import Beta, LabelPredictive
@@ -123,7 +123,7 @@ class BetaBernoulli(LabelLearner, Additive):
         return Batch.from_categories(self._own(x) for x in events)
 
     def test_then_train(
-        self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
+        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
     ) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         keys = self._keys(self._as_batch(events))

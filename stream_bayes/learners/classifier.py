@@ -15,7 +15,7 @@ from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.columns import ColumnLearner
-from stream_bayes.learners.label_learner import LabelLearner, check_batch, check_weight
+from stream_bayes.learners.label_learner import LabelLearner, Many, check_batch, check_weight
 from stream_bayes.learners.labels import Label, Labels, check_classes, check_label
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import LabelPredictive
@@ -51,7 +51,7 @@ class ColumnClassifier(ColumnLearner, LabelLearner):
         self._learn(batch, [label if weight else None], np.array((weight,)), score=False)
 
     def test_then_train(
-        self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
+        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
     ) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         batch = self._as_batch(events)

@@ -104,7 +104,7 @@ class ColumnLearner(Learner):
         try:
             if values == self._last_values:
                 return self._last_pairs
-        except ValueError:  # arrays do not say whether they are equal; they will be refused
+        except (TypeError, ValueError):  # arrays and pandas' NA do not say whether they are equal; they will be refused
             return self._new_pairs(x)
         numbers = plain_values(values)
         if numbers is None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base
 
 from stream_bayes.errors import InputError
@@ -20,6 +21,9 @@ from stream_bayes.posteriors import LabelPredictive
 from stream_bayes.posteriors.checked import non_negative
 
 LARGEST_WEIGHT = 1e12
+
+Many = Sequence[Any] | NDArray[Any]
+"""Labels, targets or weights, one for each event of a batch; None for a label that is not known."""
 
 
 class LabelLearner(Learner, base.Classifier):
@@ -52,7 +56,7 @@ class LabelLearner(Learner, base.Classifier):
 
     @abstractmethod
     def test_then_train(
-        self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
+        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
     ) -> LabelPredictions:
         """For each row in order: predict it, then learn it if its label is not None.
 

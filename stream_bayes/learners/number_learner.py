@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners.base import Learner
-from stream_bayes.learners.label_learner import check_batch
+from stream_bayes.learners.label_learner import Many, check_batch
 from stream_bayes.learners.number_predictions import NumberPredictions, Predictive
 from stream_bayes.posteriors.checked import finite
 
@@ -47,7 +47,7 @@ class NumberLearner(Learner, base.Regressor):
 
     @abstractmethod
     def test_then_train(
-        self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
+        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
     ) -> NumberPredictions:
         """For each row in order: predict it, then learn it if its target is not None.
 
@@ -70,6 +70,6 @@ def check_targets(events: int, y: Any, w: Any) -> tuple[FloatArray, FloatArray]:
     """The targets and weights of a batch, one each an event; NaN where there is no target, or no weight."""
     plain = w is None and isinstance(y, np.ndarray) and y.dtype == np.float64 and y.shape == (events,)
     if plain and np.abs(y).max(initial=0.0) <= LARGEST_NUMBER:  # False where one is NaN
-        return y, np.ones(events)
+        return np.array(y), np.ones(events)  # a copy in one piece: the caller's may be a column, or read-only
     known, weights = check_batch(events, y, w)
     return np.array([np.nan if target is None else check_target(target) for target in known]), weights

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import TargetRows
 from stream_bayes.learners.columns import ColumnLearner
-from stream_bayes.learners.label_learner import check_weight
+from stream_bayes.learners.label_learner import Many, check_weight
 from stream_bayes.learners.number_learner import LARGEST_NUMBER, NumberLearner, check_target, check_targets
 from stream_bayes.learners.number_predictions import NumberPredictions, Predictive
 
@@ -44,7 +44,7 @@ class ColumnRegressor(ColumnLearner, NumberLearner):
         self._learn(batch, np.array((target if weight else np.nan,)), np.array((weight,)), score=False)
 
     def test_then_train(
-        self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
+        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
     ) -> NumberPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         batch = self._as_batch(events)
@@ -73,6 +73,6 @@ class ColumnRegressor(ColumnLearner, NumberLearner):
 
 def check_size(values: FloatArray) -> None:
     """Refuse numbers so large that arithmetic with them would leave the finite numbers."""
-    if len(values) and np.abs(values).max() > LARGEST_NUMBER:
+    if len(values) and not np.abs(values).max() <= LARGEST_NUMBER:
         message = f"values must lie between -{LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}, so that arithmetic stays finite"
         raise InputError(message)

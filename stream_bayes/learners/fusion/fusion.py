@@ -19,7 +19,7 @@ from stream_bayes.learners.fusion.calibration import MAPS, Calibration
 from stream_bayes.learners.fusion.members import Members, Opinions, check_learners
 from stream_bayes.learners.fusion.reliability import Record, Reliability
 from stream_bayes.learners.fusion.weights import LARGEST_SUM, LogisticWeights, check_precision
-from stream_bayes.learners.label_learner import LabelLearner, check_batch
+from stream_bayes.learners.label_learner import LabelLearner, Many, check_batch
 from stream_bayes.learners.labels import Label, check_classes, check_label
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import LabelPredictive, Normal
@@ -153,7 +153,7 @@ class LogOddsFusion(LabelLearner):
         return self._members.batch(events)
 
     def test_then_train(
-        self, events: Batch | Iterable[Features], y: Sequence[Any], w: Sequence[float] | None = None
+        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
     ) -> LabelPredictions:
         """Predict each row, then learn it: one pass for each learner, one over their log-odds.
 

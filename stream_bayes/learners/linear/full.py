@@ -11,6 +11,7 @@ from scipy.linalg import solve_triangular
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.linear import (
+    ADDED,
     COUNT,
     DISCOUNT,
     FORGETTING,
@@ -78,7 +79,8 @@ class FullBelief:
     rotations (the equations are in `kernels.linear`). Of the forms tried this one is the most exact: keeping P^-1
     (Sherman-Morrison) or R with P m loses the digits of the small directions as data come in. `numbers` holds the
     number of weights, the sum of event weights, the squares that the line left unexplained, the discount, the share of
-    the prior that forgetting has left, and the log evidence where that is a running sum.
+    the prior that forgetting has left, the log evidence where that is a running sum, and all squares ever added, which
+    say how far rounding may have moved P.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -219,7 +221,7 @@ class FullBelief:
 
 def check_totals(totals: FloatArray, width: int, largest: int) -> None:
     """Refuse totals that cannot be those of a belief."""
-    in_range = (totals[[COUNT, SQUARES]] >= 0.0).all() and 0.0 < totals[DISCOUNT] <= 1.0
+    in_range = (totals[[COUNT, SQUARES, ADDED]] >= 0.0).all() and 0.0 < totals[DISCOUNT] <= 1.0
     if totals[WIDTH] != width or width > largest or not in_range or not 0.0 <= totals[PRIOR_SHARE] <= 1.0:
         message = "totals do not describe a belief"
         raise ValueError(message)

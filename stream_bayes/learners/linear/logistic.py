@@ -37,9 +37,10 @@ class BayesianLogisticRegression(WeightBelief, ColumnClassifier):
     Notes
     -----
     The log-odds of an event are N(m, v) with m = x'mean and v = x'S x, and p = sigmoid(m / sqrt(1 + pi v / 8)) is the
-    moderated probability of the second label: nearer to 1/2 the less is known. With k = 1 / sqrt(1 + pi v / 8) a label y
-    moves the mean of the weights by S x k (y - p), and takes S x x' S k^2 p (1 - p) from their covariance S: the first
-    two moments of the exact posterior, up to the approximation in p. An event of weight w adds w times the evidence.
+    moderated probability of the second label: nearer to 1/2 the less is known. With k = 1 / sqrt(1 + pi v / 8) a label
+    y moves the mean of the weights by S x k (y - p), and takes S x x' S k^2 p (1 - p) from their covariance S: the
+    first two moments of the exact posterior, up to the approximation in p. An event of weight w adds w times the
+    evidence.
     p (1 - p) = E[q (1 - q)] + Var[q] splits the variance of the label into noise and ignorance, q = sigmoid(N(m, v)).
 
     The likelihood is not conjugate: the order of events matters a little, and a correction is an event of its own.

@@ -8,12 +8,14 @@ from scipy.linalg import solve_triangular
 from stream_bayes.errors import UnlearnError
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.linear import COUNT, SQUARES, Z
+from stream_bayes.kernels.linear import ADDED, COUNT, SQUARES, Z
 from stream_bayes.kernels.rows import residue
 from stream_bayes.learners.linear.full import ROUNDING, FullBelief
 
 # What rounding may have moved of a sum of squares.
 SLACK = 1e-9
+# How many times the rounding of one operation a sum of many may have.
+SAFETY = 100.0
 
 
 def taken_back(belief: FullBelief, columns: IntArray, values: FloatArray, target: float, weight: float) -> None:
@@ -33,38 +35,50 @@ def taken_back(belief: FullBelief, columns: IntArray, values: FloatArray, target
     x = np.zeros(belief.width)
     x[columns] = values
     _check_squares(belief, x, weight, nothing_left=left <= least)
-    squares = _squares_left(belief, x, target, weight)
+    share, squares = _left(belief, x, target, weight)
     if left <= least:
         _empty(belief)
         return
-    belief.rotate(columns, values, target, -weight)
+    belief.rotate(columns, values, target, -weight * share)
     belief.numbers[COUNT], belief.numbers[SQUARES] = left, squares
+
+
+def _moved(belief: FullBelief) -> float:
+    """How far rounding may have moved an entry of P: it goes by all that was ever added, taken back since or not."""
+    return SAFETY * ROUNDING * float(belief.numbers[ADDED])
 
 
 def _check_squares(belief: FullBelief, x: FloatArray, weight: float, *, nothing_left: bool) -> None:
     diagonal = (belief.upper**2).sum(axis=0)
     rest = diagonal - weight * x * x - belief.setting.prior
-    least = SLACK * (diagonal + weight * x * x)
+    least = SLACK * (diagonal + weight * x * x) + _moved(belief)
     if (rest < -least).any() or (nothing_left and (rest > least).any()):
         message = "the squares of its features are not in what was learned: was this event learned?"
         raise UnlearnError(message)
 
 
-def _squares_left(belief: FullBelief, x: FloatArray, target: float, weight: float) -> float:
-    """What would remain of the squares that no line explains; refused when the event contradicts the rest."""
+def _left(belief: FullBelief, x: FloatArray, target: float, weight: float) -> tuple[float, float]:
+    """How much of the event can be rotated out, and what then remains of the squares that no line explains.
+
+    All but rounding: 1 - w x'P^-1 x is at least what it would be if there were no other event, and where rounding has
+    it below that, so much less is taken. Refused when the event contradicts the rest by more.
+    """
     solved = solve_triangular(belief.upper, x, trans="T")
-    prior, alone = belief.setting.prior, weight * float(x @ x)
-    remaining, rounding = 1.0 - weight * float(solved @ solved), 8.0 * (len(x) + 1) * ROUNDING
-    if remaining < (1.0 - SLACK) * prior / (prior + alone) - rounding or remaining <= 0.0:
+    prior, spread = belief.setting.prior, weight * float(solved @ solved)
+    bound = prior / (prior + weight * float(x @ x))
+    rounding = SAFETY * ROUNDING * (len(x) + 1) + spread * _moved(belief) / prior
+    remaining = max(1.0 - spread, bound)
+    if 1.0 - spread < (1.0 - SLACK) * bound - rounding:
         message = "without it the precision would not be positive definite: was this event learned?"
         raise UnlearnError(message)
-    z = belief.vectors[Z, : belief.width]
+    z, squares = belief.vectors[Z, : belief.width], float(belief.numbers[SQUARES])
     taken = weight * (target - float(solved @ z)) ** 2 / remaining
-    squares = float(belief.numbers[SQUARES])
-    if squares - taken < -SLACK * (squares + float(z @ z) + weight * target**2) - taken * rounding / remaining:
+    least = SLACK * (squares + float(z @ z) + weight * target**2) + taken * rounding / remaining
+    if squares - taken < -least:
         message = f"no line through what was learned has a target of {target:g} here: was this event learned?"
         raise UnlearnError(message)
-    return max(squares - taken, 0.0)
+    share = 1.0 if spread <= 1.0 - remaining else (1.0 - remaining) / spread
+    return share, max(squares - taken, 0.0)
 
 
 def _empty(belief: FullBelief) -> None:

@@ -1,0 +1,152 @@
+"""The evidence: counts, means and scatter of features and target, and the sums that make them additive."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stream_bayes.features.values import IntArray
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.rows import residue
+from stream_bayes.learners.arrays import padded
+from stream_bayes.learners.numbers import SLACK
+from stream_bayes.snapshot import Arrays
+
+# With values, targets and means up to this size no prediction leaves the finite numbers, for any prior allowed.
+LARGEST_VALUE = 1e45
+# No sum over a stream of such values is larger; so a crafted snapshot cannot make arithmetic overflow either.
+LARGEST_SUM = 1e150
+# Evidence of fewer events than this is none.
+SMALLEST_COUNT = 1e-200
+
+
+class Moments(NamedTuple):
+    """Sums over all events, in centred form: place 0 is the target, place 1 + column a feature, absent ones being 0.
+
+    (n, mean, scatter) stands for (n, n mean, scatter + n mean mean'), which is what adds up; centred, and with a mean
+    of two parts, the scatter keeps its digits however far from zero the values are. Beyond the registered names there
+    is room to grow, all zero.
+    """
+
+    events: FloatArray
+    """One number: the sum of all weights."""
+    present: FloatArray
+    """By column, the weight of the events whose feature is not 0."""
+    peak: FloatArray
+    """The largest scatter there ever was at each place: what rounding may have left there goes by it, nothing else."""
+    mean: FloatArray
+    """mean[0] + mean[1], the second below the rounding of the first."""
+    scatter: FloatArray
+    """Sum of (u - mean)(u - mean)' on the diagonal and below."""
+
+
+def empty(width: int) -> Moments:
+    """No evidence, with room for that many columns."""
+    return Moments(*map(np.zeros, _shapes(width)))
+
+
+def _shapes(width: int) -> tuple[tuple[int, ...], ...]:
+    return (1,), (width,), (1 + width,), (2, 1 + width), (1 + width, 1 + width)
+
+
+def with_room(moments: Moments, width: int) -> Moments:
+    """At least that many columns; when they run out their number doubles."""
+    room = len(moments.present)
+    if width <= room:
+        return moments
+    room = max(width, 2 * room)
+    return Moments(*(padded(array, shape) for array, shape in zip(moments, _shapes(room), strict=True)))
+
+
+def used(moments: Moments, width: int) -> Moments:
+    """A copy without the room to grow."""
+    parts = zip(moments, _shapes(width), strict=True)
+    return Moments(*(array[tuple(map(slice, shape))].copy() for array, shape in parts))
+
+
+def symmetric(moments: Moments, places: IntArray) -> FloatArray:
+    """The scatter of some places, above the diagonal too."""
+    lower: FloatArray = np.tril(moments.scatter)[np.ix_(places, places)]
+    return lower + lower.T - np.diag(lower.diagonal())
+
+
+def clear(moments: Moments) -> None:
+    """Back to no evidence."""
+    for array in moments:
+        array[...] = 0.0
+
+
+def scale(moments: Moments, factor: float) -> None:
+    """As if every event had had that share of its weight; a mean is a ratio of sums and stays."""
+    if moments.events[0] * factor < SMALLEST_COUNT:
+        clear(moments)
+        return
+    for array in (moments.events, moments.present, moments.peak, moments.scatter):
+        np.multiply(array, factor, out=array)
+
+
+def add(mine: Moments, theirs: Moments, columns: IntArray) -> None:
+    """Add the events of another, whose columns stand at these here (Chan, Golub and LeVeque)."""
+    if theirs.events[0] == 0.0:
+        return
+    width, places = len(mine.present), np.concatenate(([0], 1 + columns))
+    their_mean, their_scatter = np.zeros((2, 1 + width)), np.zeros((1 + width, 1 + width))
+    their_mean[:, places] = theirs.mean[:, : len(places)]
+    their_scatter[np.ix_(places, places)] = symmetric(theirs, np.arange(len(places)))
+    before, share = mine.events[0], theirs.events[0] / (mine.events[0] + theirs.events[0])
+    offset = (their_mean[0] - mine.mean[0]) + (their_mean[1] - mine.mean[1])
+    mine.scatter[...] += np.tril(their_scatter + np.outer(offset, offset * (before * share)))
+    if before == 0.0:
+        mine.mean[...] = their_mean  # an offset from nothing would round the second part away
+    else:
+        _shift(mine.mean, offset * share)
+    mine.peak[places] = np.maximum(mine.peak[places], theirs.peak[: len(places)])
+    np.maximum(mine.peak, mine.scatter.diagonal(), out=mine.peak)
+    mine.present[columns] += theirs.present[: len(columns)]
+    mine.events[0] += theirs.events[0]
+
+
+def _shift(mean: FloatArray, step: FloatArray) -> None:
+    """Add to a sum of two parts without losing what the first would round away."""
+    total = mean[0] + step
+    back = total - mean[0]
+    rest = mean[1] + ((mean[0] - (total - back)) + (step - back))
+    mean[0] = total + rest
+    mean[1] = rest - (mean[0] - total)
+
+
+def first_misfit(moments: Moments, columns: IntArray, values: FloatArray, target: float, weight: float) -> int:
+    """The first place that cannot have been so in an event learned with this weight, -1 if there is none.
+
+    A feature in fewer events than are taken back, or in more than would be left of those that had it not; or a scatter
+    that would fall below zero: Welford backwards, scatter - w n / (n - w) (u - mean)^2.
+    """
+    count, present, mean = float(moments.events[0]), moments.present, moments.mean
+    event = np.zeros(1 + len(present))
+    event[0], event[1 + columns] = target, values
+    left, least = count - weight, residue(count)
+    offset = (event - mean[0]) - mean[1]
+    taken = weight * offset * offset * (count / left if left > least else 1.0)
+    squares = moments.scatter.diagonal()
+    bad = squares - taken < -SLACK * (moments.peak + weight * offset**2)
+    with_it = event[1:] != 0.0
+    bad[1:] |= np.where(with_it, present < weight - least, present > left + least)
+    return int(np.flatnonzero(bad)[0]) if bad.any() else -1
+
+
+def restored(arrays: Arrays, width: int) -> Moments:
+    """The moments in a snapshot, if they can be those of events."""
+    for name, shape in zip(Moments._fields, _shapes(width), strict=True):
+        array, most = arrays[name], 2.0 * LARGEST_VALUE if name == "mean" else LARGEST_SUM
+        if array.dtype != np.float64 or array.shape != shape or not (np.abs(array) <= most).all():
+            message = f"array {name!r} has {array.dtype} of shape {array.shape}, expected finite float64 of {shape}"
+            raise ValueError(message)
+    found = Moments(*(np.ascontiguousarray(arrays[name]) for name in Moments._fields))
+    if (
+        min(array.min(initial=0.0) for array in (found.events, found.present, found.peak, found.scatter.diagonal()))
+        < 0.0
+    ):
+        message = "counts and sums of squares must be 0 or more"
+        raise ValueError(message)
+    return found

@@ -1,0 +1,99 @@
+"""Weights under a penalty: ridge from the singular values, LASSO and elastic net by coordinate descent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stream_bayes.errors import ParameterError
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.learners.base import check_scale, one_of
+from stream_bayes.learners.gram.descent import minimise
+from stream_bayes.learners.gram.design import SMALLEST_SINGULAR, Design, Spectrum
+from stream_bayes.posteriors.checked import each, non_negative, refuse
+
+PENALTIES = ("ridge", "lasso", "elastic-net", "none")
+MANY = 50
+# How far below the strength that leaves no weight a path of the LASSO goes.
+LOWEST_SHARE = 1e-3
+
+
+class Penalty(NamedTuple):
+    """strength (share |w|_1 + (1 - share) |w|^2 / 2), on the weights of columns over `scales`."""
+
+    share: float
+    scales: FloatArray
+    spectrum: Spectrum
+    """Of the columns over their scales."""
+
+    @classmethod
+    def on(cls, design: Design, penalty: str, share: float, *, standardise: bool) -> Penalty:
+        """The penalty of that name; "none" is ridge of strength 0."""
+        kind = one_of(penalty, "penalty", PENALTIES)
+        own = non_negative("share", share)
+        if own > 1.0:
+            raise refuse("share", "between 0 and 1", share)
+        own = {"lasso": 1.0, "elastic-net": own}.get(kind, 0.0)
+        if standardise:
+            return cls(own, design.deviations, design.standardised)
+        return cls(own, np.ones(len(design.columns)), design.spectrum)
+
+
+def weights_of(design: Design, penalty: Penalty, strength: float, start: FloatArray) -> tuple[FloatArray, float]:
+    """Weights on the scale of the data, and the degrees of freedom."""
+    lasso, ridge = strength * penalty.share, strength * (1.0 - penalty.share)
+    if lasso == 0.0:
+        return penalty.spectrum.ridge(ridge) / penalty.scales, float(penalty.spectrum.kept(ridge).sum())
+    weights = _descended(design, lasso * penalty.scales, ridge * penalty.scales**2, start)
+    if ridge == 0.0 and penalty.spectrum.singular.all():
+        return weights, float(np.count_nonzero(weights))
+    return weights, _active_degrees(design.factor.columns / penalty.scales[:, None], weights, ridge)
+
+
+def _descended(design: Design, lasso: FloatArray, ridge: FloatArray, start: FloatArray) -> FloatArray:
+    """Penalties of the scales in; coordinate descent works on columns and a target of unit length."""
+    lengths = np.sqrt(design.gram.diagonal())
+    target, lengths = float(lengths[0]), np.where(lengths[1:] > 0.0, lengths[1:], 1.0)
+    if target == 0.0:
+        return np.zeros(len(lengths))
+    correlations = np.ascontiguousarray(design.gram[1:, 1:] / lengths / lengths[:, None])
+    right = design.gram[1:, 0] / lengths / target
+    weights = np.ascontiguousarray(start * lengths / target)
+    return (
+        minimise(correlations, right, lasso / lengths / target, ridge / lengths / lengths, weights) / lengths * target
+    )
+
+
+def _active_degrees(columns: FloatArray, weights: FloatArray, ridge: float) -> float:
+    """The trace of the fit on the weights that are not 0; without a ridge part, the rank of their columns."""
+    active = columns[weights != 0.0]
+    if active.size == 0:
+        return 0.0
+    squares = np.linalg.svd(active, compute_uv=False) ** 2
+    squares = squares[squares > SMALLEST_SINGULAR**2 * squares[0]]
+    return float((squares / (squares + ridge)).sum())
+
+
+def strengths_for(design: Design, penalty: Penalty, strengths: Any) -> FloatArray:
+    """The strengths asked for, the largest first; a number of them, or None, is spread over all that happens.
+
+    With a LASSO part from where the first weight joins; for ridge from where almost nothing is left of the weights to
+    where almost nothing is missing.
+    """
+    if isinstance(strengths, Iterable):
+        given = each(non_negative, "strength", strengths)
+        check_scale("strength", *given)
+        return np.array(sorted(given, reverse=True))
+    count = MANY if strengths is None else strengths
+    if not isinstance(count, int) or isinstance(count, bool) or count < 2:
+        message = f"strengths must be numbers, or how many of them, at least 2; got {strengths!r}"
+        raise ParameterError(message)
+    if penalty.share > 0.0:
+        largest = float(np.abs(design.gram[1:, 0] / penalty.scales).max(initial=0.0)) / penalty.share
+        smallest = LOWEST_SHARE * largest
+    else:
+        squares = penalty.spectrum.singular[penalty.spectrum.singular > 0.0] ** 2
+        largest, smallest = (100.0 * squares.max(), 0.01 * squares.min()) if len(squares) else (0.0, 0.0)
+    return np.geomspace(largest, smallest, count) if largest > 0.0 else np.ones(count)

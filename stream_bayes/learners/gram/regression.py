@@ -1,0 +1,197 @@
+"""Gram regression: every linear model of a stream from its means and scatter, with no second look at the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from stream_bayes.errors import EvidenceError
+from stream_bayes.features.values import FeatureName, Features
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.learners.base import check_scale
+from stream_bayes.learners.gram.design import Design
+from stream_bayes.learners.gram.evidence import log_evidence, maximum
+from stream_bayes.learners.gram.learner import GramLearner
+from stream_bayes.learners.gram.penalties import Penalty, strengths_for, weights_of
+from stream_bayes.learners.gram.results import BiasVariance, EvidenceMaximum, Fit, Path, Step
+from stream_bayes.learners.gram.sampling import bias_variance
+from stream_bayes.learners.gram.selection import stepwise
+from stream_bayes.learners.linear.weights import INTERCEPT
+from stream_bayes.posteriors.checked import finite, non_negative, positive
+
+
+class GramRegression(GramLearner):
+    """Linear regression from X'X, X'y and y'y alone: all penalties and strengths after one pass over a stream.
+
+    Parameters
+    ----------
+    strength
+        Of the ridge penalty behind predictions: the prior of a weight is N(0, noise / strength).
+    noise_variance
+        What the variance of the noise is expected to be.
+    noise_degrees
+        How many events that expectation is worth. Above 2 the predicted variance is finite from the start.
+    intercept
+        Whether there is one; it is never penalised.
+    buckets
+        Hash names into this many columns (a power of two up to 4096) instead of keeping them.
+
+    Notes
+    -----
+    Kept are n = sum of weights, the means of features and target, and the scatter around them, moved by Welford's
+    update: mean + w / (n + w) (u - mean), S + w n / (n + w) (u - mean)(u - mean)'. A feature absent from an event is 0,
+    so one may come at any time. Learning costs O(d^2); merging, unlearning and forgetting are exact up to rounding. X
+    and y below are centred if there is an intercept, and as they came if not.
+
+    `solve` minimises |y - Xw|^2 / 2 + P(w):
+
+    - "ridge": P = strength |w|^2 / 2, scikit-learn's Ridge(alpha=strength);
+    - "lasso": P = strength |w|_1, its Lasso(alpha=strength / n);
+    - "elastic-net": P = strength (share |w|_1 + (1 - share) |w|^2 / 2), its ElasticNet(alpha=strength / n,
+      l1_ratio=share);
+    - "none": P = 0, and of all solutions the one of least |w|.
+
+    Predictions are those of the conjugate prior w ~ N(0, v / strength), an intercept with no prior to speak of, and
+    v ~ inverse gamma: with k = strength, Student's t with noise_degrees + n degrees, mean y_mean + z'w, z = x - x_mean,
+    and squared scale noise (1 + 1 / n + z'(S + k)^-1 z), where (noise_degrees + n) noise is noise_degrees
+    noise_variance plus the least |y - Xw|^2 + k |w|^2. A feature never learned adds its square over k. With less than
+    one event 1 / n is held at 1: before any, the target is expected at 0, its level as uncertain as one target is.
+
+    The first prediction after a change costs O(d^3): to predict before each event learned, take
+    BayesianLinearRegression. Targets that the features explain but for a share of 1e-14, and columns that others
+    explain but for 1e-12, count as explained: that is how far sums of squares reach.
+
+    Examples
+    --------
+    >>> model = GramRegression(strength=0.5)
+    >>> for x, y in ((0, 1.0), (1, 2.9), (2, 5.1), (3, 7.0)):
+    ...     model.learn_one({"x": x}, y)
+    >>> fit = model.solve("none")
+    >>> round(fit.weights["x"], 4), round(fit.intercept, 4), round(fit.residual_squares, 4)
+    (2.02, 0.97, 0.018)
+    >>> round(model.predict_one({"x": 4}), 4), round(model.degrees_of_freedom(0.5), 4)
+    (8.5909, 0.9091)
+    """
+
+    def __init__(
+        self,
+        strength: float = 1.0,
+        noise_variance: float = 1.0,
+        noise_degrees: float = 4.0,
+        intercept: bool = True,
+        buckets: int | None = None,
+    ) -> None:
+        super().__init__(strength, noise_variance, noise_degrees, intercept, buckets)
+
+    def solve(
+        self, penalty: str = "ridge", strength: float | None = None, share: float = 0.5, standardise: bool = False
+    ) -> Fit:
+        """The weights of least squares under a penalty; the strength is the learner's own if not given.
+
+        `share` is that of the LASSO in an elastic net. To standardise is to penalise the weights of features divided
+        by their standard deviations; the answer is on the scale of the data either way.
+        """
+        design = self._taught()
+        under = Penalty.on(design, penalty, share, standardise=standardise)
+        size = 0.0 if penalty == "none" else self._strength(strength)
+        weights, degrees = weights_of(design, under, size, np.zeros(len(design.columns)))
+        named = dict(zip(self._names(design.columns), weights.tolist(), strict=True))
+        return Fit(named, self._intercept(design, weights), degrees, design.squares(weights), self.buckets)
+
+    def path(
+        self,
+        penalty: str = "ridge",
+        strengths: Sequence[float] | int | None = None,
+        share: float = 0.5,
+        standardise: bool = False,
+    ) -> Path:
+        """The weights for many strengths, from the largest on, each starting from the one before.
+
+        Without strengths, or given how many, they are spread evenly in their logarithm over all that happens.
+        """
+        design = self._taught()
+        under = Penalty.on(design, penalty, share, standardise=standardise)
+        sizes = strengths_for(design, under, strengths)
+        weights, degrees = np.zeros((len(sizes), len(design.columns))), np.zeros(len(sizes))
+        for row, size in enumerate(sizes.tolist()):
+            start = weights[max(row - 1, 0)]
+            weights[row], degrees[row] = weights_of(design, under, 0.0 if penalty == "none" else size, start)
+        levels = np.array([self._intercept(design, row) for row in weights])
+        squares = np.array([design.squares(row) for row in weights])
+        return Path(self._names(design.columns), sizes, weights, levels, degrees, squares)
+
+    def degrees_of_freedom(self, strength: float | None = None, standardise: bool = False) -> float:
+        """Sum of s^2 / (s^2 + strength) over the singular values of X: how many weights a ridge fit is worth."""
+        design = self._taught()
+        spectrum = design.standardised if standardise else design.spectrum
+        return float(spectrum.kept(self._strength(strength)).sum())
+
+    def log_evidence(self, prior_precision: float, noise_variance: float) -> float:
+        """The log density of all targets under y = Xw + noise, w ~ N(0, I / prior_precision).
+
+        An intercept is one more weight with the same prior, on a column of ones: BayesianLinearRegression's model. The
+        singular values are found once for all precisions and variances.
+        """
+        precision, noise = positive("prior_precision", prior_precision), positive("noise_variance", noise_variance)
+        check_scale("prior_precision", precision)
+        check_scale("noise_variance", noise)
+        return log_evidence(self._design().joint, float(self._moments.events[0]), precision, noise)
+
+    def maximise_evidence(self) -> EvidenceMaximum:
+        """The prior precision and the noise variance under which the targets are likeliest."""
+        design = self._taught()
+        return maximum(design.joint, design.count)
+
+    def select(self, direction: str = "forward", count: int | None = None) -> list[Step]:
+        """Features in the order a stepwise search takes them in, or throws them out, with the squares left after each.
+
+        Each step is the best one by the residual sum of squares and costs O(d^2). Features that depend on others join
+        last and leave first.
+        """
+        design = self._taught()
+        order, squares = stepwise(design, direction, count)
+        return [Step(*step) for step in zip(self._names(design.columns[order]), squares.tolist(), strict=True)]
+
+    def bias_variance(
+        self,
+        x: Features,
+        weights: Mapping[FeatureName, float],
+        strength: float | None = None,
+        noise_variance: float | None = None,
+    ) -> BiasVariance:
+        """Bias and variance of the ridge prediction of an event, were these weights the truth.
+
+        Over targets drawn again for the events learned: bias = E[prediction] - truth, and variance = noise_variance
+        (1 / n + z'(S + k)^-1 S (S + k)^-1 z) with z = x - x_mean; without an intercept X'X for S, x for z and no 1 / n.
+        The true intercept goes by the name "intercept", unless a feature has it; with an intercept of its own the
+        learner finds any. The noise variance is the one the learner now expects, if not given.
+        """
+        design, size = self._taught(), self._strength(strength)
+        noise = self._belief().noise if noise_variance is None else positive("noise_variance", noise_variance)
+        true = {name: finite(f"weight of {name!r}", weight) for name, weight in weights.items()}
+        names, event = self._names(design.columns), self._event(x)
+        level = 0.0 if INTERCEPT in names else true.pop(INTERCEPT, 0.0)
+        # What a feature that no event had does to the target, no prediction can know.
+        unknown = math.fsum(event[name] * true.get(name, 0.0) for name in event.keys() - set(names))
+        own, truth = (np.array([known.get(name, 0.0) for name in names]) for known in (event, true))
+        bias, variance = bias_variance(design, own, truth, level, size)
+        return BiasVariance(bias - unknown, noise * variance)
+
+    def _taught(self) -> Design:
+        design = self._design()
+        if design.count == 0.0:
+            message = "nothing was learned yet, so there is nothing to solve"
+            raise EvidenceError(message)
+        return design
+
+    def _strength(self, strength: float | None) -> float:
+        own = self.strength if strength is None else non_negative("strength", strength)
+        check_scale("strength", own)
+        return own
+
+    def _intercept(self, design: Design, weights: FloatArray) -> float:
+        if not self.intercept:
+            return 0.0
+        return math.fsum([design.target_mean, *(-design.means * weights).tolist()])

@@ -1,0 +1,28 @@
+"""What ridge predictions do on average over the noise, were the truth known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.learners.gram.design import Design
+
+
+def bias_variance(
+    design: Design, event: FloatArray, weights: FloatArray, intercept: float, strength: float
+) -> tuple[float, float]:
+    """Bias of the prediction of an event, and its variance where that of the noise is 1.
+
+    In the directions of U, a share s^2 / (s^2 + k) of the true weights is found, and noise moves them by s / (s^2 + k).
+    Centred targets have no level; otherwise X'1 intercept is taken for an effect of the features.
+    """
+    spectrum = design.spectrum
+    z = spectrum.vectors.T @ (event - design.means if design.intercept else event)
+    gain = spectrum.gain(strength)
+    bias = -float((z * spectrum.lost(strength)) @ (spectrum.vectors.T @ weights))
+    variance = float(np.sum((z * gain) ** 2))
+    if design.intercept:
+        return bias, variance + 1.0 / design.count
+    found = np.divide(gain, spectrum.singular, out=np.zeros_like(gain), where=spectrum.singular > 0.0)
+    level = intercept * design.count * (spectrum.vectors.T @ design.means)
+    return bias + float((z * found) @ level) - intercept, variance
