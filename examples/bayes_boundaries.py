@@ -35,7 +35,7 @@ def chances(covariance: str, learned: Points, asked: Points) -> Points:
     model = GaussianDiscriminant(covariance, classes=(0, 1))
     for place, point in enumerate(learned.tolist()):
         model.learn_one(dict(enumerate(point)), place % 2)
-    return model.predict_many(dict(enumerate(point)) for point in asked.tolist()).probabilities[:, 1]
+    return model.predictive_many(dict(enumerate(point)) for point in asked.tolist()).probabilities[:, 1]
 
 
 def draw(line: Axes, plane: Axes, covariance: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stream_bayes.features import Batch as Batch
+    from stream_bayes.features import hash_words as hash_words
     from stream_bayes.learners import BayesianLinearRegression as BayesianLinearRegression
     from stream_bayes.learners import BayesianLogisticRegression as BayesianLogisticRegression
     from stream_bayes.learners import BernoulliNB as BernoulliNB
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
     from stream_bayes.learners import GaussianNB as GaussianNB
     from stream_bayes.learners import GramRegression as GramRegression
     from stream_bayes.learners import Learner as Learner
+    from stream_bayes.learners import LogisticRegression as LogisticRegression
     from stream_bayes.learners import LogOddsFusion as LogOddsFusion
     from stream_bayes.learners import MultinomialNB as MultinomialNB
     from stream_bayes.learners import PoissonNB as PoissonNB
+    from stream_bayes.learners import PoissonRegression as PoissonRegression
     from stream_bayes.learners import Reliability as Reliability
+    from stream_bayes.learners import SoftmaxRegression as SoftmaxRegression
     from stream_bayes.posteriors import Beta as Beta
     from stream_bayes.posteriors import Dirichlet as Dirichlet
     from stream_bayes.posteriors import Gamma as Gamma
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from stream_bayes.posteriors import MvStudentT as MvStudentT
     from stream_bayes.posteriors import Normal as Normal
     from stream_bayes.posteriors import NormalInverseGamma as NormalInverseGamma
+    from stream_bayes.posteriors import Poisson as Poisson
     from stream_bayes.posteriors import StudentT as StudentT
 
 __version__ = "0.1.0.dev0"
@@ -55,14 +60,19 @@ _HOMES = {
     "LabelPredictive": "posteriors",
     "Learner": "learners",
     "LogOddsFusion": "learners",
+    "LogisticRegression": "learners",
     "MultinomialNB": "learners",
     "MvNormal": "posteriors",
     "MvStudentT": "posteriors",
     "Normal": "posteriors",
     "NormalInverseGamma": "posteriors",
+    "Poisson": "posteriors",
     "PoissonNB": "learners",
+    "PoissonRegression": "learners",
     "Reliability": "learners",
+    "SoftmaxRegression": "learners",
     "StudentT": "posteriors",
+    "hash_words": "features",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are the keys above

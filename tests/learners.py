@@ -15,10 +15,13 @@ from stream_bayes import (
     GaussianDiscriminant,
     GaussianNB,
     GramRegression,
+    LogisticRegression,
     LogOddsFusion,
     MultinomialNB,
     NormalInverseGamma,
     PoissonNB,
+    PoissonRegression,
+    SoftmaxRegression,
 )
 
 COLOURS = ("red", "green")
@@ -69,6 +72,16 @@ LEARNERS: dict[str, Any] = {
     "GramRegression": GramRegression(strength=0.3, noise_variance=2.5, noise_degrees=3.0),
     "GramRegression no intercept": GramRegression(4.0, noise_variance=0.2, noise_degrees=7.5, intercept=False),
     "GramRegression hashed": GramRegression(0.7, noise_variance=3.0, noise_degrees=2.5, buckets=64),
+    "LogisticRegression": LogisticRegression(rate=0.3),
+    "LogisticRegression l1": LogisticRegression("constant", 0.05, l1=0.02),
+    "LogisticRegression l2": LogisticRegression("inverse-root", 0.7, l2=0.3, intercept=False, classes=COLOURS),
+    "LogisticRegression hashed": LogisticRegression(rate=0.4, l1=0.01, l2=0.02, buckets=64),
+    "SoftmaxRegression": SoftmaxRegression(rate=0.3),
+    "SoftmaxRegression l1": SoftmaxRegression("constant", 0.05, l1=0.02, classes=COLOURS),
+    "SoftmaxRegression hashed": SoftmaxRegression("inverse-root", 0.5, l1=0.01, l2=0.3, buckets=16),
+    "PoissonRegression": PoissonRegression(rate=0.2),
+    "PoissonRegression l2": PoissonRegression("constant", 0.01, l2=0.1),
+    "PoissonRegression hashed": PoissonRegression("inverse-root", 0.05, l1=0.01, l2=0.3, intercept=False, buckets=32),
     "LogOddsFusion": LogOddsFusion(
         (BernoulliNB(prior=Beta(0.3, 2.5)), BetaBernoulli(on="a", prior=Beta(2.5, 0.7))), prior_precision=3.0
     ),

@@ -86,7 +86,7 @@ def test_read_only_arrays_compile_nothing_new(name: str) -> None:
         array.setflags(write=False)
     batch = Batch.from_arrays(*arrays, ["a", "b"])
     model.test_then_train(batch, targets(model)[:2])
-    model.predict_many(batch)
+    model.predictive_many(batch)
     assert signatures() == before
     assert sum(before.values()) > 0
 

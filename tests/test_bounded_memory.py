@@ -61,7 +61,7 @@ def test_a_batch_of_buckets_needs_no_names() -> None:
     model, loop = MultinomialNB(buckets=8), MultinomialNB(buckets=8)
     said = model.test_then_train(batch, ["spam", "ham"])
     loop.test_then_train(Batch.from_arrays([0, 2], [7, 1], [1.0, 2.0]), ["spam"])
-    assert said.probabilities_of(1) == loop.predict_many(Batch.from_arrays([0, 1], [7], [1.0])).probabilities_of(0)
+    assert said.probabilities_of(1) == loop.predictive_many(Batch.from_arrays([0, 1], [7], [1.0])).probabilities_of(0)
     assert model._evidence.cells[7].tolist() == [1.0, 1.0]
 
 

@@ -100,8 +100,8 @@ def test_plug_in_does_not_mind_where_zero_is(covariance: str) -> None:
     """Seconds since 1970 are 1e9 with a spread of 1: rounding costs 1e-16 * 1e9 / 1 = 1e-7 of a deviation."""
     values, labels = sample(120)
     moved = values + np.array((1e9, -1e6, 1e5, 1e7))
-    near = trained(model_of(covariance, "plug-in"), values, labels).predict_many(events(values))
-    far = trained(model_of(covariance, "plug-in"), moved, labels).predict_many(events(moved))
+    near = trained(model_of(covariance, "plug-in"), values, labels).predictive_many(events(values))
+    far = trained(model_of(covariance, "plug-in"), moved, labels).predictive_many(events(moved))
     assert far.probabilities == pytest.approx(near.probabilities, abs=1e-5)
 
 
@@ -191,13 +191,13 @@ def test_variance_of_the_log_odds_against_draws_from_the_posterior() -> None:
         draws = draws + sign * log
     frequencies = sum(1.0 / (labels == c).sum() for c in (0, 1))
     expected = draws.var(axis=0) + frequencies
-    assert model.predict_many(events(probes)).latent_variance == pytest.approx(expected, rel=0.15)
+    assert model.predictive_many(events(probes)).latent_variance == pytest.approx(expected, rel=0.15)
 
 
 @pytest.mark.parametrize("covariance", FORMS)
 def test_ignorance_shrinks_with_data(covariance: str) -> None:
     values, labels = sample(1000)
     x = {"a": 0.5, "b": 2.9, "c": 50.2, "d": -0.6}
-    few = trained(model_of(covariance), values[:30], labels[:30]).predict_many([x]).latent_variance[0]
-    many = trained(model_of(covariance), values, labels).predict_many([x]).latent_variance[0]
+    few = trained(model_of(covariance), values[:30], labels[:30]).predictive_many([x]).latent_variance[0]
+    many = trained(model_of(covariance), values, labels).predictive_many([x]).latent_variance[0]
     assert 0.0 < many < few / 5.0

@@ -109,7 +109,7 @@ class Exact:
 
 def log_odds_of(model: Any, values: FloatArray) -> list[float]:
     """Of class 1 against class 0."""
-    said = model.predict_many(events(values))
+    said = model.predictive_many(events(values))
     one = said.probabilities[:, list(said.labels).index(1)]
     signed: FloatArray = np.where(one >= 0.5, said.log_odds, -said.log_odds)
     return list(signed.tolist())
@@ -183,6 +183,6 @@ def test_with_features_missing_their_order_does_not_matter(covariance: str) -> N
         straight.learn_one(x, y)
         turned.learn_one(dict(reversed(x.items())), y)
     points = probes(values)
-    backwards = turned.predict_many([dict(reversed(x.items())) for x in events(points)])
-    forwards = straight.predict_many(events(points))
+    backwards = turned.predictive_many([dict(reversed(x.items())) for x in events(points)])
+    forwards = straight.predictive_many(events(points))
     assert forwards.log_odds == pytest.approx(backwards.log_odds, abs=1e-5)

@@ -70,9 +70,7 @@ class Overflowing(GaussianNB):
         """Say no, as a gradient learner would."""
         return False
 
-    def test_then_train(
-        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
-    ) -> LabelPredictions:
+    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
         """Refuse what no check can see beforehand, as a gradient step that overflows."""
         names: Any = events.names if isinstance(events, Batch) else None
         if self.variance == "shared" and "overflow" in [names[place] for place in range(len(names))]:
@@ -177,7 +175,7 @@ def test_a_type_that_changes_within_a_batch() -> None:
     model = taught(LogOddsFusion((BernoulliNB(), BetaBernoulli(on="z"), CategoricalNB())), [({"a": 1.0}, True)])
     for turn in ([{"new": 1.0}, {"new": "text"}], [{"z": "text"}, {"z": 1.0}]):
         refused(model, partial(model.test_then_train, turn, [True, False]), InputError)
-        model.predict_many(turn)
+        model.predictive_many(turn)
 
 
 def test_labels_and_weights_are_checked_before_any_member() -> None:
@@ -201,7 +199,7 @@ def test_forms_of_a_batch() -> None:
     three = LogOddsFusion((WORDS, SENDER, GaussianNB())).batch(listed)
     refused(mixed, partial(mixed.test_then_train, three, labels), InputError)
     matrix = Batch.from_matrix(np.array([[1.0, 0.0], [0.0, 3.0]]), ["a", "b"])
-    assert len(numeric.predict_many(matrix)) == 2
+    assert len(numeric.predictive_many(matrix)) == 2
     assert len(mixed.test_then_train([], [])) == 0
 
 

@@ -103,7 +103,7 @@ def test_rank_is_what_asking_one_by_one_would_choose(covariance: str) -> None:
     ranked = model.rank_by_information(batch, 10).tolist()
     chosen: list[int] = []
     for _ in range(10):
-        variances = model.predict_many(batch).variance
+        variances = model.predictive_many(batch).variance
         variances[chosen] = -np.inf
         chosen.append(int(variances.argmax()))
         model.learn_one(batch[chosen[-1]], 17.0)

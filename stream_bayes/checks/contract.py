@@ -132,7 +132,7 @@ def check_bad_targets_and_weights_change_nothing(learner: Any) -> None:
 
 
 def check_batch_equals_loop(learner: Any) -> None:
-    """`test_then_train` is the loop of single calls, to the last bit, however the stream is cut."""
+    """`test_then_train` and `learn_many` are the loop of single calls, to the last bit, however the stream is cut."""
     stream = partly_labelled(learner)
     loop = learner.clone()
     said = []
@@ -149,6 +149,9 @@ def check_batch_equals_loop(learner: Any) -> None:
             answers += [answer_of(predictions, row) for row in range(len(part))]
         assert answers == said, f"batches of {size} and the loop differ"
         assert frozen(model) == frozen(loop), f"batches of {size} and the loop end in different states"
+    model = learner.clone()
+    model.learn_many([x for x, _ in stream], [y for _, y in stream])
+    assert frozen(model) == frozen(loop), "learn_many and the loop end in different states"
 
 
 def check_unlabelled_rows_teach_nothing(learner: Any) -> None:

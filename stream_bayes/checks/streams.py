@@ -54,7 +54,8 @@ def partly_labelled(learner: Any) -> list[Event]:
 def targets(learner: Any) -> list[Any]:
     """Labels or numbers the learner can be taught."""
     if isinstance(learner, base.Regressor):
-        return [0.5, -1.25, 3.0, 2.0]
+        lowest = getattr(learner, "_least_target", -math.inf)
+        return [max(target, lowest) for target in (0.5, -1.25, 3.0, 2.0)]
     return list(getattr(learner, "classes", None) or ("red", "green", "blue"))
 
 

@@ -7,6 +7,7 @@ from stream_bayes.learners.base import Additive, Learner, State
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.discriminant import GaussianDiscriminant
 from stream_bayes.learners.fusion import LogOddsFusion, Reliability
+from stream_bayes.learners.gradient import LogisticRegression, PoissonRegression, SoftmaxRegression
 from stream_bayes.learners.gram import GramRegression
 from stream_bayes.learners.linear import BayesianLinearRegression, BayesianLogisticRegression
 from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
@@ -26,9 +27,12 @@ __all__ = [
     "LabelPredictions",
     "Learner",
     "LogOddsFusion",
+    "LogisticRegression",
     "MultinomialNB",
     "NumberPredictions",
     "PoissonNB",
+    "PoissonRegression",
     "Reliability",
+    "SoftmaxRegression",
     "State",
 ]

@@ -5,7 +5,8 @@ A learner is a river estimator that learns from one event at a time and always k
 - `learn_one` is all or nothing: it computes, checks, assigns; a refused update leaves the state byte-equal.
 - `predict_one`, `predict_proba_one` and `predictive_one` never change what the learner knows, and are valid before
   any learning: then the prior speaks.
-- `test_then_train` scores each row of a batch and then learns it, bit for bit what a loop of single calls gives.
+- `test_then_train` scores each row of a batch and then learns it, bit for bit what a loop of single calls gives;
+  `learn_many` learns without scoring, `predictive_many` scores without learning.
 - `state` and `from_state` are the whole learner as parameters and arrays; `save` and `load` put it into a file.
 - `clone` has the same prior and no data; constructor parameters are never changed.
 

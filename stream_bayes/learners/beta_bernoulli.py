@@ -108,7 +108,7 @@ class BetaBernoulli(LabelLearner, Additive):
         """The probabilities with their variance, exact from the Beta posterior."""
         return self._run([self._key(x)], [-1], np.zeros(1)).predictive(0)
 
-    def predict_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
         """Predictions for many events; nothing is learned."""
         keys = self._keys(self._as_batch(events))
         return self._run(keys, [-1] * len(keys), np.zeros(len(keys)))
@@ -122,9 +122,7 @@ class BetaBernoulli(LabelLearner, Additive):
         """Events as a batch of categories, of the one feature that is looked at."""
         return Batch.from_categories(self._own(x) for x in events)
 
-    def test_then_train(
-        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
-    ) -> LabelPredictions:
+    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         keys = self._keys(self._as_batch(events))
         labels, weights = check_batch(len(keys), y, w)

@@ -41,7 +41,7 @@ class ColumnClassifier(ColumnLearner, LabelLearner):
         """The probabilities with their variance, from mean and variance of the latent log-odds."""
         return self._predict(self._one(x)).predictive(0)
 
-    def predict_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
         """Predictions for many events; nothing is learned."""
         return self._predict(self._as_batch(events))
 
@@ -50,9 +50,12 @@ class ColumnClassifier(ColumnLearner, LabelLearner):
         batch, label, weight = self._one(x), check_label(y), check_weight(w)
         self._learn(batch, [label if weight else None], np.array((weight,)), score=False)
 
-    def test_then_train(
-        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
-    ) -> LabelPredictions:
+    def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:
+        """Learn each row whose label is not None in one compiled pass, without predicting any."""
+        batch = self._as_batch(events)
+        self._learn(batch, *check_batch(len(batch), y, w), score=False)
+
+    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         batch = self._as_batch(events)
         joint = self._learn(batch, *check_batch(len(batch), y, w), score=True)

@@ -43,7 +43,7 @@ class LabelLearner(Learner, base.Classifier):
         """The posterior predictive of the label: probabilities, and their variance split into noise and ignorance."""
 
     @abstractmethod
-    def predict_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
         """Predictions for many events; nothing is learned."""
 
     @abstractmethod
@@ -54,10 +54,12 @@ class LabelLearner(Learner, base.Classifier):
     def batch(self, events: Iterable[Features]) -> Batch:
         """Events as a batch of the form this learner takes."""
 
+    def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:
+        """Learn each row whose label is not None: the same bits as a loop of `learn_one`, all or nothing."""
+        self.test_then_train(events, y, w)
+
     @abstractmethod
-    def test_then_train(
-        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
-    ) -> LabelPredictions:
+    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
         """For each row in order: predict it, then learn it if its label is not None.
 
         The same numbers as a loop of `predict_proba_one` and `learn_one`, bit for bit, for every batch size.

@@ -34,7 +34,7 @@ class NumberLearner(Learner, base.Regressor):
         """The posterior predictive of the target: mean, and variance split into noise and ignorance."""
 
     @abstractmethod
-    def predict_many(self, events: Batch | Iterable[Features]) -> NumberPredictions:
+    def predictive_many(self, events: Batch | Iterable[Features]) -> NumberPredictions:
         """Predictions for many events; nothing is learned."""
 
     @abstractmethod
@@ -45,10 +45,12 @@ class NumberLearner(Learner, base.Regressor):
     def batch(self, events: Iterable[Features]) -> Batch:
         """Events as a batch of the form this learner takes."""
 
+    def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:
+        """Learn each row whose target is not None: the same bits as a loop of `learn_one`, all or nothing."""
+        self.test_then_train(events, y, w)
+
     @abstractmethod
-    def test_then_train(
-        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
-    ) -> NumberPredictions:
+    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> NumberPredictions:
         """For each row in order: predict it, then learn it if its target is not None.
 
         The same numbers as a loop of `predict_one` and `learn_one`, bit for bit, for every batch size.

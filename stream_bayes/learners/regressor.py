@@ -34,7 +34,7 @@ class ColumnRegressor(ColumnLearner, NumberLearner):
         """The posterior predictive of the target."""
         return self._predict(self._one(x)).predictive(0)
 
-    def predict_many(self, events: Batch | Iterable[Features]) -> NumberPredictions:
+    def predictive_many(self, events: Batch | Iterable[Features]) -> NumberPredictions:
         """Predictions for many events; nothing is learned."""
         return self._predict(self._as_batch(events))
 
@@ -43,9 +43,12 @@ class ColumnRegressor(ColumnLearner, NumberLearner):
         batch, target, weight = self._one(x), check_target(y), check_weight(w)
         self._learn(batch, np.array((target if weight else np.nan,)), np.array((weight,)), score=False)
 
-    def test_then_train(
-        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
-    ) -> NumberPredictions:
+    def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:
+        """Learn each row whose target is not None in one compiled pass, without predicting any."""
+        batch = self._as_batch(events)
+        self._learn(batch, *check_targets(len(batch), y, w), score=False)
+
+    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> NumberPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         batch = self._as_batch(events)
         return self._learn(batch, *check_targets(len(batch), y, w), score=True)

@@ -9,6 +9,7 @@ from stream_bayes.posteriors.label import LabelPredictive, LogitNormal
 from stream_bayes.posteriors.multivariate import MvNormal
 from stream_bayes.posteriors.multivariate_t import MvStudentT
 from stream_bayes.posteriors.normal_inverse_gamma import NormalInverseGamma
+from stream_bayes.posteriors.poisson import Poisson
 from stream_bayes.posteriors.rates import Gamma, NegativeBinomial
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "NegativeBinomial",
     "Normal",
     "NormalInverseGamma",
+    "Poisson",
     "StudentT",
 ]

@@ -24,7 +24,7 @@ def unit_gamma_entropy(shape: float) -> float:
     return 0.5 * math.log(2.0 * math.pi * math.e * shape) - r / 3.0 - r**2 / 12.0 - r**3 / 90.0 + r**4 / 120.0
 
 
-def _smallest_count(holds: Callable[[int], bool]) -> float:
+def smallest_count(holds: Callable[[int], bool]) -> float:
     """Return the first of 0, 1, 2, ... for which a condition holds that stays true once it is."""
     below, count = -1, 0
     while count < _LARGEST_COUNT and not holds(count):
@@ -94,11 +94,11 @@ class NegativeBinomial(Quantiles, _NegativeBinomialFields):
 
     def _lower(self, tail: float) -> float:
         p = 1.0 / (1.0 + self.exposure / self.rate)
-        return _smallest_count(lambda count: bool(betainc(self.shape, count + 1.0, p) >= tail))
+        return smallest_count(lambda count: bool(betainc(self.shape, count + 1.0, p) >= tail))
 
     def _upper(self, tail: float) -> float:
         p = 1.0 / (1.0 + self.exposure / self.rate)
-        return _smallest_count(lambda count: bool(betaincc(self.shape, count + 1.0, p) <= tail))
+        return smallest_count(lambda count: bool(betaincc(self.shape, count + 1.0, p) <= tail))
 
 
 class _GammaFields(NamedTuple):

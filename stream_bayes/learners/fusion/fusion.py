@@ -140,7 +140,7 @@ class LogOddsFusion(LabelLearner):
         """The probabilities with their variance, from that of the weights, the learners and the calibration."""
         return self._predict(self._members.one(x)).predictive(0)
 
-    def predict_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
         """Predictions for many events; nothing is learned."""
         return self._predict(self._members.parts(events))
 
@@ -152,9 +152,7 @@ class LogOddsFusion(LabelLearner):
         """Events as a batch that holds them in the form of each learner."""
         return self._members.batch(events)
 
-    def test_then_train(
-        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
-    ) -> LabelPredictions:
+    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
         """Predict each row, then learn it: one pass for each learner, one over their log-odds.
 
         A plain `Batch` is given to every learner as it is, so they must all take its form.

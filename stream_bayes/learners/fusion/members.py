@@ -82,7 +82,7 @@ class Members:
 
     def ask(self, parts: Sequence[Batch]) -> Opinions:
         """Opinions on every row; nothing is learned."""
-        said = [learner.predict_many(part) for learner, part in zip(self.learners, parts, strict=True)]
+        said = [learner.predictive_many(part) for learner, part in zip(self.learners, parts, strict=True)]
         return self._opinions(said)
 
     def teach(self, parts: Sequence[Batch], labels: Sequence[Label | None], weights: FloatArray) -> Opinions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -16,8 +16,8 @@ from stream_bayes.kernels.rows import TargetRows, residue
 from stream_bayes.learners.base import Additive, check_scale
 from stream_bayes.learners.gram.design import Design, ridge
 from stream_bayes.learners.gram.moments import LARGEST_VALUE, add, empty, first_misfit, restored, scale, used, with_room
-from stream_bayes.learners.label_learner import Many, check_weight
-from stream_bayes.learners.number_learner import check_target, check_targets
+from stream_bayes.learners.label_learner import check_weight
+from stream_bayes.learners.number_learner import check_target
 from stream_bayes.learners.number_predictions import StudentPredictions
 from stream_bayes.learners.regressor import ColumnRegressor
 from stream_bayes.posteriors.checked import positive, truth
@@ -56,13 +56,6 @@ class GramLearner(ColumnRegressor, Additive):
         # No part of the state: what follows from the moments, kept until they change.
         self._design_now: Design | None = None
         self._belief_now: Belief | None = None
-
-    def learn_many(
-        self, events: Batch | Iterable[Features], y: Many, w: Many | None = None
-    ) -> None:
-        """Learn many events in one compiled pass, without predicting any: the same bits as a loop of `learn_one`."""
-        batch = self._as_batch(events)
-        self._learn(batch, *check_targets(len(batch), y, w), score=False)
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back; refused when it cannot have been learned."""

@@ -67,9 +67,9 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
     >>> for x in (-1.0, 0.0, 1.0, 2.0):
     ...     model.learn_one({"x": x}, -0.3 + 0.5 * x)
     >>> model.predictive_one({"x": 1.0})
-    Normal(mean=0.193, variance=0.052, noise_variance=0.04)
+    Normal(mean=0.201, variance=0.0518, noise_variance=0.04)
     >>> model.weights()["x"], model.probability_positive("x")
-    (Normal(mean=0.490, variance=0.008), 0.99999)
+    (Normal(mean=0.490, variance=0.00784), 0.9999999)
     """
 
     def __init__(

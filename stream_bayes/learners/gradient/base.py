@@ -1,0 +1,125 @@
+"""What the gradient learners share: cells that grow, the rule of their steps, and the weights in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.features import Batch, Vocabulary
+from stream_bayes.features.values import FeatureName
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.gradient import Model, Rule, all_weights, width_of
+from stream_bayes.learners.arrays import padded, with_room
+from stream_bayes.learners.base import check_scale, one_of
+from stream_bayes.learners.columns import ColumnLearner
+from stream_bayes.posteriors.checked import non_negative, positive, truth
+from stream_bayes.snapshot import Arrays
+
+STEPS = ("constant", "inverse-root", "adagrad")
+
+# No step overflows: with these limits and weights of events up to 1e12, gradients stay below 1e102, the sums of their
+# squares below 1e223, weights below 1e127 and linear predictors below 1e200, after any 1e19 events.
+LARGEST_RATE = 1e6
+LARGEST_VALUE = 1e60
+LARGEST_COUNT = 1e30
+# What a snapshot may hold: far more than any stream can make, and linear predictors are finite still.
+LARGEST_WEIGHT, LARGEST_SQUARES, MOST_EVENTS = 1e150, 1e250, 2.0**63
+
+
+class GradientLearner(ColumnLearner):
+    """A point in the space of weights, moved by each event; kept in cells (see `kernels.gradient`)."""
+
+    step: str
+    rate: float
+    l1: float
+    l2: float
+    intercept: bool
+
+    def _set_rule(self, step: str, rate: float, l1: float, l2: float, *, intercept: bool) -> None:
+        self.step = one_of(step, "step", STEPS)
+        self.rate = positive("rate", rate)
+        if not 1.0 / LARGEST_RATE <= self.rate <= LARGEST_RATE:
+            message = f"rate must lie between {1.0 / LARGEST_RATE:g} and {LARGEST_RATE:g}; got {rate!r}"
+            raise ParameterError(message)
+        self.l1, self.l2 = non_negative("l1", l1), non_negative("l2", l2)
+        check_scale("l1", self.l1)
+        check_scale("l2", self.l2)
+        self.intercept = truth("intercept", intercept, ParameterError)
+        self._rule = Rule(STEPS.index(step), self.rate, self.l1, self.l2, self.intercept)
+        self._width = width_of(self._rule)
+        self._model = Model(np.zeros(self._shape()), np.zeros((self._outputs, 2)), np.zeros(2))
+
+    @property
+    def _outputs(self) -> int:
+        """How many linear predictors there are."""
+        return 1
+
+    def _shape(self) -> tuple[int, int]:
+        return len(self._vocabulary), self._outputs * self._width
+
+    def _reserve(self) -> None:
+        rows, width = self._shape()
+        cells, offsets, clock = self._model
+        if rows > len(cells) or width > cells.shape[1]:
+            outputs = max(self._outputs, len(offsets))
+            wider = with_room(cells, (rows, max(width, cells.shape[1])))
+            self._model = Model(wider, padded(offsets, (outputs, 2)), clock)
+
+    def _weights(self, output: int) -> dict[FeatureName, float]:
+        """The weights of one output by name; where names are hashed, by bucket, those that are not zero."""
+        weights = np.empty(len(self._vocabulary))
+        all_weights(self._rule, self._model.cells, self._model.clock, output, weights)
+        if isinstance(self._vocabulary, Vocabulary):
+            return dict(zip(self._vocabulary.names, weights.tolist(), strict=True))
+        used = np.flatnonzero(weights).tolist()
+        return {bucket: float(weights[bucket]) for bucket in used}
+
+    def _weight(self, feature: FeatureName, output: int) -> float:
+        """The weight of one feature, or of its bucket; 0 for one never learned."""
+        column = int(self._vocabulary.lookup([feature])[0])
+        if column < 0:
+            return 0.0
+        weight = np.empty(1)
+        all_weights(self._rule, self._model.cells[column : column + 1], self._model.clock, output, weight)
+        return float(weight[0])
+
+    def _check_values(self, batch: Batch) -> None:
+        values = batch.values
+        if len(values) and not -LARGEST_VALUE <= values.min() <= values.max() <= LARGEST_VALUE:
+            message = f"values must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}, so that no step overflows"
+            raise InputError(message)
+
+    def _arrays(self) -> Arrays:
+        rows, width = self._shape()
+        cells, offsets, clock = self._model
+        learned = {"cells": cells[:rows, :width].copy(), "offsets": offsets[: self._outputs].copy()}
+        return {**self._vocabulary.state(), **learned, "clock": clock.copy()}
+
+    def _restore(self, arrays: Arrays) -> None:
+        if isinstance(self._vocabulary, Vocabulary):
+            self._vocabulary = Vocabulary.from_state(arrays)
+        cells, offsets, clock = (arrays[name] for name in Model._fields)
+        for name, shape in (("cells", self._shape()), ("offsets", (self._outputs, 2)), ("clock", (2,))):
+            if arrays[name].dtype != np.float64 or arrays[name].shape != shape:
+                message = f"array {name!r} must be float64 of shape {shape}"
+                raise ValueError(message)
+        marks = clock[0 if self.step == "adagrad" else 1]
+        sound = (
+            _between(clock, 0.0, MOST_EVENTS)
+            and _between(offsets[:, 0], -LARGEST_WEIGHT, LARGEST_WEIGHT)
+            and _between(offsets[:, 1], 0.0, LARGEST_SQUARES)
+            and _between(cells[:, 0 :: self._width], -LARGEST_WEIGHT, LARGEST_WEIGHT)
+            and _between(cells[:, 1 :: self._width], 0.0, LARGEST_SQUARES)
+            and (self._width == 2 or _between(cells[:, 2 :: self._width], 0.0, marks))
+            and (self._width == 2 or _between(cells[:, 3 :: self._width], 0.0, LARGEST_WEIGHT))
+        )
+        if not sound:
+            message = "the weights, their squared gradients or their penalties are not those of any stream"
+            raise ValueError(message)
+        self._model = Model(cells, offsets, clock)
+
+
+def _between(array: FloatArray, least: float, most: Any) -> bool:
+    return bool(((array >= least) & (array <= most)).all())

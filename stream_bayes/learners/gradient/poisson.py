@@ -1,0 +1,120 @@
+"""Poisson regression by stochastic gradient steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from stream_bayes.errors import InputError
+from stream_bayes.features import Batch
+from stream_bayes.features.values import FeatureName
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.gradient import fold_poisson
+from stream_bayes.kernels.rows import TargetRows
+from stream_bayes.learners.gradient.base import LARGEST_COUNT, GradientLearner
+from stream_bayes.learners.number_predictions import NumberPredictions
+from stream_bayes.learners.regressor import ColumnRegressor
+from stream_bayes.posteriors.poisson import Poisson
+
+
+@dataclass(frozen=True, eq=False)
+class RatePredictions(NumberPredictions):
+    """Of counts with a known rate: Poisson, their variance the mean, all of it noise."""
+
+    @property
+    def variance(self) -> FloatArray:
+        """The variance of each count."""
+        return self.mean
+
+    @property
+    def noise_variance(self) -> FloatArray:
+        """The part of it that would stay if the weights were known: all."""
+        return self.mean
+
+    def predictive(self, row: int) -> Poisson:
+        """The distribution of the row's count."""
+        return Poisson(float(self.mean[row]))
+
+
+class PoissonRegression(GradientLearner, ColumnRegressor):
+    """Counts, the logarithm of their rate linear in the features, the weights moved by each event along its gradient.
+
+    Parameters
+    ----------
+    step
+        "constant": every step has size `rate`; "inverse-root": the step of event t has size rate / sqrt(t);
+        "adagrad": each weight has its own, rate / sqrt(0.01 + the sum of its squared gradients).
+    rate
+        The size of a step. The default suits features of about unit scale.
+    l1
+        Penalty on the sizes of the weights: those that do not pay become exactly zero.
+    l2
+        Penalty on half their squares.
+    intercept
+        Whether there is a constant term; it is never penalised.
+    buckets
+        Hash names into this many columns (a power of two) instead of keeping them.
+
+    Notes
+    -----
+    The loss of an event is w (m - y v'x), where m = exp(v'x), plus l1 |v| + l2 / 2 |v|^2. The weights are v = sign(z)
+    max(|z| - u, 0), where each event makes z <- (z - h w (m - y) x) / (1 + h l2) and u <- (u + h l1) / (1 + h l2), h
+    the size of the step; penalties are paid late and exactly as in `LogisticRegression`. In the exponential v'x counts
+    as 60 where it is more, and as -60 where it is less, so that no step overflows: m is between 1e-26 and 1e26. Steps
+    far too large still swing from one end to the other: put a scaler in front of features that are not of unit scale,
+    and take "adagrad", or a rate well below 1 over the largest count, for large counts. Targets need not be whole: a
+    mean of counts, with their number as the weight w, is as good.
+
+    What is kept is a point and no posterior: predictions state no ignorance, all variance is noise. It is not additive:
+    a correction is a step on the new target.
+
+    Examples
+    --------
+    >>> model = PoissonRegression(step="constant", rate=0.1)
+    >>> model.learn_one({"x": 2}, 4)
+    >>> model.weights(), model.intercept_value
+    ({'x': 0.6}, 0.3)
+    >>> model.predictive_one({"x": 1})
+    Poisson(rate=2.45)
+    """
+
+    _least_target: ClassVar[float] = 0.0
+
+    def __init__(
+        self,
+        step: str = "adagrad",
+        rate: float = 0.1,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        intercept: bool = True,
+        buckets: int | None = None,
+    ) -> None:
+        super().__init__(buckets)
+        self._set_rule(step, rate, l1, l2, intercept=intercept)
+
+    def weights(self) -> dict[FeatureName, float]:
+        """The weight of each feature; where names are hashed, of each bucket whose weight is not zero."""
+        return self._weights(0)
+
+    def weight(self, feature: FeatureName) -> float:
+        """The weight of one feature, or of the bucket it is hashed into; 0 for one never learned."""
+        return self._weight(feature, 0)
+
+    @property
+    def intercept_value(self) -> float:
+        """The logarithm of the rate when all features are 0."""
+        return float(self._model.offsets[0, 0])
+
+    def _learn(self, batch: Batch, targets: FloatArray, weights: FloatArray, *, score: bool) -> NumberPredictions:
+        wrong = np.flatnonzero((targets < self._least_target) | (targets > LARGEST_COUNT))
+        if len(wrong):
+            message = f"a count is between 0 and {LARGEST_COUNT:g}; got {targets[wrong[0]]:g}"
+            raise InputError(message)
+        return super()._learn(batch, targets, weights, score=score)
+
+    def _fold(self, rows: TargetRows, *, score: bool) -> RatePredictions:
+        means = np.empty(len(rows.targets) if score else 0)
+        fold_poisson(rows, score, self._rule, self._model, means)
+        return RatePredictions(means)
