@@ -45,16 +45,16 @@ def test_the_identity_before_data(kind: str, precision: float) -> None:
 
 
 def test_one_platt_step_by_hand() -> None:
-    """s = 2, y = 0, precision 4: x = (2, 1), q = 5/4, moderated 2 / sqrt(1 + pi q / 8) = 1.63797, p = 0.83725.
+    """s = 2, y = 0, precision 4: x = (2, 1), q = 5/4, k = 1 / sqrt(1 + pi q / 8) = 0.81899, p = sigmoid(2 k) = 0.83726.
 
-    lam = 0.13626, 1 + lam q = 1.17033, step -p / 1.17033 = -0.71540: slope 1 - 2/4 x 0.71540, intercept -0.71540 / 4.
-    Var(slope) = 1/4 - lam (2/4)^2 / 1.17033 = 0.22089. The latent variance was 1^2 x 0.1 + q = 1.35.
+    k p = 0.68571, k^2 p (1 - p) = 0.091393: slope 1 - 2/4 x 0.68571, intercept -0.68571 / 4,
+    Var(slope) = 1/4 - (2/4)^2 x 0.091393 = 0.22715. The latent variance was 1^2 x 0.1 + q = 1.35.
     """
     made = Calibration("platt", 4.0, 10.0)
     said, spread = made.fold(np.array([2.0]), np.array([0.1]), np.array([0]), np.ones(1))
     assert (said[0], spread[0]) == pytest.approx((2.0, 1.35))
     slope, intercept = made.weights().values()
-    assert (slope.mean, intercept.mean, slope.variance) == pytest.approx((0.64230, -0.17885, 0.22089), abs=1e-5)
+    assert (slope.mean, intercept.mean, slope.variance) == pytest.approx((0.65715, -0.17143, 0.22715), abs=1e-5)
 
 
 @pytest.mark.parametrize(("slope", "shift"), [(0.3, 0.8), (2.5, -1.0), (-0.6, 0.0)])

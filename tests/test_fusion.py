@@ -50,17 +50,17 @@ def weight_of(model: LogOddsFusion, name: str) -> Normal:
 def test_one_step_by_hand() -> None:
     """Log-odds ln 4 and -ln 3, precision 4: x = (1.38629, -1.09861, 1), w = (.5, .5, 0), s = 0.14384.
 
-    q = x'x / 4 = 4.12876 / 4 = 1.03219; p = sigmoid(0.14384 / sqrt(1 + pi q / 8)) = sigmoid(0.12134) = 0.53030;
-    lam = 2 p (1 - p) = 0.49816 at a weight of 2; 1 + lam q = 1.51420; 2 (1 - p) / 1.51420 = 0.62040.
-    w_1 = .5 + 1.38629 / 4 x 0.62040 = 0.71501; P_11 = 1/4 - lam (1.38629 / 4)^2 / 1.51420 = 0.21048.
+    q = x'x / 4 = 4.12876 / 4 = 1.03219; k = 1 / sqrt(1 + pi q / 8) = 0.84355; p = sigmoid(k s) = 0.53030;
+    k (1 - p) = 0.39622, k^2 p (1 - p) = 0.17724.
+    w_1 = .5 + 1.38629 / 4 x 0.39622 = 0.63732; P_11 = 1/4 - (1.38629 / 4)^2 x 0.17724 = 0.22871.
     """
     model = LogOddsFusion(coins((8, 2), (1, 3)), prior_precision=4.0, calibration="none")
     assert model.predict_proba_one({})[True] == pytest.approx(0.53030, abs=1e-5)
-    model.learn_one({}, True, w=2.0)
+    model.learn_one({}, True)
     first, second = weight_of(model, "BetaBernoulli"), weight_of(model, "BetaBernoulli 2")
-    assert (first.mean, first.variance) == pytest.approx((0.71501, 0.21048), abs=1e-5)
-    assert (second.mean, second.variance) == pytest.approx((0.32961, 0.22518), abs=1e-5)
-    assert weight_of(model, "intercept").mean == pytest.approx(0.62040 / 4, abs=1e-5)
+    assert (first.mean, first.variance) == pytest.approx((0.63732, 0.22871), abs=1e-5)
+    assert (second.mean, second.variance) == pytest.approx((0.39118, 0.23663), abs=1e-5)
+    assert weight_of(model, "intercept").mean == pytest.approx(0.39622 / 4, abs=1e-5)
 
 
 class PlainStack:
@@ -76,10 +76,13 @@ class PlainStack:
     def learn(self, x: Any, y: bool, weight: float) -> None:
         h = self.covariance @ x
         score, q = self.score(x)
-        p = expit(score / math.sqrt(1.0 + math.pi * q / 8.0))
-        lam = weight * p * (1.0 - p)
-        self.mean = self.mean + h * weight * (y - p) / (1.0 + lam * q)
-        self.covariance = self.covariance - lam * np.outer(h, h) / (1.0 + lam * q)
+        k = 1.0 / math.sqrt(1.0 + math.pi * q / 8.0)
+        p = expit(k * score)
+        noise = p * (1.0 - p)
+        # An observation of s with this precision, and this far from it, makes the moments of the docstring.
+        precision, offset = weight * k**2 * noise / (1.0 - q * k**2 * noise), (y - p) / (k * noise)
+        self.mean = self.mean + h * precision * offset / (1.0 + precision * q)
+        self.covariance = self.covariance - precision * np.outer(h, h) / (1.0 + precision * q)
 
 
 @pytest.mark.parametrize(("precision", "bound"), [(0.1, 10.0), (4.0, 1.5), (50.0, 10.0)])

@@ -8,16 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
-from stream_bayes.kernels.fusion_step import (
-    clipped,
-    dot,
-    log_sigmoid,
-    logistic_step,
-    moderated,
-    sigmoid,
-    solve_mean,
-    whiten,
-)
+from stream_bayes.kernels.fusion_step import clipped, dot, logistic_step, solve_mean, whiten
+from stream_bayes.kernels.sigmoid import log_sigmoid, sigmoid
 
 
 @kernel
@@ -49,8 +41,7 @@ def fold_calibration(
         slope = mean[0] if width == 2 else mean[0] * sigmoid(-score) + mean[1] * sigmoid(score)
         calibrated_spread[row] = slope * slope * spread[row] + own
         if outcomes[row] >= 0:
-            logit = moderated(calibrated[row], own)
-            logistic_step(factor, target, vector, calibrated[row], logit, outcomes[row], weights[row])
+            logistic_step(factor, target, vector, calibrated[row], own, outcomes[row], weights[row])
             if width == 3:
                 keep_rising(factor, target, mean)
 

@@ -10,16 +10,8 @@ import math
 import numpy as np
 
 from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
-from stream_bayes.kernels.fusion_step import (
-    clipped,
-    dot,
-    log_sigmoid,
-    logistic_step,
-    moderated,
-    sigmoid,
-    solve_mean,
-    whiten,
-)
+from stream_bayes.kernels.fusion_step import clipped, dot, logistic_step, solve_mean, whiten
+from stream_bayes.kernels.sigmoid import log_sigmoid, moderated, sigmoid
 
 
 @kernel
@@ -65,13 +57,13 @@ def fold_stack(
             vector[k] = clipped(log_odds[row, k], bound)
         vector[members] = 1.0
         whiten(factor, vector, whitened)
-        score, spread[row] = dot(whitened, target), dot(whitened, whitened)
-        combined[row] = moderated(score, spread[row])
+        score, own = dot(whitened, target), dot(whitened, whitened)
+        combined[row], spread[row] = moderated(score, own), own
         solve_mean(factor, target, mean)
         for k in range(members):
             spread[row] += mean[k] * mean[k] * variances[row, k]
         if outcomes[row] >= 0:
-            logistic_step(factor, target, vector, score, combined[row], outcomes[row], weights[row])
+            logistic_step(factor, target, vector, score, own, outcomes[row], weights[row])
 
 
 @kernel

@@ -10,24 +10,7 @@ from __future__ import annotations
 import math
 
 from stream_bayes.kernels.compiled import FloatArray, kernel
-
-# Where exp is still finite; probabilities beyond it are 0 and 1 to every digit.
-LARGEST_EXPONENT = 700.0
-
-
-@kernel
-def sigmoid(log_odds: float) -> float:
-    """The probability with these log-odds, precise when it is small."""
-    if log_odds >= 0.0:
-        return 1.0 / (1.0 + math.exp(-log_odds))
-    odds = math.exp(log_odds)
-    return odds / (1.0 + odds)
-
-
-@kernel
-def log_sigmoid(log_odds: float) -> float:
-    """Its logarithm, precise when it is near 1 too."""
-    return -math.log1p(math.exp(-log_odds)) if log_odds >= 0.0 else log_odds - math.log1p(math.exp(log_odds))
+from stream_bayes.kernels.sigmoid import moderated, observation
 
 
 @kernel
@@ -66,34 +49,21 @@ def solve_mean(factor: FloatArray, target: FloatArray, mean: FloatArray) -> None
 
 
 @kernel
-def moderated(score: float, variance: float) -> float:
-    """The log-odds of the expected probability when the latent log-odds are normal."""
-    return score / math.sqrt(1.0 + math.pi * variance / 8.0)
-
-
-@kernel
 def logistic_step(
     factor: FloatArray,
     target: FloatArray,
     vector: FloatArray,
     score: float,
-    log_odds: float,
+    variance: float,
     outcome: int,
     weight: float,
 ) -> None:
-    """Learn one event; the vector is used up.
-
-    With p = sigmoid(log_odds) the moderated probability and lam = p (1 - p): precision += lam x x', and the mean is
-    moved by (precision)^-1 x (y - p). As a row of the least-squares problem: sqrt(lam) x'm = sqrt(lam) x'm_before +
-    (y - p) / sqrt(lam).
-    """
-    bounded = clipped(log_odds, LARGEST_EXPONENT)
-    success, failure = sigmoid(bounded), sigmoid(-bounded)
-    slope, often = math.sqrt(success * failure), math.sqrt(weight)
-    residual = failure if outcome == 1 else -success
+    """Learn one event of log-odds N(score, variance) as an observation of them; the vector is used up."""
+    precision, offset = observation(outcome, moderated(score, variance), variance)
+    root = math.sqrt(weight * precision)
     for a in range(len(vector)):
-        vector[a] *= often * slope
-    _absorb(factor, target, vector, often * (slope * score + residual / slope))
+        vector[a] *= root
+    _absorb(factor, target, vector, root * (score + offset))
 
 
 @kernel

@@ -18,6 +18,7 @@ import numpy as np
 
 from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
 from stream_bayes.kernels.rows import Joint, Rows, TargetRows
+from stream_bayes.kernels.sigmoid import sigmoid
 
 CONSTANT, INVERSE_ROOT, ADAGRAD = 0, 1, 2
 
@@ -188,13 +189,6 @@ def tick(rule: Rule, size: float, clock: FloatArray) -> None:
     clock[0] += 1.0
     if rule.step != ADAGRAD and width_of(rule) == 4:
         clock[1] += dues(size, rule.l2)
-
-
-@kernel
-def sigmoid(margin: float) -> float:
-    """1 / (1 + exp(-margin)), from an exponential that cannot overflow."""
-    tail = math.exp(-abs(margin))
-    return 1.0 / (1.0 + tail) if margin >= 0.0 else tail / (1.0 + tail)
 
 
 @kernel

@@ -56,9 +56,9 @@ class LogOddsFusion(LabelLearner):
     Notes
     -----
     stacking: s = w'x + b of the learners' log-odds x, (w, b) normal with covariance P. Each event, with h = P (x, 1),
-    q = (x, 1)'h, p = sigmoid(s / sqrt(1 + pi q / 8)), lam = p (1 - p): (w, b) += h (y - p) / (1 + lam q), P -= lam h h'
-    / (1 + lam q), in a factored form. averaging: p = sum of share x p(learner), the shares proportional to exp(sum of
-    log p(y)), with no clipping. An event's weight multiplies lam, y - p and log p(y).
+    q = (x, 1)'h, k = 1 / sqrt(1 + pi q / 8), p = sigmoid(k s): (w, b) += h k (y - p), P -= h h' k^2 p (1 - p), the
+    moments of the posterior, in a factored form. averaging: p = sum of share x p(learner), the shares proportional to
+    exp(sum of log p(y)), with no clipping. An event of weight w adds w times the evidence.
 
     Every stage learns from what those before it said of an event before anything had learned it. The calibration is
     applied by its mean, so it is the identity before any data; its variance, that of the stack and those of the

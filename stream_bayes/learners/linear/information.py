@@ -57,7 +57,7 @@ def log_evidence(belief: FullBelief) -> float:
     """
     prior, _, _, variance, degrees = belief.setting
     count, squares = float(belief.numbers[COUNT]), float(belief.numbers[SQUARES])
-    volume = -0.5 * (belief.log_determinant() - belief.width * math.log(prior)) - 0.5 * count * math.log(2.0 * math.pi)
+    volume = 0.5 * (belief.width * math.log(prior) - belief.log_determinant() - count * math.log(2.0 * math.pi))
     if degrees == math.inf:
         return volume - 0.5 * (count * math.log(variance) + squares / variance)
     before, after = 0.5 * degrees * variance, 0.5 * (degrees * variance + squares)

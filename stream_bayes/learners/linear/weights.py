@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 from scipy.special import ndtr, stdtr
 
-from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.errors import InputError, NumericalError, ParameterError
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, IntArray, check_name
 from stream_bayes.kernels.compiled import FloatArray
@@ -78,9 +78,13 @@ class WeightBelief(ColumnLearner):
             raise InputError(message)
         means, covariances = self._moments([first, second])
         scale, degrees = self._noise()
-        if degrees == math.inf:
-            return MvNormal(means, scale * covariances)
-        return MvStudentT(degrees, means, scale * covariances)
+        try:
+            if degrees == math.inf:
+                return MvNormal(means, scale * covariances)
+            return MvStudentT(degrees, means, scale * covariances)
+        except ParameterError as problem:
+            message = f"{first!r} and {second!r} are known together only: no number tells them apart"
+            raise NumericalError(message) from problem
 
     def probability_positive(self, name: FeatureName) -> float:
         """The probability that a weight is above 0."""
