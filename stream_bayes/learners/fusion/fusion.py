@@ -38,7 +38,8 @@ class LogOddsFusion(LabelLearner):
     ----------
     learners
         Classifiers as prototypes: the fusion learns on copies of its own that start with no data, and never touches
-        those given. Their `classes` must be these two labels, in any order; where they are None the copies get them.
+        those given. Their `classes` must be these two labels, in any order; where nobody declared them, the copies
+        get them.
     method
         "stacking": a weighted sum of the log-odds, its weights learned from every event. "averaging": Bayesian model
         averaging, each learner weighted by the evidence of what it predicted so far.

@@ -24,6 +24,8 @@ from stream_bayes.learners.predictions import CERTAIN, LabelPredictions
 
 MOST_LEARNERS = 256
 MOST_NESTED = 4
+# What a binary learner has when nobody said what its labels are.
+UNDECLARED = (None, (False, True))
 
 
 class Opinions(NamedTuple):
@@ -148,7 +150,7 @@ def check_learners(learners: Any, classes: tuple[Label, Label]) -> tuple[LabelLe
             message = f"learners must be classifiers of this package or made like them; got {learner!r:.200}"
             raise ParameterError(message)
         declared = getattr(learner, "classes", None)
-        if declared is not None and set(declared) != set(classes):
+        if declared not in UNDECLARED and set(declared) != set(classes):
             message = f"a {type(learner).__name__} has the classes {declared!r}, and the fusion {classes!r}"
             raise ParameterError(message)
         if nesting(learner) >= MOST_NESTED:
@@ -165,7 +167,7 @@ def nesting(learner: Any) -> int:
 
 def _with_classes(learner: LabelLearner, classes: tuple[Label, Label]) -> LabelLearner:
     parameters = learner._get_params()
-    undeclared = "classes" in parameters and parameters["classes"] is None
+    undeclared = "classes" in parameters and parameters["classes"] in UNDECLARED
     return learner.clone({"classes": classes}) if undeclared else learner.clone()
 
 
