@@ -129,19 +129,15 @@ def rotate(factor: FloatArray, vectors: FloatArray, width: int, weight: float, t
         end = min(begin + PANEL, width)
         moved = False
         for j in range(begin, end):
-            u = work[j] * (1.0 / factor[j, j])
+            u, own = work[j] * (1.0 / factor[j, j]), z[j]
             moved = moved or u != 0.0
-            mean += u * z[j]
-            squares += u * u
-            t += weight * u * u
+            mean, squares, t = mean + u * own, squares + u * u, t + weight * u * u
             longer = math.sqrt(t)
             shorter = 1.0 / longer
             keep, take = length * shorter, weight * u * inverse * shorter
             factor[j, j] *= longer * inverse
             length, inverse = longer, shorter
-            own = z[j]
-            z[j] = keep * own + take * rest
-            rest = rest - u * own
+            z[j], rest = keep * own + take * rest, rest - u * own
             for i in range(j + 1, end):
                 row, w = factor[j, i], work[i]
                 factor[j, i] = keep * row + take * w
@@ -174,16 +170,19 @@ def grow(columns: IntArray, factor: FloatArray, vectors: FloatArray, numbers: Fl
 
 
 @kernel
+def age(numbers: FloatArray) -> bool:
+    """Let the totals count for less; whether the discount of the weights has become too small."""
+    if numbers[FORGETTING] == 1.0:
+        return False
+    for place in (COUNT, SQUARES, PRIOR_SHARE, DISCOUNT):
+        numbers[place] *= numbers[FORGETTING]
+    return bool(numbers[DISCOUNT] < SMALLEST_DISCOUNT)
+
+
+@kernel
 def discount(factor: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
     """Let everything known so far, the prior too, count for less."""
-    forgetting = numbers[FORGETTING]
-    if forgetting == 1.0:
-        return
-    numbers[COUNT] *= forgetting
-    numbers[SQUARES] *= forgetting
-    numbers[PRIOR_SHARE] *= forgetting
-    numbers[DISCOUNT] *= forgetting
-    if numbers[DISCOUNT] < SMALLEST_DISCOUNT:
+    if age(numbers):
         width, scale = int(numbers[WIDTH]), math.sqrt(numbers[DISCOUNT])
         factor[:width, :width] *= scale
         vectors[Z, :width] *= scale

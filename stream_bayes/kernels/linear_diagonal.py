@@ -19,15 +19,13 @@ from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
 from stream_bayes.kernels.linear import (
     COUNT,
     DISCOUNT,
-    FORGETTING,
     INTERCEPT,
     LARGEST,
     LOG_EVIDENCE,
     PRIOR,
-    PRIOR_SHARE,
-    SMALLEST_DISCOUNT,
     SQUARES,
     WIDTH,
+    age,
 )
 from stream_bayes.kernels.linear_noise import Scores, log_density, squared_scale
 from stream_bayes.kernels.rows import TargetRows
@@ -116,14 +114,7 @@ def grow_cells(columns: IntArray, cells: FloatArray, numbers: FloatArray) -> Non
 @kernel
 def discount_cells(cells: FloatArray, numbers: FloatArray) -> None:
     """Let everything known so far, the prior too, count for less."""
-    forgetting = numbers[FORGETTING]
-    if forgetting == 1.0:
-        return
-    numbers[COUNT] *= forgetting
-    numbers[SQUARES] *= forgetting
-    numbers[PRIOR_SHARE] *= forgetting
-    numbers[DISCOUNT] *= forgetting
-    if numbers[DISCOUNT] < SMALLEST_DISCOUNT:
+    if age(numbers):
         for j in range(int(numbers[WIDTH])):
             cells[j, 0] = max(cells[j, 0] * numbers[DISCOUNT], SMALLEST_PRECISION)
         numbers[DISCOUNT] = 1.0

@@ -72,10 +72,11 @@ def fold_linear(
         begin, end = rows.row_starts[row], rows.row_starts[row + 1]
         columns, values = rows.columns[begin:end], rows.values[begin:end]
         target, weight = rows.targets[row], rows.weights[row]
-        learned = not np.isnan(target)
         known, new = scatter(columns, values, intercept, vectors, numbers)
         scale, worth = squared_scale(numbers)
-        if learned and known and not ageing:
+        learned = not np.isnan(target)
+        at_once = learned and known and not ageing
+        if at_once:
             mean, spread = absorb(target, weight, factor, vectors, numbers)
         else:
             mean, spread = spread_of(new, factor, vectors, numbers)
@@ -84,7 +85,7 @@ def fold_linear(
             if not (math.isfinite(gain) and math.isfinite(mean)):
                 return False
             numbers[LOG_EVIDENCE] += gain
-        if learned and not (known and not ageing):
+        if learned and not at_once:
             grow(columns, factor, vectors, numbers)
             discount(factor, vectors, numbers)
             scatter(columns, values, intercept, vectors, numbers)
