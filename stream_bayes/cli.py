@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 FAILED = 2
 STOPPED = 130
 _LAST_WORD = "stopped"
+_SHOW_CURSOR = b"\x1b[?25h"
 
 app = typer.Typer(
     help="Streaming Bayesian learning: exact posteriors one event at a time, with honest variance.",
@@ -88,6 +90,8 @@ def demo(
         return
     from stream_bayes.demo.show import show
 
+    # No exception: one raised while compiled code calls back into Python is lost, and the demo would go on.
+    signal.signal(signal.SIGINT, lambda *_: _leave_the_screen())
     show(Console(), seed, fast=fast)
 
 
@@ -163,6 +167,13 @@ def _replace_what_cannot_be_written() -> None:
     """Let an output that is not UTF-8 show a question mark instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
+
+
+def _leave_the_screen() -> NoReturn:
+    # Past the buffer, which may be in use right now.
+    if sys.stdout.isatty():
+        os.write(sys.stdout.fileno(), _SHOW_CURSOR)
+    _stop_at_once()
 
 
 def _stop_at_once() -> NoReturn:

@@ -112,6 +112,8 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to the evidence."""
+        # What was just predicted is not encoded again. Its solution would not help: the pass that rotates the event in
+        # finds it on the way, and reads the factor no less often with it.
         (columns, values), target, weight = self._pairs(x), check_target(y), check_weight(w)
         belief = self._belief
         if weight and self.forgetting == 1.0 and isinstance(belief, FullBelief):
