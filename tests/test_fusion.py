@@ -11,10 +11,8 @@ from scipy.special import betaln, expit, polygamma
 
 from stream_bayes import Beta, BetaBernoulli, GaussianNB, Normal
 from stream_bayes.errors import ParameterError
-from stream_bayes.kernels.fusion import fold_stack
 from stream_bayes.learners.fusion import LogOddsFusion
 from stream_bayes.learners.fusion.members import Opinions, take_opinion
-from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import LogitNormal
 
@@ -98,10 +96,7 @@ def test_stack_against_its_formula(precision: float, bound: float) -> None:
         odds = [math.log(beta.successes / beta.failures) for beta in posteriors]
         vector = np.array([*np.clip(odds, -bound, bound), 1.0])
         score, q = plain.score(vector)
-        within = sum(
-            w * w * (polygamma(1, beta.successes) + polygamma(1, beta.failures))
-            for w, beta in zip(plain.mean, posteriors, strict=False)
-        )
+        within = plain.mean[:3] ** 2 @ [polygamma(1, beta).sum() for beta in posteriors]
         log_odds = score / math.sqrt(1.0 + math.pi * q / 8.0)
         said, weight = model.predictive_one(x), 0.5 + place % 3
         assert said.probabilities[True] == pytest.approx(expit(log_odds), rel=1e-9)
@@ -171,46 +166,6 @@ def test_the_probability_is_that_of_its_latent(method: str, calibration: str) ->
         assert said.mean == pytest.approx(expit(mean / math.sqrt(1.0 + math.pi * variance / 8.0)), rel=1e-12)
         assert said.label is max(said.probabilities, key=said.probabilities.__getitem__)
         model.learn_one(x, y)
-
-
-@pytest.mark.parametrize("precision", [1e-6, 1e-3, 2.0])
-def test_collinear_members_for_long(precision: float) -> None:
-    """1e5 events, members that say the same: finite, no less precise than the prior, and equals get equal weights."""
-    generator = np.random.default_rng(5)
-    truth = generator.normal(0.0, 3.0, 100_000)
-    log_odds = np.stack([truth, truth, truth, 2.0 * truth], axis=1)
-    outcomes = (generator.random(len(truth)) < expit(truth)).astype(np.int64)
-    stack, answers = LogisticWeights([0.25] * 4 + [0.0], precision), np.empty((2, len(truth)))
-    fold_stack(log_odds, 0 * log_odds, outcomes, np.ones(len(truth)), 10.0, stack.factor, stack.target, *answers)
-    assert np.isfinite(answers).all()
-    assert (answers[1] >= 0.0).all()
-    assert (stack.factor.diagonal() >= math.sqrt(precision)).all()
-    assert np.linalg.eigvalsh(stack.factor @ stack.factor.T)[0] > 0.0
-    mean = stack.mean()
-    np.testing.assert_allclose(mean[:3], mean[0], atol=1e-5)
-    # The clipping of the doubled log-odds aside, the sum of all weights is that of one member alone: 1.
-    assert mean[:3].sum() + 2.0 * mean[3] == pytest.approx(1.0, abs=0.25)
-    assert all(marginal.variance > 0.0 for marginal in stack.marginals())
-
-
-def test_nothing_overflows() -> None:
-    """The heaviest weights, the loosest and tightest priors, and a certainty that is always wrong."""
-    for precision in (1e-6, 1e12):
-        for bound in (1e-3, 500.0):
-            parameters: dict[str, Any] = {"prior_precision": precision, "calibration_precision": precision}
-            for calibration in ("platt", "beta"):
-                model = LogOddsFusion(
-                    coins((1e90, 1e-90), (1e-90, 1e90)), calibration=calibration, largest_log_odds=bound, **parameters
-                )
-                for weight in (1e12, 1e-300, 5e-324, 1.0) * 5:
-                    for y in (True, False, False):
-                        model.learn_one({}, y, w=weight)
-                said = model.predictive_one({})
-                assert math.isfinite(said.variance)
-                assert all(math.isfinite(weight_of(model, name).mean) for name in model.weights())
-                assert all(slope.mean >= 0.0 for slope in list(model.calibration_weights().values())[:-1]) or (
-                    calibration == "platt"
-                )
 
 
 def test_what_a_member_says() -> None:

@@ -1,4 +1,4 @@
-"""A fusion keeps every promise of a learner, its clones know nothing, and what one member refuses none has learned."""
+"""A fusion keeps every promise of a learner, and its clones know nothing."""
 
 from __future__ import annotations
 
@@ -24,12 +24,9 @@ from stream_bayes import (
     PoissonNB,
 )
 from stream_bayes.checks import events, frozen, refused, taught, yield_checks
-from stream_bayes.errors import InputError, NumericalError, ParameterError, StreamBayesError
-from stream_bayes.features.values import Features
+from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.learners.fusion import LogOddsFusion
 from stream_bayes.learners.gradient import LogisticRegression
-from stream_bayes.learners.label_learner import Many
-from stream_bayes.learners.predictions import LabelPredictions
 from tests.test_kernels import entries
 
 COLOURS = ("red", "green")
@@ -60,23 +57,6 @@ FUSIONS: dict[str, LogOddsFusion] = {
         prior_precision=0.2,
     ),
 }
-
-
-class Overflowing(GaussianNB):
-    """May fail at learning, and with a shared variance does when there is a feature called "overflow"."""
-
-    @property
-    def adds_up(self) -> bool:
-        """Say no, as a gradient learner would."""
-        return False
-
-    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
-        """Refuse what no check can see beforehand, as a gradient step that overflows."""
-        names: Any = events.names if isinstance(events, Batch) else None
-        if self.variance == "shared" and "overflow" in [names[place] for place in range(len(names))]:
-            message = "the step overflows"
-            raise NumericalError(message)
-        return super().test_then_train(events, y, w)
 
 
 def _pairs(yield_for: Callable[[Any], Iterable[Callable[[Any], None]]], names: Iterable[str]) -> list[Any]:
@@ -144,30 +124,6 @@ def test_members_given_are_prototypes() -> None:
         "red": 0.5,
         "green": 0.5,
     }
-
-
-@pytest.mark.parametrize(
-    ("x", "kind"),
-    [
-        ({"a": -1.0}, InputError),  # no count
-        ({"a": "text"}, InputError),  # no number
-        ({"a": 1e200}, InputError),  # no number whose square is one
-        ({"b": True}, InputError),  # a number before, now a boolean category
-        ({"overflow": 1.0}, NumericalError),
-    ],
-    ids=str,
-)
-def test_what_one_member_refuses_none_has_learned(x: dict[str, Any], kind: type[StreamBayesError]) -> None:
-    """Whatever the place of the member that refuses, alone and within a batch, and inside a fusion in the fusion."""
-    members = (MultinomialNB(), Overflowing(), CategoricalNB(), BetaBernoulli(on="b"), Overflowing(variance="shared"))
-    orders = [members[place:] + members[:place] for place in range(len(members))]
-    stream: list[Any] = [({"a": 1.0, "b": 2.0}, True), ({"a": 2.0, "b": 1.0}, False)]
-    inside = (LogOddsFusion(members[:3]), BernoulliNB(), LogOddsFusion(members[2:]))
-    for order in (*orders, inside):
-        model = taught(LogOddsFusion(order), stream)
-        refused(model, partial(model.learn_one, x, True), kind)
-        refused(model, partial(model.test_then_train, [stream[0][0], x, stream[1][0]], [True, False, True]), kind)
-        assert frozen(model) == frozen(taught(LogOddsFusion(order), stream))
 
 
 def test_a_type_that_changes_within_a_batch() -> None:

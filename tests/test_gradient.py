@@ -203,7 +203,7 @@ def test_a_poisson_prediction_is_a_poisson() -> None:
     model.learn_one({"x": 2}, 4)
     assert model.predictive_one({"x": 1}) == Poisson(math.exp(0.9))
     said = model.predictive_many([{"x": 1}, {}])
-    assert said.mean.tolist() == said.variance.tolist() == said.noise_variance.tolist()
+    assert said.mean.tolist() == said.variance.tolist() == said.aleatoric_variance.tolist()
     assert said.epistemic_variance.tolist() == [0.0, 0.0]
     assert said.predictive(1) == Poisson(math.exp(0.3))
 
@@ -217,3 +217,30 @@ def test_hashed_weights_go_by_bucket() -> None:
     assert sorted(model.weights().values()) == sorted(named.weights().values())
     for name in ("free", "money", "lunch", "never seen"):
         assert_close(model.weight(name), named.weight(name))
+
+
+def test_room_for_labels_doubles() -> None:
+    """A stream of new labels copies the cells a few times, not once a label; the room is in no answer and no state."""
+    model, known = SoftmaxRegression(rate=0.3, l1=0.01), SoftmaxRegression(rate=0.3, l1=0.01)
+    copies, cells = 0, None
+    for label in range(100):
+        model.learn_one({"a": 1.0, f"x{label % 7}": 2.0}, label)
+        copies += model._model.cells is not cells
+        cells = model._model.cells
+        assert cells.shape[1] == 4 * len(model._model.offsets) == 4 * len(model._seen) >= 4 * (label + 1)
+    assert copies <= 9
+    known.test_then_train([{"a": 1.0, f"x{label % 7}": 2.0} for label in range(100)], range(100))
+    assert frozen(model) == frozen(known) == frozen(SoftmaxRegression.from_state(model.state()))
+    assert model.state().arrays["offsets"].shape == (100, 2)
+
+
+@pytest.mark.parametrize("step", ["constant", "inverse-root", "adagrad"])
+def test_a_feature_of_zero_is_an_absent_one(step: str) -> None:
+    """It pays no penalty before it first matters."""
+    absent, zero = (LogisticRegression(step, 0.1, l1=0.01, l2=0.02) for _ in range(2))
+    for place in range(600):
+        late = place >= 300
+        absent.learn_one({"late": 1.0, "a": 2.0} if late else {"a": 2.0}, late)
+        zero.learn_one({"late": float(late), "a": 2.0}, late)
+    assert zero.weights()["late"] == pytest.approx(absent.weights()["late"])
+    assert zero.weights()["late"] > 0.5

@@ -148,3 +148,16 @@ def test_bad_arguments() -> None:
             model.select(count=count)  # type: ignore[arg-type]
     with pytest.raises(ParameterError):
         model.select("sideways")
+
+
+def test_numbers_of_numpy_count() -> None:
+    model = taught(GramRegression(), *sample(20, 3))
+    assert len(model.path("ridge", np.int64(5))) == 5  # type: ignore[arg-type]
+    assert model.select(count=np.int64(1)) == model.select(count=1)  # type: ignore[arg-type]
+
+
+def test_no_penalty_has_no_path() -> None:
+    model = taught(GramRegression(), *sample(20, 3))
+    for strengths in (3, None, [1.0, 2.0]):
+        with pytest.raises(ParameterError, match="no path without a penalty"):
+            model.path("none", strengths)

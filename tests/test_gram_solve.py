@@ -203,7 +203,8 @@ def test_nothing_little_and_no_feature() -> None:
     for penalty in ("none", "ridge", "lasso", "elastic-net"):
         fit = model.solve(penalty)
         assert (fit.weights, fit.intercept, fit.degrees_of_freedom, fit.residual_squares) == ({}, 4.0, 0.0, 0.0)
-        assert len(model.path(penalty, 3)) == 3
+        if penalty != "none":
+            assert len(model.path(penalty, 3)) == 3
     model.learn_one({"a": 2.0}, 4.0)
     model.unlearn_one({}, 4.0)
     # One event: the intercept says it all, and the feature is constant.

@@ -15,12 +15,16 @@ from stream_bayes import (
     CategoricalNB,
     Gamma,
     GaussianNB,
+    LogisticRegression,
     MultinomialNB,
     NormalInverseGamma,
     PoissonNB,
+    PoissonRegression,
+    SoftmaxRegression,
+    hash_words,
 )
 from stream_bayes.checks import answer, assert_close, assert_same_answers, frozen
-from stream_bayes.errors import UnlearnError
+from stream_bayes.errors import EvidenceError, ParameterError, SnapshotDamaged, UnlearnError
 from stream_bayes.features.values import Category
 
 ONES = [1, 1.0, True, np.float64(1), np.int64(1), np.bool_(True)]
@@ -151,3 +155,33 @@ def test_batches_of_a_hashed_learner_keep_no_names(learner: Any) -> None:
     del batch
     gc.collect()
     assert [names() for names in past[:-1]] == [None] * 3
+
+
+@pytest.mark.parametrize("buckets", [2**33, 2**34, 2**40, 2**62, 2**63, 2**64, 2**2000, 0, 1, -2, 2.0, True])
+def test_more_buckets_than_hashes_can_tell_apart(buckets: Any) -> None:
+    """Refused by every learner, by the hashing of texts and in a snapshot alike."""
+    kinds: tuple[Any, ...] = (LogisticRegression, SoftmaxRegression, PoissonRegression, BernoulliNB, CategoricalNB)
+    for kind in kinds:
+        with pytest.raises(ParameterError, match="buckets"):
+            kind(buckets=buckets)
+    with pytest.raises(ParameterError, match="buckets"):
+        hash_words(["a"], buckets)
+    state = LogisticRegression(buckets=64).state()
+    with pytest.raises(SnapshotDamaged, match="buckets"):
+        LogisticRegression.from_state(state._replace(parameters=state.parameters | {"buckets": buckets}))
+
+
+def test_the_most_buckets() -> None:
+    """Thousands of labels for each: there is no memory for that anywhere, and the error says so; texts need none."""
+    columns = hash_words(["some words of a text"], 2**32).columns
+    assert len(set(columns.tolist())) == 5
+    assert 0 <= columns.min() <= columns.max() < 2**32
+    model, labels = SoftmaxRegression(buckets=2**32), tuple(range(5000))
+    with pytest.raises(EvidenceError, match="no memory"):
+        model.test_then_train([{"a": 1.0}] * len(labels), labels)
+    with pytest.raises(ParameterError, match="no memory for buckets=4294967296"):
+        model.clone({"classes": labels})
+    state = model.state()
+    many = {"tuple": list(labels)}
+    with pytest.raises(SnapshotDamaged, match="no memory"):
+        SoftmaxRegression.from_state(state._replace(parameters=state.parameters | {"classes": many}))

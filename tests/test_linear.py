@@ -125,30 +125,38 @@ def test_a_feature_that_comes_late_was_zero_before() -> None:
         assert late.weights()[name].variance == pytest.approx(early.weights()[name].variance, rel=1e-10)
 
 
-@pytest.mark.parametrize("forgetting", [0.99, 0.7, 0.2])
+@pytest.mark.parametrize("forgetting", [0.99, 0.9, 0.7])
 def test_forgetting_discounts_everything_at_each_event(forgetting: float) -> None:
-    """P_n = f^n prior + sum of f^(n - i) x x', for a stream long enough to pass the scaling of small discounts."""
+    """P_n = f^n prior + sum of f^(n - i) x x', the share of the prior not below 1e-8."""
     design, targets = data(120)
     model = taught(BayesianLinearRegression(2.0, 0.5, forgetting=forgetting), design, targets)
     ages = forgetting ** np.arange(119, -1, -1)
     precision = forgetting**120 * 2.0 * np.eye(5) + (design.T * ages) @ design / 0.5
     mean = np.linalg.solve(precision, (design.T * ages) @ targets / 0.5)
     weights = model.weights()
-    assert [w.mean for w in weights.values()] == pytest.approx(mean, rel=1e-7)
-    assert [w.variance for w in weights.values()] == pytest.approx(np.diag(np.linalg.inv(precision)), rel=1e-7)
+    near = 1e-9 if forgetting**120 > 1e-4 else 2e-3
+    assert [w.mean for w in weights.values()] == pytest.approx(mean, rel=near, abs=near)
+    assert [w.variance for w in weights.values()] == pytest.approx(np.diag(np.linalg.inv(precision)), rel=near)
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_forgetting_never_ends_in_an_error(covariance: str) -> None:
-    """What is not seen for ages is unknown, and stays a number."""
-    model = BayesianLinearRegression(1.0, 1.0, covariance=covariance, forgetting=0.01)
-    model.learn_one({"once": 1.0, "a": 1.0}, 2.0)
-    for _ in range(3000):
-        model.learn_one({"a": 1.0}, 1.0)
-    assert model.predict_one({"a": 1.0}) == pytest.approx(1.0)
-    assert model.predictive_one({"once": 1.0}).variance > 1e20
+@pytest.mark.parametrize(
+    ("forgetting", "noise"), [(0.99, "known"), (0.99, "unknown"), (0.9, "unknown"), (1e-3, "known"), (1e-100, "known")]
+)
+def test_what_is_not_seen_for_ages_goes_back_to_zero(covariance: str, noise: str, forgetting: float) -> None:
+    """The intercept and "a" are known together only, "once" was seen once: means stay small, variances do not."""
+    model = BayesianLinearRegression(2.0, 0.3, covariance=covariance, noise=noise, forgetting=forgetting)
+    model.learn_one({"once": 1.0, "a": 1.0}, 5.0)
+    generator = np.random.default_rng(1)
+    for _ in range(6000):
+        model.learn_one({"a": 1.0}, 1.0 + 0.1 * float(generator.normal()))
+    weights = model.weights()
+    assert all(abs(weight.mean) < 2.0 for weight in weights.values())
+    assert model.predict_one({"a": 1.0}) == pytest.approx(1.0, abs=0.5)
+    assert model.predictive_one({"once": 1.0}).variance > 1e3
+    assert weights["once"].variance < 1e9
     model.learn_one({"once": 1.0}, 3.0)
-    assert model.predict_one({"once": 1.0}) == pytest.approx(3.0)
+    assert model.predict_one({"once": 1.0}) == pytest.approx(3.0, rel=0.01)
 
 
 @pytest.mark.parametrize("noise", ["known", "unknown"])

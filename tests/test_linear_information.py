@@ -132,7 +132,7 @@ def test_bad_questions() -> None:
             model.rank_by_information([{"a": 1.0}], k)
     with pytest.raises(InputError, match="finite"):
         model.rank_by_information([{"a": math.nan}], 1)
-    with pytest.raises(InputError, match="two different weights"):
+    with pytest.raises(InputError, match="joint takes different weights"):
         model.joint("a", "a")
 
 

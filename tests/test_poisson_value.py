@@ -55,6 +55,35 @@ def test_rates_at_the_ends_of_what_a_regression_may_say() -> None:
         assert low == pytest.approx(rate, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("rate", "count", "expected"),
+    [
+        (1e15, 10**15, -18.188326730660016),
+        (1e18, 10**18, -21.642204370151084),
+        (1e18, 10**18 + 2 * 10**9, -23.64220436981775),
+        (1e26, 10**26, -30.852544742127268),
+        (1e4, 15000, -1087.7034684512682),
+        (1e-9, 7, -153.5880222206903),
+    ],
+)
+def test_no_digits_are_lost_at_large_rates(rate: float, count: int, expected: float) -> None:
+    """By the series of ln k!, in decimals: -ln sqrt(2 pi k) at the mode, less (k - rate)^2 / (2 rate) beside it."""
+    assert Poisson(rate).log_pmf(count) == pytest.approx(expected, rel=1e-13)
+    assert Poisson(rate).pmf(count) == pytest.approx(math.exp(expected), rel=1e-11)
+
+
+@pytest.mark.parametrize("rate", [9e11, 1.1e12, 1e15, 1e19, 1e26])
+def test_draws_and_quantiles_at_large_rates(rate: float) -> None:
+    """Standardised, those of a normal."""
+    count = Poisson(rate)
+    draws = (count.sample(np.random.default_rng(3), 20_000) - rate) / math.sqrt(rate)
+    assert draws.mean() == pytest.approx(0.0, abs=0.02)
+    assert draws.std() == pytest.approx(1.0, abs=0.02)
+    ends = (np.array(count.interval(0.95)) - rate) / math.sqrt(rate)
+    np.testing.assert_allclose(ends, [-1.959964, 1.959964], atol=0.002)
+    assert count.median == pytest.approx(rate, rel=1e-15)
+
+
 def test_is_a_value() -> None:
     assert Poisson(3) == Poisson(3.0) == copy.deepcopy(Poisson(3)) != Poisson(4)
     assert hash(Poisson(3)) == hash(Poisson(3.0))

@@ -188,3 +188,12 @@ def test_what_is_no_text(texts: Any, words: str) -> None:
 def test_buckets_are_a_power_of_two(buckets: Any) -> None:
     with pytest.raises(ParameterError, match="power of two"):
         hash_words(["text"], buckets)
+
+
+def test_a_batch_knows_how_many_buckets_it_was_made_for() -> None:
+    """With another number every word would be looked for in the wrong place."""
+    model = LogisticRegression(buckets=2**10)
+    model.learn_many(hash_words(["cheap pills"], 2**10), [True])
+    for buckets in (2**9, 2**11):
+        with pytest.raises(InputError, match=f"{buckets} buckets, the learner has buckets=1024"):
+            model.predictive_many(hash_words(["cheap pills"], buckets))

@@ -80,6 +80,8 @@ class Batch:
     """Features that came as texts (see `Row`)."""
     categorical: bool = False
     """Whether `names` are `Category` cells."""
+    buckets: int | None = None
+    """How many the columns were hashed into, where that is known."""
 
     def __len__(self) -> int:
         return len(self.row_starts) - 1

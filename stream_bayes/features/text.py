@@ -30,7 +30,7 @@ def hash_words(texts: Iterable[str], buckets: int) -> Batch:
     """
     shift = 65 - len(HashedVocabulary(buckets)).bit_length()
     arena, starts = _arena(texts)
-    return Batch(*count_words(arena, starts, _letters(), shift), names=None)
+    return Batch(*count_words(arena, starts, _letters(), shift), names=None, buckets=buckets)
 
 
 def _arena(texts: Any) -> tuple[Bytes, IntArray]:

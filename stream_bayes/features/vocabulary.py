@@ -14,6 +14,9 @@ from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
 from stream_bayes.features.values import FeatureName, IntArray, check_name
 from stream_bayes.kernels.hash_index import HashIndex, empty_index, find_hashes, insert_hashes
 
+# Names have hashes of 32 bits: more buckets could not be told apart.
+MOST_BUCKETS = 2**32
+
 # Below this many names a dict is faster than the call of a kernel.
 FEW = 16
 
@@ -36,7 +39,7 @@ class Vocabulary:
         self._index: HashIndex | None = empty_index(0)
         # Features that came as texts: {"sender": "bob"} is kept as ("sender", "bob"), and a plain
         # "sender" must not come beside it, since a feature does not change its type in mid-stream.
-        self._texts: set[FeatureName] = set()
+        self._texts: frozenset[FeatureName] = frozenset()
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -49,7 +52,7 @@ class Vocabulary:
     @property
     def texts(self) -> frozenset[FeatureName]:
         """Features that came as texts."""
-        return frozenset(self._texts)
+        return self._texts
 
     def lookup(self, names: Sequence[FeatureName]) -> IntArray:
         """Columns of the names, -1 for those never registered."""
@@ -98,9 +101,10 @@ class Vocabulary:
         self._index = empty_index(0)
         self._extend_index(0)
 
-    def truncate(self, count: int) -> None:
-        """Keep only the first names."""
-        self.__setstate__({"_columns": dict(list(self._columns.items())[:count]), "_texts": self._texts})
+    def truncate(self, count: int, texts: Set[FeatureName] | None = None) -> None:
+        """Keep only the first names, and of the features that came as texts only these."""
+        kept = self._texts if texts is None else frozenset(texts)
+        self.__setstate__({"_columns": dict(list(self._columns.items())[:count]), "_texts": kept})
 
     def state(self) -> dict[str, ByteArray]:
         """The names as one arena of JSON bytes; tuples are arrays there."""
@@ -112,7 +116,7 @@ class Vocabulary:
         vocabulary = cls()
         names = unpack_json(arrays["names"])
         columns = {name: column for column, name in enumerate(names)}
-        vocabulary.__setstate__({"_columns": columns, "_texts": set(unpack_json(arrays["texts"]))})
+        vocabulary.__setstate__({"_columns": columns, "_texts": frozenset(unpack_json(arrays["texts"]))})
         if len(columns) != len(names):
             message = "the snapshot names a feature twice"
             raise SnapshotDamaged(message)
@@ -123,14 +127,19 @@ class HashedVocabulary:
     """A fixed number of buckets: constant memory for an unbounded stream of names, none of them kept."""
 
     def __init__(self, buckets: int) -> None:
-        if type(buckets) is not int or buckets < 2 or buckets & (buckets - 1):
-            message = f"buckets must be a power of two, at least 2; got {buckets!r}"
+        if type(buckets) is not int or not 2 <= buckets <= MOST_BUCKETS or buckets & (buckets - 1):
+            message = f"buckets must be a power of two, at least 2 and at most 2**32; got {buckets!r:.50}"
             raise ParameterError(message)
         self._buckets = buckets
         self._shift = np.uint64(65 - buckets.bit_length())
 
     def __len__(self) -> int:
         return self._buckets
+
+    @property
+    def texts(self) -> frozenset[FeatureName]:
+        """None: no types are remembered."""
+        return frozenset()
 
     def lookup(self, names: Sequence[FeatureName]) -> IntArray:
         """Buckets of the names: the top bits of a multiplicative mix of their CRC-32."""
@@ -144,7 +153,7 @@ class HashedVocabulary:
         """The same as `lookup`: every bucket is there from the start."""
         return self.lookup(names)
 
-    def truncate(self, count: int) -> None:
+    def truncate(self, count: int, texts: Set[FeatureName] | None = None) -> None:
         """Nothing to drop: no names are kept."""
 
     def state(self) -> dict[str, ByteArray]:

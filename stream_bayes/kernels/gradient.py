@@ -165,7 +165,8 @@ def learn_output(columns: IntArray, values: FloatArray, residual: float, k: int,
     size = step_size(rule, clock[0] + 1.0)
     if width_of(rule) == 4:
         for i in range(len(columns)):
-            learn_cell(cells, columns[i], k, residual * values[i], rule, size, clock)
+            if values[i] != 0.0:  # else it is as good as absent, and begins to pay when it first matters
+                learn_cell(cells, columns[i], k, residual * values[i], rule, size, clock)
     elif rule.step == ADAGRAD:
         learn_free(columns, values, residual, k, rule.rate, cells)
     else:

@@ -42,6 +42,13 @@ def two_sum(high: float, low: float, step: float) -> tuple[float, float]:
 
 
 @kernel
+def shift(steps: FloatArray, mean: FloatArray) -> None:
+    """Add a step to each mean."""
+    for i in range(len(steps)):
+        mean[0, i], mean[1, i] = two_sum(mean[0, i], mean[1, i], steps[i])
+
+
+@kernel
 def fill_offsets(columns: IntArray, values: FloatArray, target: float, mean: FloatArray, offset: FloatArray) -> None:
     """Write event less mean, the target at place 0 and a feature at 1 + its column; what is absent is 0."""
     for i in range(len(offset)):

@@ -1,15 +1,18 @@
-"""LASSO and elastic net from the Gram matrix alone: coordinate descent over columns of unit length."""
+"""LASSO and elastic net from a factor of the Gram matrix: coordinate descent over columns of unit length."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from stream_bayes.kernels.compiled import BoolArray, FloatArray, kernel
+from stream_bayes.kernels.gram_turns import dot
 
 # How often all coordinates are looked at, and how often the active ones are swept in between.
 ROUNDS, SWEEPS = 10, 20
 # Of a gradient, for each unit of the weights in it.
 ROUNDING = 1e-14
+
+FAR, ROUNDED, REACHED = 0, 1, 2
 
 
 @kernel
@@ -30,64 +33,67 @@ def violation(gradient: float, weight: float, lasso: float, ridge: float) -> flo
 
 
 @kernel
-def refresh(gram: FloatArray, right: FloatArray, weights: FloatArray, gradient: FloatArray) -> None:
-    """Write right - gram weights."""
-    gradient[:] = right
+def refresh(columns: FloatArray, target: FloatArray, weights: FloatArray, rest: FloatArray) -> None:
+    """Write what the weights leave of the target."""
+    rest[:] = target
     for j in range(len(weights)):
         if weights[j] != 0.0:
-            row, weight = gram[j], weights[j]
+            row, weight = columns[j], weights[j]
             for i in range(len(row)):
-                gradient[i] -= weight * row[i]
+                rest[i] -= weight * row[i]
 
 
 @kernel
 def sweep(
-    gram: FloatArray,
-    lasso: FloatArray,
-    ridge: FloatArray,
-    active: BoolArray,
-    weights: FloatArray,
-    gradient: FloatArray,
+    columns: FloatArray, lasso: FloatArray, ridge: FloatArray, active: BoolArray, weights: FloatArray, rest: FloatArray
 ) -> float:
     """Move every active coordinate to its minimum; returns the largest step."""
     largest = 0.0
     for j in range(len(weights)):
         if not active[j]:
             continue
-        own = gram[j, j]
-        moved = shrink(gradient[j] + own * weights[j], lasso[j]) / (own + ridge[j])
+        row = columns[j]
+        moved = shrink(dot(row, rest) + weights[j], lasso[j]) / (1.0 + ridge[j])
         step = moved - weights[j]
         if step != 0.0:
             weights[j] = moved
-            row = gram[j]
             for i in range(len(row)):
-                gradient[i] -= step * row[i]
+                rest[i] -= step * row[i]
             largest = max(largest, abs(step))
     return largest
 
 
 @kernel
 def descend(
-    gram: FloatArray, right: FloatArray, lasso: FloatArray, ridge: FloatArray, tolerance: float, weights: FloatArray
-) -> bool:
-    """Minimise w'Gw/2 - w'r + sum lasso |w| + sum ridge w^2 / 2, from the weights given; False if it is still far.
+    columns: FloatArray,
+    target: FloatArray,
+    lasso: FloatArray,
+    ridge: FloatArray,
+    tolerance: float,
+    most: FloatArray,
+    weights: FloatArray,
+) -> int:
+    """Minimise |target - columns'w|^2 / 2 + sum lasso |w| + sum ridge w^2 / 2, from the weights given.
 
-    Columns have unit length or are 0. Sweeps go over the coordinates that are not 0, until they move less than the
-    tolerance; then all are looked at, and those that violate the conditions of the minimum by more join.
+    Columns have unit length or are 0, and then so is their weight. Sweeps go over the coordinates that are not 0, until
+    they hardly move; then all are looked at, and those that violate the conditions of the minimum by more than the
+    tolerance, or rounding, or `most` join. Returns REACHED when none does, ROUNDED when none does by more than
+    rounding, FAR when it is still far.
     """
-    gradient, active = np.empty(len(weights)), weights != 0.0
+    rest, active, state = np.empty(len(target)), weights != 0.0, FAR
     for _ in range(ROUNDS):
-        refresh(gram, right, weights, gradient)
-        near = tolerance + ROUNDING * np.abs(weights).sum()
-        worst = 0.0
+        refresh(columns, target, weights, rest)
+        rounding = ROUNDING * np.abs(weights).sum()
+        near, state = max(tolerance, rounding), REACHED
         for j in range(len(weights)):
-            if gram[j, j] > 0.0:
-                misfit = violation(gradient[j], weights[j], lasso[j], ridge[j])
-                worst = max(worst, misfit)
-                active[j] = weights[j] != 0.0 or misfit > near
-        if worst <= near:
-            return True
+            misfit = violation(dot(columns[j], rest), weights[j], lasso[j], ridge[j])
+            amiss = misfit > min(near, most[j])
+            if amiss:
+                state = min(state, ROUNDED if misfit <= rounding else FAR)
+            active[j] = weights[j] != 0.0 or amiss
+        if state == REACHED:
+            return state
         for _ in range(SWEEPS):
-            if sweep(gram, lasso, ridge, active, weights, gradient) <= 0.1 * near:
+            if sweep(columns, lasso, ridge, active, weights, rest) <= 0.1 * max(min(tolerance, most.min()), rounding):
                 break
-    return False
+    return state

@@ -23,18 +23,19 @@ import math
 from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
 
 PANEL = 4
-# Rows of `vectors`: z, and scratch space for the event and for the turns of four columns.
-Z, WORK, TURNS, VECTORS = 0, 1, 2, 5
+# Rows of `vectors`: z, how much event weight each feature was in, and scratch space for the event and for the turns of
+# four columns.
+Z, PRESENT, WORK, TURNS, VECTORS = 0, 1, 2, 3, 6
 # Places in `numbers`: the totals,
 WIDTH, COUNT, SQUARES, DISCOUNT, PRIOR_SHARE, LOG_EVIDENCE, ADDED = range(7)
 TOTALS = 7
 # And of the settings behind them, which ride in the same array: a call costs 0.1 us for every two arguments.
 PRIOR, INTERCEPT, FORGETTING, NOISE_VARIANCE, NOISE_DEGREES, LARGEST = range(7, 13)
 NUMBERS = 13
-# The rows of factor and z are scaled again when the discount that all of them share has fallen so far, and no diagonal
-# is left below the other bound: a direction that no event has moved for ages is unknown, and not infinitely so.
-SMALLEST_DISCOUNT = 1e-8
-SMALLEST_DIAGONAL = 1e-50
+# When the discount that all share has fallen so far, it is multiplied out, and so much of the prior is put back. Then P
+# is never below 1e-8 of the prior: where no event has told anything for ages the mean goes to 0 and the variance to 1e8
+# times that of the prior, and not both to what rounding makes of them.
+SMALLEST_DISCOUNT = 1e-4
 
 
 @kernel
@@ -165,7 +166,7 @@ def grow(columns: IntArray, factor: FloatArray, vectors: FloatArray, numbers: Fl
         wanted = max(wanted, column + 1 + intercept)
     for j in range(width, wanted):
         factor[j, j] = math.sqrt(numbers[PRIOR] / numbers[DISCOUNT])
-        vectors[Z, j] = 0.0
+        vectors[Z, j], vectors[PRESENT, j] = 0.0, 0.0
     numbers[WIDTH] = wanted
 
 
@@ -186,9 +187,24 @@ def discount(factor: FloatArray, vectors: FloatArray, numbers: FloatArray) -> No
         width, scale = int(numbers[WIDTH]), math.sqrt(numbers[DISCOUNT])
         factor[:width, :width] *= scale
         vectors[Z, :width] *= scale
-        for j in range(width):
-            factor[j, j] = max(factor[j, j], SMALLEST_DIAGONAL)
         numbers[DISCOUNT] = 1.0
+        restored = SMALLEST_DISCOUNT * numbers[PRIOR]
+        for j in range(width):
+            vectors[WORK, :width] = 0.0
+            vectors[WORK, j] = 1.0
+            mean, squares = rotate(factor, vectors, width, restored, 0.0)
+            numbers[SQUARES] += restored * mean * mean / (1.0 + restored * squares)
+
+
+@kernel
+def count_features(weight: float, event: FloatArray, present: FloatArray) -> float:
+    """Count the event for each feature it has; returns their largest square times their number."""
+    largest = 0.0
+    for j in range(len(event)):
+        largest = max(largest, abs(event[j]))
+    for j in range(len(event)):
+        present[j] += weight * (event[j] != 0.0)
+    return largest * largest * len(event)
 
 
 @kernel
@@ -199,9 +215,8 @@ def absorb(
 
     Returns the mean x'm and x'P^-1 x as they were before, to the bits that `spread_of` gives.
     """
-    share, size = numbers[DISCOUNT], 0.0
-    for value in vectors[WORK, : int(numbers[WIDTH])]:
-        size += value * value
+    share = numbers[DISCOUNT]
+    size = count_features(weight, vectors[WORK, : int(numbers[WIDTH])], vectors[PRESENT, : int(numbers[WIDTH])])
     mean, squares = rotate(factor, vectors, int(numbers[WIDTH]), weight / share, target)
     error = (target - mean) / math.sqrt(1.0 + weight * squares / share)
     numbers[COUNT] += weight

@@ -23,14 +23,13 @@ from stream_bayes.kernels.linear import (
     LARGEST,
     LOG_EVIDENCE,
     PRIOR,
+    SMALLEST_DISCOUNT,
     SQUARES,
     WIDTH,
     age,
 )
 from stream_bayes.kernels.linear_noise import Scores, log_density, squared_scale
 from stream_bayes.kernels.rows import TargetRows
-
-SMALLEST_PRECISION = 1e-100
 
 
 @kernel
@@ -116,7 +115,9 @@ def discount_cells(cells: FloatArray, numbers: FloatArray) -> None:
     """Let everything known so far, the prior too, count for less."""
     if age(numbers):
         for j in range(int(numbers[WIDTH])):
-            cells[j, 0] = max(cells[j, 0] * numbers[DISCOUNT], SMALLEST_PRECISION)
+            kept = cells[j, 0] * numbers[DISCOUNT]
+            cells[j, 0] = kept + SMALLEST_DISCOUNT * numbers[PRIOR]
+            cells[j, 1] *= kept / cells[j, 0]
         numbers[DISCOUNT] = 1.0
 
 

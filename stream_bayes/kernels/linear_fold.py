@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
@@ -62,8 +60,8 @@ def learn_linear(
 @kernel
 def fold_linear(
     rows: TargetRows, score: bool, factor: FloatArray, vectors: FloatArray, numbers: FloatArray, scores: Scores
-) -> bool:
-    """Whether all went well; False when arithmetic left the finite numbers, which only forgetting can make it do.
+) -> None:
+    """Score each row, then learn it where its target is known.
 
     An event whose columns are all known is scored by the pass that learns it; others are scored before they are.
     """
@@ -81,10 +79,7 @@ def fold_linear(
         else:
             mean, spread = spread_of(new, factor, vectors, numbers)
         if learned and ageing:
-            gain = log_density(target, weight, mean, spread, numbers)
-            if not (math.isfinite(gain) and math.isfinite(mean)):
-                return False
-            numbers[LOG_EVIDENCE] += gain
+            numbers[LOG_EVIDENCE] += log_density(target, weight, mean, spread, numbers)
         if learned and not at_once:
             grow(columns, factor, vectors, numbers)
             discount(factor, vectors, numbers)
@@ -93,4 +88,3 @@ def fold_linear(
         if score:
             scores.mean[row], scores.ignorance[row] = mean, spread * scale
             scores.noise[row], scores.degrees[row] = scale, worth
-    return True

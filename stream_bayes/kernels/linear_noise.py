@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from stream_bayes.kernels.compiled import FloatArray, kernel
 from stream_bayes.kernels.linear import COUNT, NOISE_DEGREES, NOISE_VARIANCE, PRIOR_SHARE, SQUARES
+from stream_bayes.kernels.special import log_rising
 
 LOG_TWO_PI = math.log(2.0 * math.pi)
 
@@ -49,6 +50,16 @@ def log_density(target: float, weight: float, mean: float, spread: float, number
     shared = -0.5 * (weight * LOG_TWO_PI + math.log(wider))
     if worth == math.inf:
         return shared - 0.5 * weight * (math.log(scale) + error * error / scale)
-    before, after = 0.5 * worth * scale, 0.5 * (worth * scale + weight * error * error)
-    gamma = math.lgamma(0.5 * (worth + weight)) - math.lgamma(0.5 * worth)
-    return shared + gamma + 0.5 * worth * math.log(before) - 0.5 * (worth + weight) * math.log(after)
+    return shared + log_marginal(worth, weight, scale, weight * error * error)
+
+
+@kernel
+def log_marginal(worth: float, weight: float, scale: float, squares: float) -> float:
+    """What an unknown noise, of this squared scale and so many degrees, makes of squares of that weight.
+
+    lnG(a + w/2) - lnG(a) + a ln b - (a + w/2) ln(b + squares / 2) with a = worth / 2, b = a scale, in a form in which
+    no large terms cancel.
+    """
+    rise = math.log1p(squares / (worth * scale))
+    after = 0.5 * (worth * scale + squares)
+    return log_rising(0.5 * worth, 0.5 * weight) - 0.5 * worth * rise - 0.5 * weight * math.log(after)

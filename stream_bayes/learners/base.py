@@ -59,8 +59,12 @@ class Learner(base.Estimator):
     @classmethod
     def _kind_name(cls) -> str:
         """What a snapshot calls the class: ours by their names, others by the module they are in as well."""
-        ours = cls.__module__.startswith("stream_bayes.learners.")
-        return cls.__name__ if ours else f"{cls.__module__}.{cls.__qualname__}"
+        return cls.__name__ if cls._is_ours() else f"{cls.__module__}.{cls.__qualname__}"
+
+    @classmethod
+    def _is_ours(cls) -> bool:
+        """Whether the class is of this package."""
+        return cls.__module__.startswith("stream_bayes.learners.")
 
     @property
     def adds_up(self) -> bool:
@@ -91,12 +95,12 @@ class Learner(base.Estimator):
             raise SnapshotError(message)
         try:
             learner = kind(**{name: _decode(value) for name, value in state.parameters.items()})
-        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as problem:
+        except (AttributeError, KeyError, MemoryError, OverflowError, RecursionError, TypeError, ValueError) as problem:
             message = f"the parameters do not make a {state.kind}: {problem!r}"
             raise SnapshotDamaged(message) from problem
         try:
             learner._restore({name: array.copy() for name, array in state.arrays.items()})
-        except (KeyError, IndexError, TypeError, ValueError) as problem:
+        except (KeyError, IndexError, MemoryError, OverflowError, TypeError, ValueError) as problem:
             message = f"the arrays do not make a {state.kind}: {problem!r}"
             raise SnapshotDamaged(message) from problem
         return learner

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
 
-from stream_bayes.errors import InputError, ParameterError, UnlearnError
+from stream_bayes.errors import EvidenceError, ParameterError, UnlearnError
 from stream_bayes.features import Batch
-from stream_bayes.features.values import (
-    Category,
-    FeatureName,
-    Features,
-    IntArray,
-    category_row,
-    check_name,
-    require_mapping,
-)
+from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, require_mapping
 from stream_bayes.features.vocabulary import pack_json, refuse_change, unpack_json
 from stream_bayes.kernels.coins import CoinRows, fold_coins
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.compiled import BoolArray, FloatArray
 from stream_bayes.kernels.rows import added, residue
 from stream_bayes.kernels.special import log_gamma_slopes
 from stream_bayes.learners.arrays import with_room
 from stream_bayes.learners.base import Additive, check_scale, of_kind
+from stream_bayes.learners.coin_keys import Key, check_on, keys_of
 from stream_bayes.learners.incoming import check_events
-from stream_bayes.learners.label_learner import LabelLearner, Many, check_batch, check_weight
-from stream_bayes.learners.labels import Label, check_classes, check_label
+from stream_bayes.learners.label_learner import LabelLearner, Many, Prepared, check_batch, check_weight
+from stream_bayes.learners.labels import Label, TwoLabels, check_label
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import Beta, LabelPredictive
 from stream_bayes.posteriors.checked import whole
 from stream_bayes.snapshot import Arrays
-
-Key = tuple[Any, ...] | None
-"""(kind, value) of the feature, or None where an event does not have it."""
 
 
 class BetaBernoulli(LabelLearner, Additive):
@@ -76,16 +67,14 @@ class BetaBernoulli(LabelLearner, Additive):
         classes: tuple[Label, Label] = (False, True),
         capacity: int = 100_000,
     ) -> None:
-        if len(check_classes(classes)) != 2:
-            message = f"classes must be two different labels; got {classes!r}"
-            raise ParameterError(message)
+        self._labels = TwoLabels(classes)
         if whole("capacity", capacity, ParameterError) < 1:
             message = f"capacity must be at least 1; got {capacity}"
             raise ParameterError(message)
-        self.on = _check_on(on)
+        self.on = check_on(on)
         self.prior = of_kind(prior, "prior", Beta)
         check_scale("prior", *prior)
-        self.classes = cast(tuple[Label, Label], tuple(check_classes(classes)))
+        self.classes = cast(tuple[Label, Label], tuple(self._labels))
         self.capacity = capacity
         # The slot of each coin, in the order they last learned: the first is the next to be dropped. Slots that
         # unlearning has emptied wait in `_free`.
@@ -102,21 +91,20 @@ class BetaBernoulli(LabelLearner, Additive):
 
     def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
         """The probability of both labels."""
-        return self._run([self._key(x)], [-1], np.zeros(1)).probabilities_of(0)
+        return self._predict([self._key(x)]).probabilities_of(0)
 
     def predictive_one(self, x: Features) -> LabelPredictive:
         """The probabilities with their variance, exact from the Beta posterior."""
-        return self._run([self._key(x)], [-1], np.zeros(1)).predictive(0)
+        return self._predict([self._key(x)]).predictive(0)
 
     def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
         """Predictions for many events; nothing is learned."""
-        keys = self._keys(self._as_batch(events))
-        return self._run(keys, [-1] * len(keys), np.zeros(len(keys)))
+        return self._predict(self._keys(events))
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to its coin."""
         key, outcome, weight = self._key(x), self._outcome(y), check_weight(w)
-        self._run([key], [outcome if weight else -1], np.array((weight,)))
+        self._run([key], np.array((outcome if weight else -1,)), np.array((weight,)))
 
     def batch(self, events: Iterable[Features]) -> Batch:
         """Events as a batch of categories, of the one feature that is looked at."""
@@ -124,9 +112,9 @@ class BetaBernoulli(LabelLearner, Additive):
 
     def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
-        keys = self._keys(self._as_batch(events))
+        keys = self._keys(events)
         labels, weights = check_batch(len(keys), y, w)
-        return self._run(keys, [-1 if label is None else self._outcome(label) for label in labels], weights)
+        return self._run(keys, self._labels.codes(labels)[0], weights)
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back; refused when its coin has less than that."""
@@ -143,19 +131,38 @@ class BetaBernoulli(LabelLearner, Additive):
             del self._slots[key]
             self._free.append(slot)
 
-    def _as_batch(self, events: Any) -> Batch:
-        return events if isinstance(events, Batch) else self.batch(check_events(events))
+    def _predict(self, keys: Sequence[Key]) -> LabelPredictions:
+        return self._run(keys, np.full(len(keys), -1), np.zeros(len(keys)))
 
-    def _run(self, keys: Sequence[Key], outcomes: Sequence[int], weights: FloatArray) -> LabelPredictions:
-        self._check_kinds(keys, outcomes)
-        rows = CoinRows(*self._assign(keys, outcomes), np.array(outcomes, dtype=np.int64), weights)
+    def _run(self, keys: Sequence[Key], outcomes: IntArray, weights: FloatArray) -> LabelPredictions:
+        listed = outcomes.tolist()
+        self._check_kinds(keys, listed)
+        self._reserve(keys, listed)
+        rows = CoinRows(*self._assign(keys, listed), outcomes, weights)
         posteriors = np.empty((len(keys), 2))
         fold_coins(rows, self.prior.successes, self.prior.failures, self._counts, posteriors)
         return _predictions(self.classes, posteriors)
 
-    def _assign(
-        self, keys: Sequence[Key], outcomes: Sequence[int]
-    ) -> tuple[IntArray, IntArray, np.ndarray[Any, np.dtype[np.bool_]]]:
+    def _check_learnable(self, events: Batch, y: Sequence[Label | None]) -> None:
+        self._check_kinds(self._keys(events), self._labels.codes(y)[0].tolist())
+
+    def _prepare(self, events: Batch, y: Sequence[Label | None], weights: FloatArray) -> Prepared[LabelPredictions]:
+        keys, (outcomes, _) = self._keys(events), self._labels.codes(y)
+        self._reserve(keys, outcomes.tolist())
+        return super()._prepare(events, y, weights)._replace(learn=partial(self._run, keys, outcomes, weights))
+
+    def _reserve(self, keys: Sequence[Key], outcomes: Sequence[int]) -> None:
+        """Make room for every coin these rows may need; nobody sees it before there is a coin in it."""
+        slots = len(self._slots) + len(self._free)
+        new = {key for key, outcome in zip(keys, outcomes, strict=True) if outcome >= 0} - self._slots.keys()
+        needed = max(slots, min(slots + len(new), self.capacity))
+        try:
+            self._counts = with_room(self._counts, (needed, 2))
+        except MemoryError as problem:
+            message = f"no memory for {needed} coins; a smaller capacity drops the oldest"
+            raise EvidenceError(message) from problem
+
+    def _assign(self, keys: Sequence[Key], outcomes: Sequence[int]) -> tuple[IntArray, IntArray, BoolArray]:
         """Slots to read and write, coins moved to the end of the queue or dropped as a loop would do it."""
         slots = self._slots
         read, write = np.full(len(keys), -1, dtype=np.int64), np.full(len(keys), -1, dtype=np.int64)
@@ -173,7 +180,6 @@ class BetaBernoulli(LabelLearner, Additive):
                 emptied[row] = True
             slots[key] = write[row] = slot
             self._kind = key[0] if key is not None else self._kind
-        self._counts = with_room(self._counts, (len(slots) + len(self._free), 2))
         return read, write, emptied
 
     def _key(self, x: Features) -> Key:
@@ -182,19 +188,8 @@ class BetaBernoulli(LabelLearner, Additive):
     def _own(self, x: Features) -> Features:
         return {self.on: x[self.on]} if self.on in require_mapping(x) else {}
 
-    def _keys(self, batch: Batch) -> list[Key]:
-        if not batch.categorical or batch.names is None:
-            message = "this batch is not of categories: make it with this learner's batch(events)"
-            raise InputError(message)
-        keys: list[Key] = [None] * len(batch)
-        if self.on is None:
-            return keys
-        cells = cast(Sequence[Category], batch.names)
-        wanted = np.array([cell[0] == self.on for cell in cells], dtype=np.bool_)
-        rows = np.repeat(np.arange(len(batch)), np.diff(batch.row_starts))
-        for place in np.flatnonzero(wanted[batch.columns]) if len(cells) else ():
-            keys[rows[place]] = tuple(cells[batch.columns[place]][1:])
-        return keys
+    def _keys(self, events: Batch | Iterable[Features]) -> list[Key]:
+        return keys_of(events if isinstance(events, Batch) else self.batch(check_events(events)), self.on)
 
     def _check_kinds(self, keys: Iterable[Key], outcomes: Iterable[int]) -> None:
         kind = self._kind
@@ -205,17 +200,13 @@ class BetaBernoulli(LabelLearner, Additive):
                 kind = key[0]
 
     def _outcome(self, y: Any) -> int:
-        label = check_label(y)
-        if label not in self.classes:
-            message = f"label {label!r} is neither {self.classes[0]!r} nor {self.classes[1]!r}"
-            raise InputError(message)
-        return self.classes.index(label)
+        return int(self._labels.codes([check_label(y)])[0][0])
 
     def _absorb(self, other: Self) -> None:
         self._check_kinds(other._slots, [-1] * len(other._slots))
         for key, slot in other._slots.items():
             for outcome, count in enumerate(other._counts[slot]):
-                self._run([key], [outcome if count else -1], np.array((count,)))
+                self._run([key], np.array((outcome if count else -1,)), np.array((count,)))
 
     def _scale(self, factor: float) -> None:
         self._counts *= factor
@@ -234,14 +225,6 @@ class BetaBernoulli(LabelLearner, Additive):
             raise ValueError(message)
         self._counts = np.concatenate([counts, np.zeros((1, 2))])
         (self._kind,) = unpack_json(arrays["kind"])
-
-
-def _check_on(on: Any) -> FeatureName:
-    try:
-        return check_name(on)
-    except InputError as problem:
-        message = f"on must be the name of a feature, or None: {problem}"
-        raise ParameterError(message) from problem
 
 
 def _predictions(classes: tuple[Label, Label], posteriors: FloatArray) -> LabelPredictions:

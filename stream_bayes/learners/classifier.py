@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from stream_bayes.errors import EvidenceError, NumericalError
+from stream_bayes.errors import EvidenceError, NumericalError, StreamBayesError
 from stream_bayes.features import Batch
-from stream_bayes.features.values import Features, IntArray
+from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.columns import ColumnLearner
-from stream_bayes.learners.label_learner import LabelLearner, Many, check_batch, check_weight
+from stream_bayes.learners.label_learner import LabelLearner, Many, Prepared, check_batch, check_weight
 from stream_bayes.learners.labels import Label, Labels, check_classes, check_label
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import LabelPredictive
@@ -67,15 +68,54 @@ class ColumnClassifier(ColumnLearner, LabelLearner):
         return LabelPredictions.from_joint(tuple(self._labels), self._run(batch, rows, score=True))
 
     def _learn(self, batch: Batch, y: Sequence[Label | None], weights: FloatArray, *, score: bool) -> Joint:
+        found, labels, new_labels = self._look_up(batch, y)
+        with self._all_or_nothing():
+            found = self._admit(batch, found, labels, new_labels)
+            return self._run(batch, self._rows(batch, found, labels, weights), score=score)
+
+    def _look_up(self, batch: Batch, y: Sequence[Label | None]) -> tuple[IntArray, IntArray, list[Label]]:
+        """Columns of the names, codes of the labels, and which of those are new; refuses what cannot be learned."""
         found = self._find(batch)
         labels, new_labels = self._labels.codes(y)
         self._check_types(batch, labels >= 0)
-        with self._all_or_nothing():
-            if (labels >= 0).any():
-                self._labels.register(new_labels)
-                found = self._register(batch, found, labels >= 0)
-                self._reserve()
-            return self._run(batch, self._rows(batch, found, labels, weights), score=score)
+        return found, labels, new_labels
+
+    def _admit(self, batch: Batch, found: IntArray, labels: IntArray, new_labels: Sequence[Label]) -> IntArray:
+        """Register the names and labels of the rows to learn, and make room for them."""
+        if not (labels >= 0).any():
+            return found
+        self._labels.register(new_labels)
+        columns = self._register(batch, found, labels >= 0)
+        self._reserve()
+        return columns
+
+    def _check_learnable(self, events: Batch, y: Sequence[Label | None]) -> None:
+        self._look_up(self._as_batch(events), y)
+
+    def _prepare(self, events: Batch, y: Sequence[Label | None], weights: FloatArray) -> Prepared[LabelPredictions]:
+        take_back = partial(self._drop, len(self._vocabulary), self._vocabulary.texts, len(self._labels))
+        found, labels, new_labels = self._look_up(events, y)
+        try:
+            with self._all_or_nothing():
+                rows = self._rows(events, self._admit(events, found, labels, new_labels), labels, weights)
+        except BaseException:
+            take_back()
+            raise
+        return Prepared(partial(self._learn_prepared, events, rows, take_back), take_back)
+
+    def _learn_prepared(self, batch: Batch, rows: Rows, take_back: Callable[[], None]) -> LabelPredictions:
+        try:
+            with self._all_or_nothing():
+                joint = self._run(batch, rows, score=True)
+        except StreamBayesError:
+            take_back()
+            raise
+        return LabelPredictions.from_joint(tuple(self._labels), joint)
+
+    def _drop(self, names: int, texts: Set[FeatureName], labels: int) -> None:
+        """Keep only the first names and labels; nothing was learned of the others."""
+        self._drop_names(names, texts)
+        self._labels.truncate(labels)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

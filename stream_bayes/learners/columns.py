@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -75,17 +75,22 @@ class ColumnLearner(Learner):
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Where there is no memory for new names, or no number for what they lead to, they were never registered."""
-        names = len(self._vocabulary)
+        names, texts = len(self._vocabulary), self._vocabulary.texts
         try:
             yield
         except (MemoryError, NumericalError) as problem:
             wanted = f"{len(self._vocabulary)} features"
-            self._vocabulary.truncate(names)
-            self._last_columns = self._batch_columns = self._last_names = None
+            self._drop_names(names, texts)
             if isinstance(problem, NumericalError):
                 raise
             message = f"no memory for {wanted} in a {type(self).__name__}; hash them (buckets=...) or drop some"
             raise EvidenceError(message) from problem
+
+    def _drop_names(self, count: int, texts: Set[FeatureName]) -> None:
+        """Keep only the first names; nothing was learned of the others."""
+        if len(self._vocabulary) > count:
+            self._vocabulary.truncate(count, texts)
+        self._last_columns = self._batch_columns = self._last_names = None
 
     def _one(self, x: Features) -> Batch:
         if self._categorical:
@@ -171,8 +176,8 @@ class ColumnLearner(Learner):
                 check_kinds(batch, learned, {}, lambda name: kind_of(name, batch.texts))
 
     def _buckets_of(self, batch: Batch) -> IntArray:
-        width = int(batch.columns.max(initial=-1)) + 1
-        if self.buckets is None or width > self.buckets:
+        width = batch.buckets or int(batch.columns.max(initial=-1)) + 1
+        if self.buckets is None or width > self.buckets or batch.buckets not in (None, self.buckets):
             message = f"this batch has no names and {width} buckets, the learner has buckets={self.buckets}"
             raise InputError(message)
         return np.empty(0, dtype=np.int64)  # columns are buckets: nobody looks at a list of them

@@ -23,6 +23,12 @@ def same_event(known: Features, x: Features) -> bool:
 
 def check_events(events: Any) -> Iterable[Features]:
     """The events of a batch, if there are any to go through."""
+    if hasattr(events, "__array__"):
+        message = (
+            f"events are a list of dicts or a Batch; got {type(events).__name__}: a matrix becomes a batch by "
+            "Batch.from_matrix(matrix, names), a pandas table events by to_dict('records')"
+        )
+        raise InputError(message)
     if isinstance(events, Iterable):
         return events
     message = f"events are a list of dicts or a Batch; got {type(events).__name__}"

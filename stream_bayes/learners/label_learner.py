@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,18 @@ LARGEST_WEIGHT = 1e12
 
 Many = Sequence[Any] | NDArray[Any]
 """Labels, targets or weights, one for each event of a batch; None for a label that is not known."""
+
+
+Answer = TypeVar("Answer")
+
+
+class Prepared(NamedTuple, Generic[Answer]):
+    """Events that are ready to be learned: what is new is registered, but nothing is known of it yet."""
+
+    learn: Callable[[], Answer]
+    """Predict each row, then learn it. Where it refuses nothing has changed, what was registered included."""
+    take_back: Callable[[], None]
+    """Do instead of `learn`: what was new is new again."""
 
 
 class LabelLearner(Learner, base.Classifier):
@@ -65,6 +78,26 @@ class LabelLearner(Learner, base.Classifier):
         The same numbers as a loop of `predict_proba_one` and `learn_one`, bit for bit, for every batch size.
         """
 
+    def _check_learnable(self, events: Batch, y: Sequence[Label | None]) -> None:
+        """Refuse events that could not be learned, as far as can be told without a change."""
+
+    def _prepare(self, events: Batch, y: Sequence[Label | None], weights: FloatArray) -> Prepared[LabelPredictions]:
+        """Register what is new in events that were checked, and make room for it.
+
+        Where there is no memory for it that is refused, and nothing has changed.
+        """
+        return Prepared(partial(self.test_then_train, events, y, weights.tolist()), _nothing)
+
+    @property
+    def _may_fail(self) -> bool:
+        """Whether what was prepared may still be refused."""
+        # Of ours only those that forget: what they no longer know grows until it is no number.
+        return not self._is_ours() or getattr(self, "forgetting", 1.0) < 1.0
+
+
+def _nothing() -> None:
+    """There is nothing to take back."""
+
 
 def check_weight(w: Any) -> float:
     """The weight of one event."""
@@ -80,7 +113,7 @@ def check_weight(w: Any) -> float:
 def check_batch(events: int, y: Any, w: Any) -> tuple[list[Any], FloatArray]:
     """The labels and weights of a batch, one each an event; a label of weight 0 is none."""
     if isinstance(y, (str, Mapping)):
-        message = f"labels are a list, one for each event; got {type(y).__name__}"
+        message = f"labels or targets are a list, one for each event; got {type(y).__name__}"
         raise InputError(message)
     try:
         labels = list(y)
@@ -89,7 +122,8 @@ def check_batch(events: int, y: Any, w: Any) -> tuple[list[Any], FloatArray]:
         message = f"labels and weights are lists, one entry for each event: {problem}"
         raise InputError(message) from problem
     if not events == len(labels) == len(weights):
-        message = f"{events} events, {len(labels)} labels and {len(weights)} weights: one each is needed"
+        given = "" if w is None else f" and {len(weights)} weights"
+        message = f"{events} events, {len(labels)} labels or targets{given}: one for each event is needed"
         raise InputError(message)
     for row in np.flatnonzero(weights == 0.0).tolist():
         labels[row] = None

@@ -19,7 +19,7 @@ from stream_bayes.learners.number_predictions import NumberPredictions, Predicti
 from stream_bayes.posteriors.checked import finite
 
 # Squares of values and targets, times any weight and over any prior, summed over any stream, stay finite.
-LARGEST_NUMBER = 1e90
+LARGEST_NUMBER = 1e50
 
 
 class NumberLearner(Learner, base.Regressor):
@@ -70,7 +70,7 @@ def check_target(y: Any) -> float:
 
 def check_targets(events: int, y: Any, w: Any) -> tuple[FloatArray, FloatArray]:
     """The targets and weights of a batch, one each an event; NaN where there is no target, or no weight."""
-    plain = w is None and isinstance(y, np.ndarray) and y.dtype == np.float64 and y.shape == (events,)
+    plain = w is None and type(y) is np.ndarray and y.dtype == np.float64 and y.shape == (events,)
     if plain and np.abs(y).max(initial=0.0) <= LARGEST_NUMBER:  # False where one is NaN
         return np.array(y), np.ones(events)  # a copy in one piece: the caller's may be a column, or read-only
     known, weights = check_batch(events, y, w)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.posteriors import Normal, StudentT
+from stream_bayes.posteriors.checked import tail_beyond
 
 
 class Predictive(Protocol):
@@ -51,13 +53,17 @@ class NumberPredictions(ABC):
 
     @property
     @abstractmethod
-    def noise_variance(self) -> FloatArray:
+    def aleatoric_variance(self) -> FloatArray:
         """The part of it that would stay if the parameters were known."""
 
     @property
     def epistemic_variance(self) -> FloatArray:
         """The part of it that more data would remove."""
-        return self.variance - self.noise_variance
+        return self.variance - self.aleatoric_variance
+
+    @abstractmethod
+    def interval(self, mass: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends of the equal-tailed intervals that hold the targets with this probability."""
 
     @abstractmethod
     def predictive(self, row: int) -> Predictive:
@@ -79,7 +85,7 @@ class NormalPredictions(NumberPredictions):
         return self.noise + self.ignorance
 
     @property
-    def noise_variance(self) -> FloatArray:
+    def aleatoric_variance(self) -> FloatArray:
         """The part of it that is noise."""
         return self.noise
 
@@ -87,6 +93,11 @@ class NormalPredictions(NumberPredictions):
     def epistemic_variance(self) -> FloatArray:
         """The part of it that more data would remove."""
         return self.ignorance
+
+    def interval(self, mass: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends of the equal-tailed intervals that hold the targets with this probability."""
+        reach = -ndtri(tail_beyond(mass) / 2.0) * np.sqrt(self.variance)
+        return self.mean - reach, self.mean + reach
 
     def predictive(self, row: int) -> Normal:
         """The normal distribution of the row's target."""
@@ -111,7 +122,7 @@ class StudentPredictions(NumberPredictions):
         return (self.noise + self.ignorance) * self._inflation
 
     @property
-    def noise_variance(self) -> FloatArray:
+    def aleatoric_variance(self) -> FloatArray:
         """The expected variance of the noise."""
         return self.noise * self._inflation
 
@@ -125,6 +136,11 @@ class StudentPredictions(NumberPredictions):
         inflation = np.full(len(self.degrees), np.inf)
         np.divide(self.degrees, self.degrees - 2.0, out=inflation, where=self.degrees > 2.0)
         return inflation
+
+    def interval(self, mass: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends of the equal-tailed intervals that hold the targets with this probability."""
+        reach = -stdtrit(self.degrees, tail_beyond(mass) / 2.0) * np.sqrt(self.noise + self.ignorance)
+        return self.mean - reach, self.mean + reach
 
     def predictive(self, row: int) -> StudentT:
         """Student's t of the row's target."""

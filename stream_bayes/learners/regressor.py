@@ -74,8 +74,8 @@ class ColumnRegressor(ColumnLearner, NumberLearner):
         check_size(batch.values)
 
 
-def check_size(values: FloatArray) -> None:
+def check_size(values: FloatArray, most: float = LARGEST_NUMBER) -> None:
     """Refuse numbers so large that arithmetic with them would leave the finite numbers."""
-    if len(values) and not np.abs(values).max() <= LARGEST_NUMBER:
-        message = f"values must lie between -{LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}, so that arithmetic stays finite"
+    if len(values) and not np.abs(values).max() <= most:
+        message = f"values must lie between -{most:g} and {most:g}, so that arithmetic stays finite"
         raise InputError(message)

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, stdtrit
+from scipy.special import betaln, gammaln, stdtrit
 
 from stream_bayes.posteriors.base import Decidable
 from stream_bayes.posteriors.checked import FloatArray, array, positive, tail_beyond
@@ -84,7 +84,8 @@ class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
         factor, size = np.linalg.cholesky(self.scale), self.location.size
         whitened = np.linalg.solve(factor, np.asarray(x, dtype=np.float64) - self.location)
         half = 0.5 * (self.degrees + size)
-        constant = float(gammaln(half) - gammaln(0.5 * self.degrees)) - 0.5 * size * math.log(self.degrees * math.pi)
+        gamma = float(gammaln(0.5 * size) - betaln(0.5 * self.degrees, 0.5 * size))  # no difference of large terms
+        constant = gamma - 0.5 * size * math.log(self.degrees * math.pi)
         return (
             constant
             - float(np.log(np.diag(factor)).sum())

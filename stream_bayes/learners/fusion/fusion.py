@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.errors import ParameterError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.compiled import FloatArray
@@ -19,8 +19,8 @@ from stream_bayes.learners.fusion.calibration import MAPS, Calibration
 from stream_bayes.learners.fusion.members import Members, Opinions, check_learners
 from stream_bayes.learners.fusion.reliability import Record, Reliability
 from stream_bayes.learners.fusion.weights import LARGEST_SUM, LogisticWeights, check_precision
-from stream_bayes.learners.label_learner import LabelLearner, Many, check_batch
-from stream_bayes.learners.labels import Label, check_classes, check_label
+from stream_bayes.learners.label_learner import LabelLearner, Many, Prepared, check_batch
+from stream_bayes.learners.labels import Label, TwoLabels, check_label
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import LabelPredictive, Normal
 from stream_bayes.posteriors.checked import positive
@@ -66,6 +66,10 @@ class LogOddsFusion(LabelLearner):
     learners, taken as independent, are the ignorance that `predictive_one` reports. The order of events matters, so
     there is no merging and no unlearning.
 
+    What one learner refuses none has learned. Learners that forget (forgetting < 1) may refuse in mid-step: where there
+    are k of them, k - 1 are copied whole at each call that learns, as is every learner of a class that is not of this
+    package; batches share that cost. An interrupt from outside may come between two learners: load a snapshot then.
+
     Examples
     --------
     >>> from stream_bayes import Beta
@@ -86,10 +90,11 @@ class LogOddsFusion(LabelLearner):
         calibration: str = "platt",
         prior_precision: float = 10.0,
         calibration_precision: float = 10.0,
-        largest_log_odds: float = 10.0,
+        largest_log_odds: float = 300.0,
         classes: tuple[Label, Label] = (False, True),
     ) -> None:
-        self.classes = _check_pair(classes)
+        self._labels = TwoLabels(classes)
+        self.classes = cast(tuple[Label, Label], tuple(self._labels))
         # Also what makes `clone` carry no data: whatever learners it is given, a constructor keeps none of theirs.
         self.learners = check_learners(learners, self.classes)
         self.method = one_of(method, "method", ("stacking", "averaging"))
@@ -166,16 +171,23 @@ class LogOddsFusion(LabelLearner):
 
     def _learn(self, parts: Sequence[Batch], y: Any, w: Any) -> LabelPredictions:
         labels, weights = check_batch(len(parts[0]), y, w)
-        outcomes = np.array([-1 if label is None else self._outcome(label) for label in labels], dtype=np.int64)
+        outcomes, _ = self._labels.codes(labels)
         known = [None if outcome < 0 else self.classes[outcome] for outcome in outcomes.tolist()]
-        return self._fold(self._members.teach(parts, known, weights), outcomes, weights)
+        self._members.check(parts, known)
+        return self._fold(self._members.prepare(parts, known, weights).learn(), outcomes, weights)
 
-    def _outcome(self, y: Any) -> int:
-        label = check_label(y)
-        if label not in self.classes:
-            message = f"label {label!r} is neither {self.classes[0]!r} nor {self.classes[1]!r}"
-            raise InputError(message)
-        return self.classes.index(label)
+    def _check_learnable(self, events: Batch, y: Sequence[Label | None]) -> None:
+        self._labels.codes(y)
+        self._members.check(self._members.parts(events), y)
+
+    def _prepare(self, events: Batch, y: Sequence[Label | None], weights: FloatArray) -> Prepared[LabelPredictions]:
+        outcomes, _ = self._labels.codes(y)
+        members = self._members.prepare(self._members.parts(events), y, weights)
+        return Prepared(lambda: self._fold(members.learn(), outcomes, weights), members.take_back)
+
+    @property
+    def _may_fail(self) -> bool:
+        return super()._may_fail or self._members.may_fail
 
     def _fold(self, opinions: Opinions, outcomes: IntArray, weights: FloatArray) -> LabelPredictions:
         """The stages in order, each a fold over all rows with a state of its own; none of them can fail."""
@@ -225,14 +237,6 @@ class LogOddsFusion(LabelLearner):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"learners": (BetaBernoulli(),)}
-
-
-def _check_pair(classes: Any) -> tuple[Label, Label]:
-    labels = check_classes(classes)
-    if len(labels) != 2:
-        message = f"classes must be two different labels; got {classes!r}"
-        raise ParameterError(message)
-    return labels[0], labels[1]
 
 
 def _check_bound(bound: Any) -> float:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.errors import InputError, ParameterError, StreamBayesError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.fusion import sign_log_odds
-from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.columns import ColumnLearner
-from stream_bayes.learners.gradient.base import GradientLearner
 from stream_bayes.learners.incoming import check_events
-from stream_bayes.learners.label_learner import LabelLearner
+from stream_bayes.learners.label_learner import LabelLearner, Prepared
 from stream_bayes.learners.labels import Label
 from stream_bayes.learners.predictions import CERTAIN, LabelPredictions
 
@@ -52,7 +51,19 @@ class Members:
         self.classes = classes
         self.learners = tuple(_with_classes(learner, classes) for learner in prototypes)
         self._makers = [_maker(place, self.learners) for place in range(len(self.learners))]
-        self.unsure = [place for place, learner in enumerate(self.learners) if not _is_sure(learner)]
+        # Classes from elsewhere may do anything, so they come first and are always put back from a copy. The last of
+        # ours needs none: what it refuses it has not learned, and after it nobody refuses.
+        self._unsure = sorted(
+            (place for place, learner in enumerate(self.learners) if learner._may_fail),
+            key=lambda place: self.learners[place]._is_ours(),
+        )
+        last_is_ours = bool(self._unsure) and self.learners[self._unsure[-1]]._is_ours()
+        self._copied = self._unsure[:-1] if last_is_ours else self._unsure
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether there are members that may fail at learning what was prepared."""
+        return bool(self._unsure)
 
     def batch(self, events: Iterable[Features]) -> MemberBatch:
         """A batch for each member, one and the same for all that make theirs in the same way."""
@@ -87,40 +98,44 @@ class Members:
         said = [learner.predictive_many(part) for learner, part in zip(self.learners, parts, strict=True)]
         return self._opinions(said)
 
-    def teach(self, parts: Sequence[Batch], labels: Sequence[Label | None], weights: FloatArray) -> Opinions:
-        """Each row's opinions, then its label; when one member refuses, none has learned anything.
-
-        What can be refused is looked at first. Only then do the others learn, after those that may still fail in
-        mid-step: an update that overflows. Of several such, all but the last are copied, to be put back.
-        """
-        learned = any(label is not None for label in labels)
-        self.check(parts, [-1 if label is None else self.classes.index(label) for label in labels])
-        order = [*self.unsure, *(place for place in range(len(parts)) if place not in self.unsure)]
-        before = {place: copy.deepcopy(self.learners[place]) for place in self.unsure[:-1]} if learned else {}
-        said: dict[int, LabelPredictions] = {}
-        try:
-            for place in order:
-                said[place] = self.learners[place].test_then_train(parts[place], labels, weights.tolist())
-        except BaseException:
-            self.learners = tuple(before.get(place, learner) for place, learner in enumerate(self.learners))
-            raise
-        return self._opinions([said[place] for place in range(len(parts))])
-
-    def check(self, parts: Sequence[Batch], outcomes: Sequence[int]) -> None:
-        """Refuse events that a member could not learn, as far as can be told without learning them.
-
-        Outcomes of -1 are not learned; which of the labels the others are does not matter here.
-        """
-        learned = np.array(outcomes, dtype=np.int64) >= 0
+    def check(self, parts: Sequence[Batch], labels: Sequence[Label | None]) -> None:
+        """Refuse events that a member could not learn, as far as can be told without a change."""
         for learner, part in zip(self.learners, parts, strict=True):
-            inner = getattr(learner, "_members", None)
-            if isinstance(learner, ColumnLearner):
-                learner._find(learner._as_batch(part))
-                learner._check_types(part, learned)
-            elif isinstance(learner, BetaBernoulli):
-                learner._check_kinds(learner._keys(part), outcomes)
-            elif isinstance(inner, Members):
-                inner.check(inner.parts(part), outcomes)
+            learner._check_learnable(part, labels)
+
+    def prepare(
+        self, parts: Sequence[Batch], labels: Sequence[Label | None], weights: FloatArray
+    ) -> Prepared[Opinions]:
+        """Room for events that were checked, in all members or in none: then each row's opinions, then its label."""
+        learned = any(label is not None for label in labels)
+        kept = {place: copy.deepcopy(self.learners[place].__dict__) for place in self._copied if learned}
+        steps: list[Prepared[LabelPredictions]] = []
+        try:
+            for learner, part in zip(self.learners, parts, strict=True):
+                # A class from elsewhere may have a way of its own to learn.
+                prepare = learner._prepare if learner._is_ours() else partial(LabelLearner._prepare, learner)
+                steps.append(prepare(part, labels, weights))
+        except BaseException:
+            _take_back(steps)
+            raise
+        return Prepared(partial(self._learn, steps, kept), partial(_take_back, steps))
+
+    def _learn(self, steps: Sequence[Prepared[LabelPredictions]], kept: dict[int, dict[str, Any]]) -> Opinions:
+        """First those that may still refuse; when one does, those before it are put back as they were kept."""
+        said: dict[int, LabelPredictions] = {}
+        under_way = -1
+        try:
+            for under_way in self._unsure:
+                said[under_way] = steps[under_way].learn()
+        except BaseException as problem:
+            for place, before in kept.items():
+                self.learners[place].__dict__ = before
+            # One without a copy that did not refuse but was interrupted may have learned what it has registered.
+            lost = not isinstance(problem, StreamBayesError) and under_way not in kept
+            _take_back([step for place, step in enumerate(steps) if place != under_way or not lost])
+            raise
+        said |= {place: step.learn() for place, step in enumerate(steps) if place not in said}
+        return self._opinions([said[place] for place in range(len(steps))])
 
     def _opinions(self, said: Sequence[LabelPredictions]) -> Opinions:
         shape = (len(said[0]), len(said))
@@ -159,10 +174,15 @@ def check_learners(learners: Any, classes: tuple[Label, Label]) -> tuple[LabelLe
     return tuple(learner.clone() for learner in learners)
 
 
+def _take_back(steps: Iterable[Prepared[Any]]) -> None:
+    for step in steps:
+        step.take_back()
+
+
 def nesting(learner: Any) -> int:
     """How many fusions are inside each other, this one included."""
-    inner = getattr(learner, "_members", None)
-    return 1 + max(map(nesting, inner.learners)) if isinstance(inner, Members) else 0
+    inner = getattr(learner, "learners", None)
+    return 1 + max(map(nesting, inner), default=0) if isinstance(inner, tuple) else 0
 
 
 def _with_classes(learner: LabelLearner, classes: tuple[Label, Label]) -> LabelLearner:
@@ -184,12 +204,3 @@ def _maker(place: int, learners: Sequence[LabelLearner]) -> int:
 def _is_plain(learner: Any) -> TypeGuard[ColumnLearner]:
     """Whether its batch is the one that all such learners make."""
     return isinstance(learner, ColumnLearner) and type(learner).batch is ColumnLearner.batch
-
-
-def _is_sure(learner: LabelLearner) -> bool:
-    """Whether it never fails at learning what `check` has let pass."""
-    inner = getattr(learner, "_members", None)
-    if isinstance(inner, Members):
-        return not inner.unsure
-    checked = isinstance(learner, (ColumnLearner, BetaBernoulli))
-    return checked and (learner.adds_up or isinstance(learner, GradientLearner))

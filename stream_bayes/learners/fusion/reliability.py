@@ -17,7 +17,7 @@ from stream_bayes.snapshot import Arrays
 
 # Has many divisors, so a table of any usual number of bins can be read from it.
 CELLS = 360
-_ROUNDING = 1.0 + 1e-6
+_ROUNDED_ONE = 1.0 + 1e-6
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Record:
             if new.dtype != np.float64 or new.shape != old.shape or not ((new >= 0.0) & (new < LARGEST_SUM)).all():
                 message = "the record of reliability must be sums of 0 or more, three an interval and three for all"
                 raise ValueError(message)
-        if (cells[:, 1:] > _ROUNDING * cells[:, :1]).any() or losses[1] > _ROUNDING * losses[0]:
+        if (cells[:, 1:] > _ROUNDED_ONE * cells[:, :1]).any() or losses[1] > _ROUNDED_ONE * losses[0]:
             message = "the record of reliability has more predicted, observed or lost than events"
             raise ValueError(message)
         self._cells, self._losses = np.ascontiguousarray(cells), np.ascontiguousarray(losses)

@@ -49,7 +49,11 @@ class GradientLearner(ColumnLearner):
         self.intercept = truth("intercept", intercept, ParameterError)
         self._rule = Rule(STEPS.index(step), self.rate, self.l1, self.l2, self.intercept)
         self._width = width_of(self._rule)
-        self._model = Model(np.zeros(self._shape()), np.zeros((self._outputs, 2)), np.zeros(2))
+        try:
+            self._model = Model(np.zeros(self._shape()), np.zeros((self._outputs, 2)), np.zeros(2))
+        except MemoryError as problem:
+            message = f"no memory for buckets={self.buckets} in a {type(self).__name__}: take fewer"
+            raise ParameterError(message) from problem
 
     @property
     def _outputs(self) -> int:
@@ -60,12 +64,13 @@ class GradientLearner(ColumnLearner):
         return len(self._vocabulary), self._outputs * self._width
 
     def _reserve(self) -> None:
-        rows, width = self._shape()
         cells, offsets, clock = self._model
-        if rows > len(cells) or width > cells.shape[1]:
-            outputs = max(self._outputs, len(offsets))
-            wider = with_room(cells, (rows, max(width, cells.shape[1])))
-            self._model = Model(wider, padded(offsets, (outputs, 2)), clock)
+        rows, outputs = len(self._vocabulary), len(offsets)
+        if rows > len(cells) or self._outputs > outputs:
+            # Twice as many as there were, so that a stream of new labels copies each cell a few times only.
+            outputs = outputs if self._outputs <= outputs else max(self._outputs, 2 * outputs)
+            larger = with_room(cells, (rows, outputs * self._width))
+            self._model = Model(larger, padded(offsets, (outputs, 2)), clock)
 
     def _weights(self, output: int) -> dict[FeatureName, float]:
         """The weights of one output by name; where names are hashed, by bucket, those that are not zero."""
@@ -119,6 +124,23 @@ class GradientLearner(ColumnLearner):
             message = "the weights, their squared gradients or their penalties are not those of any stream"
             raise ValueError(message)
         self._model = Model(cells, offsets, clock)
+
+
+class OneOutput(GradientLearner):
+    """One linear predictor, so that a feature has one weight."""
+
+    def weights(self) -> dict[FeatureName, float]:
+        """The weight of each feature; where names are hashed, of each bucket whose weight is not zero."""
+        return self._weights(0)
+
+    def weight(self, feature: FeatureName) -> float:
+        """The weight of one feature, or of the bucket it is hashed into; 0 for one never learned."""
+        return self._weight(feature, 0)
+
+    @property
+    def intercept_value(self) -> float:
+        """The constant term: log-odds of the second label, or logarithm of the rate, when all features are 0."""
+        return float(self._model.offsets[0, 0])
 
 
 def _between(array: FloatArray, least: float, most: Any) -> bool:

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from stream_bayes.errors import EvidenceError
-from stream_bayes.learners.gram.design import Spectrum
 from stream_bayes.learners.gram.results import EvidenceMaximum
+from stream_bayes.learners.gram.spectrum import Spectrum
 
 # The ratio k = prior_precision x noise_variance is looked for between the least and the largest squared singular value,
 # and beyond them by this factor; in that many steps, then by bisection until neighbours are equal.
@@ -33,7 +33,8 @@ def maximum(joint: Spectrum, count: float) -> EvidenceMaximum:
     Its derivative, half of sum s^2 / (s^2 + k) - n loss'(k) / loss(k), is 0 where MacKay's fixed point is. The best of
     a grid is refined by bisection, so that of several maxima the largest is found.
     """
-    squares = joint.singular[joint.singular > 0.0] ** 2
+    squares = joint.singular**2
+    squares = squares[squares > 0.0]
     if len(squares) == 0 or joint.loss(squares.max()) <= 0.0:
         message = "the evidence has no maximum: it takes a feature or an intercept, and targets that are not all 0"
         raise EvidenceError(message)

@@ -7,19 +7,21 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from stream_bayes.errors import InputError, ParameterError, UnlearnError
+from stream_bayes.errors import ParameterError, UnlearnError
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.gram import Line, learn_rows, score_rows
 from stream_bayes.kernels.rows import TargetRows, residue
 from stream_bayes.learners.base import Additive, check_scale
-from stream_bayes.learners.gram.design import Design, ridge
-from stream_bayes.learners.gram.moments import LARGEST_VALUE, add, empty, first_misfit, restored, scale, used, with_room
+from stream_bayes.learners.gram.design import Design
+from stream_bayes.learners.gram.factor import ridge
+from stream_bayes.learners.gram.moments import LARGEST_VALUE, add, empty, restored, scale, used, with_room
+from stream_bayes.learners.gram.unlearning import NONE, TOGETHER, first_misfit
 from stream_bayes.learners.label_learner import check_weight
 from stream_bayes.learners.number_learner import check_target
 from stream_bayes.learners.number_predictions import StudentPredictions
-from stream_bayes.learners.regressor import ColumnRegressor
+from stream_bayes.learners.regressor import ColumnRegressor, check_size
 from stream_bayes.posteriors.checked import positive, truth
 from stream_bayes.snapshot import Arrays
 
@@ -61,7 +63,7 @@ class GramLearner(ColumnRegressor, Additive):
         """Take one event back; refused when it cannot have been learned."""
         batch, target, weight = self._one(x), check_target(y), check_weight(w)
         found = self._find(batch)
-        self._check_sizes(np.array((target,)))
+        check_size(np.array((target,)), LARGEST_VALUE)
         if weight == 0.0:
             return
         rows = self._rows(batch, found, np.array((target,)), np.array((-weight,)))
@@ -74,14 +76,18 @@ class GramLearner(ColumnRegressor, Additive):
             raise UnlearnError(message)
         columns, values = rows.columns[known], rows.values[known]
         place = first_misfit(self._moments, columns, values, target, weight)
-        if place >= 0:
-            what = "this target" if place == 0 else f"this value of feature {self._name(place - 1)!r}"
-            message = f"an event with {what} cannot be taken back: no such event was learned"
+        if place != NONE:
+            message = f"an event with {self._misfit(place)} cannot be taken back: no such event was learned"
             raise UnlearnError(message)
         self._take(rows._replace(row_starts=np.array((0, len(columns))), columns=columns, values=values))
 
+    def _misfit(self, place: int) -> str:
+        if place == TOGETHER:
+            return "these values and this target together"
+        return "this target" if place == 0 else f"this value of feature {self._name(place - 1)!r}"
+
     def _learn(self, batch: Batch, targets: FloatArray, weights: FloatArray, *, score: bool) -> StudentPredictions:
-        self._check_sizes(targets)
+        check_size(targets[~np.isnan(targets)], LARGEST_VALUE)
         return super()._learn(batch, targets, weights, score=score)  # type: ignore[return-value]
 
     def _fold(self, rows: TargetRows, *, score: bool) -> StudentPredictions:
@@ -173,12 +179,7 @@ class GramLearner(ColumnRegressor, Additive):
         return self._names(np.array((column,)))[0]
 
     def _check_values(self, batch: Batch) -> None:
-        self._check_sizes(batch.values)
-
-    def _check_sizes(self, numbers: FloatArray) -> None:
-        if (np.abs(numbers) > LARGEST_VALUE).any():
-            message = f"values and targets must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
-            raise InputError(message)
+        check_size(batch.values, LARGEST_VALUE)
 
 
 def _row(rows: TargetRows, row: int) -> TargetRows:

@@ -8,9 +8,8 @@ import numpy as np
 
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.rows import residue
+from stream_bayes.kernels.gram import shift
 from stream_bayes.learners.arrays import padded
-from stream_bayes.learners.numbers import SLACK
 from stream_bayes.snapshot import Arrays
 
 # With values, targets and means up to this size no prediction leaves the finite numbers, for any prior allowed.
@@ -100,39 +99,11 @@ def add(mine: Moments, theirs: Moments, columns: IntArray) -> None:
     if before == 0.0:
         mine.mean[...] = their_mean  # an offset from nothing would round the second part away
     else:
-        _shift(mine.mean, offset * share)
+        shift(offset * share, mine.mean)
     mine.peak[places] = np.maximum(mine.peak[places], theirs.peak[: len(places)])
     np.maximum(mine.peak, mine.scatter.diagonal(), out=mine.peak)
     mine.present[columns] += theirs.present[: len(columns)]
     mine.events[0] += theirs.events[0]
-
-
-def _shift(mean: FloatArray, step: FloatArray) -> None:
-    """Add to a sum of two parts without losing what the first would round away."""
-    total = mean[0] + step
-    back = total - mean[0]
-    rest = mean[1] + ((mean[0] - (total - back)) + (step - back))
-    mean[0] = total + rest
-    mean[1] = rest - (mean[0] - total)
-
-
-def first_misfit(moments: Moments, columns: IntArray, values: FloatArray, target: float, weight: float) -> int:
-    """The first place that cannot have been so in an event learned with this weight, -1 if there is none.
-
-    A feature in fewer events than are taken back, or in more than would be left of those that had it not; or a scatter
-    that would fall below zero: Welford backwards, scatter - w n / (n - w) (u - mean)^2.
-    """
-    count, present, mean = float(moments.events[0]), moments.present, moments.mean
-    event = np.zeros(1 + len(present))
-    event[0], event[1 + columns] = target, values
-    left, least = count - weight, residue(count)
-    offset = (event - mean[0]) - mean[1]
-    taken = weight * offset * offset * (count / left if left > least else 1.0)
-    squares = moments.scatter.diagonal()
-    bad = squares - taken < -SLACK * (moments.peak + weight * offset**2)
-    with_it = event[1:] != 0.0
-    bad[1:] |= np.where(with_it, present < weight - least, present > left + least)
-    return int(np.flatnonzero(bad)[0]) if bad.any() else -1
 
 
 def restored(arrays: Arrays, width: int) -> Moments:

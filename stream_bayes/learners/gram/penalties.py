@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from stream_bayes.errors import ParameterError
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.compiled import BoolArray, FloatArray
 from stream_bayes.learners.base import check_scale, one_of
 from stream_bayes.learners.gram.descent import minimise
-from stream_bayes.learners.gram.design import SMALLEST_SINGULAR, Design, Spectrum
-from stream_bayes.posteriors.checked import each, non_negative, refuse
+from stream_bayes.learners.gram.design import Design
+from stream_bayes.learners.gram.factor import reduced
+from stream_bayes.learners.gram.spectrum import Spectrum, spectrum
+from stream_bayes.posteriors.checked import each, non_negative, refuse, whole
 
 PENALTIES = ("ridge", "lasso", "elastic-net", "none")
 MANY = 50
@@ -47,33 +50,27 @@ def weights_of(design: Design, penalty: Penalty, strength: float, start: FloatAr
     if lasso == 0.0:
         return penalty.spectrum.ridge(ridge) / penalty.scales, float(penalty.spectrum.kept(ridge).sum())
     weights = _descended(design, lasso * penalty.scales, ridge * penalty.scales**2, start)
-    if ridge == 0.0 and penalty.spectrum.singular.all():
+    if ridge == 0.0 and penalty.spectrum.full:
         return weights, float(np.count_nonzero(weights))
-    return weights, _active_degrees(design.factor.columns / penalty.scales[:, None], weights, ridge)
+    return weights, _active_degrees(design, penalty.scales, weights != 0.0, ridge)
 
 
 def _descended(design: Design, lasso: FloatArray, ridge: FloatArray, start: FloatArray) -> FloatArray:
     """Penalties of the scales in; coordinate descent works on columns and a target of unit length."""
-    lengths = np.sqrt(design.gram.diagonal())
-    target, lengths = float(lengths[0]), np.where(lengths[1:] > 0.0, lengths[1:], 1.0)
-    if target == 0.0:
+    lengths, size = design.full.lengths, math.sqrt(design.squares(np.zeros(len(lasso))))
+    if size == 0.0:
         return np.zeros(len(lengths))
-    correlations = np.ascontiguousarray(design.gram[1:, 1:] / lengths / lengths[:, None])
-    right = design.gram[1:, 0] / lengths / target
-    weights = np.ascontiguousarray(start * lengths / target)
-    return (
-        minimise(correlations, right, lasso / lengths / target, ridge / lengths / lengths, weights) / lengths * target
-    )
+    columns = np.ascontiguousarray(design.full.columns / lengths[:, None])
+    lasso, ridge = lasso / lengths / size, ridge / lengths / lengths
+    weights = np.ascontiguousarray(start * lengths / size)
+    return minimise(columns, design.full.target / size, lasso, ridge, weights) / lengths * size
 
 
-def _active_degrees(columns: FloatArray, weights: FloatArray, ridge: float) -> float:
+def _active_degrees(design: Design, scales: FloatArray, active: BoolArray, ridge: float) -> float:
     """The trace of the fit on the weights that are not 0; without a ridge part, the rank of their columns."""
-    active = columns[weights != 0.0]
-    if active.size == 0:
-        return 0.0
-    squares = np.linalg.svd(active, compute_uv=False) ** 2
-    squares = squares[squares > SMALLEST_SINGULAR**2 * squares[0]]
-    return float((squares / (squares + ridge)).sum())
+    columns = (design.full.columns / scales[:, None])[active]
+    own = reduced(design.full._replace(columns=columns), design.limits[active])
+    return float(spectrum(own).kept(ridge).sum())
 
 
 def strengths_for(design: Design, penalty: Penalty, strengths: Any) -> FloatArray:
@@ -86,14 +83,15 @@ def strengths_for(design: Design, penalty: Penalty, strengths: Any) -> FloatArra
         given = each(non_negative, "strength", strengths)
         check_scale("strength", *given)
         return np.array(sorted(given, reverse=True))
-    count = MANY if strengths is None else strengths
-    if not isinstance(count, int) or isinstance(count, bool) or count < 2:
+    count = MANY if strengths is None else int(whole("strengths", strengths, ParameterError))
+    if count < 2:
         message = f"strengths must be numbers, or how many of them, at least 2; got {strengths!r}"
         raise ParameterError(message)
     if penalty.share > 0.0:
-        largest = float(np.abs(design.gram[1:, 0] / penalty.scales).max(initial=0.0)) / penalty.share
+        slopes = design.factor.columns @ design.factor.target
+        largest = float(np.abs(slopes / penalty.scales).max(initial=0.0)) / penalty.share
         smallest = LOWEST_SHARE * largest
     else:
-        squares = penalty.spectrum.singular[penalty.spectrum.singular > 0.0] ** 2
+        squares = penalty.spectrum.singular**2
         largest, smallest = (100.0 * squares.max(), 0.01 * squares.min()) if len(squares) else (0.0, 0.0)
     return np.geomspace(largest, smallest, count) if largest > 0.0 else np.ones(count)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from stream_bayes.errors import EvidenceError
+from stream_bayes.errors import EvidenceError, ParameterError
 from stream_bayes.features.values import FeatureName, Features
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners.base import check_scale
@@ -42,8 +42,10 @@ class GramRegression(GramLearner):
     -----
     Kept are n = sum of weights, the means of features and target, and the scatter around them, moved by Welford's
     update: mean + w / (n + w) (u - mean), S + w n / (n + w) (u - mean)(u - mean)'. A feature absent from an event is 0,
-    so one may come at any time. Learning costs O(d^2); merging, unlearning and forgetting are exact up to rounding. X
-    and y below are centred if there is an intercept, and as they came if not.
+    so one may come at any time. Learning, merging and forgetting cost O(d^2), and so does unlearning after a check of
+    O(d^3): an event is refused when the scatter without it would have a negative eigenvalue, for then it cannot have
+    been learned. All are exact up to rounding. X and y below are centred if there is an intercept, and as they came if
+    not.
 
     `solve` minimises |y - Xw|^2 / 2 + P(w):
 
@@ -61,7 +63,9 @@ class GramRegression(GramLearner):
 
     The first prediction after a change costs O(d^3): to predict before each event learned, take
     BayesianLinearRegression. Targets that the features explain but for a share of 1e-14, and columns that others
-    explain but for 1e-12, count as explained: that is how far sums of squares reach.
+    explain but for 1e-12, count as explained: that is how far sums of squares reach. LASSO and elastic net meet the
+    conditions of their minimum to a hundredth of the L1 penalty; a strength so small that rounding does not allow it
+    is refused with NumericalError.
 
     Examples
     --------
@@ -111,13 +115,16 @@ class GramRegression(GramLearner):
 
         Without strengths, or given how many, they are spread evenly in their logarithm over all that happens.
         """
+        if penalty == "none":
+            message = "there is no path without a penalty: take solve('none')"
+            raise ParameterError(message)
         design = self._taught()
         under = Penalty.on(design, penalty, share, standardise=standardise)
         sizes = strengths_for(design, under, strengths)
         weights, degrees = np.zeros((len(sizes), len(design.columns))), np.zeros(len(sizes))
         for row, size in enumerate(sizes.tolist()):
             start = weights[max(row - 1, 0)]
-            weights[row], degrees[row] = weights_of(design, under, 0.0 if penalty == "none" else size, start)
+            weights[row], degrees[row] = weights_of(design, under, size, start)
         levels = np.array([self._intercept(design, row) for row in weights])
         squares = np.array([design.squares(row) for row in weights])
         return Path(self._names(design.columns), sizes, weights, levels, degrees, squares)

@@ -17,12 +17,15 @@ def bias_variance(
     Centred targets have no level; otherwise X'1 intercept is taken for an effect of the features.
     """
     spectrum = design.spectrum
-    z = spectrum.vectors.T @ (event - design.means if design.intercept else event)
+    away = event - design.means if design.intercept else event
+    z, true = spectrum.vectors.T @ away, spectrum.vectors.T @ weights
     gain = spectrum.gain(strength)
-    bias = -float((z * spectrum.lost(strength)) @ (spectrum.vectors.T @ weights))
+    bias = -float((z * spectrum.lost(strength)) @ true)
+    if not spectrum.full:
+        # Of what is at right angles to all events, nothing is found.
+        bias -= float((away - spectrum.vectors @ z) @ (weights - spectrum.vectors @ true))
     variance = float(np.sum((z * gain) ** 2))
     if design.intercept:
         return bias, variance + 1.0 / design.count
-    found = np.divide(gain, spectrum.singular, out=np.zeros_like(gain), where=spectrum.singular > 0.0)
     level = intercept * design.count * (spectrum.vectors.T @ design.means)
-    return bias + float((z * found) @ level) - intercept, variance
+    return bias + float((z * gain) @ (level / spectrum.singular)) - intercept, variance

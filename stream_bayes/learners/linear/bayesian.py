@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from stream_bayes.errors import EvidenceError, MergeError, NumericalError, UnlearnError
+from stream_bayes.errors import EvidenceError, MergeError, UnlearnError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.linear import LOG_EVIDENCE
@@ -16,10 +16,9 @@ from stream_bayes.kernels.linear_noise import Scores
 from stream_bayes.kernels.rows import TargetRows
 from stream_bayes.learners.base import Additive, one_of
 from stream_bayes.learners.label_learner import check_weight
-from stream_bayes.learners.linear import information
+from stream_bayes.learners.linear import corrections, information
 from stream_bayes.learners.linear.full import FullBelief, Setting
-from stream_bayes.learners.linear.unlearning import taken_back
-from stream_bayes.learners.linear.weights import WeightBelief, check_bounds
+from stream_bayes.learners.linear.weights import WeightBelief, check_bounds, check_done
 from stream_bayes.learners.number_learner import check_target
 from stream_bayes.learners.number_predictions import NormalPredictions, NumberPredictions, StudentPredictions, student
 from stream_bayes.learners.regressor import ColumnRegressor, check_size
@@ -43,8 +42,9 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
     noise
         "known": normal predictive; "unknown": the variance of the noise is learned too, Student's t predictive.
     forgetting
-        Below 1, everything known counts this much less at each event, the prior too: what the stream no longer shows
-        becomes uncertain again without end. Such evidence is no sum: it cannot be merged, taken back or scaled.
+        Below 1, everything known counts this much less at each event, the prior too (down to 1e-8 of it): what the
+        stream no longer shows becomes uncertain again. Such evidence is no sum: it cannot be merged, taken back or
+        scaled.
     buckets
         Hash names into this many columns (a power of two) instead of keeping them.
     noise_degrees
@@ -116,7 +116,8 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
         # finds it on the way, and reads the factor no less often with it.
         (columns, values), target, weight = self._pairs(x), check_target(y), check_weight(w)
         belief = self._belief
-        if weight and self.forgetting == 1.0 and isinstance(belief, FullBelief):
+        plain = weight and self.forgetting == 1.0 and (self.buckets is None or belief.width)
+        if plain and isinstance(belief, FullBelief):
             learned = belief.learn(columns, values, target, weight)
             if learned:
                 return
@@ -134,7 +135,7 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
             columns = columns + int(self.intercept)
             if self.intercept:
                 columns, values = np.append(0, columns), np.append(1.0, values)
-            taken_back(self._belief, columns, values, target, weight)
+            corrections.take_back(self._belief, columns, values, target, weight)
 
     def entropy(self) -> float:
         """The differential entropy in nats of all weights met so far, and of the noise where it is unknown."""
@@ -142,9 +143,10 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
         return information.entropy(self._belief.width, self._belief.log_determinant(), scale, degrees)
 
     def information_gain(self, x: Features) -> float:
-        """By how much, in nats, the entropy is expected to fall when the target of this event is told.
+        """What the target of this event would tell of the weights, and of an unknown noise, in nats.
 
-        With known noise it falls by 1/2 ln(1 + x'S x / noise_variance), whatever the target.
+        With a full covariance and no forgetting, for an event without new features, `entropy()` is expected to fall by
+        it; with known noise it falls by exactly 1/2 ln(1 + x'S x / noise_variance), whatever the target.
         """
         _, ignorance, noise, degrees = self._score(x)
         return information.gain(ignorance / noise, degrees)
@@ -178,9 +180,7 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
 
     def _fold(self, rows: TargetRows, *, score: bool) -> NumberPredictions:
         scores = Scores(*np.empty((4, len(rows.targets) if score else 0)))
-        if not self._belief.fold(rows, scores, score=score):
-            message = "an update would leave the finite numbers; nothing was learned"
-            raise NumericalError(message)
+        check_done(self._belief.fold(rows, scores, score=score))
         mean, ignorance, noise, degrees = scores
         if self.noise == "known":
             return NormalPredictions(mean, ignorance, noise)
@@ -189,21 +189,16 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
     def _absorb(self, other: Self) -> None:
         self._check_adds_up(MergeError)
         mine, theirs = self._belief, other._belief
-        if isinstance(mine, FullBelief) and isinstance(theirs, FullBelief) and theirs.width:
-            evidence = theirs.evidence()
+        if isinstance(mine, FullBelief) and isinstance(theirs, FullBelief):
             columns = self._adopt_names(other) + int(self.intercept)
             columns = np.append(0, columns) if self.intercept else columns
-            mine.fill(int(columns.max(initial=-1)) + 1)
-            mine.absorb(evidence, columns[: theirs.width])
+            mine.fill(int(columns[: theirs.width].max(initial=-1)) + 1)
+            corrections.merge(mine, theirs, columns[: theirs.width])
 
     def _scale(self, factor: float) -> None:
         self._check_adds_up(EvidenceError)
         if isinstance(self._belief, FullBelief) and factor < 1.0:
-            evidence, fresh = self._belief.evidence(), FullBelief(self._belief.setting)
-            fresh.fill(self._belief.width)
-            if factor > 0.0:
-                fresh.absorb(evidence, np.arange(fresh.width), factor)
-            self._belief = fresh
+            corrections.scale(self._belief, factor)
 
     def _check_adds_up(self, error: type[EvidenceError]) -> None:
         if not self.adds_up:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.compiled import BoolArray, FloatArray
 from stream_bayes.kernels.linear import DISCOUNT, TOTALS, WIDTH
 from stream_bayes.kernels.linear_diagonal import fold_diagonal, predict_diagonal
 from stream_bayes.kernels.linear_logistic import fold_logistic_diagonal
 from stream_bayes.kernels.linear_noise import Scores
 from stream_bayes.kernels.rows import Joint, Rows, TargetRows
 from stream_bayes.learners.arrays import SMALLEST_ROOM, padded
-from stream_bayes.learners.linear.full import Setting, check_totals
+from stream_bayes.learners.linear.full import MOST, Setting, check_totals
 from stream_bayes.snapshot import Arrays
 
 
@@ -50,14 +50,14 @@ class DiagonalBelief:
 
     def fold(self, rows: TargetRows, scores: Scores, *, score: bool) -> bool:
         """Score each row, then learn it; False, and nothing done, when arithmetic would leave the finite numbers."""
-        before = self._before(rows)
+        before = self._before(rows, np.isfinite(rows.targets))
         done = fold_diagonal(rows, score, self.cells, self.numbers, scores)
         self._restore_unless(done, *before)
         return done
 
     def fold_labels(self, rows: Rows, joint: Joint, *, score: bool) -> bool:
         """The same for labels."""
-        before = self._before(rows)
+        before = self._before(rows, rows.labels >= 0)
         done = fold_logistic_diagonal(rows, score, self.cells, self.numbers, joint)
         self._restore_unless(done, *before)
         return done
@@ -66,10 +66,10 @@ class DiagonalBelief:
         if not done:
             self.cells[places], self.numbers = cells, numbers
 
-    def _before(self, rows: Rows | TargetRows) -> tuple[IntArray | slice, FloatArray, FloatArray]:
-        """The cells that the rows may change: none for one row, which changes nothing when it fails."""
+    def _before(self, rows: Rows | TargetRows, learned: BoolArray) -> tuple[IntArray | slice, FloatArray, FloatArray]:
+        """The cells that the rows may change: none where nothing is learned, nor for one row, which fails at once."""
         places: IntArray | slice = np.empty(0, dtype=np.int64)
-        if len(rows.weights) > 1:
+        if len(learned) > 1 and learned.any():
             used = np.append(0, np.unique(rows.columns[rows.columns >= 0]) + self.setting.intercept)
             # Forgetting may scale every cell.
             places = used[used < len(self.cells)] if self.setting.forgetting == 1.0 else slice(None)
@@ -84,10 +84,9 @@ class DiagonalBelief:
         variances: FloatArray = 1.0 / (self.cells[: self.width, 0] * self.numbers[DISCOUNT])
         return variances
 
-    def covariances(self, columns: list[int] | None = None) -> FloatArray:
-        """The covariances of some or all weights, over the variance of the noise: none but on the diagonal."""
-        variances = self.variances()
-        return np.diag(variances if columns is None else variances[columns])
+    def covariances(self, columns: IntArray) -> FloatArray:
+        """The covariances of some weights, over the variance of the noise: none but on the diagonal."""
+        return np.diag(self.variances()[columns])
 
     def log_determinant(self) -> float:
         """The logarithm of the determinant of the precision matrix."""
@@ -104,8 +103,8 @@ class DiagonalBelief:
         if not shapes or not all(array.dtype == np.float64 and np.isfinite(array).all() for array in (cells, totals)):
             message = "cells and totals must be finite float64, two numbers a cell"
             raise ValueError(message)
-        check_totals(totals, len(cells), largest)
-        if (cells[:, 0] <= 0.0).any():
-            message = "precisions must be above 0"
+        check_totals(totals, len(cells), largest, self.setting.forgetting)
+        if (cells[:, 0] < 1e-10 * self.setting.prior).any() or np.abs(cells).max(initial=0.0) > MOST**2:
+            message = "precisions must be those of a belief"
             raise ValueError(message)
         self.cells, self.numbers[:TOTALS] = cells, totals

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.compiled import BoolArray, FloatArray
 from stream_bayes.kernels.linear import (
     ADDED,
     COUNT,
@@ -20,8 +19,10 @@ from stream_bayes.kernels.linear import (
     NOISE_DEGREES,
     NOISE_VARIANCE,
     NUMBERS,
+    PRESENT,
     PRIOR,
     PRIOR_SHARE,
+    SMALLEST_DISCOUNT,
     SQUARES,
     TOTALS,
     VECTORS,
@@ -37,7 +38,8 @@ from stream_bayes.learners.arrays import SMALLEST_ROOM, padded
 from stream_bayes.learners.number_learner import LARGEST_NUMBER
 from stream_bayes.snapshot import Arrays
 
-ROUNDING = float(np.finfo(np.float64).eps)
+# Far more than any stream makes of the largest values and weights, and squares of it are finite.
+MOST = 1e75
 
 
 class Setting(NamedTuple):
@@ -61,26 +63,16 @@ class Setting(NamedTuple):
         return numbers
 
 
-class EvidenceRows(NamedTuple):
-    """As few events as say the same as all that were learned."""
-
-    rows: FloatArray
-    targets: FloatArray
-    unexplained: float
-    """What no weights can explain of the squares of the targets that were learned."""
-    weight: float
-    """Of the events that were learned."""
-
-
 class FullBelief:
     """Weights ~ N(m, noise variance x P^-1), P = prior I + X'X with one factor for all of it.
 
     The state is the upper triangular `factor` R with discount x R'R = P and `z` with R m = z, carried by the same
-    rotations (the equations are in `kernels.linear`). Of the forms tried this one is the most exact: keeping P^-1
-    (Sherman-Morrison) or R with P m loses the digits of the small directions as data come in. `numbers` holds the
+    rotations (the equations are in `kernels.linear`), and in how many events each feature was. Of the forms tried this
+    one is the most exact: keeping P^-1 (Sherman-Morrison) or R with P m loses the digits of the small directions as
+    data come in. `numbers` holds the
     number of weights, the sum of event weights, the squares that the line left unexplained, the discount, the share of
-    the prior that forgetting has left, the log evidence where that is a running sum, and all squares ever added, which
-    say how far rounding may have moved P.
+    the prior that forgetting has left, the log evidence where that is a running sum, and a bound on all squares ever
+    added, which says how far rounding may have moved P.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -123,23 +115,14 @@ class FullBelief:
         return learn_linear(columns, values, target, weight, self.factor, self.vectors, self.numbers)
 
     def fold(self, rows: TargetRows, scores: Scores, *, score: bool) -> bool:
-        """Score each row, then learn it; False, and nothing done, when arithmetic left the finite numbers."""
-        return self._undone_if_failed(lambda: fold_linear(rows, score, self.factor, self.vectors, self.numbers, scores))
+        """Score each row, then learn it. It cannot fail: values are bounded, and P is at least 1e-8 of the prior."""
+        fold_linear(rows, score, self.factor, self.vectors, self.numbers, scores)
+        return True
 
     def fold_labels(self, rows: Rows, joint: Joint, *, score: bool) -> bool:
         """The same for labels."""
-        return self._undone_if_failed(
-            lambda: fold_logistic_full(rows, score, self.factor, self.vectors, self.numbers, joint)
-        )
-
-    def _undone_if_failed(self, fold: Callable[[], bool]) -> bool:
-        # Without forgetting no arithmetic can fail: the bounds of values, priors and weights see to that.
-        ageing = self.setting.forgetting < 1.0
-        before = (self.factor.copy(), self.vectors.copy(), self.numbers.copy()) if ageing else None
-        done = fold()
-        if not done and before is not None:
-            self.factor, self.vectors, self.numbers = before
-        return done
+        fold_logistic_full(rows, score, self.factor, self.vectors, self.numbers, joint)
+        return True
 
     def means(self) -> FloatArray:
         """The mean of every weight."""
@@ -147,10 +130,9 @@ class FullBelief:
         means: FloatArray = solve_triangular(self.factor[: self.width, : self.width], self.vectors[Z, : self.width])
         return means
 
-    def covariances(self, columns: list[int] | None = None) -> FloatArray:
-        """The covariances of some or all weights, over the variance of the noise."""
-        chosen = range(self.width) if columns is None else columns
-        halves = solve_triangular(self.upper, np.eye(self.width)[:, list(chosen)], trans="T")
+    def covariances(self, columns: IntArray) -> FloatArray:
+        """The covariances of some weights, over the variance of the noise."""
+        halves = solve_triangular(self.upper, np.eye(self.width)[:, columns], trans="T")
         covariances: FloatArray = halves.T @ halves
         return covariances
 
@@ -164,28 +146,30 @@ class FullBelief:
         """The logarithm of the determinant of P."""
         return 2.0 * float(np.log(np.diag(self.upper)).sum())
 
-    def evidence(self) -> EvidenceRows:
-        """P - prior I as rows, by singular values: P = V S^2 V', and S^2 - prior is what events have added.
+    def drop(self, which: BoolArray) -> None:
+        """As if no event had had these features: their columns of the factor go, and what is left is turned upright.
 
-        The squares hold those that shrinking the rows towards zero left unexplained; they are explained here.
+        No digits of the other columns are lost, however large the dropped ones were.
         """
-        left, sizes, right = np.linalg.svd(self.upper)
-        added = sizes**2 - self.setting.prior
-        kept = added > 4.0 * ROUNDING * sizes * sizes.max(initial=0.0)
-        added, sizes = added[kept], sizes[kept]
-        z = self.vectors[Z, : self.width] * np.sqrt(self.numbers[DISCOUNT])
-        targets = sizes * (left.T @ z)[kept] / np.sqrt(added)
-        shrunk = self.setting.prior * float((targets**2 / sizes**2).sum())
-        squares = max(float(self.numbers[SQUARES]) - shrunk, 0.0)
-        return EvidenceRows(np.sqrt(added)[:, None] * right[kept], targets, squares, float(self.numbers[COUNT]))
+        width, kept = self.width, np.flatnonzero(~which)
+        rows = np.column_stack((self.factor[:width, kept], self.vectors[Z, :width]))
+        turned: Any = np.linalg.qr(rows, mode="r")
+        turned *= np.where(np.diag(turned) < 0.0, -1.0, 1.0)[:, None]
+        self.factor[:width, :width] = np.sqrt(self.setting.prior) * np.eye(width)
+        self.factor[np.ix_(kept, kept)] = turned[:-1, :-1]
+        self.vectors[Z, :width] = 0.0
+        self.vectors[Z, kept] = turned[:-1, -1]
+        self.numbers[SQUARES] += turned[-1, -1] ** 2
 
-    def absorb(self, evidence: EvidenceRows, columns: IntArray, weight: float = 1.0) -> None:
-        """Add evidence whose weights stand in these columns here; room has been made for them."""
-        count = self.numbers[COUNT] + weight * evidence.weight
-        for row, target in zip(evidence.rows, evidence.targets.tolist(), strict=True):
-            self.rotate(columns, row, target, weight)
-        self.numbers[COUNT] = count
-        self.numbers[SQUARES] += weight * evidence.unexplained
+    def copy(self) -> FullBelief:
+        """The same belief, apart from this one."""
+        twin = FullBelief(self.setting)
+        twin.factor, twin.vectors, twin.numbers = self.factor.copy(), self.vectors.copy(), self.numbers.copy()
+        return twin
+
+    def take(self, other: FullBelief) -> None:
+        """Become the other belief, which nobody else holds."""
+        self.factor, self.vectors, self.numbers = other.factor, other.vectors, other.numbers
 
     def rotate(self, columns: IntArray, values: FloatArray, target: float, weight: float) -> None:
         """Rotate one event in, or out where its weight is below zero; the columns are those of the weights."""
@@ -197,31 +181,41 @@ class FullBelief:
         return {
             "factor": factor[np.triu_indices(self.width)],
             "z": self.vectors[Z, : self.width].copy(),
+            "present": self.vectors[PRESENT, : self.width].copy(),
             "totals": self.numbers[:TOTALS].copy(),
         }
 
     def restore(self, arrays: Arrays, largest: int) -> None:
         """Take over what `arrays` gave, if it can be a belief about at most so many weights."""
-        factor, z, totals = (arrays[name] for name in ("factor", "z", "totals"))
+        factor, z, present, totals = (arrays[name] for name in ("factor", "z", "present", "totals"))
         width = len(z)
-        if z.shape != (width,) or factor.shape != (width * (width + 1) // 2,) or totals.shape != (TOTALS,):
-            message = "factor, z and totals have shapes that do not fit"
+        if (
+            z.shape != (width,)
+            or present.shape != (width,)
+            or factor.shape != (width * (width + 1) // 2,)
+            or totals.shape != (TOTALS,)
+        ):
+            message = "factor, z, present and totals have shapes that do not fit"
             raise ValueError(message)
-        if not all(array.dtype == np.float64 and np.isfinite(array).all() for array in (factor, z, totals)):
-            message = "factor, z and totals must be finite float64"
+        if not all(array.dtype == np.float64 and np.isfinite(array).all() for array in (factor, z, present, totals)):
+            message = "factor, z, present and totals must be finite float64"
             raise ValueError(message)
-        check_totals(totals, width, largest)
+        check_totals(totals, width, largest, self.setting.forgetting)
         self.reserve(width)
         self.factor[np.triu_indices(width)[0], np.triu_indices(width)[1]] = factor
-        self.vectors[Z, :width], self.numbers[:TOTALS] = z, totals
-        if (np.diag(self.factor)[:width] <= 0.0).any():
-            message = "the diagonal of factor must be above 0"
+        self.vectors[[Z, PRESENT], :width], self.numbers[:TOTALS] = (z, present), totals
+        largest_number = max(np.abs(array).max(initial=0.0) for array in (factor, z, present))
+        if (np.diag(self.factor)[:width] < 1e-5 * np.sqrt(self.setting.prior)).any() or largest_number > MOST:
+            message = "the diagonal of factor is that of no belief, or numbers are too large"
             raise ValueError(message)
 
 
-def check_totals(totals: FloatArray, width: int, largest: int) -> None:
+def check_totals(totals: FloatArray, width: int, largest: int, forgetting: float) -> None:
     """Refuse totals that cannot be those of a belief."""
-    in_range = (totals[[COUNT, SQUARES, ADDED]] >= 0.0).all() and 0.0 < totals[DISCOUNT] <= 1.0
-    if totals[WIDTH] != width or width > largest or not in_range or not 0.0 <= totals[PRIOR_SHARE] <= 1.0:
+    sums, discount, share = totals[[COUNT, SQUARES, ADDED]], totals[DISCOUNT], totals[PRIOR_SHARE]
+    sound = (sums >= 0.0).all() and SMALLEST_DISCOUNT <= discount <= 1.0 and 0.0 <= share <= 1.0
+    if forgetting == 1.0:
+        sound = sound and discount == share == 1.0
+    if totals[WIDTH] != width or width > largest or not sound or sums[0] + share == 0.0 or sums.max() > MOST**2:
         message = "totals do not describe a belief"
         raise ValueError(message)

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.special import digamma, gammaln
+from scipy.special import digamma
 
 from stream_bayes.errors import ParameterError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.linear import COUNT, DISCOUNT, SQUARES
+from stream_bayes.kernels.linear_noise import log_marginal
 from stream_bayes.kernels.linear_rank import rank_diagonal
 from stream_bayes.learners.columns import Cells
 from stream_bayes.learners.linear.diagonal import DiagonalBelief
@@ -20,6 +21,7 @@ from stream_bayes.learners.linear.full import FullBelief
 from stream_bayes.posteriors import StudentT
 from stream_bayes.posteriors.checked import whole
 from stream_bayes.posteriors.gaussian import UNIT_NORMAL_ENTROPY
+from stream_bayes.posteriors.rates import unit_gamma_entropy
 
 
 def entropy(weights: int, log_determinant: float, scale: float, degrees: float) -> float:
@@ -32,7 +34,7 @@ def entropy(weights: int, log_determinant: float, scale: float, degrees: float) 
         return weights * (UNIT_NORMAL_ENTROPY + 0.5 * math.log(scale)) - 0.5 * log_determinant
     a = 0.5 * degrees
     psi, log_b = float(digamma(a)), math.log(a * scale)
-    noise = a + log_b + float(gammaln(a)) - (1.0 + a) * psi
+    noise = unit_gamma_entropy(a) - 2.0 * psi + log_b
     return noise + weights * (UNIT_NORMAL_ENTROPY + 0.5 * (log_b - psi)) - 0.5 * log_determinant
 
 
@@ -60,9 +62,7 @@ def log_evidence(belief: FullBelief) -> float:
     volume = 0.5 * (belief.width * math.log(prior) - belief.log_determinant() - count * math.log(2.0 * math.pi))
     if degrees == math.inf:
         return volume - 0.5 * (count * math.log(variance) + squares / variance)
-    before, after = 0.5 * degrees * variance, 0.5 * (degrees * variance + squares)
-    gamma = float(gammaln(0.5 * (degrees + count)) - gammaln(0.5 * degrees))
-    return volume + gamma + 0.5 * degrees * math.log(before) - 0.5 * (degrees + count) * math.log(after)
+    return volume + log_marginal(degrees, count, variance, squares)
 
 
 def rank(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells, k: int) -> IntArray:
@@ -77,9 +77,10 @@ def rank(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells, k: int
         precision = np.full(width, belief.setting.prior)
         precision[: belief.width] = belief.cells[: belief.width, 0] * belief.numbers[DISCOUNT]
         chosen = np.empty(count, dtype=np.int64)
-        rank_diagonal(cells.row_starts, columns, cells.values, belief.setting.intercept, precision, chosen)
+        intercept, forgetting = belief.setting.intercept, belief.setting.forgetting
+        rank_diagonal(cells.row_starts, columns, cells.values, intercept, forgetting, precision, chosen)
         return chosen
-    return _largest_in_turn(_whitened(belief, cells, columns, width), count)
+    return _largest_in_turn(_whitened(belief, cells, columns, width), count, belief.setting.forgetting)
 
 
 def _with_new(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells) -> tuple[IntArray, int]:
@@ -87,10 +88,11 @@ def _with_new(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells) -
     intercept = belief.setting.intercept
     columns, width = cells.columns + intercept, max(belief.width, intercept)
     new = (cells.columns < 0) | (columns >= width)
-    # A pair without a column has a name, and that a number in the batch.
-    numbers, places = np.unique(
-        np.where(cells.columns < 0, -1 - batch.columns, cells.columns)[new], return_inverse=True
-    )
+    known_by = cells.columns.copy()
+    nameless = known_by < 0
+    if nameless.any():  # never where names are hashed, which may leave fewer pairs than the batch has
+        known_by[nameless] = -1 - batch.columns[nameless]
+    numbers, places = np.unique(known_by[new], return_inverse=True)
     columns[new] = width + places
     return columns, width + len(numbers)
 
@@ -109,11 +111,11 @@ def _whitened(belief: FullBelief, cells: Cells, columns: IntArray, width: int) -
     return dense
 
 
-def _largest_in_turn(whitened: FloatArray, count: int) -> IntArray:
+def _largest_in_turn(whitened: FloatArray, count: int, forgetting: float) -> IntArray:
     """Choose the row of largest variance, then take what its answer would tell from the variance of all.
 
     The covariance after choosing u is M - h h' / (1 + u'h), h = M u: with g = h / sqrt(1 + u'h) each variance falls by
-    the square of its row times g.
+    the square of its row times g. Forgetting divides all by the same, which in these units multiplies the 1.
     """
     variances = np.einsum("ij,ij->i", whitened, whitened)
     chosen = np.empty(count, dtype=np.int64)
@@ -122,7 +124,7 @@ def _largest_in_turn(whitened: FloatArray, count: int) -> IntArray:
         chosen[turn] = best = int(variances.argmax())
         row = whitened[best]
         direction = row - (told[:turn] @ row) @ told[:turn]
-        told[turn] = direction / math.sqrt(1.0 + float(row @ direction))
+        told[turn] = direction / math.sqrt(forgetting ** (turn + 1) + float(row @ direction))
         variances -= (whitened @ told[turn]) ** 2
         variances[chosen[: turn + 1]] = -np.inf
     return chosen

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-from stream_bayes.errors import NumericalError
 from stream_bayes.features import Batch
 from stream_bayes.kernels.linear import LOG_EVIDENCE
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.classifier import ColumnClassifier
 from stream_bayes.learners.labels import Label, TwoLabels
 from stream_bayes.learners.linear.full import Setting
-from stream_bayes.learners.linear.weights import WeightBelief
+from stream_bayes.learners.linear.weights import WeightBelief, check_done
 from stream_bayes.learners.regressor import check_size
 
 
@@ -39,11 +38,14 @@ class BayesianLogisticRegression(WeightBelief, ColumnClassifier):
     The log-odds of an event are N(m, v) with m = x'mean and v = x'S x, and p = sigmoid(m / sqrt(1 + pi v / 8)) is the
     moderated probability of the second label: nearer to 1/2 the less is known. With k = 1 / sqrt(1 + pi v / 8) a label
     y moves the mean of the weights by S x k (y - p), and takes S x x' S k^2 p (1 - p) from their covariance S: the
-    first two moments of the exact posterior, up to the approximation in p. An event of weight w adds w times the
-    evidence.
+    first two moments of the exact posterior, up to the approximation in p. An event of weight w > 1 is w equal labels:
+    the step then goes by slope and curvature at the most probable log-odds; a fraction adds that share of a label.
     p (1 - p) = E[q (1 - q)] + Var[q] splits the variance of the label into noise and ignorance, q = sigmoid(N(m, v)).
 
-    The likelihood is not conjugate: the order of events matters a little, and a correction is an event of its own.
+    The likelihood is not conjugate: the order of events matters a little, and a correction is an event of its own. The
+    approximation in p is too cautious far from 1/2: where |m| is several sqrt(v), p may lie outside the interval of q;
+    and intervals become too narrow where log-odds are large (measured: 95 % ones of weights hold 80 % with 20 features
+    of deviation 3, 94 % with unit ones).
 
     Examples
     --------
@@ -78,9 +80,7 @@ class BayesianLogisticRegression(WeightBelief, ColumnClassifier):
         return Setting(self.prior_precision, int(self.intercept), self.forgetting, 1.0, math.inf)
 
     def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
-        if not self._belief.fold_labels(rows, joint, score=score):
-            message = "an update would leave the finite numbers; nothing was learned"
-            raise NumericalError(message)
+        check_done(self._belief.fold_labels(rows, joint, score=score))
 
     def _check_values(self, batch: Batch) -> None:
         check_size(batch.values)

@@ -27,7 +27,9 @@ INTERCEPT = "intercept"
 """What the weight of the constant is called; no feature can have the name beside it."""
 
 # The product of two of them is what the squares of values are divided by.
-SMALLEST, LARGEST = 1e-50, 1e50
+SMALLEST, LARGEST = 1e-20, 1e20
+# A full covariance of so many buckets takes half a gigabyte.
+MOST_BUCKETS = 2**13
 
 
 class WeightBelief(ColumnLearner):
@@ -43,6 +45,11 @@ class WeightBelief(ColumnLearner):
         """Check the parameters; the belief begins with the prior."""
         self.prior_precision = check_bounds("prior_precision", prior_precision)
         self.covariance = one_of(covariance, "covariance", ("full", "diagonal"))
+        if covariance == "full" and self.buckets is not None and self.buckets > MOST_BUCKETS:
+            message = (
+                f"a full covariance takes at most {MOST_BUCKETS} buckets; got {self.buckets}: covariance='diagonal'?"
+            )
+            raise ParameterError(message)
         self.intercept = truth("intercept", intercept, ParameterError)
         self.forgetting = positive("forgetting", forgetting)
         if self.forgetting > 1.0:
@@ -63,32 +70,35 @@ class WeightBelief(ColumnLearner):
         return squared_scale(self._belief.numbers)
 
     def weights(self) -> dict[FeatureName, Normal | StudentT]:
-        """The marginal belief about each weight; names that were hashed go by their buckets.
+        """The marginal belief about each weight; the intercept, where there is one, is called "intercept".
 
-        The intercept, where there is one, is called "intercept".
+        Where names were hashed, those of the buckets that events have had, by number.
         """
-        means, variances = self._belief.means().tolist(), self._belief.variances().tolist()
-        names = self._weight_names()
-        return {name: self._marginal(*moments) for name, *moments in zip(names, means, variances, strict=True)}
+        means, variances = self._belief.means(), self._belief.variances()
+        told = (means != 0.0) | (variances != 1.0 / self._belief.setting.prior)
+        names, places = self._weight_names(), np.flatnonzero(told | (self.buckets is None)).tolist()
+        return {names[place]: self._marginal(float(means[place]), float(variances[place])) for place in places}
 
-    def joint(self, first: FeatureName, second: FeatureName) -> MvNormal | MvStudentT:
-        """The belief about two weights together."""
-        if check_name(first) == check_name(second):
-            message = f"joint takes two different weights; got {first!r} twice"
+    def joint(self, *names: FeatureName) -> MvNormal | MvStudentT:
+        """The belief about several weights together, in the order named; about all there are when none is named."""
+        places = [self._place(name) for name in names] or list(range(self._belief.width))
+        known = [place for place in places if place >= 0]
+        if not places or len(set(known)) < len(known) or len(set(names)) < len(names):
+            message = f"joint takes different weights; got {names!r}"
             raise InputError(message)
-        means, covariances = self._moments([first, second])
+        means, covariances = self._moments(places)
         scale, degrees = self._noise()
         try:
             if degrees == math.inf:
                 return MvNormal(means, scale * covariances)
             return MvStudentT(degrees, means, scale * covariances)
         except ParameterError as problem:
-            message = f"{first!r} and {second!r} are known together only: no number tells them apart"
+            message = f"{names or 'all weights'} are known in combination only: no number tells them apart"
             raise NumericalError(message) from problem
 
     def probability_positive(self, name: FeatureName) -> float:
         """The probability that a weight is above 0."""
-        means, covariances = self._moments([name])
+        means, covariances = self._moments([self._place(name)])
         scale, degrees = self._noise()
         deviations = float(means[0]) / math.sqrt(scale * float(covariances[0, 0]))
         return float(ndtr(deviations) if degrees == math.inf else stdtr(degrees, deviations))
@@ -99,18 +109,18 @@ class WeightBelief(ColumnLearner):
             return Normal(mean, scale * variance)
         return StudentT(degrees, mean, math.sqrt(scale * variance))
 
-    def _moments(self, names: Sequence[FeatureName]) -> tuple[FloatArray, FloatArray]:
+    def _moments(self, places: list[int]) -> tuple[FloatArray, FloatArray]:
         """Means and covariances of some weights, over the noise; one that no event has had is as the prior has it."""
-        places = np.array([self._place(name) for name in names])
-        known = np.flatnonzero(places >= 0)
-        means, covariances = np.zeros(len(places)), np.eye(len(places)) / self._belief.setting.prior
-        means[known] = self._belief.means()[places[known]]
-        covariances[np.ix_(known, known)] = self._belief.covariances(places[known].tolist())
+        wanted = np.array(places)
+        known = np.flatnonzero(wanted >= 0)
+        means, covariances = np.zeros(len(wanted)), np.eye(len(wanted)) / self._belief.setting.prior
+        means[known] = self._belief.means()[wanted[known]]
+        covariances[np.ix_(known, known)] = self._belief.covariances(wanted[known])
         return means, covariances
 
     def _place(self, name: FeatureName) -> int:
         """Where a weight stands in the belief, -1 if it was never learned."""
-        if self.intercept and self.buckets is None and name == INTERCEPT:
+        if self.intercept and name == INTERCEPT:
             return 0 if self._belief.width else -1
         known = int(self._vocabulary.lookup([check_name(name)])[0])
         place = known + int(self.intercept)
@@ -140,6 +150,9 @@ class WeightBelief(ColumnLearner):
     def _restore(self, arrays: Arrays) -> None:
         if isinstance(self._vocabulary, Vocabulary):
             self._vocabulary = Vocabulary.from_state(arrays)
+            if self.intercept and INTERCEPT in self._vocabulary.names:
+                message = f"a feature is called {INTERCEPT!r} beside the intercept"
+                raise ValueError(message)
         self._belief.restore(arrays, len(self._vocabulary) + int(self.intercept))
 
 
@@ -150,3 +163,10 @@ def check_bounds(name: str, value: float) -> float:
         message = f"{name} must be between {SMALLEST:g} and {LARGEST:g}; got {value!r}"
         raise ParameterError(message)
     return number
+
+
+def check_done(done: bool) -> None:
+    """Raise when a fold has met numbers that are not finite, and undone what it had."""
+    if not done:
+        message = "arithmetic would leave the finite numbers; nothing was learned"
+        raise NumericalError(message)

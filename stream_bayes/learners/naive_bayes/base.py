@@ -55,13 +55,13 @@ class NaiveBayes(AdditiveClassifier):
     def _reserve(self) -> None:
         if self._room_for == (len(self._vocabulary), len(self._labels)):
             return
-        self._room_for = (len(self._vocabulary), len(self._labels))
         grown = [
             with_room(array, self._shape(name)) for name, array in zip(self._fields(), self._evidence, strict=True)
         ]
         if any(new is not old for new, old in zip(grown, self._evidence, strict=True)):
             self._evidence = self._evidence_kind(*grown)
             self._grow()
+        self._room_for = (len(self._vocabulary), len(self._labels))
 
     def _grow(self) -> None:
         """Make room in what is derived, after the evidence got room."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Self, cast
 
 import numpy as np
@@ -127,6 +127,13 @@ class CategoricalNB(NaiveBayes):
         self._features.register([feature for feature, _, _ in names])
         self._value_kinds |= {check_name(feature): kind for feature, kind, _ in names}
         return super()._register_names(batch, names)
+
+    def _drop_names(self, count: int, texts: Set[FeatureName]) -> None:
+        super()._drop_names(count, texts)
+        if isinstance(self._vocabulary, Vocabulary):
+            # Features are registered with their first value.
+            self._value_kinds = {name[0]: name[1] for name in cast(list[Category], self._vocabulary.names)}
+            self._features.truncate(len(self._value_kinds))
 
     def _rows(self, batch: Batch, found: IntArray, labels: IntArray, weights: FloatArray) -> Rows:
         # Two values in one bucket stay two pairs: they belong to different features.

@@ -1,0 +1,80 @@
+"""What can have been learned: the checks before an event is taken back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from stream_bayes.features.values import IntArray
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.rows import residue
+from stream_bayes.learners.gram.moments import Moments, symmetric
+from stream_bayes.learners.numbers import SLACK
+
+# What rounding leaves of a mean, for each unit it has moved.
+ROUNDING = 1e-14
+# A scatter below 1e-13 of its peak is cleared, with its products. What is missing since is less than SLACK of the peak
+# and this share of the scatter together: 2 b x y <= a c x^2 + (b^2 / a) y^2 / c with c = 1e4.
+EXCESS = 1e-4
+
+NONE, TOGETHER = -1, -2
+
+
+class Taken(NamedTuple):
+    """Welford backwards: the scatter less factor offset offset'."""
+
+    offset: FloatArray
+    """The event less the mean."""
+    factor: float
+    """w n / (n - w)."""
+    slack: FloatArray
+    """How far rounding may have moved the scatter of each place."""
+    most: float
+    """What factor offset' scatter^-1 offset may be: 1, and rounding."""
+
+
+def first_misfit(moments: Moments, columns: IntArray, values: FloatArray, target: float, weight: float) -> int:
+    """The first place that cannot have been so in an event learned with this weight, NONE if all can.
+
+    A feature in fewer events than are taken back, or in more than would be left of those that had it not; or a scatter
+    that would fall below zero. TOGETHER where each can, but not all in one event: the scatter less what is taken would
+    have a negative eigenvalue.
+    """
+    count, present = float(moments.events[0]), moments.present
+    event = np.zeros(1 + len(present))
+    event[0], event[1 + columns] = target, values
+    left, least = count - weight, residue(count)
+    taken = _taken(moments, event, weight, count / left if left > least else 1.0)
+    squares = moments.scatter.diagonal() + taken.slack
+    bad = taken.factor * taken.offset**2 > taken.most * squares
+    with_it = event[1:] != 0.0
+    bad[1:] |= np.where(with_it, present < weight - least, present > left + least)
+    if bad.any():
+        return int(np.flatnonzero(bad)[0])
+    return NONE if _together(moments, taken) else TOGETHER
+
+
+def _taken(moments: Moments, event: FloatArray, weight: float, ratio: float) -> Taken:
+    """With ratio n / (n - w), the mean is n / (n - w) times closer to the event than the other events are."""
+    offset, blur = (event - moments.mean[0]) - moments.mean[1], ROUNDING * ratio
+    slack = (SLACK + blur**2) * (moments.peak + weight * offset**2)
+    return Taken(offset, weight * ratio, slack, 1.0 + EXCESS + blur)
+
+
+def _together(moments: Moments, taken: Taken) -> bool:
+    """Whether scatter + slack - factor offset offset' has no negative eigenvalue.
+
+    That is factor offset'(scatter + slack)^-1 offset <= 1, found by a Cholesky decomposition, O(d^3).
+    """
+    squares = moments.scatter.diagonal() + taken.slack
+    places = np.flatnonzero(squares > 0.0)
+    scales = np.sqrt(squares[places])
+    matrix = symmetric(moments, places) / scales / scales[:, None]
+    np.fill_diagonal(matrix, 1.0)
+    lower, status = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+    if status != 0:
+        return False
+    part = solve_triangular(lower, taken.offset[places] / scales, lower=True)
+    return taken.factor * float(part @ part) <= taken.most
