@@ -115,8 +115,12 @@ def test_names_that_cannot_be_saved(name: Any) -> None:
 
 def test_lengths_and_weights_of_a_batch() -> None:
     model = taught(MultinomialNB)
-    assert_refused(model, InputError, "2 events, 1 labels or targets: one for each", "test_then_train", [{}, {}], ["spam"])
-    assert_refused(model, InputError, "1 events, 1 labels or targets and 2 weights", "test_then_train", [{}], ["spam"], [1.0, 2.0])
+    assert_refused(
+        model, InputError, "2 events, 1 labels or targets: one for each", "test_then_train", [{}, {}], ["spam"]
+    )
+    assert_refused(
+        model, InputError, "1 events, 1 labels or targets and 2 weights", "test_then_train", [{}], ["spam"], [1.0, 2.0]
+    )
     assert_refused(model, InputError, "weight must be", "test_then_train", [{}], ["spam"], [-1.0])
     assert_refused(model, InputError, "weight must be", "test_then_train", [{}], ["spam"], ["heavy"])
 

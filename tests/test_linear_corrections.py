@@ -185,7 +185,10 @@ def test_hashed_weights_are_those_that_events_had() -> None:
 
 
 def test_numpy_arrays_of_all_kinds() -> None:
-    rows: list[dict[str, Any]] = [{"a": np.uint8(200), "b": np.uint8(100)}, {"a": np.int32(1_700_000_000), "b": np.int32(1_700_000_000)}]
+    rows: list[dict[str, Any]] = [
+        {"a": np.uint8(200), "b": np.uint8(100)},
+        {"a": np.int32(1_700_000_000), "b": np.int32(1_700_000_000)},
+    ]
     model, plain = BayesianLinearRegression(), BayesianLinearRegression()
     model.learn_many(rows, np.ma.masked_array([1.0, 2.0], mask=[False, False]))
     plain.learn_many([{"a": 200, "b": 100}, {"a": 1_700_000_000, "b": 1_700_000_000}], [1.0, 2.0])
