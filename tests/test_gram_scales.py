@@ -145,14 +145,14 @@ def test_lasso_far_from_zero_without_an_intercept() -> None:
     features = generator.normal(size=(80, 3)) + 1e6
     targets = features @ np.array([1.0, -1.0, 0.0]) + generator.normal(size=80)
     model = taught(GramRegression(intercept=False), features, targets)
-    for penalty, strength in (("lasso", 20.0), ("elastic-net", 20.0)):
+    for penalty, strength in (("lasso", 2.0), ("lasso", 20.0), ("elastic-net", 20.0)):
         weights = np.array(list(model.solve(penalty, strength, share=0.9).weights.values()))
         share = 1.0 if penalty == "lasso" else 0.9
         slopes = features.T @ (targets - features @ weights) - (1 - share) * strength * weights
         active = weights != 0.0
-        assert active.sum() == 2
+        assert active.sum() == (2 if strength > 2.0 else 3)
         np.testing.assert_allclose(slopes[active], share * strength * np.sign(weights[active]), rtol=0.01)
-        assert np.abs(slopes[~active]).max() < share * strength
+        assert np.abs(slopes[~active]).max(initial=0.0) < share * strength
     # Weights whose sum is as small as 1e-7 make up an intercept at no cost to speak of.
     peer = Lasso(alpha=20.0 / 80, tol=1e-14, max_iter=1_000_000)
     contrast = (features[:, 0] - features[:, 1])[:, None] / 2
