@@ -1,8 +1,8 @@
 """One pass over a stream, then every ridge and LASSO fit of it: how the weights grow as the penalty is let go.
 
-Look at "floor", which does nothing but follows "rooms": ridge gives it a share of the weight of "rooms" from the start;
-the LASSO lets features in one after the other, those that matter first, and "floor" when almost no penalty is left.
-Nothing but the means and the scatter of the stream is kept: no fit looks at an event again.
+Look at "windows", which follow "rooms" and do nothing: ridge gives them a share of the weight of "rooms" at first; the
+LASSO lets features in one after the other, those that matter first, and "windows" when almost no penalty is left. Its
+degrees of freedom are the features it let in. No fit looks at an event again: means and scatter are all that is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,9 +19,9 @@ from numpy.typing import NDArray
 from stream_bayes import GramRegression
 from stream_bayes.learners.gram import Path as Profile
 
-EVENTS: Final = 400
-TRUTH: Final = {"rooms": 3.0, "garden": 2.0, "noise": -1.5, "age": -1.0}
-OTHERS: Final = ("floor", "colour", "door", "number")
+EVENTS, GAP = 400, 0.24
+TRUTH = {"rooms": 3.0, "garden": 2.0, "traffic": -1.5, "age": -1.0}
+OTHERS = ("windows", "colour", "number", "weekday")
 
 
 def stream() -> GramRegression:
@@ -30,24 +29,26 @@ def stream() -> GramRegression:
     generator, model = np.random.default_rng(4), GramRegression()
     for _ in range(EVENTS):
         x = {name: float(generator.normal()) for name in (*TRUTH, *OTHERS)}
-        x["floor"] = 0.9 * x["rooms"] + 0.45 * x["floor"]
-        price = sum(weight * x[name] for name, weight in TRUTH.items())
-        model.learn_one(x, 10 + price + 3 * float(generator.normal()))
+        x["windows"] = 0.9 * x["rooms"] + 0.45 * x["windows"]
+        model.learn_one(x, 10 + sum(weight * x[name] for name, weight in TRUTH.items()) + 3 * float(generator.normal()))
     return model
 
 
-def draw(axes: Axes, profile: Profile, across: NDArray[np.float64]) -> None:
-    """Draw the weight of each feature, with its name at the end of the line."""
-    heights = profile.weights[-1].copy()
-    # Names keep a distance from each other, from the lowest up.
-    for lower, upper in pairwise(np.argsort(heights)):
-        heights[upper] = max(heights[upper], heights[lower] + 0.22)
+def draw(axes: Axes, profile: Profile, shown: NDArray[np.intp], title: str, marker: str = "") -> None:
+    """Draw the weight of each feature over these fits, and a thin line from its end to its name."""
+    degrees, weights, end = profile.degrees_of_freedom[shown], profile.weights[shown], len(profile.names)
+    heights = weights[-1].copy()
+    # Names too close push each other apart.
+    for lower, upper in [*pairwise(np.argsort(heights))] * 50:
+        push = max(GAP - heights[upper] + heights[lower], 0) / 2
+        heights[[lower, upper]] += -push, push
     for place, name in enumerate(map(str, profile.names)):
-        color = f"C{list(TRUTH).index(name)}" if name in TRUTH else "0.6"
-        axes.plot(across, profile.weights[:, place], color=color, linewidth=2 if name in TRUTH else 1.2)
-        axes.text(np.ceil(across[-1]) * 1.02, heights[place], name, color=color, va="center")
+        color, width = (f"C{list(TRUTH).index(name)}", 2.0) if name in TRUTH else ("0.5", 1.2)
+        axes.plot(degrees, weights[:, place], color=color, linewidth=width, clip_on=False, marker=marker)
+        axes.plot((end, end + 0.4), (weights[-1, place], heights[place]), color=color, linewidth=0.6, clip_on=False)
+        axes.text(end + 0.5, heights[place], name, color=color, va="center")
     axes.axhline(0, color="0.85", linewidth=1, zorder=0)
-    axes.set_xlim(0, np.ceil(across[-1]))
+    axes.set(title=title, xlim=(0, end), xlabel="degrees of freedom")
 
 
 def main() -> None:
@@ -64,11 +65,11 @@ def main() -> None:
     plt.switch_backend("agg")
     plt.style.use(Path(__file__).with_name("pictures.mplstyle"))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.5), sharey=True)
-    ridge, lasso, sizes = model.path("ridge", 200), model.path("lasso", 200), model.solve("none").weights.values()
-    draw(left, ridge, ridge.degrees_of_freedom)
-    draw(right, lasso, np.abs(lasso.weights).sum(axis=1) / sum(map(abs, sizes)))
-    left.set(title="ridge: all at once", xlabel="degrees of freedom", ylabel="weight")
-    right.set(title="LASSO: one after the other", xlabel="sum of |weights|, as a share of least squares")
+    ridge, lasso = model.path("ridge", 200), model.path("lasso", 200)
+    draw(left, ridge, np.arange(len(ridge)), "ridge: all at once")
+    last = np.flatnonzero(np.diff(lasso.degrees_of_freedom, append=np.inf))  # fit with each number of features
+    draw(right, lasso, last, "LASSO: one after the other", marker=".")
+    left.set_ylabel("weight")
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture)
     print(f"\nPicture: {picture}")

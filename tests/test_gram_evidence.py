@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.datasets import load_diabetes
 from sklearn.linear_model import BayesianRidge
 
+from stream_bayes import BayesianLinearRegression
 from stream_bayes.errors import EvidenceError, ParameterError
 from stream_bayes.learners.gram import GramRegression
 from tests.test_gram import FloatArray, sample, taught
@@ -20,17 +23,25 @@ def batch_evidence(features: FloatArray, targets: FloatArray, precision: float, 
     return float(stats.multivariate_normal(np.zeros(len(targets)), covariance).logpdf(targets))
 
 
+def centred(features: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return features - features.mean(axis=0), targets - targets.mean()
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize(("count", "width"), [(1, 1), (12, 4), (5, 9), (30, 0)])
 def test_log_evidence_is_the_batch_density(intercept: bool, count: int, width: int) -> None:
     features, targets = sample(count, max(width, 1), seed=width, offset=2.0)
     features = features[:, :width]
     model = taught(GramRegression(intercept=intercept), features, targets)
-    whole = np.column_stack((np.ones(count), features)) if intercept else features
+    own = centred(features, targets) if intercept else (features, targets)
     for precision in (1e-3, 1.0, 4.0, 1e3):
         for noise in (0.04, 1.0, 9.0):
-            expected = batch_evidence(whole, targets, precision, noise)
-            assert model.log_evidence(precision, noise) == pytest.approx(expected, rel=1e-8)
+            found, expected = model.log_evidence(precision, noise), batch_evidence(*own, precision, noise)
+            assert found == pytest.approx(expected, rel=1e-8)
+            peer: Any = BayesianLinearRegression(precision, noise, intercept=intercept)
+            # A prior on the intercept widens the density of centred targets, whose mean is 0, in one direction.
+            wider = 0.5 * np.log1p(count / (precision * noise)) if intercept else 0.0
+            assert taught(peer, *own).log_evidence() == pytest.approx(found - wider, rel=1e-9)  # type: ignore[call-arg]
 
 
 def test_log_evidence_far_from_zero_and_with_constant_columns() -> None:
@@ -38,12 +49,12 @@ def test_log_evidence_far_from_zero_and_with_constant_columns() -> None:
     features, targets = sample(40, 3, seed=3, offset=1e4)
     features[:, 1] = 3.0
     model = taught(GramRegression(), features, targets)
-    whole = np.column_stack((np.ones(40), features))
+    own, wanted = centred(features, targets)
     # The determinant lemma and a QR decomposition of the stacked system, which never forms X'X.
-    stacked = np.vstack((whole, np.sqrt(2.0 * 0.5) * np.eye(4)))
-    triangle = np.linalg.qr(np.column_stack((stacked, np.concatenate((targets, np.zeros(4))))))[1]
-    volume = 2 * np.log(np.abs(triangle.diagonal()[:4])).sum()
-    expected = -0.5 * (40 * np.log(2 * np.pi * 0.5) + volume + triangle[4, 4] ** 2 / 0.5)
+    stacked = np.vstack((own, np.sqrt(2.0 * 0.5) * np.eye(3)))
+    triangle = np.linalg.qr(np.column_stack((stacked, np.concatenate((wanted, np.zeros(3))))))[1]
+    volume = 2 * np.log(np.abs(triangle.diagonal()[:3])).sum()
+    expected = -0.5 * (40 * np.log(2 * np.pi * 0.5) + volume + triangle[3, 3] ** 2 / 0.5)
     assert model.log_evidence(2.0, 0.5) == pytest.approx(expected, rel=1e-9)
 
 
@@ -59,7 +70,7 @@ def test_the_maximum_is_one(intercept: bool) -> None:
             for two in np.exp(np.linspace(-spread, spread, points)):
                 other = model.log_evidence(best.prior_precision * one, best.noise_variance * two)
                 assert other <= best.log_evidence + 1e-10
-    whole = np.column_stack((np.ones(40), features)) if intercept else features
+    whole, targets = centred(features, targets) if intercept else (features, targets)
     ratio = best.prior_precision * best.noise_variance
     weights = np.linalg.solve(whole.T @ whole + ratio * np.eye(whole.shape[1]), whole.T @ targets)
     effective = np.trace(np.linalg.solve(whole.T @ whole + ratio * np.eye(whole.shape[1]), whole.T @ whole))
@@ -69,29 +80,81 @@ def test_the_maximum_is_one(intercept: bool) -> None:
     assert best.noise_variance == pytest.approx(residuals @ residuals / (40 - effective), rel=1e-7)
 
 
-def test_bayesian_ridge_finds_the_same() -> None:
-    features, targets = sample(60, 6, seed=12)
+def bayesian_ridge(features: FloatArray, targets: FloatArray, *, intercept: bool = True) -> Any:
     settings = {"alpha_1": 0.0, "alpha_2": 0.0, "lambda_1": 0.0, "lambda_2": 0.0, "tol": 1e-13, "max_iter": 10_000}
-    centred = features - features.mean(axis=0), targets - targets.mean()
-    for own, intercept in (((features, targets), False), (centred, True)):
-        # With an intercept scikit-learn centres, and gives it no prior: that is our model without one on centred data.
-        peer = BayesianRidge(fit_intercept=intercept, compute_score=True, **settings).fit(features, targets)
-        best = taught(GramRegression(intercept=False), *own).maximise_evidence()
-        assert best.prior_precision == pytest.approx(peer.lambda_, rel=1e-6)
-        assert best.noise_variance == pytest.approx(1 / peer.alpha_, rel=1e-6)
-        assert best.log_evidence == pytest.approx(peer.scores_[-1], rel=1e-8)
+    peer: Any = BayesianRidge(fit_intercept=intercept, compute_score=True, **settings)
+    return peer.fit(features, targets)
+
+
+def far_from_zero() -> tuple[FloatArray, FloatArray]:
+    """Targets around 100 and small weights: a prior on the intercept would have to be as wide as that."""
+    generator = np.random.default_rng(1)
+    features, weights = generator.normal(size=(40, 30)), generator.normal(0.0, 0.3, 30)
+    return features, 100 + features @ weights + 2 * generator.normal(size=40)
+
+
+def wide(count: int, width: int, seed: int) -> tuple[FloatArray, FloatArray]:
+    generator = np.random.default_rng(seed)
+    features, weights = generator.normal(size=(count, width)), generator.normal(size=width)
+    return features, features @ weights + 2 * generator.normal(size=count)
+
+
+DATA = {
+    "sample": sample(60, 6, seed=12),
+    "far from zero": far_from_zero(),
+    "diabetes": load_diabetes(return_X_y=True),
+    "diabetes as measured": load_diabetes(return_X_y=True, scaled=False),
+    "as many as events": wide(20, 19, seed=1),
+}
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("name", DATA)
+def test_bayesian_ridge_finds_the_same(name: str, intercept: bool) -> None:
+    features, targets = DATA[name]
+    peer = bayesian_ridge(features, targets, intercept=intercept)
+    best = taught(GramRegression(intercept=intercept), features, targets).maximise_evidence()
+    assert best.prior_precision == pytest.approx(peer.lambda_, rel=1e-6)
+    assert best.noise_variance == pytest.approx(1 / peer.alpha_, rel=1e-6)
+    assert best.log_evidence == pytest.approx(peer.scores_[-1], rel=1e-8)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    ("level", "noise"), [(290.0, 0.1), (700.0, 0.5), (0.0, 1e-3), (0.0, 1e-5), (0.0, 1e-6), (0.0, 3e-7)]
+)
+def test_targets_with_little_noise(level: float, noise: float, intercept: bool) -> None:
+    """Noise that leaves shares of 1e-2 down to 2e-14 unexplained; the digits of its variance go with the share."""
+    generator = np.random.default_rng(0)
+    features, drawn = generator.normal(size=(200, 1)), generator.normal(size=200)
+    if not intercept:
+        features = np.column_stack((features, np.full(200, level)))
+    targets = level + 2 * features[:, 0] + noise * drawn
+    best = taught(GramRegression(intercept=intercept), features, targets).maximise_evidence()
+    peer = bayesian_ridge(features, targets, intercept=intercept)
+    share = noise**2 / 4
+    assert best.prior_precision == pytest.approx(peer.lambda_, rel=1e-6)
+    assert best.noise_variance == pytest.approx(1 / peer.alpha_, rel=1e-9 + 4e-15 / share)
 
 
 def test_where_the_evidence_has_no_maximum() -> None:
     features, _ = sample(30, 3, seed=1)
+    for intercept in (True, False):
+        with pytest.raises(EvidenceError, match="no noise"):
+            taught(GramRegression(intercept=intercept), features, features @ np.ones(3)).maximise_evidence()
+    # As many features as events, and no peak either.
     with pytest.raises(EvidenceError, match="no noise"):
-        taught(GramRegression(), features, features @ np.ones(3)).maximise_evidence()
-    with pytest.raises(EvidenceError, match="different from 0"):
-        # Targets at right angles to the only feature.
-        taught(GramRegression(intercept=False), np.ones((4, 1)), np.array([1.0, -1.0, 2.0, -2.0])).maximise_evidence()
-    for model in (GramRegression(intercept=False), GramRegression()):
-        with pytest.raises(EvidenceError, match="targets that are not all 0"):
-            taught(model, features, np.zeros(30)).maximise_evidence()
+        taught(GramRegression(), *wide(10, 100, seed=0)).maximise_evidence()
+    for model, extra in ((GramRegression(intercept=False), 0.0), (GramRegression(), 5.0)):
+        feature = np.array([[1.0], [1.0], [1.0 - extra], [1.0 - extra]])
+        with pytest.raises(EvidenceError, match="different from 0"):
+            # Targets at right angles to the only feature.
+            taught(model, feature, extra + np.array([1.0, -1.0, 2.0, -2.0])).maximise_evidence()
+    for model, level in ((GramRegression(intercept=False), 0.0), (GramRegression(), 0.0), (GramRegression(), 0.1)):
+        with pytest.raises(EvidenceError, match="targets that are not all"):
+            taught(model, features, np.full(30, level)).maximise_evidence()
+    with pytest.raises(EvidenceError, match="a feature that varies"):
+        taught(GramRegression(), np.ones((4, 2)), np.arange(4.0)).maximise_evidence()
     for precision, noise in ((-1.0, 1.0), (1.0, 0.0), (1e200, 1.0), (1.0, 1e-200)):
         with pytest.raises(ParameterError):
             GramRegression().log_evidence(precision, noise)

@@ -29,6 +29,10 @@ def timestamps() -> tuple[FloatArray, FloatArray]:
     return features, 3 + 1000 * rate + 0.1 * generator.normal(size=200)
 
 
+def centred(features: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return features - features.mean(axis=0), targets - targets.mean()
+
+
 SCALES = {
     "two": np.array([1e8, 1e-8]),
     "many": 10.0 ** np.linspace(-8, 8, 9)[np.random.default_rng(4).permutation(9)],
@@ -41,22 +45,22 @@ def test_the_evidence_is_that_of_bayesian_linear_regression(name: str, intercept
     features, targets = scaled(60, SCALES[name], seed=1)
     model = taught(GramRegression(intercept=intercept), features, targets)
     for precision, noise in ((1e-9, 0.01), (1.0, 0.3), (1e-16, 0.01)):
-        peer: Any = BayesianLinearRegression(precision, noise, intercept=intercept)
-        taught(peer, features, targets)
+        peer: Any = BayesianLinearRegression(precision, noise, intercept=False)
+        taught(peer, *(centred(features, targets) if intercept else (features, targets)))
         assert model.log_evidence(precision, noise) == pytest.approx(peer.log_evidence(), rel=1e-9)
 
 
 def test_a_rate_beside_a_timestamp() -> None:
     features, targets = timestamps()
     model = taught(GramRegression(), features, targets)
-    peer: Any = taught(BayesianLinearRegression(1e-6, 0.01), features, targets)  # type: ignore[arg-type]
+    peer: Any = BayesianLinearRegression(1e-6, 0.01, intercept=False)
+    taught(peer, *centred(features, targets))
     assert model.log_evidence(1e-6, 0.01) == pytest.approx(peer.log_evidence(), rel=1e-9)
     best = model.maximise_evidence()
     assert best.log_evidence > peer.log_evidence()
     assert best.noise_variance == pytest.approx(0.01, rel=0.2)
-    centred = features - features.mean(axis=0)
-    unit = centred / np.linalg.norm(centred, axis=0)
-    least = np.linalg.lstsq(unit, targets - targets.mean())[1][0]
+    own, wanted = centred(features, targets)
+    least = np.linalg.lstsq(own / np.linalg.norm(own, axis=0), wanted)[1][0]
     assert model.solve("none").residual_squares == pytest.approx(least, rel=1e-10)
     assert model.select()[-1].residual_squares == pytest.approx(least, rel=1e-10)
     assert model.degrees_of_freedom(1e-9) == pytest.approx(2.0, abs=1e-3)

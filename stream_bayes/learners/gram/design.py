@@ -11,6 +11,7 @@ from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners.gram.factor import (
     SMALLEST_LENGTH,
+    SMALLEST_RESIDUAL,
     SMALLEST_SHARE,
     Factor,
     factored,
@@ -83,7 +84,12 @@ class Design:
     @cached_property
     def full(self) -> Factor:
         """The factor of X with no more directions than its rank."""
-        return self.centred if self.intercept else reduced(self.factor, self.limits)
+        if self.intercept:
+            return self.centred
+        full = reduced(self.factor, self.limits)
+        # Rounding of the scatter, and of the factor where the target is far from 0.
+        least = SMALLEST_RESIDUAL * self.scatter[0, 0] + SMALLEST_LENGTH**2 * float(full.target @ full.target)
+        return full if abs(full.residual) > least else full._replace(residual=0.0)
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -94,16 +100,6 @@ class Design:
     def standardised(self) -> Spectrum:
         """Of X with columns over their standard deviations."""
         return spectrum(self.full._replace(columns=self.full.columns / self.deviations[:, None]))
-
-    @cached_property
-    def joint(self) -> Spectrum:
-        """Of X as it came, with a first column of ones for the intercept if there is one."""
-        if not self.intercept:
-            return self.spectrum
-        ones = np.zeros((1, self.centred.columns.shape[1]))
-        whole = self.centred._replace(columns=np.vstack((ones, self.centred.columns)))
-        means = np.concatenate(([1.0], self.means))
-        return spectrum(with_means(whole, self.count, means, self.target_mean))
 
     def squares(self, weights: FloatArray) -> float:
         """The residual sum of squares."""

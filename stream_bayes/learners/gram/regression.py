@@ -136,20 +136,28 @@ class GramRegression(GramLearner):
         return float(spectrum.kept(self._strength(strength)).sum())
 
     def log_evidence(self, prior_precision: float, noise_variance: float) -> float:
-        """The log density of all targets under y = Xw + noise, w ~ N(0, I / prior_precision).
+        """The log density of the targets: log N(y; 0, noise_variance I + X X' / prior_precision), with n terms.
 
-        An intercept is one more weight with the same prior, on a column of ones: BayesianLinearRegression's model. The
-        singular values are found once for all precisions and variances.
+        Without an intercept that is the evidence of BayesianLinearRegression(intercept=False). With one it is
+        log N(Cy; 0, noise_variance I + C X X' C / prior_precision), where C takes means away: the evidence of
+        scikit-learn's BayesianRidge, with no prior on the intercept, the same however far from 0 the targets are.
+        BayesianLinearRegression(intercept=True) has that prior on its intercept too; the density of its targets as they
+        came is another, and on centred data lower by log(1 + n / (prior_precision noise_variance)) / 2. The singular
+        values are found once for all precisions and variances.
         """
         precision, noise = positive("prior_precision", prior_precision), positive("noise_variance", noise_variance)
         check_scale("prior_precision", precision)
         check_scale("noise_variance", noise)
-        return log_evidence(self._design().joint, float(self._moments.events[0]), precision, noise)
+        return log_evidence(self._design().spectrum, float(self._moments.events[0]), precision, noise)
 
     def maximise_evidence(self) -> EvidenceMaximum:
-        """The prior precision and the noise variance under which the targets are likeliest."""
+        """The prior precision and the noise variance under which `log_evidence` is largest.
+
+        EvidenceError says that it grows on and on, towards no noise or towards weights of 0. With an intercept and
+        n - 1 features or more it always does towards no noise; then its highest peak is the answer, if there is one.
+        """
         design = self._taught()
-        return maximum(design.joint, design.count)
+        return maximum(design.spectrum, design.count, intercept=self.intercept)
 
     def select(self, direction: str = "forward", count: int | None = None) -> list[Step]:
         """Features in the order a stepwise search takes them in, or throws them out, with the squares left after each.

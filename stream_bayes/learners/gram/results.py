@@ -66,7 +66,7 @@ class EvidenceMaximum(NamedTuple):
     noise_variance: float
     log_evidence: float
     effective_weights: float
-    """How many weights the data determine rather than the prior; the intercept is one of them."""
+    """How many weights the data determine rather than the prior; the intercept is not counted."""
 
 
 class BiasVariance(NamedTuple):

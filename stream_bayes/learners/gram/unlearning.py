@@ -15,9 +15,9 @@ from stream_bayes.learners.numbers import SLACK
 
 # What rounding leaves of a mean, for each unit it has moved.
 ROUNDING = 1e-14
-# A scatter below 1e-13 of its peak is cleared, with its products. What is missing since is less than SLACK of the peak
-# and this share of the scatter together: 2 b x y <= a c x^2 + (b^2 / a) y^2 / c with c = 1e4.
-EXCESS = 1e-4
+# A scatter below 1e-13 of its peak is cleared, with its products. Each feature so cleared may add 1e-13 / SLACK of the
+# whole to what is taken, and there may be a hundred.
+EXCESS = 1e-2
 
 NONE, TOGETHER = -1, -2
 
