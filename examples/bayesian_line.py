@@ -1,6 +1,6 @@
 """A line learned from noisy points: what is believed of its intercept and slope before any point, after 1, 2 and 20.
 
-Look at a picture above and the one below it: every dot is a pair of weights drawn from the belief, and a line below.
+Look at a picture on the left and the one beside it: every dot is a pair of weights drawn from the belief, and a line.
 One point tells how high the line is there, not how steep, so the belief becomes a ridge; a second point, elsewhere,
 closes it. The band is where the next point is expected: it narrows with the belief, but never below the noise.
 """
@@ -31,22 +31,22 @@ def report(count: int, model: BayesianLinearRegression) -> str:
     return f"{line}  {inside} of 2{model.log_evidence():>z14.4f}"
 
 
-def draw(above: Axes, below: Axes, model: BayesianLinearRegression) -> None:
+def draw(left: Axes, right: Axes, model: BayesianLinearRegression) -> None:
     """Draw the density of the weights, the next point's band, and in both pictures some lines that are possible."""
     belief, side, grid = model.joint("intercept", "x"), np.linspace(-1.8, 1.8, 361), np.linspace(-1, 1, 51)
     away = np.stack(np.meshgrid(side, side), axis=-1) - belief.mean
     # Relative to its peak: a normal density in two dimensions is 1/20 of that around the region that holds 95 %.
     density = np.exp(-0.5 * np.einsum("...i,ij,...j", away, np.linalg.inv(belief.covariance), away))
-    above.pcolormesh(side, side, density, cmap=LinearSegmentedColormap.from_list("density", ("white", "C0")))
-    above.contour(side, side, density, [0.05], colors="C0", linewidths=1)
+    left.pcolormesh(side, side, density, cmap=LinearSegmentedColormap.from_list("density", ("white", "C0")))
+    left.contour(side, side, density, [0.05], colors="C0", linewidths=1)
     low, high = np.transpose([model.predictive_one({"x": x}).interval(0.95) for x in grid.tolist()])
-    below.fill_between(grid, low, high, color="C0", alpha=0.15, linewidth=0, label="next point, 95 %")
+    right.fill_between(grid, low, high, color="C0", alpha=0.15, linewidth=0, label="next point, 95 %")
     intercepts, slopes = belief.sample(np.random.default_rng(118), 12).T
     labels = ["drawn from the belief", *[""] * 11]
-    below.plot(grid, intercepts + grid[:, None] * slopes, color="C1", linewidth=1, alpha=0.8, label=labels)
-    above.plot(intercepts, slopes, "o", color="C1", markersize=3.5, markeredgecolor="white", markeredgewidth=0.4)
-    above.plot(INTERCEPT, SLOPE, "x", color="0.1", markersize=7, markeredgewidth=1.5)
-    below.plot(grid, INTERCEPT + SLOPE * grid, "--", color="0.1", linewidth=1.5, label="truth")
+    right.plot(grid, intercepts + grid[:, None] * slopes, color="C1", linewidth=1, alpha=0.8, label=labels)
+    left.plot(intercepts, slopes, "o", color="C1", markersize=3.5, markeredgecolor="white", markeredgewidth=0.4)
+    left.plot(INTERCEPT, SLOPE, "x", color="0.1", markersize=7, markeredgewidth=1.5)
+    right.plot(grid, INTERCEPT + SLOPE * grid, "--", color="0.1", linewidth=1.5, label="truth")
 
 
 def main() -> None:
@@ -56,20 +56,21 @@ def main() -> None:
     picture = parser.parse_args().out / "bayesian_line.png"
     plt.switch_backend("agg")
     plt.style.use(Path(__file__).with_name("pictures.mplstyle"))
-    figure, axes = plt.subplots(2, 4, figsize=(9.5, 5.8), sharey="row", subplot_kw={"box_aspect": 1})
+    figure, axes = plt.subplots(4, 2, figsize=(7.6, 9.2), sharex="col", width_ratios=(1, 1.9))
     generator, model = np.random.default_rng(9), BayesianLinearRegression(prior_precision=2.0, noise_variance=NOISE**2)
     x = generator.uniform(-1, 1, 20)
     y = INTERCEPT + SLOPE * x + generator.normal(0, NOISE, 20)
     print(f"points  intercept{'sd, 95 % interval':>25}{'slope':>11}{'sd, 95 % interval':>25}  truth in  log evidence")
-    for (count, title), old, (above, below) in zip(TITLES.items(), (0, *TITLES), axes.T, strict=False):
+    for (count, title), old, (left, right) in zip(TITLES.items(), (0, *TITLES), axes, strict=False):
         for place in range(old, count):
             model.learn_one({"x": x[place]}, y[place])
         print(report(count, model))
-        draw(above, below, model)
-        below.plot(x[:count], y[:count], "o", color="0.1", markersize=4.5, label="points")
-        above.set(title=title, xlabel="intercept", ylabel="" if count else "slope", yticks=(-1, 0, 1))
-        below.set(xlabel="x", xticks=(-1, 0, 1), ylabel="" if count else "y", ylim=(-2.2, 2.2))
-    figure.legend(*axes[1, 3].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        draw(left, right, model)
+        right.plot(x[:count], y[:count], "o", color="0.1", markersize=4.5, label="points")
+        left.set(title=title, xticks=(-1, 0, 1), yticks=(-1, 0, 1), box_aspect=1, ylabel="slope")
+        right.set(xticks=(-1, 0, 1), ylim=(-2.2, 2.2), ylabel="y", xlabel="" if count < 20 else "x")
+    left.set(xlabel="intercept")
+    figure.legend(*axes[3, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture)
     print(f"\nPicture: {picture}")
