@@ -17,8 +17,7 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from stream_bayes import BayesianLinearRegression
 
-INTERCEPT, SLOPE, NOISE = -0.3, 0.5, 0.2
-"""The true line, and the standard deviation of points around it."""
+INTERCEPT, SLOPE, NOISE = -0.3, 0.5, 0.2  # the true line, and the standard deviation of points around it
 TITLES = {0: "before any point", 1: "after 1 point", 2: "after 2 points", 20: "after 20 points"}
 
 
