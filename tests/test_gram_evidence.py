@@ -232,21 +232,3 @@ def test_bias_and_variance_by_closed_form_and_simulation(intercept: bool, streng
         said.append(drawn.solve("ridge", strength).predict(dict(enumerate(x.tolist()))) - x @ weights - level)
     assert np.mean(said) == pytest.approx(found.bias, abs=4 * (found.variance / 400) ** 0.5)
     assert np.var(said) == pytest.approx(found.variance, rel=0.3)
-
-
-def test_bias_of_what_never_came() -> None:
-    """A feature no event had is not predicted at all; the noise is what the learner expects unless it is told."""
-    model = GramRegression(strength=2.0, noise_variance=3.0, noise_degrees=5.0)
-    model.learn_one({"x": 0.0}, 1.0)
-    model.learn_one({"x": 2.0}, 3.0)
-    plain = model.bias_variance({"x": 3.0}, {"x": 1.5})
-    assert plain.bias == pytest.approx(-2 / 4 * 2 * 1.5)
-    assert plain.variance == pytest.approx(16 / 7 * (1 / 2 + 2 / 16 * 4))
-    extra = model.bias_variance({"x": 3.0, "y": 2.0}, {"x": 1.5, "y": 10.0, "z": 5.0})
-    assert extra == pytest.approx((plain.bias - 20.0, plain.variance))
-    with pytest.raises(ParameterError):
-        model.bias_variance({"x": 1.0}, {"x": float("nan")})
-    named = GramRegression(strength=2.0)
-    named.learn_one({"intercept": 0.0}, 1.0)
-    named.learn_one({"intercept": 2.0}, 3.0)
-    assert named.bias_variance({"intercept": 3.0}, {"intercept": 1.5}).bias == pytest.approx(plain.bias)
