@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
+from stream_bayes.kernels.compiled import FloatArray, IntArray, inlined, kernel
 
 PANEL = 4
 # Rows of `vectors`: z, how much event weight each feature was in, and scratch space for the event and for the turns of
@@ -59,7 +59,7 @@ def scatter(
     return known, new
 
 
-@kernel
+@inlined
 def solve_panel(
     r0: FloatArray, r1: FloatArray, r2: FloatArray, r3: FloatArray, u: FloatArray, rest: FloatArray
 ) -> None:
@@ -74,7 +74,7 @@ def solve_panel(
         rest[i] = w
 
 
-@kernel
+@inlined
 def rotate_panel(
     r0: FloatArray, r1: FloatArray, r2: FloatArray, r3: FloatArray, turns: FloatArray, rest: FloatArray
 ) -> None:
