@@ -15,7 +15,7 @@ from stream_bayes import BernoulliNB
 from stream_bayes.features import Vocabulary
 from stream_bayes.kernels.hash_index import empty_index, insert_hashes
 
-IMPORTS = "import pathlib, pickle, sys; from stream_bayes import BernoulliNB"
+IMPORTS = "import ast, pathlib, pickle, sys; from stream_bayes import BernoulliNB"
 NAMES = [f"word {number}" for number in range(5000)]
 
 
@@ -65,7 +65,10 @@ def test_another_process_has_other_hashes(tmp_path: Path) -> None:
     x = dict.fromkeys(NAMES[15:60], 1)
     model.save(tmp_path / "model")
     write = "m = BernoulliNB.load(sys.argv[1]); pathlib.Path(sys.argv[2]).write_bytes(pickle.dumps(m))"
-    read = "m = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes()); print(m.predict_proba_one(eval(sys.argv[2])))"
+    read = (
+        "m = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes()); "
+        "print(m.predict_proba_one(ast.literal_eval(sys.argv[2])))"
+    )
     for seed, script, arguments in (("1", write, ["model", "pickled"]), ("2", read, ["pickled"])):
         files = [str(tmp_path / name) for name in arguments]
         command = [sys.executable, "-c", f"{IMPORTS}; {script}", *files, repr(x)]

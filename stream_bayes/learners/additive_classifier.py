@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from stream_bayes.errors import UnlearnError
-from stream_bayes.features import Batch, Vocabulary
+from stream_bayes.features import Batch
 from stream_bayes.features.values import Category, FeatureName, Features, IntArray
 from stream_bayes.kernels.rows import Rows, residue
 from stream_bayes.learners.base import Additive, check_scale
@@ -80,13 +80,8 @@ class AdditiveClassifier(ColumnClassifier, Additive):
     def _adopt(self, other: Self) -> tuple[IntArray, IntArray]:
         """Register the other's labels and names here; returns where its classes and columns stand here."""
         codes, new_labels = self._labels.codes(other._labels)
-        if isinstance(self._vocabulary, Vocabulary) and isinstance(other._vocabulary, Vocabulary):
-            names, texts = other._vocabulary.names, other._vocabulary.texts
-            self._vocabulary.check(names, self._vocabulary.lookup(names), texts)
         with self._all_or_nothing():
+            columns = self._adopt_names(other)
             self._labels.register(new_labels)
-            columns = np.arange(len(self._vocabulary))
-            if isinstance(other._vocabulary, Vocabulary):
-                columns = self._vocabulary.register(other._vocabulary.names, other._vocabulary.texts)
             self._reserve()
         return codes, columns

@@ -17,6 +17,7 @@ from stream_bayes.kernels.rows import merge_duplicates
 from stream_bayes.learners.arrays import padded
 from stream_bayes.learners.base import Learner
 from stream_bayes.learners.incoming import check_events, check_kinds, kind_of, same_event
+from stream_bayes.snapshot import Arrays
 
 MOST_UNLEARNED_NAMES = 1_000_000
 
@@ -207,6 +208,11 @@ class ColumnLearner(Learner):
             left = merge_duplicates(batch.row_starts, columns, batch.values, starts, merged, values)
             return Cells(starts, merged[:left], values[:left])
         return Cells(batch.row_starts, columns, batch.values)
+
+    def _restore_names(self, arrays: Arrays) -> None:
+        """Take over the names of a snapshot; hashed ones are not in it."""
+        if isinstance(self._vocabulary, Vocabulary):
+            self._vocabulary = Vocabulary.from_state(arrays)
 
     def _adopt_names(self, other: Self) -> IntArray:
         """Register the other's names here and make room; returns where its columns stand here."""

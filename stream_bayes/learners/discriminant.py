@@ -192,7 +192,7 @@ class GaussianDiscriminant(AdditiveClassifier):
 
     def _restore(self, arrays: Arrays) -> None:
         self._labels.register(map(check_label, unpack_json(arrays["labels"])))
-        self._vocabulary = Vocabulary.from_state(arrays)
+        self._restore_names(arrays)
         classes, size = len(self._labels), len(self._vocabulary)
         shapes = ((classes,), *((classes, size, size),) * 3)
         for name, shape in zip(PairMoments._fields, shapes, strict=True):

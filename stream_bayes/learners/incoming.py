@@ -10,7 +10,10 @@ from stream_bayes.errors import InputError
 from stream_bayes.features import Batch, Names
 from stream_bayes.features.values import FeatureName, Features
 from stream_bayes.features.vocabulary import refuse_change
-from stream_bayes.kernels.compiled import BoolArray
+from stream_bayes.kernels.compiled import BoolArray, FloatArray
+
+# Squares of values and targets, times any weight and over any prior, summed over any stream, stay finite.
+LARGEST_NUMBER = 1e50
 
 
 def same_event(known: Features, x: Features) -> bool:
@@ -33,6 +36,13 @@ def check_events(events: Any) -> Iterable[Features]:
         return events
     message = f"events are a list of dicts or a Batch; got {type(events).__name__}"
     raise InputError(message)
+
+
+def check_size(values: FloatArray, most: float = LARGEST_NUMBER) -> None:
+    """Refuse numbers so large, or so far from being one, that arithmetic with them would leave the finite numbers."""
+    if len(values) and not -most <= values.min() <= values.max() <= most:
+        message = f"values must lie between -{most:g} and {most:g}, so that no step overflows"
+        raise InputError(message)
 
 
 def check_kinds(

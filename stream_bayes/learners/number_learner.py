@@ -14,12 +14,10 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners.base import Learner
+from stream_bayes.learners.incoming import LARGEST_NUMBER
 from stream_bayes.learners.label_learner import Many, check_batch
 from stream_bayes.learners.number_predictions import NumberPredictions, Predictive
 from stream_bayes.posteriors.checked import finite
-
-# Squares of values and targets, times any weight and over any prior, summed over any stream, stay finite.
-LARGEST_NUMBER = 1e50
 
 
 class NumberLearner(Learner, base.Regressor):

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import TargetRows
 from stream_bayes.learners.columns import ColumnLearner
+from stream_bayes.learners.incoming import check_size
 from stream_bayes.learners.label_learner import Many, check_weight
-from stream_bayes.learners.number_learner import LARGEST_NUMBER, NumberLearner, check_target, check_targets
+from stream_bayes.learners.number_learner import NumberLearner, check_target, check_targets
 from stream_bayes.learners.number_predictions import NumberPredictions, Predictive
 
 
@@ -72,10 +72,3 @@ class ColumnRegressor(ColumnLearner, NumberLearner):
 
     def _check_values(self, batch: Batch) -> None:
         check_size(batch.values)
-
-
-def check_size(values: FloatArray, most: float = LARGEST_NUMBER) -> None:
-    """Refuse numbers so large that arithmetic with them would leave the finite numbers."""
-    if len(values) and not np.abs(values).max() <= most:
-        message = f"values must lie between -{most:g} and {most:g}, so that arithmetic stays finite"
-        raise InputError(message)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.errors import ParameterError
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.compiled import FloatArray
@@ -14,6 +14,7 @@ from stream_bayes.kernels.gradient import Model, Rule, all_weights, width_of
 from stream_bayes.learners.arrays import padded, with_room
 from stream_bayes.learners.base import check_scale, one_of
 from stream_bayes.learners.columns import ColumnLearner
+from stream_bayes.learners.incoming import check_size
 from stream_bayes.posteriors.checked import non_negative, positive, truth
 from stream_bayes.snapshot import Arrays
 
@@ -91,10 +92,7 @@ class GradientLearner(ColumnLearner):
         return float(weight[0])
 
     def _check_values(self, batch: Batch) -> None:
-        values = batch.values
-        if len(values) and not -LARGEST_VALUE <= values.min() <= values.max() <= LARGEST_VALUE:
-            message = f"values must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}, so that no step overflows"
-            raise InputError(message)
+        check_size(batch.values, LARGEST_VALUE)
 
     def _arrays(self) -> Arrays:
         rows, width = self._shape()
@@ -103,8 +101,7 @@ class GradientLearner(ColumnLearner):
         return {**self._vocabulary.state(), **learned, "clock": clock.copy()}
 
     def _restore(self, arrays: Arrays) -> None:
-        if isinstance(self._vocabulary, Vocabulary):
-            self._vocabulary = Vocabulary.from_state(arrays)
+        self._restore_names(arrays)
         cells, offsets, clock = (arrays[name] for name in Model._fields)
         for name, shape in (("cells", self._shape()), ("offsets", (self._outputs, 2)), ("clock", (2,))):
             if arrays[name].dtype != np.float64 or arrays[name].shape != shape:

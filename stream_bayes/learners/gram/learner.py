@@ -18,10 +18,11 @@ from stream_bayes.learners.gram.design import Design
 from stream_bayes.learners.gram.factor import ridge
 from stream_bayes.learners.gram.moments import LARGEST_VALUE, add, empty, restored, scale, used, with_room
 from stream_bayes.learners.gram.unlearning import NONE, TOGETHER, first_misfit
+from stream_bayes.learners.incoming import check_size
 from stream_bayes.learners.label_learner import check_weight
 from stream_bayes.learners.number_learner import check_target
 from stream_bayes.learners.number_predictions import StudentPredictions
-from stream_bayes.learners.regressor import ColumnRegressor, check_size
+from stream_bayes.learners.regressor import ColumnRegressor
 from stream_bayes.posteriors.checked import positive, truth
 from stream_bayes.snapshot import Arrays
 
@@ -157,8 +158,7 @@ class GramLearner(ColumnRegressor, Additive):
         return {**self._vocabulary.state(), **used(self._moments, len(self._vocabulary))._asdict()}
 
     def _restore(self, arrays: Arrays) -> None:
-        if isinstance(self._vocabulary, Vocabulary):
-            self._vocabulary = Vocabulary.from_state(arrays)
+        self._restore_names(arrays)
         self._moments = restored(arrays, len(self._vocabulary))
         self._changed()
 

@@ -35,7 +35,7 @@ from stream_bayes.kernels.linear_logistic import fold_logistic_full
 from stream_bayes.kernels.linear_noise import Scores
 from stream_bayes.kernels.rows import Joint, Rows, TargetRows
 from stream_bayes.learners.arrays import SMALLEST_ROOM, padded
-from stream_bayes.learners.number_learner import LARGEST_NUMBER
+from stream_bayes.learners.incoming import LARGEST_NUMBER
 from stream_bayes.snapshot import Arrays
 
 # Far more than any stream makes of the largest values and weights, and squares of it are finite.

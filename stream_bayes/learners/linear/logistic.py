@@ -8,10 +8,10 @@ from stream_bayes.features import Batch
 from stream_bayes.kernels.linear import LOG_EVIDENCE
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.classifier import ColumnClassifier
+from stream_bayes.learners.incoming import check_size
 from stream_bayes.learners.labels import Label, TwoLabels
 from stream_bayes.learners.linear.full import Setting
 from stream_bayes.learners.linear.weights import WeightBelief, check_done
-from stream_bayes.learners.regressor import check_size
 
 
 class BayesianLogisticRegression(WeightBelief, ColumnClassifier):

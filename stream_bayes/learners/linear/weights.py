@@ -148,11 +148,10 @@ class WeightBelief(ColumnLearner):
         return {**self._vocabulary.state(), **self._belief.arrays()}
 
     def _restore(self, arrays: Arrays) -> None:
-        if isinstance(self._vocabulary, Vocabulary):
-            self._vocabulary = Vocabulary.from_state(arrays)
-            if self.intercept and INTERCEPT in self._vocabulary.names:
-                message = f"a feature is called {INTERCEPT!r} beside the intercept"
-                raise ValueError(message)
+        self._restore_names(arrays)
+        if self.intercept and isinstance(self._vocabulary, Vocabulary) and INTERCEPT in self._vocabulary.names:
+            message = f"a feature is called {INTERCEPT!r} beside the intercept"
+            raise ValueError(message)
         self._belief.restore(arrays, len(self._vocabulary) + int(self.intercept))
 
 

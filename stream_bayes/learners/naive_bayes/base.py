@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_bayes.errors import InputError, UnlearnError
-from stream_bayes.features import Batch, Vocabulary
+from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName, IntArray
 from stream_bayes.features.vocabulary import pack_json, unpack_json
 from stream_bayes.kernels.compiled import FloatArray
@@ -140,8 +140,7 @@ class NaiveBayes(AdditiveClassifier):
 
     def _restore(self, arrays: Arrays) -> None:
         self._labels.register(map(check_label, unpack_json(arrays["labels"])))
-        if isinstance(self._vocabulary, Vocabulary):
-            self._vocabulary = Vocabulary.from_state(arrays)
+        self._restore_names(arrays)
         evidence = []
         for name in self._fields():
             array, lowest = arrays[name], -np.inf if name == "mean" else 0.0
