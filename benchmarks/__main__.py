@@ -1,7 +1,8 @@
-"""`make bench`: every figure of the README, measured here and now."""
+"""`make bench`: every figure of the README, measured here and now; `python -m benchmarks mail` measures only that."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 from importlib import import_module
@@ -13,21 +14,27 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 from rich.console import Console
 
-from benchmarks import linear, naive_bayes
+BENCHMARKS = ("naive_bayes", "linear", "logistic", "mail")
 
 
 def main() -> None:
-    """Run all benchmarks and print their tables."""
+    """Run the benchmarks that are named, by default all, and print their tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of: {', '.join(BENCHMARKS)}")
+    names = parser.parse_args().names
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     console = Console(width=None if os.isatty(1) else 120)
     machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
     versions = ", ".join(f"{name} {version(name)}" for name in ("river", "numba", "numpy"))
     console.print(f"CPU time on {machine}; Python {platform.python_version()}, {versions}")
-    naive_bayes.run(console)
-    linear.run(console)
-    if find_spec("vowpalwabbit") is None:
-        console.print("LogisticRegression is not measured: Vowpal Wabbit is not here (pip has it for Linux on x86_64)")
-        return
-    import_module("benchmarks.logistic").run(console)
+    for name in names or BENCHMARKS:
+        if name == "logistic" and find_spec("vowpalwabbit") is None:
+            missing = "Vowpal Wabbit is not here (pip has it for Linux on x86_64)"
+            console.print(f"LogisticRegression is not measured: {missing}")
+        else:
+            import_module(f"benchmarks.{name}").run(console)
 
 
 if __name__ == "__main__":

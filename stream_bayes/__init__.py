@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from stream_bayes.posteriors import NormalInverseGamma as NormalInverseGamma
     from stream_bayes.posteriors import Poisson as Poisson
     from stream_bayes.posteriors import StudentT as StudentT
+    from stream_bayes.spam import MailPredictions as MailPredictions
+    from stream_bayes.spam import Outsider as Outsider
+    from stream_bayes.spam import SpamFilter as SpamFilter
 
 __version__ = "0.1.0.dev0"
 
@@ -61,16 +64,19 @@ _HOMES = {
     "Learner": "learners",
     "LogOddsFusion": "learners",
     "LogisticRegression": "learners",
+    "MailPredictions": "spam",
     "MultinomialNB": "learners",
     "MvNormal": "posteriors",
     "MvStudentT": "posteriors",
     "Normal": "posteriors",
     "NormalInverseGamma": "posteriors",
+    "Outsider": "spam",
     "Poisson": "posteriors",
     "PoissonNB": "learners",
     "PoissonRegression": "learners",
     "Reliability": "learners",
     "SoftmaxRegression": "learners",
+    "SpamFilter": "spam",
     "StudentT": "posteriors",
     "hash_words": "features",
 }

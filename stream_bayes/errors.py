@@ -7,6 +7,7 @@
     │   ├── UnlearnError        (code "cannot-unlearn")    there is nothing like it to take back
     │   └── MergeError          (code "cannot-merge")      two learners of different kinds or priors
     ├── NumericalError          (code "numerical")         arithmetic left the finite numbers
+    ├── CorpusError             (code "bad-corpus")        a file or folder of mails that cannot be read
     └── SnapshotError           (code "bad-snapshot")      a file that is not a usable snapshot
         ├── SnapshotDamaged     (code "snapshot-damaged")  cut short or edited
         └── SnapshotTooNew      (code "snapshot-too-new")  written by a later version
@@ -59,6 +60,20 @@ class NumericalError(StreamBayesError, ArithmeticError):
     """An update whose result is not finite; it was refused and the state is as it was."""
 
     code = "numerical"
+
+
+class CorpusError(StreamBayesError, ValueError):
+    """A corpus, or one message of it, that cannot be read; the message names the file or line.
+
+    `kind` says in a word or two what is wrong ("missing-label", "duplicate-id", ..): what is counted where errors do
+    not stop the reading.
+    """
+
+    code = "bad-corpus"
+
+    def __init__(self, message: str, kind: str = "unrecognised") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class SnapshotError(StreamBayesError, ValueError):

@@ -22,6 +22,7 @@ from stream_bayes import (
     PoissonNB,
     PoissonRegression,
     SoftmaxRegression,
+    SpamFilter,
 )
 
 COLOURS = ("red", "green")
@@ -91,5 +92,14 @@ LEARNERS: dict[str, Any] = {
         calibration="beta",
         calibration_precision=3.0,
         classes=COLOURS,
+    ),
+    "SpamFilter": SpamFilter(buckets=2**10, lost_ham=7.0, passed_spam=0.3, classes=(False, True)),
+    "SpamFilter words": SpamFilter.light(buckets=2**12, text_bytes=700, classes=COLOURS),
+    "SpamFilter weights": SpamFilter(
+        members=("gram weights", "structure steps", "hosts"),
+        head_bytes=40,
+        tail_bytes=30,
+        buckets=2**11,
+        classes=(False, True),
     ),
 }

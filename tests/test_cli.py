@@ -61,7 +61,11 @@ def loaded_by(arguments: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["demo", "--help"], ["inspect"], ["demo", "--nonsense"]]
+    "arguments",
+    [
+        *(["--help"], ["--version"], ["demo", "--help"], ["inspect"], ["demo", "--nonsense"]),
+        *(["evaluate"], ["evaluate", "--help"], ["corpus", "--help"], ["classify", "--help"], ["classify", "--learn", "x"]),
+    ],
 )
 def test_nothing_heavy_is_loaded_before_a_command_runs(arguments: list[str]) -> None:
     assert loaded_by(arguments) == set()
@@ -79,8 +83,8 @@ def test_version(run: Run) -> None:
 def test_help_names_every_command(run: Run) -> None:
     code, output, _ = run("--help")
     assert code == 0
-    assert re.search(r"^  demo +\w.*[^.]\.$", output, re.MULTILINE), "not cut short by ..."
-    assert re.search(r"^  inspect +\w.*[^.]\.$", output, re.MULTILINE)
+    for command in ("demo", "classify", "evaluate", "corpus", "inspect"):
+        assert re.search(rf"^  {command} +\w.*[^.]\.$", output, re.MULTILINE), "not cut short by ..."
 
 
 @pytest.mark.parametrize("arguments", [["--nonsense"], ["nonsense"], ["demo", "--seed", "-1"], ["demo", "--seed", "x"]])

@@ -140,10 +140,8 @@ def mixed(state: np.uint64, block: np.uint64, count: int) -> np.uint64:
 
 
 @kernel
-def bucket_words(
-    blocks: Blocks, begins: IntArray, ends: IntArray, words: int, shift: int, states: Blocks, longer: IntArray
-) -> None:
-    """The bucket of each word, the highest bits of its hash, in place of its state.
+def hash_each(blocks: Blocks, begins: IntArray, ends: IntArray, words: int, states: Blocks, longer: IntArray) -> None:
+    """The hash of each word.
 
     First the first block of every word, then the rest of those that are longer: a branch that nobody can foresee
     costs more than the block.
@@ -161,8 +159,6 @@ def bucket_words(
             state = mixed(state, block_at(blocks, begin), 8)
             begin += 8
         states[word] = mixed(state, block_at(blocks, begin), end - begin)
-    for word in range(words):
-        states[word] = states[word] * GOLDEN >> np.uint64(shift)
 
 
 @kernel
@@ -238,11 +234,12 @@ def count_words(
         begin, count = filled, 0
         for first in range(0, (length >> 3) + 1, CHUNK):
             count, words = find_words(blocks, first, length, begins, ends, count)
-            bucket_words(blocks, begins, ends, words, shift, states, longer)
+            hash_each(blocks, begins, ends, words, states, longer)
             columns, values = with_space(columns, filled, words), with_space(values, filled, words)
             slots = with_slots(slots, begin, filled, words, columns)
             for word in range(words):
-                filled = insert(slots, begin, filled, np.int64(states[word]), columns, values)
+                bucket = np.int64(states[word] * GOLDEN >> np.uint64(shift))
+                filled = insert(slots, begin, filled, bucket, columns, values)
             begins[0] = begins[count - 1]  # of a word that goes on in the next run, if there is one
             count -= words
         row_starts[row + 1] = filled

@@ -64,7 +64,7 @@ class Learner(base.Estimator):
     @classmethod
     def _is_ours(cls) -> bool:
         """Whether the class is of this package."""
-        return cls.__module__.startswith("stream_bayes.learners.")
+        return cls.__module__.startswith("stream_bayes.")
 
     @property
     def adds_up(self) -> bool:

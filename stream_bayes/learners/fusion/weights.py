@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,8 +24,8 @@ _ROUNDING = 1e-9
 class LogisticWeights:
     """A normal posterior, kept as `stream_bayes.kernels.fusion_step` updates it."""
 
-    def __init__(self, mean: Sequence[float], precision: float) -> None:
-        root = math.sqrt(precision)
+    def __init__(self, mean: Sequence[float] | FloatArray, precision: float | FloatArray) -> None:
+        root = np.sqrt(precision)
         self.factor = root * np.eye(len(mean))
         """L, lower triangular, with precision L L'."""
         self.target = root * np.array(mean, dtype=np.float64)
@@ -56,7 +55,8 @@ class LogisticWeights:
             for new, old in ((factor, self.factor), (target, self.target))
         )
         # Learning only ever adds to the diagonal, which starts as the prior's.
-        if not right or np.triu(factor, 1).any() or (factor.diagonal() < (1.0 - _ROUNDING) * self.factor[0, 0]).any():
+        least = (1.0 - _ROUNDING) * self.factor.diagonal()
+        if not right or np.triu(factor, 1).any() or (factor.diagonal() < least).any():
             message = f"the {name} weights need a lower triangular factor, no less precise than the prior, and a target"
             raise ValueError(message)
         self.factor, self.target = np.ascontiguousarray(factor), np.ascontiguousarray(target)

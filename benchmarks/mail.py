@@ -1,0 +1,176 @@
+"""The spam filter on real mail: time against Vowpal Wabbit, latency of one mail, memory, then accuracy."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import mail_accuracy
+from benchmarks.mail_accuracy import Group, read_groups
+from benchmarks.measure import seconds
+from stream_bayes.evaluate.clock import memory_mb
+from stream_bayes.evaluate.corpora import Mail
+from stream_bayes.evaluate.corpora.listing import CORPORA
+from stream_bayes.evaluate.peers.base import words_of
+from stream_bayes.evaluate.peers.vowpal_wabbit import OPTIONS
+from stream_bayes.evaluate.protocol import TENTHS
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.spam import SpamFilter
+
+TIMED = "spamassassin"
+BATCH = 256
+REPEATS = 9
+EVENTS = 1_000
+# More than the caches of the machine hold, or hold of it at one core's disposal.
+WALKED_BYTES = 64 * 2**20
+OURS: dict[str, Callable[[], SpamFilter]] = {"default": SpamFilter, "light": SpamFilter.light}
+
+
+class Rival(NamedTuple):
+    """What ours is compared with: which of ours, the options, and the largest ratio of the times."""
+
+    ours: str
+    options: str
+    target: float
+
+
+RIVALS = {
+    "Vowpal Wabbit --ngram 2": Rival("default", f"{OPTIONS} --ngram 2", 1.3),
+    "Vowpal Wabbit, words": Rival("light", OPTIONS, 0.5),
+}
+
+
+def run(console: Console) -> None:
+    """Print all tables; without corpora, one line."""
+    folder = os.environ.get(CORPORA)
+    if not folder:
+        console.print(f"SpamFilter is not measured: {CORPORA} names no folder of corpora")
+        return
+    groups = read_groups(Path(folder))
+    mails = next((list(group.streams[0]) for group in groups if group.name == TIMED), None)
+    if mails is None:
+        console.print(f"SpamFilter's time is not measured: {folder} has no corpus named {TIMED}")
+    else:
+        time_tables(console, mails)
+        latency_table(console, mails)
+    memory_table(console, groups)
+    mail_accuracy.run(console, groups)
+
+
+def time_tables(console: Console, mails: Sequence[Mail]) -> None:
+    """CPU time from raw bytes, and from lines for Vowpal Wabbit, as it is fastest; the cleaning apart."""
+    ways: dict[str, Callable[[], object]] = {name: partial(ours_pass, make, mails) for name, make in OURS.items()}
+    ways["cleaning"] = lambda: lines_of(mails)
+    if find_spec("vowpalwabbit") is None:
+        console.print("SpamFilter is compared with nothing: Vowpal Wabbit is not here (pip has it for Linux on x86_64)")
+    else:
+        lines = lines_of(mails)
+        ways |= {name: partial(vw_pass, rival.options, lines) for name, rival in RIVALS.items()}
+    # The first turn compiles and loads; in turns, so that a disturbance of the machine hits all of them alike.
+    turns = [{name: seconds(way) for name, way in ways.items()} for _ in range(REPEATS + 1)][1:]
+    best = {name: min(turn[name] for turn in turns) / len(mails) * 1e6 for name in ways}
+    console.print(time_table(best, len(mails)))
+    console.print(
+        f"Shortest of {REPEATS} turns. Every pass makes its model, tables included, and frees it. Ours begins from raw "
+        "bytes; Vowpal Wabbit from lines of text that were made of the first 4,000 bytes before: parse, predict, learn."
+    )
+
+
+def time_table(best: dict[str, float], count: int) -> Table:
+    title = f"SpamFilter: predict + learn, CPU microseconds a mail, {count:,} raw mails of {TIMED}, models made anew"
+    table = Table(title=title)
+    for column in ("way", "CPU", "ours / this", "target, at most", "CPU, cleaning counted", "ours / this"):
+        table.add_column(column, justify="left" if column == "way" else "right")
+    for name in OURS:
+        table.add_row(f"{name}, from raw bytes", f"{best[name]:.1f}")
+    for name, rival in RIVALS.items():
+        if name in best:
+            ours, bare, cleaned = best[rival.ours], best[name], best[name] + best["cleaning"]
+            ratio = f"{rival.ours} {ours / bare:.2f}"
+            cells = f"{bare:.1f}", ratio, f"{rival.target:g}", f"{cleaned:.1f}", f"{ours / cleaned:.2f}"
+            table.add_row(name, *cells)
+    return table
+
+
+def ours_pass(make: Callable[[], SpamFilter], mails: Sequence[Mail]) -> None:
+    """One pass in batches over raw bytes, with a new model."""
+    learn_in_batches(make(), mails)
+
+
+def learn_in_batches(model: SpamFilter, mails: Sequence[Mail]) -> None:
+    for begin in range(0, len(mails), BATCH):
+        part = mails[begin : begin + BATCH]
+        model.test_then_train(model.batch([mail.raw for mail in part]), [mail.label for mail in part])
+
+
+def lines_of(mails: Sequence[Mail]) -> list[str]:
+    """The mails as Vowpal Wabbit takes them."""
+    return [f"{1 if mail.label == 'spam' else -1} | {words_of(mail.raw)}" for mail in mails]
+
+
+def vw_pass(options: str, lines: Sequence[str]) -> None:
+    """One pass of the cheapest calls that predict first, with a new model."""
+    workspace: Any = import_module("vowpalwabbit").Workspace(options)
+    for line in lines:
+        example = workspace.parse(line)
+        workspace.predict(example)
+        workspace.learn(example)
+        workspace.finish_example(example)
+    workspace.finish()
+
+
+def latency_table(console: Console, mails: Sequence[Mail]) -> None:
+    """Time of single mails, with data caches that hold what the last mail left, and with cold ones."""
+    title = f"one mail: predict_proba_one + learn_one, microseconds, the last {EVENTS:,} of {len(mails):,} mails"
+    table = Table(title=title)
+    for column in ("filter", "caches", "wall, p50", "p99", "CPU, p50", "p99"):
+        table.add_column(column, justify="left" if column in ("filter", "caches") else "right")
+    walked = np.ones(WALKED_BYTES // 8)
+    cold = f"cold: {WALKED_BYTES >> 20} MiB are read in between"
+    for name, make in OURS.items():
+        for caches, array in (("warm", walked[:0]), (cold, walked)):
+            times = np.quantile(latencies(make(), mails, array), (0.5, 0.99), axis=0).T.ravel()
+            table.add_row(name, caches, *(f"{value:,.0f}" for value in times))
+    console.print(table)
+
+
+def latencies(model: SpamFilter, mails: Sequence[Mail], walked: FloatArray) -> FloatArray:
+    """Microseconds of each of the last mails, wall and CPU, after the others were learned."""
+    learn_in_batches(model, mails[:-EVENTS])
+    measured = mails[-EVENTS:]
+    times = np.empty((len(measured), 2))
+    for row, mail in zip(times, measured, strict=True):
+        walked.sum()
+        wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
+        model.predict_proba_one(mail.raw)
+        model.learn_one(mail.raw, mail.label)
+        row[:] = time.perf_counter_ns() - wall, time.thread_time_ns() - cpu
+    return times * 1e-3
+
+
+def memory_table(console: Console, groups: Sequence[Group]) -> None:
+    """Resident memory of the process after each tenth of all mails there are, one corpus after the other."""
+    mails = [mail for group in groups if group.as_given for stream in group.streams for mail in stream]
+    table = Table(title=f"memory of the process, MB, over {len(mails):,} mails of all corpora")
+    for column in ("filter", "tables, full", "before", *(f"{tenth}/10" for tenth in range(1, TENTHS + 1)), "growth"):
+        table.add_column(column, justify="left" if column == "filter" else "right")
+    for name, make in OURS.items():
+        model, seen = make(), [memory_mb()]
+        for part in np.array_split(np.arange(len(mails)), TENTHS):
+            learn_in_batches(model, mails[part[0] : part[-1] + 1])
+            seen.append(memory_mb())
+        growth = f"{seen[-1] - seen[1]:+.1f}"
+        table.add_row(name, f"{model.memory_bytes / 1e6:.0f}", *(f"{value:.0f}" for value in seen), growth)
+        del model
+    console.print(table)
+    console.print("Growth: after the first tenth, which touches the tables; the target is none.")

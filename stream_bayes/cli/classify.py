@@ -1,0 +1,174 @@
+"""`stream-bayes classify`."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+
+import typer
+
+from stream_bayes.cli.app import Json, say
+
+if TYPE_CHECKING:
+    from stream_bayes.spam import SpamFilter
+
+DELIVERED, QUARANTINED = 0, 1
+# EX_TEMPFAIL of sysexits.h: a mail server keeps the mail and tries again.
+TROUBLE: Final = 75
+_PIECE = 1 << 20
+_MODEL = "Where the filter is kept; by default $XDG_DATA_HOME/stream_bayes/spam.model, else below ~/.local/share."
+_LEARN = "Learn the mail instead of judging it; the first one makes the file."
+_FILTER = "What the first --learn makes: the exact filter or the fast one. Later, the file says what it is."
+_COST = "How many spams let through are as bad as one lost ham; by default what the model says, 20 for a new one."
+
+
+class Label(StrEnum):
+    """What a mail can be."""
+
+    SPAM = "spam"
+    HAM = "ham"
+
+
+class Kind(StrEnum):
+    """What a filter can be at first."""
+
+    DEFAULT = "default"
+    LIGHT = "light"
+
+
+class Verdict(NamedTuple):
+    """What is said of a mail."""
+
+    label: str
+    probability: float
+    """Of spam."""
+    log_odds: float
+    """Of spam."""
+    action: str
+    """"deliver" or "quarantine"."""
+
+
+def classify(
+    model: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False, help=_MODEL)] = None,
+    learn: Annotated[Label | None, typer.Option(show_default=False, help=_LEARN)] = None,
+    kind: Annotated[Kind, typer.Option("--filter", help=_FILTER)] = Kind.DEFAULT,
+    cost: Annotated[float | None, typer.Option(metavar="SPAMS", show_default=False, help=_COST)] = None,
+    as_json: Json = False,
+) -> None:
+    """Judge or learn one mail from standard input.
+
+    Prints one line, `X-Stream-Bayes: spam; probability=0.9973; action=quarantine; log-odds=5.91`, to be put into the
+    header of the mail. At most 64 KiB of the mail are looked at.
+
+    Ends with code 0 to deliver the mail (or after learning it), 1 to quarantine it, 75 after trouble such as an
+    unreadable model, which tells a mail server to try again later, and 2 when called wrongly.
+
+    \b
+    For procmail; formail takes a line of that name out that came with the mail:
+      VERDICT=`stream-bayes classify`
+      :0 fw
+      | formail -I "${VERDICT:-X-Stream-Bayes:}"
+      :0
+      * ^X-Stream-Bayes: .*action=quarantine
+      $HOME/Maildir/.Junk/
+
+    \b
+    For maildrop:
+      VERDICT=`stream-bayes classify`
+      if ( $RETURNCODE == 1 )
+        to "$HOME/Maildir/.Junk"
+    """  # noqa: D301 - click's sign for lines that are not to be filled
+    try:
+        raw = _read_mail()
+        path = _default_path() if model is None else model.expanduser()
+        if learn is not None:
+            _learn(path, raw, learn, kind)
+            raise typer.Exit(DELIVERED)
+        verdict = _judge(path, raw, cost)
+        typer.echo(json.dumps(verdict._asdict()) if as_json else _header_line(verdict))
+        sys.stdout.flush()
+    except (typer.Exit, typer.Abort):
+        raise
+    # Whatever it is, python would end with code 1, which means quarantine.
+    except Exception as problem:
+        _say_trouble(problem)
+        raise typer.Exit(TROUBLE) from problem
+    raise typer.Exit(QUARANTINED if verdict.action == "quarantine" else DELIVERED)
+
+
+def _say_trouble(problem: Exception) -> None:
+    reason = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
+    place = f" ({problem.filename})" if isinstance(problem, OSError) and problem.filename else ""
+    say(f"{reason or type(problem).__name__}{place}; nothing is decided: try again later (code {TROUBLE})")
+
+
+def _default_path() -> Path:
+    base = os.environ.get("XDG_DATA_HOME", "")
+    # A relative path in it is to be ignored, as the XDG specification has it.
+    folder = Path(base) if base.startswith("/") else Path("~/.local/share").expanduser()
+    return folder / "stream_bayes" / "spam.model"
+
+
+def _read_mail() -> bytes:
+    """The part that is looked at; the rest is read as well, since who writes it may mind when nobody does."""
+    from stream_bayes.kernels.mail_decode import MOST_RAW
+
+    if sys.stdin.isatty():
+        say("type or paste the mail, then press Ctrl-D")
+    raw = sys.stdin.buffer.read(MOST_RAW)
+    while sys.stdin.buffer.read(_PIECE):
+        pass
+    return raw
+
+
+def _judge(path: Path, raw: bytes, cost: float | None) -> Verdict:
+    from stream_bayes.decisions import spam_losses
+    from stream_bayes.spam import SpamFilter
+
+    if not path.exists():
+        message = f"there is no model at {path}; to make one: stream-bayes classify --learn spam --model FILE < MAIL"
+        raise FileNotFoundError(message)
+    model = SpamFilter.load(path)
+    losses = spam_losses(model.lost_ham, model.passed_spam) if cost is None else spam_losses(cost)
+    said = model.predictive_many([raw])
+    ham, spam = said.probabilities[0].tolist()
+    action = losses.bayes_action({"ham": ham, "spam": spam}).action
+    return Verdict(Label.SPAM if spam > ham else Label.HAM, spam, float(said.spam_log_odds[0]), action)
+
+
+def _header_line(verdict: Verdict) -> str:
+    """A header field as RFC 5322 has it: one line of ASCII of at most 78 characters."""
+    numbers = f"probability={verdict.probability:.4f}; action={verdict.action}; log-odds={verdict.log_odds:.2f}"
+    return f"X-Stream-Bayes: {verdict.label}; {numbers}"
+
+
+def _learn(path: Path, raw: bytes, label: Label, kind: Kind) -> None:
+    with _locked(path):
+        model = _opened(path, kind)
+        model.learn_one(raw, model.classes[label is Label.SPAM])
+        model.save(path)
+
+
+def _opened(path: Path, kind: Kind) -> SpamFilter:
+    from stream_bayes.spam import SpamFilter
+
+    if path.exists():
+        return SpamFilter.load(path)
+    return SpamFilter.light() if kind is Kind.LIGHT else SpamFilter()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """One at a time from reading the model to writing it, so that no mail that is learned meanwhile gets lost."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the model, which is replaced, and never removed: one who waits for it would hold what nobody else sees.
+    with path.with_name(f"{path.name}.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

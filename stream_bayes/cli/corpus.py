@@ -1,0 +1,92 @@
+"""`stream-bayes corpus`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stream_bayes.cli.app import Json, replace_what_cannot_be_written
+from stream_bayes.errors import ParameterError
+
+if TYPE_CHECKING:
+    from stream_bayes.evaluate.corpora.listing import Listed
+
+_PATH = "A corpus or a folder of them; by default $STREAM_BAYES_CORPORA and what --get has got."
+_GET = "Download a public corpus first: sms-spam or trec07."
+
+
+def corpus(
+    path: Annotated[Path | None, typer.Argument(help=_PATH, show_default=False)] = None,
+    get: Annotated[str | None, typer.Option("--get", metavar="NAME", help=_GET)] = None,
+    as_json: Json = False,
+) -> None:
+    """List the corpora that are there, or get a public one.
+
+    Prints format, messages, share of spam, and what cannot be read; everything is read through once.
+    """
+    if path is not None and get is not None:
+        message = "name either a path or a corpus to --get, not both"
+        raise ParameterError(message)
+    replace_what_cannot_be_written()
+    found = _found(path, get)
+    if as_json:
+        typer.echo(json.dumps({"corpora": [_described(one) for one in found]}, indent=2))
+    elif found:
+        typer.echo("\n".join(_as_text(one) for one in found))
+        named = shlex.quote(found[0].path) if len(found) == 1 else "PATH"
+        typer.echo(f"\nTo measure a filter on {'it' if len(found) == 1 else 'one'}: stream-bayes evaluate {named}")
+    else:
+        typer.echo(_nothing())
+
+
+def _found(path: Path | None, get: str | None) -> list[Listed]:
+    from stream_bayes.evaluate.corpora import downloads, listing
+
+    if get is not None:
+        return list(listing.corpora_in(downloads.get(get)))
+    if path is not None:
+        return list(listing.corpora_in(path.expanduser()))
+    public = [one for file in downloads.downloaded() for one in listing.corpora_in(file)]
+    return [*listing.named_by_environment(), *public]
+
+
+def _nothing() -> str:
+    from stream_bayes.evaluate.corpora.downloads import PUBLIC
+    from stream_bayes.evaluate.corpora.listing import CORPORA
+
+    public = [f"  stream-bayes corpus --get {name:<9} {one.description}" for name, one in PUBLIC.items()]
+    return "\n".join([f"No corpora: name a path, set {CORPORA} to a folder of them, or get a public one:", *public])
+
+
+def _described(one: Listed) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "path": one.path,
+        "format": one.format,
+        "messages": one.counts.messages,
+        "spam": one.counts.spam,
+        "ham": one.counts.ham,
+        "unlabelled": one.counts.unlabelled,
+        "spam_percent": one.spam_percent,
+        "first_id": one.first_id,
+        "last_id": one.last_id,
+        "problems": dict(one.counts.problems),
+        "first_problems": one.counts.examples,
+    }
+
+
+def _as_text(one: Listed) -> str:
+    from stream_bayes.evaluate.corpora.mail import shown
+
+    share = "" if one.spam_percent is None else f", {one.spam_percent:.1f} % spam"
+    unlabelled = f", {one.counts.unlabelled:,} unlabelled" if one.counts.unlabelled else ""
+    lines = [one.path, f"  {one.format}, {one.counts.messages:,} messages{share}{unlabelled}"]
+    if one.counts.messages:
+        lines.append(f"  from {shown(one.first_id, 80)} to {shown(one.last_id, 80)}")
+    for kind, number in one.counts.problems.most_common():
+        lines.append(f"  left out: {number:,} {kind}, the first: {one.counts.examples[kind]}")
+    return "\n".join([shown(lines[0]), *lines[1:]])

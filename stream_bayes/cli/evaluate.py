@@ -1,0 +1,96 @@
+"""`stream-bayes evaluate`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stream_bayes.cli.app import FAILED, STOPPED, Json, replace_what_cannot_be_written, say, stop_at_once
+
+if TYPE_CHECKING:
+    from stream_bayes.cli.passes import Pass
+
+_FILTER = "default, light, the name of a peer, or package.module:factory."
+_FEEDBACK = "Which labels are told: immediate, delayed:N, first:N or partial:FRACTION."
+_COMPARE = "Run default, light and every peer that is installed, and print one table."
+_PROBLEMS = "What is wrong in the corpus ends the pass (stop) or is left out and counted (count)."
+
+
+def evaluate(
+    corpus: Annotated[Path, typer.Argument(help="A file or a folder of mail with labels.", show_default=False)],
+    name: Annotated[str, typer.Option("--filter", help=_FILTER)] = "default",
+    feedback: Annotated[str, typer.Option(help=_FEEDBACK)] = "immediate",
+    shuffle: Annotated[int | None, typer.Option(min=0, metavar="SEED", help="A random order of the messages.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N messages.")] = None,
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Only messages whose id begins like this.")] = "",
+    problems: Annotated[str, typer.Option(metavar="stop|count", help=_PROBLEMS)] = "stop",
+    threshold: Annotated[float, typer.Option(metavar="P", help="Called spam above this probability.")] = 0.5,
+    members: Annotated[bool, typer.Option("--members", help="Show each part of the filter alone.")] = False,
+    as_json: Json = False,
+    report: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a page with curves there.")] = None,
+    compare: Annotated[bool, typer.Option("--compare", help=_COMPARE)] = False,
+) -> None:
+    """Run a spam filter over a corpus and measure it.
+
+    In order, each message is scored first and learned second, as in the spam track of TREC.
+    """
+    from rich.console import Console
+
+    from stream_bayes.demo.waiting import Waiting
+
+    replace_what_cannot_be_written()
+    # Where `package.module:factory` is looked for besides what is installed.
+    sys.path.append(str(Path.cwd()))
+    _make_folder(report)
+    console = Console(stderr=True)
+    with Waiting(console, stop_at_once):
+        from stream_bayes.cli.passes import Task, chosen_filters, run_passes, warm_up
+        from stream_bayes.cli.reporting import write_page
+
+        task = Task(corpus, prefix, problems, shuffle, limit, feedback, threshold)
+        task.check()
+        names = chosen_filters(name, everything=compare)
+        for each in names:
+            warm_up(each)
+    passes = run_passes(names, task, console)
+    page = None if report is None else write_page(report, passes, task)
+    typer.echo(_for_machines(passes, page, compare) if as_json else _for_people(passes, page, compare, members))
+    if any(done.run.stopped for done in passes):
+        raise typer.Exit(STOPPED)
+
+
+def _make_folder(path: Path | None) -> None:
+    """Before the work, not after it."""
+    try:
+        if path is not None:
+            path.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        say(f"cannot write a report to {path}: {(problem.strerror or str(problem)).lower()}")
+        raise typer.Exit(FAILED) from problem
+
+
+def _for_machines(passes: Sequence[Pass], page: Path | None, compare: bool) -> str:
+    from stream_bayes.evaluate import peers
+    from stream_bayes.evaluate.described import described
+
+    found = [{**described(*done), "report": None if page is None else str(page)} for done in passes]
+    return json.dumps({"filters": found, "missing": peers.missing()} if compare else found[0], indent=2)
+
+
+def _for_people(passes: Sequence[Pass], page: Path | None, compare: bool, members: bool) -> str:
+    from stream_bayes.evaluate import peers
+    from stream_bayes.evaluate.described import notes
+    from stream_bayes.evaluate.tables import comparison_table, pass_table
+
+    runs, summaries, _ = zip(*passes, strict=True)
+    remarks = list(dict.fromkeys(note for done in passes for note in notes(*done)))
+    if compare:
+        text = comparison_table(runs, summaries, peers.missing(), remarks)
+    else:
+        text = pass_table(runs[0], summaries[0], members=members, notes=remarks)
+    return text if page is None else f"{text}\n\nreport: {page}"

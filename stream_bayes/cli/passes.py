@@ -1,0 +1,126 @@
+"""The passes of `stream-bayes evaluate`: which filters, over which stream, and Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+from rich.console import Console
+
+from stream_bayes.cli.app import leave_the_screen
+from stream_bayes.cli.progress import Bar
+from stream_bayes.errors import ParameterError
+from stream_bayes.evaluate import peers
+from stream_bayes.evaluate.bootstrap import summarise
+from stream_bayes.evaluate.corpora import Corpus, Counts, open_corpus
+from stream_bayes.evaluate.feedback import open_feedback
+from stream_bayes.evaluate.filters import HAM, SPAM
+from stream_bayes.evaluate.metrics import Summary
+from stream_bayes.evaluate.opening import OURS, open_filter
+from stream_bayes.evaluate.order import Stream
+from stream_bayes.evaluate.protocol import Progress, Run, run
+
+_WARM_UP = (b"Subject: a\n\nwin money now", b"Subject: b\n\nsee you at lunch", b"Subject: c\n\nlunch money")
+
+
+class Task(NamedTuple):
+    """What every filter is to be run over and told, and how it is judged."""
+
+    path: Path
+    prefix: str
+    problems: str
+    shuffle: int | None
+    limit: int | None
+    feedback: str
+    threshold: float
+
+    def check(self) -> None:
+        """Refuse what cannot work before anything takes time."""
+        open_feedback(self.feedback)
+        self.open()
+        if not 0.0 < self.threshold < 1.0:
+            message = f"threshold must lie between 0 and 1; got {self.threshold!r}"
+            raise ParameterError(message)
+
+    def open(self) -> Corpus:
+        """The corpus from its beginning."""
+        return open_corpus(self.path, problems=self.problems, prefix=self.prefix)
+
+    def name(self, corpus: Corpus) -> str:
+        """What the stream is called in a table."""
+        shuffled = "" if self.shuffle is None else f"shuffle {self.shuffle}"
+        limited = "" if self.limit is None else f"first {self.limit:,}"
+        return ", ".join(part for part in (corpus.name, shuffled, limited) if part)
+
+
+class Pass(NamedTuple):
+    """One filter's pass and what it was worth."""
+
+    run: Run
+    summary: Summary
+    counts: Counts
+    """What came out of the corpus, and what was wrong in it."""
+
+
+def chosen_filters(name: str, *, everything: bool) -> tuple[str, ...]:
+    """The filter of that name; or ours, every peer that is installed, and the one named."""
+    return tuple(dict.fromkeys((*OURS, *peers.available(), name))) if everything else (name,)
+
+
+def warm_up(name: str) -> None:
+    """Let a filter of its own load and compile what it needs, so that no pass is charged for it."""
+    first = open_filter(name)
+    try:
+        first.test_then_train(first.features(_WARM_UP), [SPAM, HAM, None])
+    finally:
+        first.close()
+
+
+def run_passes(names: Sequence[str], task: Task, console: Console) -> list[Pass]:
+    """Run each filter over the same stream; Ctrl-C ends the pass that runs and leaves out the others."""
+    passes: list[Pass] = []
+    with _interruption() as pressed:
+        for name in names:
+            total = passes[0].run.messages if passes else task.limit
+            passes.append(_run(name, task, Bar(console, name, total), pressed))
+            if pressed:
+                break
+    return passes
+
+
+def _run(name: str, task: Task, bar: Bar, pressed: Sequence[int]) -> Pass:
+    corpus = task.open()
+
+    def stop(progress: Progress) -> bool:
+        bar.show(progress)
+        return bool(pressed)
+
+    with bar:
+        stream = Stream(task.name(corpus), corpus, task.shuffle, task.limit)
+        done = run(open_filter(name), stream, feedback=task.feedback, stop=stop)
+    summary = summarise(done.spam, done.log_odds, threshold=task.threshold)
+    return Pass(done, summary, corpus.counts)
+
+
+@contextmanager
+def _interruption() -> Iterator[Sequence[int]]:
+    """Ctrl-C noted in the list that is given, to be looked at between chunks; the second one ends at once.
+
+    No exception: one raised while compiled code calls back into Python is lost.
+    """
+    pressed: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        if pressed:
+            leave_the_screen()
+        pressed.append(number)
+
+    usual = signal.signal(signal.SIGINT, note)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, usual)

@@ -1,0 +1,55 @@
+"""Time and memory that the stages of a pass take."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+READ, FEATURES, LEARN = "read", "features", "predict and learn"
+_STATUS = Path("/proc/self/statm")
+_MEGABYTE = 1e6
+# Kilobytes on Linux, bytes on macOS.
+_PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+class Stopwatch:
+    """CPU and wall seconds of each stage; only what runs inside `stage` counts.
+
+    CPU is that of all threads, and of the processes that were started and have ended.
+    """
+
+    def __init__(self) -> None:
+        self.stages: dict[str, tuple[float, float]] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add what happens inside to the stage."""
+        cpu, wall = _cpu_seconds(), time.perf_counter()
+        try:
+            yield
+        finally:
+            old_cpu, old_wall = self.stages.get(name, (0.0, 0.0))
+            self.stages[name] = old_cpu + _cpu_seconds() - cpu, old_wall + time.perf_counter() - wall
+
+
+def _cpu_seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def peak_memory_mb() -> float:
+    """The most memory this process has had, in millions of bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK_UNIT / _MEGABYTE
+
+
+def memory_mb() -> float:
+    """The memory this process has now; where the system does not say, the most it has had."""
+    try:
+        pages = int(_STATUS.read_text().split()[1])
+    except OSError:
+        return peak_memory_mb()
+    return pages * resource.getpagesize() / _MEGABYTE

@@ -1,0 +1,87 @@
+"""What every reader yields, and how a text with a subject and a sender becomes one message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+from stream_bayes.errors import CorpusError
+
+_HEADER_BLOCK = re.compile(
+    rb"From |(?i:from|sender|to|cc|bcc|subject|date|received|reply-to|return-path|delivered-to|envelope-to|message-id"
+    rb"|mime-version|dkim-signature|authentication-results|(?:content|list|resent|x|arc)-[a-z0-9-]+):"
+)
+_LONGEST_SHOWN = 300
+
+
+class Mail(NamedTuple):
+    """One message of a corpus."""
+
+    id: str
+    """Unique within its corpus."""
+    label: str | None
+    """"spam", "ham", or None where the corpus says that it is not known."""
+    raw: bytes
+    """The whole message, headers and body."""
+
+
+class Entry(NamedTuple):
+    """A message its reader has found but not yet read."""
+
+    id: str
+    place: str
+    """Where it is, for an error: a file, or a file and a line."""
+    read: Callable[[], tuple[str | None, bytes]]
+    """Its label and its bytes, or CorpusError."""
+
+
+class Reader(Protocol):
+    """One way to store mails.
+
+    Iterating yields entries in order. A problem that leaves the rest readable is yielded too; one that does not, such
+    as a compressed file cut short, is raised.
+    """
+
+    format: str
+
+    def __iter__(self) -> Iterator[Entry | CorpusError]:
+        """Open what there is to open, and begin with the first message."""
+        ...
+
+
+def problem(kind: str, place: object, what: str) -> CorpusError:
+    """The error for one place of a corpus, in characters that any screen can show."""
+    return CorpusError(shown(f"{place}: {what}"), kind)
+
+
+def shown(text: str, longest: int = _LONGEST_SHOWN) -> str:
+    """The text with what cannot be printed as escapes, and its middle left out where it is long."""
+    if len(text) > longest:
+        text = f"{text[: longest // 2]} .. {text[-longest // 2 :]}"
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+def writable(name: str) -> str:
+    """The name with bytes or half characters that are not Unicode as escapes, so that it can be written anywhere."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def composed(text: bytes, subject: bytes = b"", sender: bytes = b"") -> bytes:
+    r"""One message of a text, its subject and its sender.
+
+    They become header lines, unless the text has a header of its own.
+
+    Examples
+    --------
+    >>> composed(b"Dear friend", b"Hello", b"a@example.org")
+    b'From: a@example.org\nSubject: Hello\n\nDear friend'
+    >>> composed(b"Subject: Hello\n\nDear friend", b"Hello")
+    b'Subject: Hello\n\nDear friend'
+    """
+    if not (subject or sender) or _HEADER_BLOCK.match(text):
+        return text
+    fields = ((b"From", sender), (b"Subject", subject))
+    return b"".join(
+        [*(name + b": " + b" ".join(value.split()) + b"\n" for name, value in fields if value), b"\n", text]
+    )

@@ -1,0 +1,61 @@
+"""A pass as one object for machines."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from stream_bayes.evaluate.corpora import Counts
+from stream_bayes.evaluate.metrics import Summary, one_minus_roca_percent
+from stream_bayes.evaluate.protocol import Run
+
+
+def described(run: Run, summary: Summary, counts: Counts) -> dict[str, Any]:
+    """All figures, not rounded; None for a metric that does not exist."""
+    intervals = zip(summary.values._fields, summary.low, summary.high, strict=True)
+    return {
+        "filter": run.filter_name,
+        "corpus": run.corpus,
+        "feedback": run.feedback,
+        "messages": summary.messages,
+        "spam": summary.spam,
+        "unlabelled": run.unlabelled,
+        "labels_used": int(run.learned.sum()),
+        "stopped": run.stopped,
+        "threshold": summary.threshold,
+        **{name: _number(value) for name, value in summary.values._asdict().items()},
+        "intervals": {name: [_number(low), _number(high)] for name, low, high in intervals},
+        "members_one_minus_roca_percent": {name: _number(value) for name, value in member_areas(run).items()},
+        "messages_per_second": _number(run.messages_per_second),
+        "cpu_microseconds_per_message": _number(run.cpu_microseconds),
+        "stages": {name: {"cpu_seconds": cpu, "wall_seconds": wall} for name, (cpu, wall) in run.stages.items()},
+        "peak_memory_mb": run.peak_memory_mb,
+        "memory_mb": list(run.memory_mb),
+        "problems": dict(counts.problems),
+        "notes": notes(run, summary, counts),
+    }
+
+
+def member_areas(run: Run) -> dict[str, float]:
+    """The (1-ROCA)% of each part of a filter that combines several."""
+    return {name: one_minus_roca_percent(run.spam, log_odds) for name, log_odds in run.members.items()}
+
+
+def notes(run: Run, summary: Summary, counts: Counts) -> list[str]:
+    """What one should know of these figures."""
+    ham = summary.messages - summary.spam
+    remarks = {
+        "there were no messages with a label, so there are no metrics": not summary.messages,
+        "no ham came: what needs both classes does not exist": summary.spam and not ham,
+        "no spam came: what needs both classes does not exist": ham and not summary.spam,
+        f"{run.unlabelled} messages without a label were scored but not evaluated": run.unlabelled,
+        "ended before the end of the corpus: these are the figures so far": run.stopped,
+    }
+    left_out = [
+        f"{count} left out as {kind}, such as {counts.examples[kind]}" for kind, count in counts.problems.items()
+    ]
+    return [*(remark for remark, holds in remarks.items() if holds), *left_out]
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

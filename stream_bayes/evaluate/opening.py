@@ -1,0 +1,79 @@
+"""A filter by its name: ours, a peer that is installed, or anybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from importlib import import_module
+from typing import Any
+
+from stream_bayes.errors import ParameterError
+from stream_bayes.evaluate import peers
+from stream_bayes.evaluate.filters import Filter, Scores
+
+OURS = {"default": "stream_bayes.spam:SpamFilter", "light": "stream_bayes.spam:SpamFilter.light"}
+
+
+class OwnFilter:
+    """A `SpamFilter` as an evaluation runs it."""
+
+    def __init__(self, name: str, learner: Any) -> None:
+        self.name = name
+        self._learner = learner
+
+    def features(self, mails: Sequence[bytes]) -> Any:
+        """The mails as a batch of hashed features."""
+        return self._learner.batch(mails)
+
+    def test_then_train(self, features: Any, labels: Sequence[str | None]) -> Scores:
+        """Score each mail, then learn it if its label is given."""
+        said = self._learner.test_then_train(features, labels)
+        return Scores(said.spam_log_odds, dict(zip(said.members, said.member_log_odds.T, strict=True)))
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+def filter_names() -> tuple[str, ...]:
+    """Every name that can be opened here, besides `package.module:factory`."""
+    return (*OURS, *peers.available())
+
+
+def open_filter(name: str) -> Filter:
+    """A new filter that has learned nothing.
+
+    `name` is "default", "light", that of a peer (`stream_bayes.evaluate.peers.available`), or `package.module:factory`,
+    called without arguments for a `SpamFilter` or anything with the methods of a `Filter`.
+    """
+    available = peers.available()
+    if name in available:
+        return available[name]()
+    if name in OURS or ":" in name:
+        return _adapted(name, _factory(OURS.get(name, name))())
+    raise ParameterError(_unknown(name))
+
+
+def _factory(place: str) -> Any:
+    module, _, path = place.partition(":")
+    try:
+        return reduce(getattr, path.split("."), import_module(module))
+    except (ImportError, AttributeError, TypeError, ValueError) as problem:
+        message = f"there is no filter at {place}: {problem}"
+        raise ParameterError(message) from problem
+
+
+def _adapted(name: str, made: Any) -> Filter:
+    if isinstance(made, Filter):
+        return made
+    if hasattr(made, "batch") and hasattr(made, "test_then_train"):
+        return OwnFilter(name, made)
+    message = f"{name} made a {type(made).__name__}, which is no filter: it has no features and test_then_train"
+    raise ParameterError(message)
+
+
+def _unknown(name: str) -> str:
+    missing = peers.missing()
+    if name in missing:
+        return f"the filter {name!r} is not installed here: {missing[name]}"
+    known = ", ".join(filter_names())
+    return f"there is no filter {name!r}; there are {known}, and package.module:factory for your own"

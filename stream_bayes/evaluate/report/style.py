@@ -1,0 +1,74 @@
+"""How a report looks, in a light and a dark window, wide and narrow."""
+
+from __future__ import annotations
+
+_LIGHT = ("1f5fbf", "d9480f", "15803d", "a21caf", "0891b2", "a16207", "e11d48", "6d28d9", "4d7c0f", "57534e")
+_DARK = ("6ea8ff", "fb923c", "4ade80", "e879f9", "22d3ee", "facc15", "fb7185", "a78bfa", "a3e635", "a8a29e")
+
+
+def _colours(values: tuple[str, ...]) -> str:
+    return "".join(f"--s{place}:#{value};" for place, value in enumerate(values))
+
+
+_SERIES = "".join(f".s{place}{{color:var(--s{place})}}" for place in range(len(_LIGHT)))
+
+STYLE = f"""
+:root{{color-scheme:light dark;--paper:#fbfaf8;--card:#fff;--ink:#1c1b19;--soft:#66625c;--edge:#e2dfd9;
+{_colours(_LIGHT)}}}
+@media (prefers-color-scheme:dark){{
+:root{{--paper:#141414;--card:#1d1d1c;--ink:#eceae6;--soft:#a5a19a;--edge:#35332f;{_colours(_DARK)}}}
+}}
+*{{box-sizing:border-box}}
+body{{margin:0 auto;padding:24px 20px 64px;max-width:1240px;background:var(--paper);color:var(--ink);
+font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}}
+h1{{font-size:26px;line-height:1.2;margin:0 0 4px;letter-spacing:-.01em}}
+h2{{font-size:18px;margin:0 0 2px}}
+h3{{font-size:15px;margin:20px 0 4px}}
+header p,.lead{{margin:0 0 12px;color:var(--soft)}}
+section{{background:var(--card);border:1px solid var(--edge);border-radius:10px;padding:18px 20px;
+margin:16px 0 0;min-width:0}}
+.charts{{display:grid;grid-template-columns:1fr 1fr;gap:16px;align-items:start;margin:16px 0 0}}
+.charts section{{margin:0}}
+.tiles{{display:grid;grid-template-columns:repeat(4,1fr);gap:12px;margin:16px 0 0}}
+.tile{{background:var(--card);border:1px solid var(--edge);border-radius:10px;padding:12px 14px;margin:0}}
+.tile dt{{color:var(--soft);font-size:13px}}
+.tile dd{{margin:0}}
+.tile .value{{font-size:26px;line-height:1.25;font-variant-numeric:tabular-nums}}
+.note{{display:block;color:var(--soft);font-size:12px;white-space:nowrap;font-variant-numeric:tabular-nums}}
+.legend{{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;padding:0;margin:16px 0 0}}
+.swatch{{display:inline-block;width:18px;height:4px;border-radius:2px;margin-right:7px;
+vertical-align:middle;background:currentColor}}
+.scroll{{overflow-x:auto;margin:8px 0 0}}
+.scroll:focus-visible{{outline:2px solid var(--s0);outline-offset:2px}}
+table{{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}}
+caption{{text-align:left;color:var(--soft);font-size:13px;padding:0 0 4px;white-space:nowrap}}
+th,td{{text-align:right;padding:6px 12px 6px 0;border-bottom:1px solid var(--edge);vertical-align:top}}
+thead th{{font-weight:500;color:var(--soft);font-size:13px;vertical-align:bottom}}
+th:first-child{{text-align:left;font-weight:500;white-space:nowrap}}
+.mistakes th:first-child{{width:80%;white-space:normal;overflow-wrap:anywhere;font-weight:400}}
+.mistakes .note{{white-space:normal}}
+.best{{color:var(--s0)}}
+.gauge{{display:block;height:4px;min-width:1px;border-radius:2px;background:var(--s0);margin:4px 0 0 auto}}
+details{{margin:8px 0 0}}
+summary{{cursor:pointer;color:var(--soft)}}
+svg{{display:block;width:100%;height:auto;margin:8px 0 0}}
+svg text{{fill:var(--soft);font-size:13px}}
+svg .axis{{fill:var(--ink)}}
+svg .count{{font-size:11px}}
+svg .grid{{stroke:var(--edge);stroke-width:1}}
+svg .rule{{stroke:var(--soft);stroke-width:1;stroke-dasharray:4 4}}
+svg .line{{fill:none;stroke:currentColor;stroke-width:1.5;stroke-linejoin:round;opacity:.85}}
+svg .line.first{{stroke-width:2.5;opacity:1}}
+svg .again{{stroke-dasharray:6 3}}
+svg .whisker{{stroke:currentColor;stroke-width:1.5;opacity:.6}}
+svg circle{{fill:currentColor;stroke:var(--card);stroke-width:1}}
+svg .bar{{fill:currentColor;opacity:.55}}
+{_SERIES}
+footer{{color:var(--soft);font-size:13px;margin:20px 0 0}}
+@media (max-width:900px){{.charts{{grid-template-columns:1fr}}.tiles{{grid-template-columns:repeat(2,1fr)}}}}
+@media (max-width:520px){{
+body{{padding:16px 12px 48px}}section{{padding:14px 12px}}.tile .value{{font-size:22px}}
+svg text{{font-size:17px}}svg .count{{font-size:11px}}.tile{{padding:10px}}
+}}
+@media print{{body{{max-width:none}}section,.tile{{break-inside:avoid}}}}
+"""

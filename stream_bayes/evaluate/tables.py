@@ -1,0 +1,136 @@
+"""A pass, or several beside each other, as text for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from stream_bayes.evaluate.described import member_areas
+from stream_bayes.evaluate.metrics import Summary
+from stream_bayes.evaluate.protocol import Run
+
+_NAMES = {
+    "one_minus_roca_percent": "(1-ROCA)%",
+    "ham_error_percent": "ham misclassified %",
+    "spam_error_percent": "spam misclassified %",
+    "lam_percent": "lam %",
+    "spam_error_at_ham_0_1_percent": "spam lost at 0.1 % ham lost, %",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "calibration_error": "calibration error (15 bins)",
+}
+_WIDTH = 32
+_COLUMNS = (9, 18, 8, 7, 14, 10)
+
+
+def pass_table(run: Run, summary: Summary, *, members: bool, notes: Sequence[str] = ()) -> str:
+    """The metrics of one pass with their intervals, what it cost, and what should be known of it."""
+    parts = [_heading(run, summary), _metrics(summary), _costs(run)]
+    if members:
+        parts.append(_members(run, summary))
+    if notes:
+        parts.append([f"  note: {note}" for note in notes])
+    return "\n\n".join("\n".join(lines) for lines in parts)
+
+
+def comparison_table(
+    runs: Sequence[Run], summaries: Sequence[Summary], missing: Mapping[str, str], notes: Sequence[str] = ()
+) -> str:
+    """The passes of several filters over one stream, best first, and how to get the filters that are not here."""
+    pairs = sorted(zip(runs, summaries, strict=True), key=lambda pair: _rank(pair[1]))
+    width = max(len("filter"), *(len(run.filter_name) for run in runs))
+    titles = ("(1-ROCA)%", "95 % interval", "log loss", "lam %", "CPU us/message", "messages/s")
+    rows = [(run.filter_name, _comparison(run, summary)) for run, summary in pairs]
+    lines = [f"  {name:<{width}}  {_columns(cells)}" for name, cells in (("filter", titles), *rows)]
+    absent = [f"  not here: {name} ({how})" for name, how in missing.items()]
+    remarks = [f"  note: {note}" for note in notes]
+    parts = [[_stream(runs[0], summaries[0]), f"  feedback {runs[0].feedback}"], lines, absent, remarks]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _stream(run: Run, summary: Summary) -> str:
+    share = f" ({100.0 * summary.spam / summary.messages:.1f} %)" if summary.messages else ""
+    return f"{run.corpus}: {summary.messages:,} messages, {summary.spam:,} spam{share}"
+
+
+def _heading(run: Run, summary: Summary) -> list[str]:
+    return [
+        _stream(run, summary),
+        f"  filter {run.filter_name}, feedback {run.feedback}, {int(run.learned.sum()):,} labels learned",
+    ]
+
+
+def _metrics(summary: Summary) -> list[str]:
+    columns = zip(summary.values._fields, summary.values, summary.low, summary.high, strict=True)
+    rows = [
+        f"  {_NAMES[name]:<{_WIDTH}}{figure(value):>10}   {_interval(low, high)}" for name, value, low, high in columns
+    ]
+    return [f"  {'':<{_WIDTH}}{'':>10}   95 % interval", *rows]
+
+
+def _costs(run: Run) -> list[str]:
+    number = max(run.messages, 1)
+    stages = [
+        f"  {name:<{_WIDTH}}{1e6 * cpu / number:>10.1f}   {1e6 * wall / number:.1f}"
+        for name, (cpu, wall) in run.stages.items()
+    ]
+    grown = run.memory_mb[-1] - run.memory_mb[1]
+    return [
+        f"  {'microseconds a message':<{_WIDTH}}{'CPU':>10}   wall",
+        *stages,
+        f"  {'in the filter (not reading)':<{_WIDTH}}{_whole(run.cpu_microseconds):>10}   "
+        f"{_whole(run.messages_per_second)} messages a second",
+        f"  {'peak memory, MB':<{_WIDTH}}{run.peak_memory_mb:>10.0f}   {grown:+.0f} after the first tenth",
+    ]
+
+
+def _members(run: Run, summary: Summary) -> list[str]:
+    areas = {name: area for name, area in member_areas(run).items() if not math.isnan(area)}
+    if not areas:
+        return ["  this filter has no members to show" if not run.members else "  no member has a (1-ROCA)%"]
+    rows = [f"  {name:<{_WIDTH}}{figure(area):>10}" for name, area in sorted(areas.items(), key=lambda pair: pair[1])]
+    best = min(areas, key=lambda name: areas[name])
+    return ["  (1-ROCA)% of each member alone", *rows, f"  {_lead(summary.values[0], areas[best], best)}"]
+
+
+def _lead(fused: float, best: float, name: str) -> str:
+    if fused == best:
+        return f"the fusion is level with its best member, {name}"
+    if not best:
+        return f"the fusion is behind its best member, {name}, which made no mistake"
+    side = "ahead of" if fused < best else "behind"
+    return f"the fusion is {100.0 * abs(fused / best - 1.0):.1f} % {side} its best member, {name}"
+
+
+def _comparison(run: Run, summary: Summary) -> tuple[str, ...]:
+    values = summary.values
+    return (
+        figure(values.one_minus_roca_percent),
+        _interval(summary.low[0], summary.high[0]),
+        figure(values.log_loss),
+        figure(values.lam_percent, 3),
+        _whole(run.cpu_microseconds),
+        _whole(run.messages_per_second),
+    )
+
+
+def _columns(cells: Sequence[str]) -> str:
+    return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, _COLUMNS, strict=True))
+
+
+def _rank(summary: Summary) -> tuple[bool, float]:
+    area = summary.values.one_minus_roca_percent
+    return math.isnan(area), area
+
+
+def _interval(low: float, high: float) -> str:
+    return "-" if math.isnan(low) else f"{figure(low)} to {figure(high)}"
+
+
+def figure(value: float, digits: int = 4) -> str:
+    """A metric as text: a dash where it does not exist."""
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _whole(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:,.0f}"

@@ -1,0 +1,70 @@
+"""The members a mail filter is made of, as data: what each looks at, and what the fusion thinks of it at first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stream_bayes.errors import ParameterError
+from stream_bayes.features.values import IntArray
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.mail_fold import MEMBERS as MEMBER_COUNT
+
+
+class Member(NamedTuple):
+    """A compiled member: its log-odds times the scale are an input of the fusion."""
+
+    scale: float
+    weight: float
+    """Prior mean of the weight of that input; that of the members of a view is shared by the views in use."""
+    shared: bool
+
+
+# In the order of the scores of `stream_bayes.kernels.mail_fold`.
+MEMBERS = {
+    "gram counts": Member(0.1, 1.0, shared=True),
+    "word counts": Member(0.1, 1.0, shared=True),
+    "structure counts": Member(0.1, 1.0, shared=True),
+    "senders": Member(1.0, 0.1, shared=False),
+    "hosts": Member(1.0, 0.1, shared=False),
+    "gram steps": Member(0.5, 2.0, shared=True),
+    "word steps": Member(0.5, 2.0, shared=True),
+    "structure steps": Member(0.5, 2.0, shared=True),
+    "gram weights": Member(3.0, 0.25, shared=False),
+}
+ALL_MEMBERS = tuple(MEMBERS)
+LIGHT_MEMBERS = ("word counts", "word steps")
+SCALES = np.array([member.scale for member in MEMBERS.values()])
+assert len(MEMBERS) == MEMBER_COUNT
+
+# Of the weight of any input, and of the intercept, which is expected to be small.
+WEIGHT_PRECISION = 1.0
+INTERCEPT_PRECISION = 10.0
+
+
+def check_members(members: Any) -> tuple[str, ...]:
+    """The names of members, in the order of the table, if each is one."""
+    if isinstance(members, str) or not isinstance(members, (tuple, list)):
+        message = f"members must be a tuple of names; got {members!r:.200}"
+        raise ParameterError(message)
+    unknown = [name for name in members if name not in MEMBERS]
+    if unknown or not members or len(set(members)) < len(members):
+        message = f"members must be some of {', '.join(map(repr, MEMBERS))}, each once; got {members!r:.200}"
+        raise ParameterError(message)
+    return tuple(name for name in MEMBERS if name in members)
+
+
+def places_of(members: Sequence[str]) -> IntArray:
+    """The place of every member among the inputs of the fusion, -1 for those left out."""
+    return np.array([members.index(name) if name in members else -1 for name in MEMBERS], dtype=np.int64)
+
+
+def prior_weights(members: Sequence[str], others: int) -> tuple[FloatArray, FloatArray]:
+    """Prior means and precisions of the weights of the fusion: members, others, intercept."""
+    views = max(len({name.split()[0] for name in members if MEMBERS[name].shared}), 1)
+    chosen = [MEMBERS[name] for name in members]
+    means = [member.weight / (views if member.shared else 1) for member in chosen]
+    precisions = [WEIGHT_PRECISION] * (len(members) + others) + [INTERCEPT_PRECISION]
+    return np.array([*means, *[0.0] * (others + 1)]), np.array(precisions)

@@ -1,0 +1,250 @@
+"""The spam filter: from raw mail to one calibrated probability, mail by mail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, Self, cast
+
+import numpy as np
+
+from stream_bayes.decisions import Decision, decide, spam_losses
+from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.features.batch import Batch
+from stream_bayes.features.mail import Mail, MailBatch, read_batch
+from stream_bayes.features.values import IntArray
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.mail_decode import MOST_TEXT
+from stream_bayes.kernels.mail_features import Shape
+from stream_bayes.kernels.mail_fold import MEMBERS as MEMBER_COUNT
+from stream_bayes.kernels.mail_fold import fold_mails
+from stream_bayes.learners.fusion.weights import LogisticWeights
+from stream_bayes.learners.label_learner import LabelLearner, Many, check_batch
+from stream_bayes.learners.labels import Label, TwoLabels, check_label
+from stream_bayes.posteriors import LabelPredictive, Normal
+from stream_bayes.posteriors.checked import positive, whole
+from stream_bayes.snapshot import Arrays
+from stream_bayes.spam.composition import ALL_MEMBERS, LIGHT_MEMBERS, SCALES, check_members, places_of, prior_weights
+from stream_bayes.spam.evidence import LOGS, evidence_arrays, memory_bytes, new_evidence, restore_evidence
+from stream_bayes.spam.outsiders import Outsider, Outsiders, check_outsiders
+from stream_bayes.spam.predictions import MailPredictions, both_probabilities
+
+FEWEST_BUCKETS, MOST_BUCKETS = 2**10, 2**26
+MOST_REPETITIONS = 1000
+
+
+class SpamFilter(LabelLearner):
+    """A mail filter: several learners on several views of a mail, fused into one probability that can be acted upon.
+
+    Parameters
+    ----------
+    members
+        Which of the nine compiled members take part. Of the views "gram" (byte 5-grams), "word" (words and pairs) and
+        "structure" (header fields, addresses, hosts): "... counts", naive Bayes, and "... steps", AdaGrad logistic
+        steps on what the counts leave. "gram weights": a diagonal Bayesian linear posterior, good while labels are
+        scarce. "senders" and "hosts": Beta-Bernoulli reputations.
+    others
+        Classifiers from elsewhere that take part too: tuples of (name, classifier, "texts" or "numbers").
+    buckets
+        Into how many the grams and the words are hashed: 48 bytes each, 192 MiB by default, in full when all of them
+        have been seen.
+    head_bytes, tail_bytes
+        How much of both ends of the decoded text becomes grams.
+    text_bytes
+        How much of it becomes words.
+    pairs
+        Whether pairs of neighbouring words are features too.
+    lost_ham, passed_spam
+        What the two errors cost; they decide what to do, not what is believed.
+    classes
+        The labels of ham and of spam.
+
+    Notes
+    -----
+    A feature is in a mail or not; the k features of a view have the value r = 1 / sqrt(k + 1). Counts: with n mails of
+    each kind that had the feature, l = digamma(n_spam + a) - digamma(n_ham + a) + ln((N_ham + 1) / (N_spam + 1)), and
+    z = r sum of l |l| / (|l| + 2). Steps: A = r w + bias + c z; e = y - sigmoid(A); if |e| > 0.1, g = e r, G += g^2,
+    w += 0.8 g / sqrt(0.003 + G). Weights: if y s < 1, with s = r m and q = r^2 v, both summed, b = 1 / (q + 2):
+    m += b (y - s) r v, v -= b r^2 v^2. Fusion: logistic in all of these, clipped at 10, the weights normal with full
+    covariance; the step is that of `BayesianLogisticRegression`. Its own moderation is the calibration.
+
+    The variance answered is that of the fusion's weights and the mean novelty of the features, 1 / (1 + n).
+
+    Order matters, so there is no merging and no unlearning; a corrected label is taken as one more step on the new
+    label. A mail of weight w, a whole number, is learned w times.
+
+    At most 64 KiB of a mail are looked at and 16,000 bytes of its text used, so time and memory are bounded.
+
+    Examples
+    --------
+    >>> model = SpamFilter(buckets=2**12)
+    >>> for _ in range(5):
+    ...     model.learn_one("Subject: cheap pills\\n\\nbuy now, no prescription", "spam")
+    ...     model.learn_one("Subject: lunch\\n\\nshall we meet at noon?", "ham")
+    >>> model.predict_one("Subject: pills\\n\\nno prescription, buy now")
+    'spam'
+    >>> model.decide_one("Subject: pills\\n\\nno prescription, buy now").action
+    'quarantine'
+    """
+
+    def __init__(
+        self,
+        members: tuple[str, ...] = ALL_MEMBERS,
+        others: tuple[Outsider, ...] | None = None,
+        buckets: int = 2**22,
+        head_bytes: int = 1500,
+        tail_bytes: int = 500,
+        text_bytes: int = MOST_TEXT,
+        pairs: bool = True,
+        lost_ham: float = 20.0,
+        passed_spam: float = 1.0,
+        classes: tuple[Label, Label] = ("ham", "spam"),
+    ) -> None:
+        self._labels = TwoLabels(classes)
+        self.classes = cast(tuple[Label, Label], tuple(self._labels))
+        self.members = check_members(members)
+        self.others = check_outsiders(others)
+        self.buckets = _check_buckets(buckets)
+        self.head_bytes, self.tail_bytes = (
+            _check_bytes("head_bytes", head_bytes),
+            _check_bytes("tail_bytes", tail_bytes),
+        )
+        self.text_bytes = _check_bytes("text_bytes", text_bytes)
+        self.pairs = bool(pairs)
+        self.lost_ham, self.passed_spam = positive("lost_ham", lost_ham), positive("passed_spam", passed_spam)
+        self._losses = spam_losses(self.lost_ham, self.passed_spam)
+        self._places = places_of(self.members)
+        self._shape = self._wanted()
+        self._evidence = new_evidence(self.buckets, self.members)
+        self._outsiders = Outsiders(self.others or (), self.classes)
+        self._fusion = LogisticWeights(*prior_weights(self.members, len(self.others or ())))
+        # No part of the state: the last mail, so that one predicted and then learned is read once.
+        self._last: tuple[bytes, MailBatch] | None = None
+
+    @classmethod
+    def light(cls, **parameters: Any) -> Self:
+        """Words alone, of the beginning of a mail, in a small table: several times as fast, and less exact."""
+        return cls(**{"members": LIGHT_MEMBERS, "buckets": 2**20, "text_bytes": 3000, "pairs": False, **parameters})
+
+    def _wanted(self) -> Shape:
+        views = {name.split()[0] for name in self.members}
+        head, tail = (self.head_bytes, self.tail_bytes) if "gram" in views else (0, 0)
+        sources = not views.isdisjoint(("structure", "senders", "hosts"))
+        text = self.text_bytes if sources or "word" in views else 0
+        return Shape(self.buckets.bit_length() - 1, head, tail, text, self.pairs, sources)
+
+    @property
+    def memory_bytes(self) -> int:
+        """What the tables take once every bucket has been seen."""
+        return memory_bytes(self._evidence)
+
+    def weights(self) -> dict[str, Normal]:
+        """The posterior of the weight of each member in the fusion, and of its intercept."""
+        names = [*self.members, *(other.name for other in self.others or ()), "intercept"]
+        return dict(zip(names, self._fusion.marginals(), strict=True))
+
+    def predict_proba_one(self, x: Mail, **_: Any) -> dict[Label, float]:
+        """The probability of both labels."""
+        return self.predictive_many(self._one(x)).probabilities_of(0)
+
+    def predictive_one(self, x: Mail) -> LabelPredictive:
+        """The probabilities with their variance, split into noise and ignorance."""
+        return self.predictive_many(self._one(x)).predictive(0)
+
+    def predictive_many(self, events: Batch | Iterable[Mail]) -> MailPredictions:
+        """Predictions for many mails; nothing is learned."""
+        batch = self._as_batch(events)
+        return self._fold(batch, np.full(len(batch), -1, dtype=np.int64))
+
+    def decide_one(self, x: Mail, price: float | None = None) -> Decision:
+        """Deliver or quarantine, whichever is expected to cost less; or ask, where that pays at this price."""
+        ham, spam = (self.predict_proba_one(x)[label] for label in self.classes)
+        probabilities = {"ham": ham, "spam": spam}
+        return self._losses.bayes_action(probabilities) if price is None else decide(probabilities, self._losses, price)
+
+    def learn_one(self, x: Mail, y: Any, w: float = 1.0) -> None:
+        """Teach one mail to every member and to the fusion; all or nothing."""
+        self.test_then_train(self._one(x), [check_label(y)], [w])
+
+    def batch(self, events: Iterable[Mail]) -> MailBatch:
+        """Mails as their features."""
+        return read_batch(events, self._shape)
+
+    def test_then_train(self, events: Batch | Iterable[Mail], y: Many, w: Many | None = None) -> MailPredictions:
+        """Predict each mail, then learn it if its label is not None, in one compiled pass."""
+        batch = self._as_batch(events)
+        labels, weights = check_batch(len(batch), y, w)
+        outcomes, _ = self._labels.codes(labels)
+        times = _repetitions(np.where(outcomes < 0, 0.0, weights))
+        if (times <= 1).all():
+            return self._fold(batch, outcomes)
+        rows = np.repeat(np.arange(len(batch)), np.maximum(times, 1))
+        said = self._fold(batch.taken(rows), outcomes[rows])
+        return said.taken(np.flatnonzero(np.diff(rows, prepend=-1)))
+
+    def _one(self, x: Mail) -> MailBatch:
+        if type(x) is not bytes:
+            return self.batch([x])
+        if self._last is None or self._last[0] is not x:
+            self._last = (x, self.batch([x]))
+        return self._last[1]
+
+    def _as_batch(self, events: Any) -> MailBatch:
+        if not isinstance(events, MailBatch):
+            return self.batch(events)
+        if events.shape != self._shape:
+            message = "this batch was made for a filter with other features: make it with this one's batch(mails)"
+            raise InputError(message)
+        return events
+
+    def _fold(self, batch: MailBatch, outcomes: IntArray) -> MailPredictions:
+        """What may be refused comes first; the compiled pass cannot fail."""
+        others = self._outsiders.fold(batch.raws, outcomes)
+        scores = np.zeros((len(batch), MEMBER_COUNT))
+        log_odds, variance = np.empty((2, len(batch)))
+        fusion = self._fusion.factor, self._fusion.target
+        known = self._evidence, self._places, SCALES, LOGS, *fusion
+        fold_mails(batch.view_starts, batch.hashed, outcomes, others, *known, scores, log_odds, variance)
+        size = np.abs(log_odds)
+        # The latent log-odds whose moderated probability is the one answered.
+        mean = size * np.sqrt(1.0 + math.pi * variance / 8.0)
+        names = (*self.members, *(other.name for other in self.others or ()))
+        own = np.hstack((scores[:, self._places >= 0], others))
+        probabilities = both_probabilities(log_odds)
+        return MailPredictions(self.classes, probabilities, size, mean, variance, None, log_odds, names, own)
+
+    def _arrays(self) -> Arrays:
+        self._outsiders.check_savable()
+        return {**evidence_arrays(self._evidence), **self._fusion.arrays("fusion")}
+
+    def _restore(self, arrays: Arrays) -> None:
+        self._fusion.restore(arrays, "fusion")
+        restore_evidence(self._evidence, arrays)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"classes": (False, True), "buckets": 2**10}
+
+
+def _check_buckets(buckets: Any) -> int:
+    number = int(whole("buckets", buckets, ParameterError))
+    if FEWEST_BUCKETS <= number <= MOST_BUCKETS and number & (number - 1) == 0:
+        return number
+    message = f"buckets must be a power of two from {FEWEST_BUCKETS} to {MOST_BUCKETS}; got {buckets!r}"
+    raise ParameterError(message)
+
+
+def _check_bytes(name: str, value: Any) -> int:
+    number = int(whole(name, value, ParameterError))
+    if 0 <= number <= MOST_TEXT:
+        return number
+    message = f"{name} must lie between 0 and {MOST_TEXT}; got {value!r}"
+    raise ParameterError(message)
+
+
+def _repetitions(weights: FloatArray) -> IntArray:
+    wrong = weights[(weights != np.floor(weights)) | (weights > MOST_REPETITIONS)]
+    if len(wrong):
+        message = f"a mail is learned a whole number of times, at most {MOST_REPETITIONS}; got a weight of {wrong[0]:g}"
+        raise InputError(message)
+    return weights.astype(np.int64)

@@ -1,0 +1,99 @@
+"""Classifiers from elsewhere as members of a mail filter: any of river's, or of this package."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from river import base
+
+from stream_bayes.errors import ParameterError, SnapshotError
+from stream_bayes.features.mail_fields import TAKES, as_features
+from stream_bayes.features.values import IntArray
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.learners.labels import Label
+
+# Beyond it a probability says more than any classifier knows.
+_LEAST = 1e-9
+
+
+class Outsider(NamedTuple):
+    """A classifier as a member of a mail filter, and what it is shown of a mail."""
+
+    name: str
+    classifier: base.Classifier
+    """A prototype: the filter teaches a copy of its own that starts with no data."""
+    takes: str = "texts"
+    """"texts": {"subject", "sender", "text"}, for pipelines that begin with a vectoriser. "numbers": what can be
+    measured of a mail, such as its size and the share of its capitals, for trees and neighbours."""
+
+
+def check_outsiders(others: Any) -> tuple[Outsider, ...] | None:
+    """Prototypes: the classifiers given, without what they have learned; None for none."""
+    if others is None:
+        return None
+    if not isinstance(others, (tuple, list)) or not others:
+        message = f"others must be a tuple of Outsider(name, classifier, takes); got {others!r:.200}"
+        raise ParameterError(message)
+    checked = [_check(other) for other in others]
+    names = [other.name for other in checked]
+    if len(set(names)) < len(names):
+        message = f"others must have different names; got {names!r}"
+        raise ParameterError(message)
+    return tuple(checked)
+
+
+def _check(other: Any) -> Outsider:
+    if not isinstance(other, (tuple, list)) or not 2 <= len(other) <= 3:
+        message = f"one of others must be an Outsider(name, classifier, takes); got {other!r:.200}"
+        raise ParameterError(message)
+    name, classifier, takes = Outsider(*other)
+    named = isinstance(name, str) and takes in TAKES  # type: ignore[redundant-expr]
+    if not named or not hasattr(classifier, "predict_proba_one"):
+        message = (
+            f"one of others must be a name, a classifier with probabilities and one of {TAKES!r}; got {other!r:.200}"
+        )
+        raise ParameterError(message)
+    return Outsider(name, classifier.clone(), takes)
+
+
+class Outsiders:
+    """The copies that learn."""
+
+    def __init__(self, prototypes: Sequence[Outsider], classes: tuple[Label, Label]) -> None:
+        self._members = [other._replace(classifier=other.classifier.clone()) for other in prototypes]
+        self._classes = classes
+
+    def fold(self, raws: Sequence[bytes], outcomes: IntArray) -> FloatArray:
+        """The log-odds of each member for each mail, which is then taught where it is known; all or nothing."""
+        log_odds = np.zeros((len(raws), len(self._members)))
+        learning = bool((outcomes >= 0).any())
+        kept = copy.deepcopy(self._members) if self._members and learning else self._members
+        try:
+            for column, member in enumerate(self._members):
+                for row, raw in enumerate(raws):
+                    x = as_features(raw, member.takes)
+                    log_odds[row, column] = self._ask(member, x)
+                    if outcomes[row] >= 0:
+                        member.classifier.learn_one(x, self._classes[outcomes[row]])
+        except BaseException:
+            self._members = kept
+            raise
+        return log_odds
+
+    def _ask(self, member: Outsider, x: dict[Hashable, Any]) -> float:
+        said = member.classifier.predict_proba_one(x)
+        first, second = (said.get(label, 0.0) for label in self._classes)
+        if not first + second > 0.0:
+            return 0.0  # it does not know the labels yet
+        share = min(max(second / (first + second), _LEAST), 1.0 - _LEAST)
+        return math.log(share / (1.0 - share))
+
+    def check_savable(self) -> None:
+        """Refuse to be saved where there are any: nothing that would need pickle is written."""
+        if self._members:
+            message = f"a filter with classifiers from elsewhere ({self._members[0].name}) cannot be saved"
+            raise SnapshotError(message)

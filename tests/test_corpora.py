@@ -1,0 +1,180 @@
+"""Each format: what is written is read again, in order, with labels, ids and counts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from stream_bayes.errors import CorpusError, ParameterError, StreamBayesError
+from stream_bayes.evaluate.corpora import Mail, open_corpus
+from stream_bayes.evaluate.corpora.seen import SeenIds
+from tests.corpora import MAILS, WRITERS, mbox_bytes, put
+
+
+def read(path: Path, **options: str) -> list[Mail]:
+    return list(open_corpus(path, **options))
+
+
+def ids(path: Path, **options: str) -> list[str]:
+    return [mail.id for mail in read(path, **options)]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_was_written_is_read(name: str, tmp_path: Path) -> None:
+    corpus = open_corpus(WRITERS[name](tmp_path / "c", MAILS))
+    assert corpus.format == name.partition(",")[0]
+    assert [(mail.label, mail.raw) for mail in corpus] == [(mail.label, mail.raw) for mail in MAILS]
+    assert (corpus.counts.messages, corpus.counts.spam, corpus.counts.ham, corpus.counts.unlabelled) == (7, 3, 4, 0)
+    assert not corpus.counts.problems
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_reading_again_starts_again(name: str, tmp_path: Path) -> None:
+    corpus = open_corpus(WRITERS[name](tmp_path / "c", MAILS))
+    first = next(iter(corpus))
+    assert corpus.counts.messages == 1
+    assert [*corpus][:1] == [first]
+    assert corpus.counts.messages == 7
+
+
+@pytest.mark.parametrize("name", ["trec index", "folders", "mbox"])
+def test_a_path_may_be_a_string_relative_to_here(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = WRITERS[name](tmp_path / "c", MAILS)
+    monkeypatch.chdir(path if path.is_dir() else path.parent)
+    assert len(list(open_corpus("." if path.is_dir() else path.name))) == 7
+
+
+def test_ids(tmp_path: Path) -> None:
+    firsts = {name: ids(write(tmp_path / name, MAILS))[0] for name, write in WRITERS.items()}
+    assert firsts == {
+        "json lines": "m0",
+        "json lines, gzip": "m0",
+        "csv": "m0",
+        "mbox": "all.mbox/1",
+        "trec index": "data/000/000",
+        "folders": "easy_spam/0.m0",
+        "maildir": ".Junk/1200000000.Mm0.host",
+    }
+
+
+def test_only_ids_with_a_prefix(tmp_path: Path) -> None:
+    text = "".join(json.dumps({"id": f"s{n % 2}/{n}", "label": "ham", "text": "x"}) + "\n" for n in range(6))
+    corpus = open_corpus(put(tmp_path / "c.jsonl.gz", gzip.compress(text.encode())), prefix="s1/")
+    assert [mail.id for mail in corpus] == ["s1/1", "s1/3", "s1/5"]
+    assert (corpus.counts.messages, corpus.name) == (3, "c/s1")
+
+
+def test_json_text_gets_subject_and_sender_unless_it_has_a_header(tmp_path: Path) -> None:
+    fields = {"label": "SPAM", "subject": "Hi\nthere", "sender": "a@b.example", "date": "2005-12-18"}
+    texts = ["Dear you", "Subject: own\r\n\r\nDear", "From a@b Mon Jun 25 13:11:28 2001\nX: y", "from here", "\ud800"]
+    lines = [json.dumps({"id": number, "text": text, **fields}) for number, text in enumerate(texts)]
+    header = b"From: a@b.example\nSubject: Hi there\n\n"
+    raws = [mail.raw for mail in read(put(tmp_path / "c.jsonl", "\n\n".join(lines)))]
+    assert raws == [
+        header + b"Dear you",
+        b"Subject: own\r\n\r\nDear",
+        b"From a@b Mon Jun 25 13:11:28 2001\nX: y",
+        header + b"from here",
+        header + b"\xed\xa0\x80",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [
+        *((word, "spam") for word in ("Spam", 1, True, 1.0, "yes", "junk", "TRUE", "1")),
+        *((word, "ham") for word in ("HAM ", 0, False, 0.0, "No", "good", "false", "0")),
+        *((word, None) for word in (None, "unlabelled", "unknown")),
+    ],
+)
+def test_labels(value: object, label: str | None, tmp_path: Path) -> None:
+    assert read(put(tmp_path / "c.jsonl", json.dumps({"label": value, "text": "x"}))) == [Mail("line-1", label, b"x")]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        'label,text\nspam,"a ""b"", c"\nham,d\n',
+        'v1,v2,,,\nspam,"a ""b"", c",,,\nham,d,,,\n',
+        '\ufeffText;Extra;Spam\n"a ""b"", c";x;1\nd;;0\n',
+        'Message ID\tMessage\tSpam/Ham\nx\t"a ""b"", c"\tspam\ny\td\tham\n',
+        'spam,"a ""b"", c"\r\nham,d\r\n',
+        'spam,"a ""b"", c",,\nham,d,,\n',
+        'spam,a "b", c\nham,d\n',
+        'ham\td\nspam\ta "b", c',
+    ],
+)
+def test_tables(table: str, tmp_path: Path) -> None:
+    mails = read(put(tmp_path / "c.txt", table))
+    assert sorted((mail.label, mail.raw) for mail in mails) == [("ham", b"d"), ("spam", b'a "b", c')]
+
+
+def test_a_table_without_quotes_has_a_message_on_each_line(tmp_path: Path) -> None:
+    """As SMSSpamCollection does, where some messages begin with a quote that never ends."""
+    path = put(tmp_path / "SMSSpamCollection", b'ham\t"Go\tnow\nspam\tWin \xa31000\r\n\nham\t"\n')
+    assert read(path) == [
+        Mail("line-1", "ham", b'"Go\tnow'),
+        Mail("line-2", "spam", b"Win \xa31000"),
+        Mail("line-4", "ham", b'"'),
+    ]
+    assert open_corpus(path).format == "tab separated"
+
+
+def test_a_table_as_river_keeps_trec07(tmp_path: Path) -> None:
+    text = 'sender,recipients,date,subject,body,y\na@b.example,c,2007,Hello,"one\n\ntwo",True\n,,,,empty,False\n'
+    assert read(put(tmp_path / "trec07p.csv", text)) == [
+        Mail("line-2", "spam", b"From: a@b.example\nSubject: Hello\n\none\n\ntwo"),
+        Mail("line-5", "ham", b"empty"),
+    ]
+
+
+def test_fields_far_beyond_what_the_csv_module_allows_by_default(tmp_path: Path) -> None:
+    assert len(read(put(tmp_path / "c.csv", f'label,text\nham,"{"x " * 300_000}"\n'))[0].raw) == 600_000
+
+
+def test_a_label_for_what_has_none(tmp_path: Path) -> None:
+    path = put(tmp_path / "inbox.mbox", mbox_bytes(MAILS[:2], labelled=False))
+    assert [mail.label for mail in read(path, label="ham")] == ["ham", "ham"]
+    corpus = open_corpus(path, label="unlabelled")
+    assert [mail.label for mail in corpus] == [None, None]
+    assert corpus.counts.unlabelled == 2
+
+
+def test_bad_options(tmp_path: Path) -> None:
+    path = put(tmp_path / "c.jsonl", "{}")
+    with pytest.raises(ParameterError, match="'stop' or 'count', not 'ignore'"):
+        open_corpus(path, problems="ignore")
+    with pytest.raises(ParameterError, match="'spam', 'ham' or 'unlabelled', not 'maybe'"):
+        open_corpus(path, label="maybe")
+
+
+def test_the_error() -> None:
+    assert issubclass(CorpusError, StreamBayesError)
+    assert (CorpusError.code, CorpusError.retriable, CorpusError("x").kind) == ("bad-corpus", False, "unrecognised")
+
+
+def test_ids_are_remembered_in_few_bytes_and_not_for_ever() -> None:
+    seen = SeenIds(most=1 << 16)
+    tracemalloc.start()
+    assert all(seen.add(f"id {number}") for number in range(60_000))
+    assert tracemalloc.get_traced_memory()[0] < 33 * 60_000
+    tracemalloc.stop()
+    assert not any(seen.add(f"id {number}") for number in range(60_000))
+    assert "id 7" in seen
+    assert "id -7" not in seen
+    assert all(seen.add(f"more {number}") for number in range(10_000))
+    assert seen.add("id 7")
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """30 MB of mbox, and never more than a few messages of 100 kB."""
+    mails = [Mail("", "ham", b"A: b\n\n" + b"x" * 99 * 1000 + b"\n")] * 300
+    path = put(tmp_path / "ham.mbox", mbox_bytes(mails, labelled=False))
+    tracemalloc.start()
+    assert sum(1 for _ in open_corpus(path)) == 300
+    assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    tracemalloc.stop()
