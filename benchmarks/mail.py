@@ -131,7 +131,7 @@ def vw_pass(options: str, lines: Sequence[str]) -> None:
 
 def latency_table(console: Console, mails: Sequence[Mail]) -> None:
     """Time of single mails, with data caches that hold what the last mail left, and with cold ones."""
-    title = f"one mail: predict_proba_one + learn_one, microseconds, the last {EVENTS:,} of {len(mails):,} mails"
+    title = f"one mail: predict_proba_one + learn_one, microseconds, {EVENTS:,} mails"
     table = Table(title=title)
     for column in ("filter", "caches", "wall, p50", "p99", "CPU, p50", "p99"):
         table.add_column(column, justify="left" if column in ("filter", "caches") else "right")

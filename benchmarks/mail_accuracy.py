@@ -97,7 +97,10 @@ def run(console: Console, groups: Sequence[Group]) -> None:
         measure(group, results)
         console.print(accuracy_table(group, results))
     console.print(against_peers(groups, results))
-    console.print(f"On the same streams; {', '.join(sorted(SLOW))} are given the first stream of a corpus only.")
+    console.print("CPU time in these tables is that of one pass each, so the machine is in it.")
+    console.print(
+        f"Ratios are on the same streams; {', '.join(sorted(SLOW))} are given the first stream of a corpus only."
+    )
     against_members(console, groups)
 
 

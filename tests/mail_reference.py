@@ -125,7 +125,9 @@ def reference_features(raw: bytes, shape: Shape) -> list[list[int]]:
     names = [name_hash(kept[begin:colon]) for begin, colon, _ in fields]
     words = list(words_of(kept, fields))
     found = list(source_features(kept, words, names)) if shape.sources else []
-    few = [distinct((bucket(value, FEW_BITS) for view, value in found if view == wanted), MOST_FEW) for wanted in (2, 3, 4)]
+    few = [
+        distinct((bucket(value, FEW_BITS) for view, value in found if view == wanted), MOST_FEW) for wanted in (2, 3, 4)
+    ]
     everything = 2**63
     grams = distinct(gram_features(text, shape), everything)
     return [grams, distinct(word_features(words, names, shape), everything), *few]

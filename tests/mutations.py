@@ -76,11 +76,33 @@ def leave_base64_open(raw: bytes, _: Sequence[bytes], rng: random.Random) -> byt
 
 # What the decoder and the features look for, whole and in halves.
 PIECES = (
-    *(b"\x00", b"\x00" * 50, b"\n\n", b"\r\n\r\n", b"\r", b"=", b"=\n", b"=3", b"=3D=ZZ", b"====", b"\n--", b"\n-----\n"),
+    *(
+        b"\x00",
+        b"\x00" * 50,
+        b"\n\n",
+        b"\r\n\r\n",
+        b"\r",
+        b"=",
+        b"=\n",
+        b"=3",
+        b"=3D=ZZ",
+        b"====",
+        b"\n--",
+        b"\n-----\n",
+    ),
     *(b"\nContent-", b"\n--abcde\nContent-Type: image/gif\n", b"\nContent-Transfer-Encoding: base64\n\n", b"\nFrom "),
     *(b"Content-Transfer-Encoding: quoted-printable\n", b"\n \n\t", b"From: @\n", b"From: a@b.c@d.e", b"@@@@", b"////"),
     *(b"http://", b"http://1.2.3.4", b"\nReceived: 1.2.3.4.5", b"[999.999.999.999]", b"...", b"\xff\xfe", b"\x80" * 9),
-    *(b"a" * 61, b"a " * 99, b"http://" * 20, b":" * 70, b"x" * 80 + b": y\n", b"\n\n--\n--\n", b"=?utf-8?B?", b"\x1b$B"),
+    *(
+        b"a" * 61,
+        b"a " * 99,
+        b"http://" * 20,
+        b":" * 70,
+        b"x" * 80 + b": y\n",
+        b"\n\n--\n--\n",
+        b"=?utf-8?B?",
+        b"\x1b$B",
+    ),
 )
 Mutation = Callable[[bytes, Sequence[bytes], random.Random], bytes]
 MUTATIONS: tuple[Mutation, ...] = (

@@ -64,7 +64,13 @@ def loaded_by(arguments: list[str]) -> set[str]:
     "arguments",
     [
         *(["--help"], ["--version"], ["demo", "--help"], ["inspect"], ["demo", "--nonsense"]),
-        *(["evaluate"], ["evaluate", "--help"], ["corpus", "--help"], ["classify", "--help"], ["classify", "--learn", "x"]),
+        *(
+            ["evaluate"],
+            ["evaluate", "--help"],
+            ["corpus", "--help"],
+            ["classify", "--help"],
+            ["classify", "--learn", "x"],
+        ),
     ],
 )
 def test_nothing_heavy_is_loaded_before_a_command_runs(arguments: list[str]) -> None:

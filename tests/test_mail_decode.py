@@ -79,7 +79,10 @@ def test_the_header_ends_at_the_first_empty_line() -> None:
         (b" Subject: not with a blank in front", b""),
         (b"\nSubject: x", b""),
         (b"\r\nSubject: x", b""),
-        (b"From ann@example.org Mon Jun 25 2001\nSubject: x\n\nbody", b"From ann@example.org Mon Jun 25 2001\nSubject: x\n"),
+        (
+            b"From ann@example.org Mon Jun 25 2001\nSubject: x\n\nbody",
+            b"From ann@example.org Mon Jun 25 2001\nSubject: x\n",
+        ),
         (b"Subject: x\nFrom ann@example.org Mon Jun 25 2001\n", b"Subject: x\n"),
         (b"Subject: no end", b"Subject: no end"),
         (b"a" * 63 + b": x\nb", b"a" * 63 + b": x\n"),
@@ -136,6 +139,19 @@ def test_base64(packed: bytes, text: bytes) -> None:
 def test_quoted_printable(packed: bytes, text: bytes) -> None:
     header = b"content-TRANSFER-encoding:   Quoted-Printable\n"
     assert decoded(header + b"\n" + packed) == (header, b"\n" + text)
+
+
+@pytest.mark.parametrize("encoding", [b"base64", b"quoted-printable", b"Base64", b"QUOTED-printable"])
+def test_of_what_is_no_text_only_the_beginning_is_kept(encoding: bytes) -> None:
+    header = b"Content-Type: application/x-thing\nContent-Transfer-Encoding: " + encoding + b"\n"
+    for length in (0, 1, MOST_OPAQUE - 1, MOST_OPAQUE, MOST_OPAQUE + 1, 5000):
+        body = b"\n".join([b"abcd" * 10] * 125)[:length]
+        assert decoded(header + b"\n" + body)[1] == b"\n" + body.replace(b"\n", b"")[:MOST_OPAQUE]
+
+
+def test_a_part_in_base64_ends_at_its_boundary() -> None:
+    part = b"--bound\nContent-Transfer-Encoding: base64\n\naGVsbG8gd29ybGQ=\n--bound--\nThe end: AAAA\n"
+    assert decoded(b"Subject: x\n\n" + part)[1].endswith(b"hello world--bound--\nThe end: AAAA\n")
 
 
 def test_a_text_that_does_not_fit_is_cut() -> None:

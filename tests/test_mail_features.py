@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes import SpamFilter
 from stream_bayes.errors import InputError
-from stream_bayes.features.mail import MailBatch, decoded, read_batch
+from stream_bayes.features.mail import Mail, MailBatch, decoded, read_batch
 from stream_bayes.kernels.mail_decode import MOST_TEXT
 from stream_bayes.kernels.mail_features import VIEWS, Shape
 from tests.mail_reference import reference_features
@@ -107,7 +107,7 @@ def test_the_stamps_of_a_mail_can_run_out() -> None:
 
 def test_every_form_of_a_mail_has_the_same_features() -> None:
     raw = b"From: ann@example.org\nSubject: Lunch?\n\nAt noon, http://bistro.example/menu"
-    forms = [
+    forms: list[Mail] = [
         *(raw, bytearray(raw), raw.decode(), {"raw": raw}, {"text": raw}, {"raw": raw.decode()}),
         {"sender": "ann@example.org", "subject": "Lunch?", "text": "At noon, http://bistro.example/menu"},
         {"sender": "not this", "subject": "but what the message has", "text": raw.decode()},
@@ -130,7 +130,7 @@ def test_fields_go_behind_an_envelope() -> None:
 
 def test_a_text_that_begins_with_a_link_has_no_header() -> None:
     header, body = decoded({"subject": "Look", "sender": "eve@spam.example", "text": "http://spam.example/ now"})
-    assert header == b"From: eve@spam.example\nSubject: Look\n" or header == b"Subject: Look\nFrom: eve@spam.example\n"
+    assert header == b"From: eve@spam.example\nSubject: Look\n"
     assert body == b"\nhttp://spam.example/ now"
 
 
@@ -155,4 +155,6 @@ def test_mails_that_are_no_list_are_refused(mails: object) -> None:
 def test_no_mail_at_all() -> None:
     batch = read_batch([], DEFAULT)
     assert (len(batch), features_of(batch)) == (0, [])
-    assert features_of(read_batch([b"", make_mail(random.Random(1), spam=True), b""], DEFAULT))[::2] == [[[]] * VIEWS] * 2
+    assert (
+        features_of(read_batch([b"", make_mail(random.Random(1), spam=True), b""], DEFAULT))[::2] == [[[]] * VIEWS] * 2
+    )

@@ -84,7 +84,7 @@ def classify(
       VERDICT=`stream-bayes classify`
       if ( $RETURNCODE == 1 )
         to "$HOME/Maildir/.Junk"
-    """  # noqa: D301 - click's sign for lines that are not to be filled
+    """
     try:
         raw = _read_mail()
         path = _default_path() if model is None else model.expanduser()

@@ -77,6 +77,12 @@ def value_of(features: Buckets) -> float:
 
 
 @kernel
+def is_used(used: IntArray, view: int) -> bool:
+    """Whether a member looks at the counts or the steps of a view."""
+    return bool(used[view] >= 0 or (view < STEPPED and used[STEPS + view] >= 0))
+
+
+@kernel
 def score(
     evidence: Evidence,
     features: Buckets,
@@ -85,13 +91,12 @@ def score(
     used: IntArray,
     logs: Table,
     scores: FloatArray,
-) -> float:
-    """Write what each member in use says of a mail, as log-odds of spam; returns how new its features are."""
+) -> tuple[float, float]:
+    """Write what each member in use says of a mail; returns the variance of its Bayesian score, and how new it is."""
     prior_odds = np.float32(math.log((evidence.totals[0] + 1.0) / (evidence.totals[1] + 1.0)))
-    novelty, views = 0.0, 0
+    novelty, views, variance = 0.0, 0, 0.0
     for view in range(VIEWS):
-        scores[view] = 0.0
-        if used[view] < 0 and (view >= STEPPED or used[STEPS + view] < 0):
+        if not is_used(used, view):
             continue
         part = part_of(features, view_starts, row, view)
         weights, found, new = gather(table_of(evidence, view), part, logs, prior_odds)
@@ -102,7 +107,12 @@ def score(
             scores[STEPS + view] = value * weights + BIAS_INPUT * evidence.biases[view, 0] + taken
             novelty += value * value * new
             views += 1
-    return novelty / max(views, 1)
+    if used[POSTERIOR] >= 0:
+        part = part_of(features, view_starts, row, 0)
+        mean, variance = project(evidence.grams, part)
+        scores[POSTERIOR] = value_of(part) * mean
+        variance *= value_of(part) ** 2
+    return variance, novelty / max(views, 1)
 
 
 @kernel
@@ -130,11 +140,10 @@ def learn(
 ) -> None:
     """Teach a mail to every member in use; the scores are those from before."""
     for view in range(VIEWS):
-        stepped = view < STEPPED and used[STEPS + view] >= 0
-        if used[view] < 0 and not stepped and (view > 0 or used[POSTERIOR] < 0):
+        if not is_used(used, view) and (view > 0 or used[POSTERIOR] < 0):
             continue
         part = part_of(features, view_starts, row, view)
-        if stepped:
+        if view < STEPPED and used[STEPS + view] >= 0:
             step(evidence, view, part, scores[STEPS + view], outcome)
         count(table_of(evidence, view), part, outcome)
     if used[POSTERIOR] >= 0:
@@ -170,12 +179,7 @@ def fold_mails(
     width = len(target)
     vector, whitened = np.ones(width), np.empty(width)
     for row in range(len(outcomes)):
-        novelty = score(evidence, features, view_starts, row, used, logs, scores[row])
-        grams = part_of(features, view_starts, row, 0)
-        variance = 0.0
-        if used[POSTERIOR] >= 0:
-            mean, variances = project(evidence.grams, grams)
-            scores[row, POSTERIOR], variance = value_of(grams) * mean, value_of(grams) ** 2 * variances
+        variance, novelty = score(evidence, features, view_starts, row, used, logs, scores[row])
         for member in range(MEMBERS):
             if used[member] >= 0:
                 vector[used[member]] = clipped(scales[member] * scores[row, member], LARGEST_INPUT)

@@ -26,6 +26,7 @@ from stream_bayes.posteriors.checked import positive, whole
 from stream_bayes.snapshot import Arrays
 from stream_bayes.spam.composition import ALL_MEMBERS, LIGHT_MEMBERS, SCALES, check_members, places_of, prior_weights
 from stream_bayes.spam.evidence import LOGS, evidence_arrays, memory_bytes, new_evidence, restore_evidence
+from stream_bayes.spam.explained import SHOWN, Explanation, explain
 from stream_bayes.spam.outsiders import Outsider, Outsiders, check_outsiders
 from stream_bayes.spam.predictions import MailPredictions, both_probabilities
 
@@ -116,7 +117,7 @@ class SpamFilter(LabelLearner):
         self._places = places_of(self.members)
         self._shape = self._wanted()
         self._evidence = new_evidence(self.buckets, self.members)
-        self._outsiders = Outsiders(self.others or (), self.classes)
+        self._outsiders = Outsiders(self.others or ())
         self._fusion = LogisticWeights(*prior_weights(self.members, len(self.others or ())))
         # No part of the state: the last mail, so that one predicted and then learned is read once.
         self._last: tuple[bytes, MailBatch] | None = None
@@ -161,6 +162,11 @@ class SpamFilter(LabelLearner):
         ham, spam = (self.predict_proba_one(x)[label] for label in self.classes)
         probabilities = {"ham": ham, "spam": spam}
         return self._losses.bayes_action(probabilities) if price is None else decide(probabilities, self._losses, price)
+
+    def explain(self, x: Mail, top: int = SHOWN) -> Explanation:
+        """What moved the log-odds of a mail most: words, hosts, senders, each with its share and its posterior."""
+        batch = self._one(x)
+        return explain(batch, self.predictive_many(batch), self.members, self._evidence, self._fusion, top)
 
     def learn_one(self, x: Mail, y: Any, w: float = 1.0) -> None:
         """Teach one mail to every member and to the fusion; all or nothing."""

@@ -14,7 +14,7 @@ from stream_bayes.errors import ParameterError, SnapshotError
 from stream_bayes.features.mail_fields import TAKES, as_features
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.learners.labels import Label
+from stream_bayes.spam.composition import MEMBERS
 
 # Beyond it a probability says more than any classifier knows.
 _LEAST = 1e-9
@@ -40,8 +40,8 @@ def check_outsiders(others: Any) -> tuple[Outsider, ...] | None:
         raise ParameterError(message)
     checked = [_check(other) for other in others]
     names = [other.name for other in checked]
-    if len(set(names)) < len(names):
-        message = f"others must have different names; got {names!r}"
+    if len({*names, *MEMBERS, "intercept"}) < len(names) + len(MEMBERS) + 1:
+        message = f"others must have names of their own; got {names!r}"
         raise ParameterError(message)
     return tuple(checked)
 
@@ -61,11 +61,10 @@ def _check(other: Any) -> Outsider:
 
 
 class Outsiders:
-    """The copies that learn."""
+    """The copies that learn whether a mail is spam: True or False, which every classifier takes for a label."""
 
-    def __init__(self, prototypes: Sequence[Outsider], classes: tuple[Label, Label]) -> None:
+    def __init__(self, prototypes: Sequence[Outsider]) -> None:
         self._members = [other._replace(classifier=other.classifier.clone()) for other in prototypes]
-        self._classes = classes
 
     def fold(self, raws: Sequence[bytes], outcomes: IntArray) -> FloatArray:
         """The log-odds of each member for each mail, which is then taught where it is known; all or nothing."""
@@ -76,24 +75,25 @@ class Outsiders:
             for column, member in enumerate(self._members):
                 for row, raw in enumerate(raws):
                     x = as_features(raw, member.takes)
-                    log_odds[row, column] = self._ask(member, x)
+                    log_odds[row, column] = _ask(member.classifier, x)
                     if outcomes[row] >= 0:
-                        member.classifier.learn_one(x, self._classes[outcomes[row]])
+                        member.classifier.learn_one(x, bool(outcomes[row]))
         except BaseException:
             self._members = kept
             raise
         return log_odds
-
-    def _ask(self, member: Outsider, x: dict[Hashable, Any]) -> float:
-        said = member.classifier.predict_proba_one(x)
-        first, second = (said.get(label, 0.0) for label in self._classes)
-        if not first + second > 0.0:
-            return 0.0  # it does not know the labels yet
-        share = min(max(second / (first + second), _LEAST), 1.0 - _LEAST)
-        return math.log(share / (1.0 - share))
 
     def check_savable(self) -> None:
         """Refuse to be saved where there are any: nothing that would need pickle is written."""
         if self._members:
             message = f"a filter with classifiers from elsewhere ({self._members[0].name}) cannot be saved"
             raise SnapshotError(message)
+
+
+def _ask(classifier: base.Classifier, x: dict[Hashable, Any]) -> float:
+    said = classifier.predict_proba_one(x)
+    ham, spam = said.get(False, 0.0), said.get(True, 0.0)
+    if not 0.0 < ham + spam < math.inf:
+        return 0.0  # it does not know the labels yet
+    share = min(max(spam / (ham + spam), _LEAST), 1.0 - _LEAST)
+    return math.log(share / (1.0 - share))

@@ -1,0 +1,240 @@
+"""`stream-bayes classify` as a mail server calls it: a process of its own, a mail on its standard input."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stream_bayes import BetaBernoulli, SpamFilter
+from stream_bayes.cli import main
+from stream_bayes.kernels.mail_decode import MOST_RAW
+
+ROOT = Path(__file__).parents[1]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+COMMAND = (sys.executable, "-m", "stream_bayes.cli", "classify")
+PATIENCE = 120.0
+SPAM = b"From: win@prizes.example\nSubject: You have won cash\n\nClick http://prizes.example/cash now, limited offer!\n"
+HAM = b"From: ann@example.org\nSubject: Lunch on Tuesday\n\nShall we meet at noon in the canteen? The report is done.\n"
+LINE = re.compile(
+    r"X-Stream-Bayes: (spam|ham); probability=(0\.\d{4}|1\.0000); action=(deliver|quarantine); log-odds=(-?\d+\.\d\d)\n"
+)
+
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+def processed(mail: bytes, *arguments: str | Path) -> tuple[int, str, str]:
+    """The command in a process of its own: code, output, errors."""
+    command = [*COMMAND, *map(str, arguments)]
+    done = subprocess.run(command, input=mail, env=ENVIRONMENT, capture_output=True, check=False, timeout=PATIENCE)
+    return done.returncode, done.stdout.decode("ascii"), done.stderr.decode()
+
+
+@pytest.fixture
+def classify(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command in this process, which is faster."""
+
+    def call(mail: bytes, *arguments: str | Path) -> tuple[int, str, str]:
+        rest = io.BytesIO(mail)
+        monkeypatch.setattr(sys, "argv", ["stream-bayes", "classify", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(rest))
+        with pytest.raises(SystemExit) as ending:
+            main()
+        assert isinstance(ending.value.code, int)
+        assert ending.value.code == 2 or rest.closed or not rest.read(), "the mail is read to its end"
+        return ending.value.code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A filter that knows both kinds well."""
+    learner = SpamFilter(buckets=2**14)
+    learner.test_then_train([SPAM, HAM] * 300, ["spam", "ham"] * 300)
+    path = tmp_path_factory.mktemp("model") / "spam.model"
+    learner.save(path)
+    return path
+
+
+def test_spam_is_quarantined_with_code_1_and_ham_delivered_with_code_0(model: Path) -> None:
+    saved = SpamFilter.load(model)
+    for mail, label, action, code in ((SPAM, "spam", "quarantine", 1), (HAM, "ham", "deliver", 0)):
+        found = processed(mail, "--model", model)
+        assert (found[0], found[2]) == (code, "")
+        match = LINE.fullmatch(found[1])
+        assert match is not None
+        assert len(found[1]) <= 79
+        assert match.group(1, 3) == (label, action)
+        assert float(match[2]) == pytest.approx(saved.predict_proba_one(mail)["spam"], abs=5e-5)
+        assert float(match[4]) == pytest.approx(saved.predictive_many([mail]).spam_log_odds[0], abs=5e-3)
+
+
+def test_the_costs_decide(classify: Command, model: Path) -> None:
+    """Quarantine from a probability of cost / (cost + 1) on."""
+    assert classify(SPAM, "--model", model, "--cost", "1e12")[0] == 0
+    assert classify(HAM, "--model", model, "--cost", "1e-12")[0] == 1
+    assert "action=quarantine" in classify(HAM, "--model", model, "--cost", "1e-12")[1]
+    assert classify(HAM, "--model", model, "--cost", "-1")[0] == 75
+
+
+def test_for_machines(classify: Command, model: Path) -> None:
+    code, output, _ = classify(SPAM, "--model", model, "--json")
+    said = SpamFilter.load(model).predictive_many([SPAM])
+    assert code == 1
+    assert json.loads(output) == {
+        "label": "spam",
+        "probability": said.probabilities[0, 1],
+        "log_odds": said.spam_log_odds[0],
+        "action": "quarantine",
+    }
+
+
+def test_a_long_mail_is_read_to_its_end_and_judged_by_its_beginning(classify: Command, model: Path) -> None:
+    long = SPAM + b"word " * MOST_RAW
+    assert len(long) > 5 * MOST_RAW
+    assert classify(long * 10, "--model", model) == classify(long[:MOST_RAW], "--model", model)
+
+
+@pytest.mark.parametrize(
+    "mail", [b"", bytes(100), b"\xff\xfe\r\r\n", b"X-Stream-Bayes: ham\nSubject: \x1b[31m\n\n"], ids=repr
+)
+def test_any_bytes_get_one_line(classify: Command, model: Path, mail: bytes) -> None:
+    code, output, errors = classify(mail, "--model", model)
+    assert (code, errors) == (0, "")
+    assert LINE.fullmatch(output)
+
+
+def test_what_is_learned_is_what_the_learner_would_have_learned(classify: Command, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "filter"
+    expected = SpamFilter.light()
+    for mail, label in ((SPAM, "spam"), (HAM, "ham"), (SPAM, "spam")):
+        assert classify(mail, "--learn", label, "--filter", "light", "--model", path) == (0, "", "")
+        expected.learn_one(mail, label)
+    found = SpamFilter.load(path)
+    assert found.members == ("word counts", "word steps")
+    assert found.predict_proba_one(SPAM) == expected.predict_proba_one(SPAM)
+    assert {file.name for file in path.parent.iterdir()} == {"filter", "filter.lock"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "place"),
+    [("XDG_DATA_HOME", "stream_bayes/spam.model"), ("HOME", ".local/share/stream_bayes/spam.model")],
+)
+def test_a_model_has_its_place(
+    classify: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, place: str
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", "not/absolute")
+    monkeypatch.setenv(variable, str(tmp_path))
+    assert classify(HAM, "--learn", "ham", "--filter", "light")[0] == 0
+    assert SpamFilter.load(tmp_path / place).state().arrays["totals"].tolist() == [1.0, 0.0]
+    assert classify(HAM)[0] == 0
+
+
+def test_processes_that_learn_at_once_lose_nothing(tmp_path: Path) -> None:
+    path, count = tmp_path / "model", 4
+    command = [*COMMAND, "--model", str(path), "--filter", "light", "--learn"]
+    running = [
+        subprocess.Popen(
+            [*command, ("ham", "spam")[n % 2]], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+        )
+        for n in range(count)
+    ]
+    # All of them have started before the first gets its mail.
+    for number, process in enumerate(running):
+        assert process.stdin is not None
+        process.stdin.write(b"Subject: number%d\n\nhello" % number)
+        process.stdin.close()
+    for process in running:
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait(PATIENCE) == 0
+        process.stderr.close()
+    learned = SpamFilter.load(path)
+    assert learned.state().arrays["totals"].tolist() == [count / 2, count / 2]
+    counts = learned.state().arrays["word.counts"].sum(axis=1)
+    assert (counts == 1).sum() == count, "a word of its own for each"
+    assert counts.max() == count, "and one that all of them have"
+
+
+def unreadable(path: Path) -> None:
+    path.write_bytes(b"no model")
+
+
+def cut_short(path: Path) -> None:
+    SpamFilter(buckets=2**10).save(path)
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def other_learner(path: Path) -> None:
+    BetaBernoulli().save(path)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda _: None, "no model at"),
+        (Path.mkdir, "Is a directory"),
+        (unreadable, "not a stream_bayes snapshot"),
+        (cut_short, "damaged"),
+        (other_learner, "not of a SpamFilter"),
+    ],
+)
+def test_trouble_ends_with_code_75_and_one_line(
+    classify: Command, tmp_path: Path, make: Callable[[Path], None], reason: str
+) -> None:
+    path = tmp_path / "model"
+    make(path)
+    code, output, errors = classify(HAM * 1000, "--model", path)
+    assert (code, output, errors.count("\n")) == (75, "", 1)
+    assert reason in errors
+    assert str(path) in errors
+    if make is not Path.mkdir and path.exists():
+        content = path.read_bytes()
+        assert classify(HAM, "--model", path, "--learn", "ham")[0] == 75
+        assert path.read_bytes() == content, "a model that cannot be read is not replaced"
+
+
+def test_a_missing_model_says_how_to_make_one(classify: Command, tmp_path: Path) -> None:
+    errors = classify(HAM, "--model", tmp_path / "none")[2]
+    assert "stream-bayes classify --learn spam" in errors
+    assert not list(tmp_path.iterdir()), "looking makes nothing"
+
+
+def test_a_place_that_cannot_be_written_to_is_trouble(classify: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, output, errors = classify(HAM, "--model", tmp_path / "file" / "model", "--learn", "ham")
+    assert (code, output, errors.count("\n")) == (75, "", 1)
+    assert str(tmp_path / "file") in errors
+
+
+def test_a_reader_who_has_gone_is_trouble(model: Path) -> None:
+    """Python alone would end with code 1, which means quarantine."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*COMMAND, "--model", str(model)],
+        input=HAM,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    os.close(write)
+    assert done.returncode not in (0, 1)
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--learn", "eggs"], ["--filter", "heavy"], ["--nonsense"], ["--cost", "x"]])
+def test_a_wrong_call_ends_with_code_2(classify: Command, arguments: list[str]) -> None:
+    code, output, errors = classify(HAM, *arguments)
+    assert (code, output) == (2, "")
+    assert "Usage: stream-bayes classify" in errors
