@@ -72,7 +72,7 @@ NUMBERS = Outsider("shape of the mail", naive_bayes.GaussianNB(), "numbers")
         {"pairs": False, "text_bytes": 100, "head_bytes": 50, "tail_bytes": 0},
         {"buckets": 2**10},
         {"others": (NUMBERS,)},
-        {"members": ("structure steps", "hosts"), "others": (NUMBERS, NUMBERS._replace(name="intercept"))},
+        {"members": ("structure steps", "hosts"), "others": (NUMBERS, NUMBERS._replace(name="second"))},
         {"members": ("gram steps", "word steps")},
         *({"members": (name,)} for name in ALL_MEMBERS),
     ],

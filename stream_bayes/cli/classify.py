@@ -65,7 +65,7 @@ def classify(
     """Judge or learn one mail from standard input.
 
     Prints one line, `X-Stream-Bayes: spam; probability=0.9973; action=quarantine; log-odds=5.91`, to be put into the
-    header of the mail. At most 64 KiB of the mail are looked at.
+    header of the mail. At most 64,000 bytes of the mail are looked at.
 
     Ends with code 0 to deliver the mail (or after learning it), 1 to quarantine it, 75 after trouble such as an
     unreadable model, which tells a mail server to try again later, and 2 when called wrongly.

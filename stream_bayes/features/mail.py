@@ -114,7 +114,11 @@ def _from_fields(fields: Mapping[Any, Any]) -> bytes:
         rest = [(name, value) for name, value in rest if name not in _FIELD_NAMES]
     # A dict has no order that means anything.
     lines = sorted(_name(name) + b": " + _value(value).replace(b"\n", b" ") + b"\n" for name, value in rest)
-    return b"".join([*lines, b"" if has_header(body) or not lines else b"\n", body])
+    if not lines or not has_header(body):
+        return b"".join([*lines, b"\n" if lines else b"", body])
+    # An envelope is one only where all begins.
+    envelope = body.find(b"\n") + 1 if body.startswith(b"From ") else 0
+    return b"".join([body[:envelope], *lines, body[envelope:]])
 
 
 def has_header(raw: bytes) -> bool:

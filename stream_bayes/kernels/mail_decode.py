@@ -13,15 +13,16 @@ import numpy as np
 from stream_bayes.kernels.compiled import kernel
 from stream_bayes.kernels.text import Bytes
 
-# Of one mail: what is looked at, and what is kept of it.
-MOST_RAW = 65_536
+# Of one mail: what is kept of it at most, and how many bytes are looked at for each that is wanted.
 MOST_TEXT = 16_000
+RAW_A_BYTE = 4
+MOST_RAW = RAW_A_BYTE * MOST_TEXT
 # What is kept of an attachment: enough to know its kind by.
 MOST_OPAQUE = 64
 LONGEST_NAME = 64
 
 PLAIN, BASE64, QUOTED = 0, 1, 2
-NEWLINE, RETURN, TAB, SPACE, COLON, DASH, EQUALS = 10, 13, 9, 32, 58, 45, 61
+NEWLINE, RETURN, TAB, SPACE, COLON, DASH, EQUALS, SLASH = 10, 13, 9, 32, 58, 45, 61, 47
 
 ENCODING = np.frombuffer(b"content-transfer-encoding:", np.uint8)
 TYPE = np.frombuffer(b"content-type:", np.uint8)
@@ -67,7 +68,10 @@ def name_end(raw: Bytes, begin: int, end: int) -> int:
     place = begin
     while place < end and place - begin < LONGEST_NAME and NAME[raw[place]] != 0:
         place += 1
-    return place if begin < place < end and raw[place] == COLON else -1
+    if not begin < place < end or raw[place] != COLON:
+        return -1
+    # A link is no field.
+    return -1 if place + 1 < end and raw[place + 1] == SLASH else place
 
 
 @kernel
@@ -152,10 +156,9 @@ def _is_header(raw: Bytes, begin: int, end: int, first: bool) -> bool:
 
 
 @kernel
-def _is_boundary(raw: Bytes, begin: int, end: int, following: int) -> bool:
-    """Whether a part begins after this line."""
-    dashes = end - begin > 4 and raw[begin] == DASH and raw[begin + 1] == DASH
-    return dashes and begins_with(raw, following, len(raw), CONTENT)
+def _is_dashed(raw: Bytes, begin: int, end: int) -> bool:
+    """Whether a line may be a boundary."""
+    return end - begin > 4 and raw[begin] == DASH and raw[begin + 1] == DASH
 
 
 @kernel
@@ -174,13 +177,15 @@ def decode_mail(raw: Bytes, text: Bytes) -> tuple[int, int]:
                 length = _copy(raw, following - 1, following, text, length)
                 place = following
             continue
-        if not in_header and _is_boundary(raw, place, end, following):
-            in_header, is_text, encoding = True, True, PLAIN
+        if not in_header and _is_dashed(raw, place, end):
+            in_header = begins_with(raw, following, len(raw), CONTENT)
+            if in_header or encoding == BASE64:  # which has no dashes: its part is over
+                is_text, encoding = True, PLAIN
         if in_header:
             encoding, is_text = _describe(raw, place, end, encoding, is_text)
         if in_header or encoding == PLAIN:
             length = _copy(raw, place, following, text, length)
-        elif encoding == QUOTED:
+        elif encoding == QUOTED and is_text:
             length = _unquote(raw, place, end, text, length)
         elif is_text:
             length, carry = _decode_base64(raw, place, end, text, length, carry)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stream_bayes.kernels.compiled import IntArray, kernel
-from stream_bayes.kernels.mail_decode import MOST_TEXT, decode_mail
+from stream_bayes.kernels.mail_decode import MOST_TEXT, RAW_A_BYTE, decode_mail
 from stream_bayes.kernels.mail_header import MOST_FIELDS, assign_fields, split_header
 from stream_bayes.kernels.mail_sources import FEW_BITS, FEW_SLOTS, FEW_VIEWS, MOST_FEW, find_sources, name_fields
 from stream_bayes.kernels.mail_tokens import SPREAD, THIRTY_ONE, Buckets, bucket_of, fold_mail, note
@@ -171,11 +171,10 @@ def slots_for(features: int) -> int:
 @kernel
 def next_stamp(scratch: Scratch, bits: int) -> int:
     """What tells the entries of a mail from those of others; when all stamps were used, the slots are cleared."""
-    free = 32 - max(bits, FEW_BITS)
-    if scratch.stamps[0] != free or scratch.stamps[1] + 1 == 1 << free:
+    if scratch.stamps[0] != bits or scratch.stamps[1] + 1 == 1 << (32 - max(bits, FEW_BITS)):
         scratch.slots[:] = 0
         scratch.few_slots[:] = 0
-        scratch.stamps[0], scratch.stamps[1] = free, 0
+        scratch.stamps[0], scratch.stamps[1] = bits, 0
     scratch.stamps[1] += 1
     return int(scratch.stamps[1])
 
@@ -183,7 +182,8 @@ def next_stamp(scratch: Scratch, bits: int) -> int:
 @kernel
 def read_mail(raw: Bytes, shape: Shape, scratch: Scratch) -> None:
     """Write all features of one mail."""
-    length, header_end = decode_mail(raw, scratch.text)
+    room = MOST_TEXT if shape.tail > 0 else max(shape.head, shape.text)
+    length, header_end = decode_mail(raw[: RAW_A_BYTE * room], scratch.text[:room])
     text, counts, stamp = scratch.text[:length], scratch.counts, next_stamp(scratch, shape.bits)
     mark, few_mark = np.uint32(stamp << shape.bits), np.uint32(stamp << FEW_BITS)
     counts[:] = 0

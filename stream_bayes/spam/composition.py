@@ -24,15 +24,15 @@ class Member(NamedTuple):
 
 # In the order of the scores of `stream_bayes.kernels.mail_fold`.
 MEMBERS = {
-    "gram counts": Member(0.1, 1.0, shared=True),
-    "word counts": Member(0.1, 1.0, shared=True),
-    "structure counts": Member(0.1, 1.0, shared=True),
+    "gram counts": Member(0.2, 1.0, shared=True),
+    "word counts": Member(0.2, 1.0, shared=True),
+    "structure counts": Member(0.2, 1.0, shared=True),
     "senders": Member(1.0, 0.1, shared=False),
     "hosts": Member(1.0, 0.1, shared=False),
     "gram steps": Member(0.5, 2.0, shared=True),
     "word steps": Member(0.5, 2.0, shared=True),
     "structure steps": Member(0.5, 2.0, shared=True),
-    "gram weights": Member(3.0, 0.25, shared=False),
+    "gram weights": Member(3.0, 0.1, shared=False),
 }
 ALL_MEMBERS = tuple(MEMBERS)
 LIGHT_MEMBERS = ("word counts", "word steps")

@@ -74,7 +74,7 @@ class SpamFilter(LabelLearner):
     Order matters, so there is no merging and no unlearning; a corrected label is taken as one more step on the new
     label. A mail of weight w, a whole number, is learned w times.
 
-    At most 64 KiB of a mail are looked at and 16,000 bytes of its text used, so time and memory are bounded.
+    At most 64,000 bytes of a mail are looked at and 16,000 bytes of its text used, so time and memory are bounded.
 
     Examples
     --------

@@ -33,9 +33,9 @@ class Outsider(NamedTuple):
 
 def check_outsiders(others: Any) -> tuple[Outsider, ...] | None:
     """Prototypes: the classifiers given, without what they have learned; None for none."""
-    if others is None:
+    if others is None or others == ():
         return None
-    if not isinstance(others, (tuple, list)) or not others:
+    if not isinstance(others, (tuple, list)):
         message = f"others must be a tuple of Outsider(name, classifier, takes); got {others!r:.200}"
         raise ParameterError(message)
     checked = [_check(other) for other in others]
