@@ -167,7 +167,7 @@ def test_a_share_is_the_weighed_evidence_of_its_counts() -> None:
     for text, spam, ham in (("pills", 3, 0), ("offer", 3, 1), ("lunch", 0, 1)):
         share = shares["word", text]
         assert share.log_odds == pytest.approx(
-            moderation * weight * 0.1 * evidence(spam, ham) / math.sqrt(5.0), rel=1e-6
+            moderation * weight * 0.2 * evidence(spam, ham) / math.sqrt(5.0), rel=1e-6
         )
         assert (share.posterior, share.spam, share.mails) == (Beta(spam + 0.35, ham + 0.35), spam, spam + ham)
 

@@ -12,7 +12,7 @@ import numpy as np
 from stream_bayes.evaluate.filters import SPAM, Scores
 
 CHARACTERS = 4000
-"""How much of a mail the peers that take any text look at: measured, each ranks better so than on whole mails."""
+"""How much of a mail the peers that take any text look at: measured, they rank better so than on whole raw mails."""
 
 _SMALLEST = 1e-16
 # Each byte below 33 becomes a space, and so do the two that have a meaning in Vowpal Wabbit's format.
@@ -53,13 +53,13 @@ def text_of(mail: bytes) -> str:
     return mail[:CHARACTERS].decode("latin-1")
 
 
-def words_of(mail: bytes) -> str:
+def words_of(mail: bytes, characters: int = CHARACTERS) -> str:
     """The same in one line, without the two characters that Vowpal Wabbit's format gives a meaning.
 
     >>> words_of(b"Subject: win|win\\n\\nnow")
     'Subject  win win  now'
     """
-    return mail[:CHARACTERS].translate(_BLANKED).decode("latin-1")
+    return mail[:characters].translate(_BLANKED).decode("latin-1")
 
 
 def log_odds(probability: float) -> float:
