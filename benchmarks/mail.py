@@ -38,7 +38,7 @@ OURS: dict[str, Callable[[], SpamFilter]] = {"default": SpamFilter, "light": Spa
 
 
 class Rival(NamedTuple):
-    """What ours is compared with: which of ours, the options, how much of a mail, and the largest ratio of the times."""
+    """What ours is compared with: which of ours, the options, how much of a mail, and the largest ratio of times."""
 
     ours: str
     options: str
@@ -87,8 +87,8 @@ def time_tables(console: Console, mails: Sequence[Mail]) -> None:
     console.print(time_table(best, len(mails)))
     console.print(
         f"Shortest of {REPEATS} turns. Every pass makes its model, tables included, and frees it. Ours begins from raw "
-        "bytes; Vowpal Wabbit from lines of text that were made before: parse, predict, learn. Cut at 4,000 bytes it ranks "
-        "better, as the tables below have it; whole is the text that ours is given."
+        "bytes; Vowpal Wabbit from lines of text that were made before: parse, predict, learn. Cut at 4,000 bytes it "
+        "ranks better, as in the tables below; whole is the text that ours is given."
     )
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not FOLDER, reason="no real mail: name a folder 
 
 SPAMASSASSIN, ENRON, SMS = "spamassassin.jsonl.gz", "enron_spam.jsonl.gz", "sms_spam_collection.jsonl.gz"
 # Streams, and the largest (1-ROCA)% (their mean) that is good enough.
-MARKS = {
+MARKS: dict[str, tuple[list[tuple[str, ...]], float]] = {
     "spamassassin": ([(SPAMASSASSIN,)], 0.086),
     "spamassassin shuffled": ([(SPAMASSASSIN, "--shuffle", str(seed)) for seed in (1, 2, 3)], 0.063),
     "enron": ([(ENRON, "--prefix", f"enron{box}/") for box in range(1, 7)], 0.055),

@@ -154,7 +154,7 @@ def test_any_classifier_of_river_takes_part() -> None:
         model.state()
 
 
-class Grumpy(linear_model.LogisticRegression):  # type: ignore[misc]
+class Grumpy(linear_model.LogisticRegression):
     """Refuses to learn a mail with many links."""
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:

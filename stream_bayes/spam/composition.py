@@ -10,7 +10,9 @@ import numpy as np
 from stream_bayes.errors import ParameterError
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.mail_decode import MOST_TEXT
 from stream_bayes.kernels.mail_fold import MEMBERS as MEMBER_COUNT
+from stream_bayes.posteriors.checked import whole
 
 
 class Member(NamedTuple):
@@ -39,6 +41,7 @@ LIGHT_MEMBERS = ("word counts", "word steps")
 SCALES = np.array([member.scale for member in MEMBERS.values()])
 assert len(MEMBERS) == MEMBER_COUNT
 
+FEWEST_BUCKETS, MOST_BUCKETS = 2**10, 2**26
 # Of the weight of any input, and of the intercept, which is expected to be small.
 WEIGHT_PRECISION = 1.0
 INTERCEPT_PRECISION = 10.0
@@ -68,3 +71,21 @@ def prior_weights(members: Sequence[str], others: int) -> tuple[FloatArray, Floa
     means = [member.weight / (views if member.shared else 1) for member in chosen]
     precisions = [WEIGHT_PRECISION] * (len(members) + others) + [INTERCEPT_PRECISION]
     return np.array([*means, *[0.0] * (others + 1)]), np.array(precisions)
+
+
+def check_buckets(buckets: Any) -> int:
+    """A number of buckets that a hash can have."""
+    number = int(whole("buckets", buckets, ParameterError))
+    if FEWEST_BUCKETS <= number <= MOST_BUCKETS and number & (number - 1) == 0:
+        return number
+    message = f"buckets must be a power of two from {FEWEST_BUCKETS} to {MOST_BUCKETS}; got {buckets!r}"
+    raise ParameterError(message)
+
+
+def check_bytes(name: str, value: Any) -> int:
+    """How much of a text is taken."""
+    number = int(whole(name, value, ParameterError))
+    if 0 <= number <= MOST_TEXT:
+        return number
+    message = f"{name} must lie between 0 and {MOST_TEXT}; got {value!r}"
+    raise ParameterError(message)

@@ -9,7 +9,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from stream_bayes.decisions import Decision, decide, spam_losses
-from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.errors import InputError
 from stream_bayes.features.batch import Batch
 from stream_bayes.features.mail import Mail, MailBatch, read_batch
 from stream_bayes.features.values import IntArray
@@ -22,15 +22,23 @@ from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.learners.label_learner import LabelLearner, Many, check_batch
 from stream_bayes.learners.labels import Label, TwoLabels, check_label
 from stream_bayes.posteriors import LabelPredictive, Normal
-from stream_bayes.posteriors.checked import positive, whole
+from stream_bayes.posteriors.checked import positive
 from stream_bayes.snapshot import Arrays
-from stream_bayes.spam.composition import ALL_MEMBERS, LIGHT_MEMBERS, SCALES, check_members, places_of, prior_weights
+from stream_bayes.spam.composition import (
+    ALL_MEMBERS,
+    LIGHT_MEMBERS,
+    SCALES,
+    check_buckets,
+    check_bytes,
+    check_members,
+    places_of,
+    prior_weights,
+)
 from stream_bayes.spam.evidence import LOGS, evidence_arrays, memory_bytes, new_evidence, restore_evidence
 from stream_bayes.spam.explained import SHOWN, Explanation, explain
 from stream_bayes.spam.outsiders import Outsider, Outsiders, check_outsiders
 from stream_bayes.spam.predictions import MailPredictions, both_probabilities
 
-FEWEST_BUCKETS, MOST_BUCKETS = 2**10, 2**26
 MOST_REPETITIONS = 1000
 
 
@@ -105,12 +113,12 @@ class SpamFilter(LabelLearner):
         self.classes = cast(tuple[Label, Label], tuple(self._labels))
         self.members = check_members(members)
         self.others = check_outsiders(others)
-        self.buckets = _check_buckets(buckets)
+        self.buckets = check_buckets(buckets)
         self.head_bytes, self.tail_bytes = (
-            _check_bytes("head_bytes", head_bytes),
-            _check_bytes("tail_bytes", tail_bytes),
+            check_bytes("head_bytes", head_bytes),
+            check_bytes("tail_bytes", tail_bytes),
         )
-        self.text_bytes = _check_bytes("text_bytes", text_bytes)
+        self.text_bytes = check_bytes("text_bytes", text_bytes)
         self.pairs = bool(pairs)
         self.lost_ham, self.passed_spam = positive("lost_ham", lost_ham), positive("passed_spam", passed_spam)
         self._losses = spam_losses(self.lost_ham, self.passed_spam)
@@ -176,6 +184,10 @@ class SpamFilter(LabelLearner):
         """Mails as their features."""
         return read_batch(events, self._shape)
 
+    def learn_many(self, events: Batch | Iterable[Mail], y: Many, w: Many | None = None) -> None:
+        """Learn each mail whose label is not None."""
+        self.test_then_train(events, y, w)
+
     def test_then_train(self, events: Batch | Iterable[Mail], y: Many, w: Many | None = None) -> MailPredictions:
         """Predict each mail, then learn it if its label is not None, in one compiled pass."""
         batch = self._as_batch(events)
@@ -230,22 +242,6 @@ class SpamFilter(LabelLearner):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"classes": (False, True), "buckets": 2**10}
-
-
-def _check_buckets(buckets: Any) -> int:
-    number = int(whole("buckets", buckets, ParameterError))
-    if FEWEST_BUCKETS <= number <= MOST_BUCKETS and number & (number - 1) == 0:
-        return number
-    message = f"buckets must be a power of two from {FEWEST_BUCKETS} to {MOST_BUCKETS}; got {buckets!r}"
-    raise ParameterError(message)
-
-
-def _check_bytes(name: str, value: Any) -> int:
-    number = int(whole(name, value, ParameterError))
-    if 0 <= number <= MOST_TEXT:
-        return number
-    message = f"{name} must lie between 0 and {MOST_TEXT}; got {value!r}"
-    raise ParameterError(message)
 
 
 def _repetitions(weights: FloatArray) -> IntArray:

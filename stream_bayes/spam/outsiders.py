@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from river import base
@@ -16,6 +16,9 @@ from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.spam.composition import MEMBERS
 
+if TYPE_CHECKING:
+    from river.compose import Pipeline
+
 # Beyond it a probability says more than any classifier knows.
 _LEAST = 1e-9
 
@@ -24,7 +27,7 @@ class Outsider(NamedTuple):
     """A classifier as a member of a mail filter, and what it is shown of a mail."""
 
     name: str
-    classifier: base.Classifier
+    classifier: base.Classifier | Pipeline
     """A prototype: the filter teaches a copy of its own that starts with no data."""
     takes: str = "texts"
     """"texts": {"subject", "sender", "text"}, for pipelines that begin with a vectoriser. "numbers": what can be
@@ -90,7 +93,7 @@ class Outsiders:
             raise SnapshotError(message)
 
 
-def _ask(classifier: base.Classifier, x: dict[Hashable, Any]) -> float:
+def _ask(classifier: base.Classifier | Pipeline, x: dict[Hashable, Any]) -> float:
     said = classifier.predict_proba_one(x)
     ham, spam = said.get(False, 0.0), said.get(True, 0.0)
     if not 0.0 < ham + spam < math.inf:
