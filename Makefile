@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PEERS := $(VENV)/.peers
 PIP := $(BIN)/pip --disable-pip-version-check --quiet --no-input
 
 ifneq ($(wildcard ../shared/corpora),)
@@ -37,10 +38,10 @@ lint: $(STAMP) ## style, formatting and the direction of imports
 types: $(STAMP) ## mypy, strict
 	@$(BIN)/mypy
 
-tests: $(STAMP) ## the whole test suite
+tests: $(STAMP) $(PEERS) ## the whole test suite
 	@$(BIN)/python -m pytest -q --durations=10
 
-bench: $(STAMP) ## measure speed
+bench: $(STAMP) $(PEERS) ## measure speed, and the mail filter against others
 	@$(BIN)/python -m benchmarks
 
 kafka: $(STAMP) ## a Kafka broker on 127.0.0.1:9092 until Ctrl-C (needs Java and Maven)
@@ -49,6 +50,16 @@ kafka: $(STAMP) ## a Kafka broker on 127.0.0.1:9092 until Ctrl-C (needs Java and
 clean: ## remove .venv and every cache in the tree
 	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Mail filters to compare with: programs that only the system's installer has. Without them their tests are skipped.
+$(PEERS): $(STAMP)
+	@if command -v bogofilter > /dev/null && command -v crm > /dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    echo "Installing bogofilter and crm114 to compare with ..."; \
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends bogofilter crm114; } \
+	        > /dev/null 2>&1 || echo "They could not be installed: comparisons go without them"; \
+	else echo "To compare with bogofilter and crm114 install them: apt-get install bogofilter crm114"; fi
+	@touch $@
 
 # The pins are complete, so pip need not resolve (--no-deps); the check proves that they are.
 $(STAMP): requirements.txt pyproject.toml

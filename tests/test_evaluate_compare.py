@@ -81,7 +81,6 @@ def test_a_warm_up_closes_what_it_has_opened(capsys: pytest.CaptureFixture[str])
 
 
 def test_one_table_of_ours_and_the_peers(evaluate: Command, corpus: Path) -> None:
-    pytest.importorskip("stream_bayes.spam")
     code, output, _ = evaluate(corpus, "--compare", "--limit", "100")
     assert code == 0
     names = ["default", "light", *peers.available()]
@@ -94,7 +93,6 @@ def test_one_table_of_ours_and_the_peers(evaluate: Command, corpus: Path) -> Non
 
 @pytest.mark.parametrize("name", ["default", "light"])
 def test_our_filter_shows_its_members(evaluate: Command, corpus: Path, name: str) -> None:
-    pytest.importorskip("stream_bayes.spam")
     code, output, _ = evaluate(corpus, "--filter", name, "--members", "--feedback", "first:200")
     assert code == 0
     assert re.search(r"the fusion is .* its best member, \w+", output)
@@ -106,7 +104,6 @@ def test_our_filter_shows_its_members(evaluate: Command, corpus: Path, name: str
 
 @pytest.mark.parametrize("regime", ["immediate", "delayed:7", "partial:0.5"])
 def test_chunks_change_nothing_for_our_filter(regime: str) -> None:
-    pytest.importorskip("stream_bayes.spam")
     mails = generated_mails(60)
     small, large = (
         run(open_filter("default"), Stream("generated", mails), feedback=regime, chunk=chunk) for chunk in (7, 60)

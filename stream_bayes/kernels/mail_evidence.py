@@ -40,16 +40,32 @@ def expected_log(count: np.uint32, logs: Table) -> np.float32:
 
 
 @kernel
-def gather(table: Table, features: Buckets, logs: Table, prior_odds: np.float32) -> tuple[float, float, float]:
-    """Of a mail's features: the sum of weights, that of evidence for spam, and how new they are, 0 to 1 each.
+def sum_weights(table: Table, features: Buckets) -> tuple[float, float, float]:
+    """Of a mail's features: the sum of weights, and those of the Bayesian weights' means and of their variances.
+
+    A variance starts at 1. This comes first, since so short a loop waits for many rows of the table at once.
+    """
+    weights, means, lost = 0.0, 0.0, 0.0
+    if table.shape[1] > LOST:
+        for i in range(len(features)):
+            bucket = np.uint64(features[i])
+            weights += float(table[bucket, WEIGHT])
+            means += float(table[bucket, MEAN])
+            lost += float(table[bucket, LOST])
+    else:
+        for i in range(len(features)):
+            weights += float(table[np.uint64(features[i]), WEIGHT])
+    return weights, means, len(features) - lost
+
+
+@kernel
+def sum_evidence(table: Table, features: Buckets, logs: Table, prior_odds: np.float32) -> tuple[float, float]:
+    """Of a mail's features: the sum of evidence for spam, and how new they are, 0 to 1 each.
 
     The evidence of a feature is the posterior mean of its log-odds, l, weighed by |l| / (|l| + 2); none if it is new.
     """
     counts = table.view(np.uint32)
-    weights, evidence, novelty = 0.0, 0.0, 0.0
-    # By itself, since so short a loop waits for many rows of the table at once.
-    for i in range(len(features)):
-        weights += float(table[np.uint64(features[i]), WEIGHT])
+    evidence, novelty = 0.0, 0.0
     for i in range(len(features)):
         bucket = np.uint64(features[i])
         ham, spam = counts[bucket, HAM], counts[bucket, SPAM]
@@ -58,7 +74,7 @@ def gather(table: Table, features: Buckets, logs: Table, prior_odds: np.float32)
         size = abs(odds)
         evidence += float(odds * size / (size + DOUBTED)) if seen > 0 else 0.0
         novelty += NEWNESS[min(np.uint64(seen), OLD)]
-    return weights, evidence, novelty
+    return evidence, novelty
 
 
 @kernel
@@ -78,17 +94,6 @@ def descend(table: Table, features: Buckets, gradient: float) -> None:
         total = table[bucket, GRADIENT] + square
         table[bucket, GRADIENT] = total
         table[bucket, WEIGHT] += step / np.sqrt(STABILITY + total)
-
-
-@kernel
-def project(table: Table, features: Buckets) -> tuple[float, float]:
-    """The sums of the means and of the variances of the diagonal Bayesian weights; a variance starts at 1."""
-    mean, lost = 0.0, 0.0
-    for i in range(len(features)):
-        bucket = np.uint64(features[i])
-        mean += table[bucket, MEAN]
-        lost += table[bucket, LOST]
-    return mean, len(features) - lost
 
 
 @kernel

@@ -23,8 +23,8 @@ from stream_bayes.kernels.mail_evidence import (
     condition,
     count,
     descend,
-    gather,
-    project,
+    sum_evidence,
+    sum_weights,
 )
 from stream_bayes.kernels.mail_features import VIEWS
 from stream_bayes.kernels.mail_tokens import Buckets
@@ -78,8 +78,9 @@ def value_of(features: Buckets) -> float:
 
 @kernel
 def is_used(used: IntArray, view: int) -> bool:
-    """Whether a member looks at the counts or the steps of a view."""
-    return bool(used[view] >= 0 or (view < STEPPED and used[STEPS + view] >= 0))
+    """Whether a member looks at a view."""
+    stepped = view < STEPPED and used[STEPS + view] >= 0
+    return bool(used[view] >= 0 or stepped or (view == 0 and used[POSTERIOR] >= 0))
 
 
 @kernel
@@ -98,8 +99,9 @@ def score(
     for view in range(VIEWS):
         if not is_used(used, view):
             continue
-        part = part_of(features, view_starts, row, view)
-        weights, found, new = gather(table_of(evidence, view), part, logs, prior_odds)
+        part, table = part_of(features, view_starts, row, view), table_of(evidence, view)
+        weights, means, variances = sum_weights(table, part)
+        found, new = sum_evidence(table, part, logs, prior_odds)
         value = value_of(part)
         scores[view] = value * found
         if view < STEPPED:
@@ -107,11 +109,8 @@ def score(
             scores[STEPS + view] = value * weights + BIAS_INPUT * evidence.biases[view, 0] + taken
             novelty += value * value * new
             views += 1
-    if used[POSTERIOR] >= 0:
-        part = part_of(features, view_starts, row, 0)
-        mean, variance = project(evidence.grams, part)
-        scores[POSTERIOR] = value_of(part) * mean
-        variance *= value_of(part) ** 2
+        if view == 0:
+            scores[POSTERIOR], variance = value * means, value * value * variances
     return variance, novelty / max(views, 1)
 
 
@@ -140,7 +139,7 @@ def learn(
 ) -> None:
     """Teach a mail to every member in use; the scores are those from before."""
     for view in range(VIEWS):
-        if not is_used(used, view) and (view > 0 or used[POSTERIOR] < 0):
+        if not is_used(used, view):
             continue
         part = part_of(features, view_starts, row, view)
         if view < STEPPED and used[STEPS + view] >= 0:
