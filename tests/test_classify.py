@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes import BetaBernoulli, SpamFilter
+from stream_bayes import SpamFilter
 from stream_bayes.cli import main
 from stream_bayes.kernels.mail_decode import MOST_RAW
+from tests.commands import COMMAND as WHOLE_COMMAND
+from tests.commands import ENVIRONMENT
 
-ROOT = Path(__file__).parents[1]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-COMMAND = (sys.executable, "-m", "stream_bayes.cli", "classify")
+COMMAND = (*WHOLE_COMMAND, "classify")
 PATIENCE = 120.0
 SPAM = b"From: win@prizes.example\nSubject: You have won cash\n\nClick http://prizes.example/cash now, limited offer!\n"
 HAM = b"From: ann@example.org\nSubject: Lunch on Tuesday\n\nShall we meet at noon in the canteen? The report is done.\n"
@@ -83,7 +82,6 @@ def test_the_costs_decide(classify: Command, model: Path) -> None:
     assert classify(SPAM, "--model", model, "--cost", "1e12")[0] == 0
     assert classify(HAM, "--model", model, "--cost", "1e-12")[0] == 1
     assert "action=quarantine" in classify(HAM, "--model", model, "--cost", "1e-12")[1]
-    assert classify(HAM, "--model", model, "--cost", "-1")[0] == 75
 
 
 def test_for_machines(classify: Command, model: Path) -> None:
@@ -96,6 +94,26 @@ def test_for_machines(classify: Command, model: Path) -> None:
         "log_odds": said.spam_log_odds[0],
         "action": "quarantine",
     }
+
+
+def test_learning_for_machines(classify: Command, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    code, output, errors = classify(SPAM, "--model", path, "--filter", "light", "--learn", "spam", "--json")
+    assert (code, errors) == (0, "")
+    assert json.loads(output) == {"learned": "spam", "model": str(path)}
+    assert SpamFilter.load(path).state().arrays["totals"].tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("learn", [[], ["--learn", "ham"]])
+def test_another_filter_than_that_of_the_file_gets_a_line(classify: Command, tmp_path: Path, learn: list[str]) -> None:
+    path = tmp_path / "model"
+    SpamFilter.light(buckets=2**10).save(path)
+    for options, words in (([], ""), (["--filter", "light"], ""), (["--filter", "default"], "is not the default one")):
+        code, _, errors = classify(HAM, "--model", path, *learn, *options)
+        assert (code, errors.count("\n")) == (0, bool(words))
+        assert words in errors
+        assert not words or str(path) in errors
+    assert SpamFilter.load(path).members == ("word counts", "word steps")
 
 
 def test_a_long_mail_is_read_to_its_end_and_judged_by_its_beginning(classify: Command, model: Path) -> None:
@@ -163,78 +181,3 @@ def test_processes_that_learn_at_once_lose_nothing(tmp_path: Path) -> None:
     counts = learned.state().arrays["word.counts"].sum(axis=1)
     assert (counts == 1).sum() == count, "a word of its own for each"
     assert counts.max() == count, "and one that all of them have"
-
-
-def unreadable(path: Path) -> None:
-    path.write_bytes(b"no model")
-
-
-def cut_short(path: Path) -> None:
-    SpamFilter(buckets=2**10).save(path)
-    path.write_bytes(path.read_bytes()[:-7])
-
-
-def other_learner(path: Path) -> None:
-    BetaBernoulli().save(path)
-
-
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [
-        (lambda _: None, "no model at"),
-        (Path.mkdir, "Is a directory"),
-        (unreadable, "not a stream_bayes snapshot"),
-        (cut_short, "damaged"),
-        (other_learner, "not of a SpamFilter"),
-    ],
-)
-def test_trouble_ends_with_code_75_and_one_line(
-    classify: Command, tmp_path: Path, make: Callable[[Path], None], reason: str
-) -> None:
-    path = tmp_path / "model"
-    make(path)
-    code, output, errors = classify(HAM * 1000, "--model", path)
-    assert (code, output, errors.count("\n")) == (75, "", 1)
-    assert reason in errors
-    assert str(path) in errors
-    if make is not Path.mkdir and path.exists():
-        content = path.read_bytes()
-        assert classify(HAM, "--model", path, "--learn", "ham")[0] == 75
-        assert path.read_bytes() == content, "a model that cannot be read is not replaced"
-
-
-def test_a_missing_model_says_how_to_make_one(classify: Command, tmp_path: Path) -> None:
-    errors = classify(HAM, "--model", tmp_path / "none")[2]
-    assert "stream-bayes classify --learn spam" in errors
-    assert not list(tmp_path.iterdir()), "looking makes nothing"
-
-
-def test_a_place_that_cannot_be_written_to_is_trouble(classify: Command, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    code, output, errors = classify(HAM, "--model", tmp_path / "file" / "model", "--learn", "ham")
-    assert (code, output, errors.count("\n")) == (75, "", 1)
-    assert str(tmp_path / "file") in errors
-
-
-def test_a_reader_who_has_gone_is_trouble(model: Path) -> None:
-    """Python alone would end with code 1, which means quarantine."""
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(
-        [*COMMAND, "--model", str(model)],
-        input=HAM,
-        stdout=write,
-        stderr=subprocess.PIPE,
-        env=ENVIRONMENT,
-        check=False,
-    )
-    os.close(write)
-    assert done.returncode not in (0, 1)
-    assert b"Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("arguments", [["--learn", "eggs"], ["--filter", "heavy"], ["--nonsense"], ["--cost", "x"]])
-def test_a_wrong_call_ends_with_code_2(classify: Command, arguments: list[str]) -> None:
-    code, output, errors = classify(HAM, *arguments)
-    assert (code, output) == (2, "")
-    assert "Usage: stream-bayes classify" in errors

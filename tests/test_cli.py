@@ -1,11 +1,7 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import select
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,35 +10,16 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import __version__, snapshot
-from stream_bayes.cli import main
 from stream_bayes.learners.base import Learner
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
 from stream_bayes.posteriors import Beta
+from tests.commands import ENVIRONMENT, PATIENCE, Run, run
 
-ROOT = Path(__file__).parents[1]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
-COMMAND = (sys.executable, "-m", "stream_bayes.cli")
+__all__ = ["run"]
+
 # Not pydantic: typer itself uses it, where it is installed, to read the options of a command.
 HEAVY = ("numba", "numpy", "rich", "river", "safetensors", "scipy")
-PATIENCE = 60.0
-"""Seconds after which a test gives up; nothing here takes that long."""
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command line in this process: exit code, output, errors."""
-
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["stream-bayes", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ending:
-            main()
-        assert isinstance(ending.value.code, int)
-        return ending.value.code, *capsys.readouterr()
-
-    return call
 
 
 def loaded_by(arguments: list[str]) -> set[str]:
@@ -180,85 +157,3 @@ def test_a_file_that_cannot_be_inspected_gets_one_line(
     assert errors.startswith("stream-bayes: ")
     assert problem in errors
     assert str(tmp_path / "file") in errors
-
-
-def run_on_a_terminal(
-    *arguments: str, stop_at: bytes | None = None, variables: dict[str, str] | None = None
-) -> tuple[int, bytes, bytes]:
-    """Run with a pseudo-terminal as output, sending Ctrl-C once it has shown something: code, output, errors."""
-    screen, terminal = pty.openpty()
-    environment = {**ENVIRONMENT, **(variables or {})}
-    with subprocess.Popen([*COMMAND, *arguments], stdout=terminal, stderr=subprocess.PIPE, env=environment) as process:
-        os.close(terminal)
-        shown = b""
-        while part := read_some(screen):
-            shown += part
-            if stop_at is not None and stop_at in shown:
-                process.send_signal(signal.SIGINT)
-                stop_at = None
-        assert process.stderr is not None
-        errors = process.stderr.read()
-    os.close(screen)
-    return process.returncode, shown, errors
-
-
-def read_some(screen: int) -> bytes:
-    ready, _, _ = select.select([screen], [], [], PATIENCE)
-    assert ready, "the program has fallen silent"
-    try:
-        return os.read(screen, 65536)
-    except OSError:  # Linux's way of saying that the other end is closed
-        return b""
-
-
-def test_ctrl_c_ends_the_demo_cleanly() -> None:
-    code, shown, errors = run_on_a_terminal("demo", stop_at=b"1 of 3")
-    assert code == 130
-    assert errors.splitlines()[-1] == b"stream-bayes: stopped"
-    assert b"Traceback" not in errors
-    assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l"), "the cursor is visible again"
-
-
-def test_a_terminal_without_colour_gets_none() -> None:
-    code, shown, _ = run_on_a_terminal("demo", "--fast", variables={"NO_COLOR": "1"})
-    assert code == 0
-    codes = {int(number) for styles in re.findall(rb"\x1b\[([0-9;]+)m", shown) for number in styles.split(b";")}
-    assert codes <= {0, 1, 2}, "bold and dim at most"
-    assert b"What was learned" in shown
-
-
-@pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"COLUMNS": "60"}, {"LINES": "20"}])
-def test_a_terminal_too_small_or_too_simple_gets_lines(variables: dict[str, str]) -> None:
-    code, shown, _ = run_on_a_terminal("demo", variables=variables)
-    assert code == 0
-    assert b"\x1b[1A" not in shown, "nothing is drawn over"
-    assert b"point 60" in shown
-
-
-def test_a_reader_who_leaves_early_causes_no_traceback() -> None:
-    with subprocess.Popen(
-        [*COMMAND, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        assert b"Traceback" not in process.stderr.read()
-    assert process.returncode == 1
-
-
-def test_the_demo_can_be_written_in_any_encoding() -> None:
-    environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([*COMMAND, "demo"], env=environment, capture_output=True, check=True, timeout=PATIENCE)
-    assert b"What was learned" in done.stdout
-
-
-def test_ctrl_c_ends_the_demo_cleanly_while_it_compiles(tmp_path: Path) -> None:
-    environment = {**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path)}
-    with subprocess.Popen(
-        [*COMMAND, "demo", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
-    ) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline().startswith(b"Compiling the learners")
-        process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == b"stream-bayes: stopped\n"
-    assert process.returncode == 130

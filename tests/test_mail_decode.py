@@ -165,3 +165,27 @@ def test_mutated_mails_stay_in_their_bounds() -> None:
     for raw in mutated(make_mails(40, seed=8), 4000, seed=2):
         text, _ = text_of(raw, MOST_TEXT)
         assert len(text) <= 2 * len(raw) + 1
+
+
+def test_a_part_may_begin_with_any_field() -> None:
+    for first in (b"X-Y: z\n", b"", b"X-Y: a\n b\nX-Z: c\n"):
+        raw = (
+            b"Subject: x\n\n--bbbb\n"
+            + first
+            + b"Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\nYnV5IG5vdyE=\n"
+        )
+        assert b"buy now!" in text_of(raw)[0]
+
+
+def test_quoted_replies_begin_no_part() -> None:
+    raw = b"Content-Transfer-Encoding: quoted-printable\n\n-----Original Message-----\nFrom: a\nTo: b\n\ncaf=C3=A9"
+    assert text_of(raw)[0].endswith(b"caf\xc3\xa9\n")
+
+
+def test_an_encoding_may_stand_on_the_next_line() -> None:
+    assert b"buy now!" in text_of(b"Content-Transfer-Encoding:\n base64\n\nYnV5IG5vdyE=\n")[0]
+
+
+def test_only_an_envelope_is_one() -> None:
+    assert text_of(b"from 8pm tonight we party\nhello")[1] == 0
+    assert text_of(b"From a@b Mon\nSubject: x\n\nhello")[1] == 24

@@ -158,3 +158,24 @@ def test_no_mail_at_all() -> None:
     assert (
         features_of(read_batch([b"", make_mail(random.Random(1), spam=True), b""], DEFAULT))[::2] == [[[]] * VIEWS] * 2
     )
+
+
+@pytest.mark.parametrize(
+    "text", ["Reminder: pay now", "Hello: how are you", "12:30 lunch?", "http://x.example", "Win cash"]
+)
+def test_fields_of_a_dict_are_never_lost(text: str) -> None:
+    header, body = decoded({"sender": "eve@spam.example", "subject": "Cash", "text": text})
+    assert header == b"From: eve@spam.example\nSubject: Cash\n"
+    assert body == b"\n" + text.encode()
+
+
+def test_a_message_says_its_own_fields() -> None:
+    raw = b"From a@b Mon\nSubject: mine\n\nbody"
+    header, _ = decoded({"subject": "other", "sender": "eve@spam.example", "raw": raw})
+    assert header == b"From a@b Mon\nFrom: eve@spam.example\nSubject: mine\n"
+
+
+def test_any_name_of_a_field_stays_one() -> None:
+    header, body = decoded({"": "x", "k" * 70: "y", "with blank": "z", "text": "body"})
+    assert header.splitlines() == [b"-: x", b"k" * 63 + b": y", b"with-blank: z"]
+    assert body == b"\nbody"

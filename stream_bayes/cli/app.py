@@ -30,11 +30,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 
 
 def main() -> None:
-    """Run the command line; errors of this package end it with one line and code 2, Ctrl-C with code 130."""
+    """Run the command line; errors of this package or of a file end it with one line and code 2, Ctrl-C with 130."""
     try:
         app(prog_name="stream-bayes")
-    except StreamBayesError as problem:
-        say(str(problem))
+    except (StreamBayesError, OSError) as problem:
+        give_up_output()
+        say(reason_of(problem))
         sys.exit(FAILED)
     except SystemExit as ending:
         if ending.code == STOPPED:
@@ -63,6 +64,17 @@ def replace_what_cannot_be_written() -> None:
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
 
 
+def give_up_output() -> None:
+    """Throw away what cannot be written: Python would try again at its end, and end with a code of its own."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
 def leave_the_screen() -> NoReturn:
     """End at once, from whatever is being drawn."""
     # Past the buffer, which may be in use right now.
@@ -76,6 +88,14 @@ def stop_at_once() -> NoReturn:
     """End the process as Ctrl-C does, with nothing left to be raised, caught or flushed."""
     say(_LAST_WORD)
     os._exit(STOPPED)
+
+
+def reason_of(problem: Exception) -> str:
+    """What went wrong, and with which file."""
+    if isinstance(problem, OSError) and problem.strerror:
+        place = f" ({problem.filename})" if problem.filename else ""
+        return f"{problem.strerror}{place}"
+    return str(problem) or type(problem).__name__
 
 
 def say(text: str) -> None:

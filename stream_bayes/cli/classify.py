@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from stream_bayes.cli.app import Json, say
+from stream_bayes.cli.app import Json, give_up_output, reason_of, say
 
 if TYPE_CHECKING:
     from stream_bayes.spam import SpamFilter
@@ -25,8 +26,15 @@ TROUBLE: Final = 75
 _PIECE = 1 << 20
 _MODEL = "Where the filter is kept; by default $XDG_DATA_HOME/stream_bayes/spam.model, else below ~/.local/share."
 _LEARN = "Learn the mail instead of judging it; the first one makes the file."
-_FILTER = "What the first --learn makes: the exact filter or the fast one. Later, the file says what it is."
+_FILTER = "What the first --learn makes: default, the exact one, or light. Later, the file says what it is."
 _COST = "How many spams let through are as bad as one lost ham; by default what the model says, 20 for a new one."
+
+
+def _check_cost(cost: float | None) -> float | None:
+    if cost is not None and not 0.0 < cost < math.inf:
+        message = f"must be a number above 0, not {cost}"
+        raise typer.BadParameter(message)
+    return cost
 
 
 class Label(StrEnum):
@@ -58,8 +66,10 @@ class Verdict(NamedTuple):
 def classify(
     model: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False, help=_MODEL)] = None,
     learn: Annotated[Label | None, typer.Option(show_default=False, help=_LEARN)] = None,
-    kind: Annotated[Kind, typer.Option("--filter", help=_FILTER)] = Kind.DEFAULT,
-    cost: Annotated[float | None, typer.Option(metavar="SPAMS", show_default=False, help=_COST)] = None,
+    kind: Annotated[Kind | None, typer.Option("--filter", show_default=False, help=_FILTER)] = None,
+    cost: Annotated[
+        float | None, typer.Option(metavar="SPAMS", callback=_check_cost, show_default=False, help=_COST)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Judge or learn one mail from standard input.
@@ -85,28 +95,39 @@ def classify(
       if ( $RETURNCODE == 1 )
         to "$HOME/Maildir/.Junk"
     """
+    if learn is not None and cost is not None:
+        message = "is for judging a mail, and --learn does not judge it"
+        raise typer.BadParameter(message, param_hint="--cost")
     try:
-        raw = _read_mail()
-        path = _default_path() if model is None else model.expanduser()
-        if learn is not None:
-            _learn(path, raw, learn, kind)
-            raise typer.Exit(DELIVERED)
-        verdict = _judge(path, raw, cost)
-        typer.echo(json.dumps(verdict._asdict()) if as_json else _header_line(verdict))
-        sys.stdout.flush()
+        code = _classify(_default_path() if model is None else model.expanduser(), learn, kind, cost, as_json)
     except (typer.Exit, typer.Abort):
         raise
     # Whatever it is, python would end with code 1, which means quarantine.
     except Exception as problem:
-        _say_trouble(problem)
-        raise typer.Exit(TROUBLE) from problem
-    raise typer.Exit(QUARANTINED if verdict.action == "quarantine" else DELIVERED)
+        give_up_output()
+        say(f"{reason_of(problem)}; nothing is decided: try again later (code {TROUBLE})")
+        code = TROUBLE
+    raise typer.Exit(code)
 
 
-def _say_trouble(problem: Exception) -> None:
-    reason = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
-    place = f" ({problem.filename})" if isinstance(problem, OSError) and problem.filename else ""
-    say(f"{reason or type(problem).__name__}{place}; nothing is decided: try again later (code {TROUBLE})")
+def _classify(path: Path, learn: Label | None, kind: Kind | None, cost: float | None, as_json: bool) -> int:
+    raw = _read_mail()
+    if learn is not None:
+        _learn(path, raw, learn, kind)
+        if as_json:
+            _print(json.dumps({"learned": learn, "model": str(path)}))
+        return DELIVERED
+    verdict = _judge(path, raw, kind, cost)
+    _print(json.dumps(verdict._asdict()) if as_json else _header_line(verdict))
+    return QUARANTINED if verdict.action == "quarantine" else DELIVERED
+
+
+def _print(line: str) -> None:
+    if sys.stdout is None:
+        message = "there is no standard output"
+        raise OSError(message)
+    typer.echo(line)
+    sys.stdout.flush()
 
 
 def _default_path() -> Path:
@@ -120,6 +141,9 @@ def _read_mail() -> bytes:
     """The part that is looked at; the rest is read as well, since who writes it may mind when nobody does."""
     from stream_bayes.kernels.mail_decode import MOST_RAW
 
+    if sys.stdin is None:
+        message = "there is no standard input"
+        raise OSError(message)
     if sys.stdin.isatty():
         say("type or paste the mail, then press Ctrl-D")
     raw = sys.stdin.buffer.read(MOST_RAW)
@@ -128,14 +152,13 @@ def _read_mail() -> bytes:
     return raw
 
 
-def _judge(path: Path, raw: bytes, cost: float | None) -> Verdict:
+def _judge(path: Path, raw: bytes, kind: Kind | None, cost: float | None) -> Verdict:
     from stream_bayes.decisions import spam_losses
-    from stream_bayes.spam import SpamFilter
 
     if not path.exists():
         message = f"there is no model at {path}; to make one: stream-bayes classify --learn spam --model FILE < MAIL"
         raise FileNotFoundError(message)
-    model = SpamFilter.load(path)
+    model = _loaded(path, kind)
     losses = spam_losses(model.lost_ham, model.passed_spam) if cost is None else spam_losses(cost)
     said = model.predictive_many([raw])
     ham, spam = said.probabilities[0].tolist()
@@ -149,19 +172,30 @@ def _header_line(verdict: Verdict) -> str:
     return f"X-Stream-Bayes: {verdict.label}; {numbers}"
 
 
-def _learn(path: Path, raw: bytes, label: Label, kind: Kind) -> None:
+def _learn(path: Path, raw: bytes, label: Label, kind: Kind | None) -> None:
     with _locked(path):
         model = _opened(path, kind)
         model.learn_one(raw, model.classes[label is Label.SPAM])
         model.save(path)
 
 
-def _opened(path: Path, kind: Kind) -> SpamFilter:
+def _opened(path: Path, kind: Kind | None) -> SpamFilter:
     from stream_bayes.spam import SpamFilter
 
     if path.exists():
-        return SpamFilter.load(path)
+        return _loaded(path, kind)
     return SpamFilter.light() if kind is Kind.LIGHT else SpamFilter()
+
+
+def _loaded(path: Path, kind: Kind | None) -> SpamFilter:
+    """The filter of a file, and a word on a kind that was asked for and is not that of the file."""
+    from stream_bayes.spam import SpamFilter
+    from stream_bayes.spam.composition import ALL_MEMBERS, LIGHT_MEMBERS
+
+    model = SpamFilter.load(path)
+    if kind is not None and model.members != (LIGHT_MEMBERS if kind is Kind.LIGHT else ALL_MEMBERS):
+        say(f"the filter in {path} is not the {kind} one: --filter {kind} changes nothing")
+    return model
 
 
 @contextmanager

@@ -80,11 +80,11 @@ def _described(one: Listed) -> dict[str, Any]:
 
 
 def _as_text(one: Listed) -> str:
-    from stream_bayes.evaluate.corpora.mail import shown
+    from stream_bayes.evaluate.corpora.mail import counted, shown
 
     share = "" if one.spam_percent is None else f", {one.spam_percent:.1f} % spam"
     unlabelled = f", {one.counts.unlabelled:,} unlabelled" if one.counts.unlabelled else ""
-    lines = [one.path, f"  {one.format}, {one.counts.messages:,} messages{share}{unlabelled}"]
+    lines = [one.path, f"  {one.format}, {counted(one.counts.messages, 'message')}{share}{unlabelled}"]
     if one.counts.messages:
         lines.append(f"  from {shown(one.first_id, 80)} to {shown(one.last_id, 80)}")
     for kind, number in one.counts.problems.most_common():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,7 @@ import typer
 from stream_bayes.cli.app import FAILED, STOPPED, Json, replace_what_cannot_be_written, say, stop_at_once
 
 if TYPE_CHECKING:
-    from stream_bayes.cli.passes import Pass
+    from stream_bayes.cli.passes import Passes
 
 _FILTER = "default, light, the name of a peer, or package.module:factory."
 _FEEDBACK = "Which labels are told: immediate, delayed:N, first:N or partial:FRACTION."
@@ -46,21 +45,24 @@ def evaluate(
     replace_what_cannot_be_written()
     # Where `package.module:factory` is looked for besides what is installed.
     sys.path.append(str(Path.cwd()))
-    _make_folder(report)
     console = Console(stderr=True)
     with Waiting(console, stop_at_once):
-        from stream_bayes.cli.passes import Task, chosen_filters, run_passes, warm_up
-        from stream_bayes.cli.reporting import write_page
+        from stream_bayes.cli.passes import Passes, Task, chosen_filters
+        from stream_bayes.cli.reporting import page_in, write_page
 
         task = Task(corpus, prefix, problems, shuffle, limit, feedback, threshold)
         task.check()
-        names = chosen_filters(name, everything=compare)
-        for each in names:
-            warm_up(each)
-    passes = run_passes(names, task, console)
-    page = None if report is None else write_page(report, passes, task)
-    typer.echo(_for_machines(passes, page, compare) if as_json else _for_people(passes, page, compare, members))
-    if any(done.run.stopped for done in passes):
+        passes = Passes(chosen_filters(name, everything=compare))
+        passes.warm_up()
+        _make_folder(report)
+    passes.run(task, console)
+    page = None if report is None else page_in(report)
+    if passes.done:
+        typer.echo(_for_machines(passes, page, compare) if as_json else _for_people(passes, page, compare, members))
+        # After the figures, which are not to be lost if this fails.
+        if report is not None:
+            write_page(report, passes, task)
+    if passes.stopped:
         raise typer.Exit(STOPPED)
 
 
@@ -74,23 +76,22 @@ def _make_folder(path: Path | None) -> None:
         raise typer.Exit(FAILED) from problem
 
 
-def _for_machines(passes: Sequence[Pass], page: Path | None, compare: bool) -> str:
+def _for_machines(passes: Passes, page: Path | None, compare: bool) -> str:
     from stream_bayes.evaluate import peers
     from stream_bayes.evaluate.described import described
 
-    found = [{**described(*done), "report": None if page is None else str(page)} for done in passes]
-    return json.dumps({"filters": found, "missing": peers.missing()} if compare else found[0], indent=2)
+    found = [{**described(*done), "report": None if page is None else str(page)} for done in passes.done]
+    together = {"filters": found, "failed": passes.failed, "missing": peers.missing()}
+    return json.dumps(together if compare else found[0], indent=2)
 
 
-def _for_people(passes: Sequence[Pass], page: Path | None, compare: bool, members: bool) -> str:
+def _for_people(passes: Passes, page: Path | None, compare: bool, members: bool) -> str:
     from stream_bayes.evaluate import peers
-    from stream_bayes.evaluate.described import notes
     from stream_bayes.evaluate.tables import comparison_table, pass_table
 
-    runs, summaries, _ = zip(*passes, strict=True)
-    remarks = list(dict.fromkeys(note for done in passes for note in notes(*done)))
+    runs, summaries, _ = zip(*passes.done, strict=True)
     if compare:
-        text = comparison_table(runs, summaries, peers.missing(), remarks)
+        text = comparison_table(runs, summaries, peers.missing(), passes.notes())
     else:
-        text = pass_table(runs[0], summaries[0], members=members, notes=remarks)
+        text = pass_table(runs[0], summaries[0], members=members, notes=passes.notes())
     return text if page is None else f"{text}\n\nreport: {page}"

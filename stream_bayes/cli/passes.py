@@ -5,26 +5,25 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
 from rich.console import Console
 
-from stream_bayes.cli.app import leave_the_screen
+from stream_bayes.cli.app import leave_the_screen, reason_of
 from stream_bayes.cli.progress import Bar
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import CorpusError, ParameterError
 from stream_bayes.evaluate import peers
 from stream_bayes.evaluate.bootstrap import summarise
 from stream_bayes.evaluate.corpora import Corpus, Counts, open_corpus
+from stream_bayes.evaluate.described import notes
 from stream_bayes.evaluate.feedback import open_feedback
-from stream_bayes.evaluate.filters import HAM, SPAM
 from stream_bayes.evaluate.metrics import Summary
 from stream_bayes.evaluate.opening import OURS, open_filter
 from stream_bayes.evaluate.order import Stream
-from stream_bayes.evaluate.protocol import Progress, Run, run
-
-_WARM_UP = (b"Subject: a\n\nwin money now", b"Subject: b\n\nsee you at lunch", b"Subject: c\n\nlunch money")
+from stream_bayes.evaluate.protocol import Progress, Run, run, warm_up
 
 
 class Task(NamedTuple):
@@ -71,25 +70,51 @@ def chosen_filters(name: str, *, everything: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*OURS, *peers.available(), name))) if everything else (name,)
 
 
-def warm_up(name: str) -> None:
-    """Let a filter of its own load and compile what it needs, so that no pass is charged for it."""
-    first = open_filter(name)
-    try:
-        first.test_then_train(first.features(_WARM_UP), [SPAM, HAM, None])
-    finally:
-        first.close()
+class Passes:
+    """The passes of several filters over the same stream; one filter that fails does not take the others with it."""
 
+    def __init__(self, names: Sequence[str]) -> None:
+        self.done: list[Pass] = []
+        self.failed: dict[str, str] = {}
+        """Why, by the name of the filter."""
+        self.stopped = False
+        """Whether Ctrl-C was pressed."""
+        self._names = names
 
-def run_passes(names: Sequence[str], task: Task, console: Console) -> list[Pass]:
-    """Run each filter over the same stream; Ctrl-C ends the pass that runs and leaves out the others."""
-    passes: list[Pass] = []
-    with _interruption() as pressed:
-        for name in names:
-            total = passes[0].run.messages if passes else task.limit
-            passes.append(_run(name, task, Bar(console, name, total), pressed))
-            if pressed:
-                break
-    return passes
+    def warm_up(self) -> None:
+        """Let each filter load and compile what it needs."""
+        for name in self._names:
+            with self._kept(name):
+                warm_up(partial(open_filter, name))
+
+    def run(self, task: Task, console: Console) -> None:
+        """Run each filter; Ctrl-C ends the pass that runs and leaves out the others."""
+        with _interruption() as pressed:
+            for name in self._names:
+                if pressed or name in self.failed:
+                    continue
+                total = self.done[0].run.messages if self.done else task.limit
+                with self._kept(name):
+                    self.done.append(_run(name, task, Bar(console, name, total), pressed))
+            self.stopped = bool(pressed)
+
+    def notes(self) -> list[str]:
+        """What one should know of the figures, each thing once."""
+        failed = [f"{name} failed and is left out: {reason}" for name, reason in self.failed.items()]
+        return list(dict.fromkeys([*(note for each in self.done for note in notes(*each)), *failed]))
+
+    @contextmanager
+    def _kept(self, name: str) -> Iterator[None]:
+        """A failure is noted, unless there is no other filter left or it has nothing to do with this one."""
+        try:
+            yield
+        except (ParameterError, CorpusError):
+            raise
+        # Of other people's filters anything may come.
+        except Exception as problem:
+            if len(self._names) == len(self.failed) + 1:
+                raise
+            self.failed[name] = reason_of(problem)
 
 
 def _run(name: str, task: Task, bar: Bar, pressed: Sequence[int]) -> Pass:
@@ -101,7 +126,7 @@ def _run(name: str, task: Task, bar: Bar, pressed: Sequence[int]) -> Pass:
 
     with bar:
         stream = Stream(task.name(corpus), corpus, task.shuffle, task.limit)
-        done = run(open_filter(name), stream, feedback=task.feedback, stop=stop)
+        done = run(partial(open_filter, name), stream, feedback=task.feedback, stop=stop)
     summary = summarise(done.spam, done.log_odds, threshold=task.threshold)
     return Pass(done, summary, corpus.counts)
 

@@ -52,4 +52,13 @@ class Bar:
         now = f"(1-ROCA)% {'-' if math.isnan(area) else f'{area:.4f}'}   {speed:,.0f} messages/s"
         self._rich.update(self._task, completed=len(progress), now=now, refresh=True)
         ended = time.monotonic()
-        self._due = ended + max(_PAUSE, (ended - began) / _SHARE)
+        self._due = ended + pause(ended - began)
+
+
+def pause(took: float) -> float:
+    """Seconds until the bar may be drawn again after it took so long.
+
+    >>> pause(0.001), pause(0.5)
+    (0.2, 10.0)
+    """
+    return max(_PAUSE, took / _SHARE)

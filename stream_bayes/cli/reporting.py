@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from pathlib import Path
 
-from stream_bayes.cli.passes import Pass, Task
+from stream_bayes.cli.passes import Passes, Task
 from stream_bayes.evaluate.corpora import Mail
-from stream_bayes.evaluate.report import worst_ids, write_report
+from stream_bayes.evaluate.report import NAME, worst_ids, write_report
 from stream_bayes.features.display import subject
 
 
-def write_page(folder: Path, passes: Sequence[Pass], task: Task) -> Path:
+def page_in(folder: Path) -> Path:
+    """Where `write_page` writes to."""
+    return folder / NAME
+
+
+def write_page(folder: Path, passes: Passes, task: Task) -> Path:
     """Write the report of these passes; the corpus is read again for the subjects of the worst mistakes."""
-    runs, summaries, _ = zip(*passes, strict=True)
+    runs, summaries, _ = zip(*passes.done, strict=True)
     wanted = worst_ids(runs, task.threshold)
     subjects = {mail.id: subject(mail.raw) for mail in _found(task, wanted)}
-    return write_report(folder, runs, summaries, subjects)
+    return write_report(folder, runs, summaries, subjects, passes.notes())
 
 
 def _found(task: Task, wanted: Set[str]) -> Iterator[Mail]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-READ, FEATURES, LEARN = "read", "features", "predict and learn"
+MAKE, READ, FEATURES, LEARN = "make", "read", "features", "predict and learn"
 _STATUS = Path("/proc/self/statm")
 _MEGABYTE = 1e6
 # Kilobytes on Linux, bytes on macOS.
@@ -41,15 +41,10 @@ def _cpu_seconds() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def peak_memory_mb() -> float:
-    """The most memory this process has had, in millions of bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK_UNIT / _MEGABYTE
-
-
 def memory_mb() -> float:
-    """The memory this process has now; where the system does not say, the most it has had."""
+    """The memory this process has now, in millions of bytes; where the system does not say, the most it has had."""
     try:
         pages = int(_STATUS.read_text().split()[1])
     except OSError:
-        return peak_memory_mb()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK_UNIT / _MEGABYTE
     return pages * resource.getpagesize() / _MEGABYTE

@@ -6,8 +6,12 @@ import math
 from typing import Any
 
 from stream_bayes.evaluate.corpora import Counts
+from stream_bayes.evaluate.corpora.mail import counted
 from stream_bayes.evaluate.metrics import Summary, one_minus_roca_percent
 from stream_bayes.evaluate.protocol import Run
+
+FEW = 30
+"""Ham or spam; with less than that, a note says so."""
 
 
 def described(run: Run, summary: Summary, counts: Counts) -> dict[str, Any]:
@@ -44,12 +48,18 @@ def member_areas(run: Run) -> dict[str, float]:
 def notes(run: Run, summary: Summary, counts: Counts) -> list[str]:
     """What one should know of these figures."""
     ham = summary.messages - summary.spam
+    messages, unlabelled = (counted(number, "message") for number in (run.messages, run.unlabelled))
     remarks = {
         "there were no messages with a label, so there are no metrics": not summary.messages,
         "no ham came: what needs both classes does not exist": summary.spam and not ham,
         "no spam came: what needs both classes does not exist": ham and not summary.spam,
-        f"{run.unlabelled} messages without a label were scored but not evaluated": run.unlabelled,
-        "ended before the end of the corpus: these are the figures so far": run.stopped,
+        f"{unlabelled} without a label: scored, but not evaluated": run.unlabelled,
+        f"only {ham:,} ham and {summary.spam:,} spam came: with fewer than {FEW} of either, chance decides much": (
+            0 < min(ham, summary.spam) < FEW
+        ),
+        f"{run.filter_name} was stopped before the end of the corpus, after {messages}: its figures are those so far": (
+            run.stopped
+        ),
     }
     left_out = [
         f"{count} left out as {kind}, such as {counts.examples[kind]}" for kind, count in counts.problems.items()

@@ -79,23 +79,27 @@ class Partial(Feedback):
 
 
 class Delayed(Feedback):
-    """Each label so many messages late; those of the last messages never come."""
+    """Each label so many messages late; those of the last messages never come.
 
-    def __init__(self, delay: int) -> None:
+    Of a message that waits, only so many bytes are kept as are looked at; all of them with None.
+    """
+
+    def __init__(self, delay: int, most_bytes: int | None = None) -> None:
         super().__init__()
         self._delay = delay
+        self._most_bytes = most_bytes
         self._waiting: deque[Row] = deque()
 
     def _rows_of(self, place: int, mail: Mail) -> Iterable[Row]:
         yield Row(place, mail.raw, None, True)
         if mail.label is not None:
-            self._waiting.append(Row(place, mail.raw, mail.label, False))
+            self._waiting.append(Row(place, mail.raw[: self._most_bytes], mail.label, False))
         while self._waiting and self._waiting[0].place + self._delay <= place:
             yield self._waiting.popleft()
 
 
-def open_feedback(text: str) -> Feedback:
-    """The regime of that name, at the beginning of its pass.
+def open_feedback(text: str, most_bytes: int | None = None) -> Feedback:
+    """The regime of that name, at the beginning of its pass; of messages that wait, it keeps at most so many bytes.
 
     >>> mails = [Mail("a", "spam", b"1"), Mail("b", "ham", b"2")]
     >>> [(row.place, row.label, row.scored) for row in open_feedback("delayed:1").rows(mails)]
@@ -108,7 +112,7 @@ def open_feedback(text: str) -> Feedback:
         return First(int(amount))
     if kind == "delayed" and _is_whole(amount):
         # A label that comes at once is learned with the prediction: the same by the contract, at half the cost.
-        return Delayed(int(amount)) if int(amount) else First(math.inf)
+        return Delayed(int(amount), most_bytes) if int(amount) else First(math.inf)
     if kind == "partial" and _is_share(amount):
         return Partial(float(amount))
     message = f"feedback must be immediate, delayed:N, first:N or partial:FRACTION (0 to 1); got {text!r}"

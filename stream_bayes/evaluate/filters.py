@@ -21,7 +21,12 @@ class Scores(NamedTuple):
 
 @runtime_checkable
 class Filter(Protocol):
-    """A spam filter as the protocol runs it; `features` and `test_then_train` are timed apart."""
+    """A spam filter as the protocol runs it; `features` and `test_then_train` are timed apart.
+
+    Two more are used where a filter has them: `prepare()`, called once before the first mail, is timed with the making
+    of the filter; and `most_bytes`, if it is a number, says that no more of a mail is looked at, so that no more is
+    kept of mails that are learned later.
+    """
 
     name: str
 
@@ -33,3 +38,14 @@ class Filter(Protocol):
 
     def close(self) -> None:
         """Give back what was opened: files, processes."""
+
+
+def prepare(chosen: Filter) -> None:
+    """Let a filter do what it has to do once, such as taking its memory, if there is anything."""
+    getattr(chosen, "prepare", lambda: None)()
+
+
+def most_bytes(chosen: Filter) -> int | None:
+    """How much of a mail the filter looks at; None if it does not say or looks at everything."""
+    most: int | None = getattr(chosen, "most_bytes", None)
+    return most

@@ -46,6 +46,19 @@ class Metrics(NamedTuple):
     calibration_error: float
 
 
+NAMES = {
+    "one_minus_roca_percent": "(1-ROCA)%",
+    "ham_error_percent": "ham misclassified %",
+    "spam_error_percent": "spam misclassified %",
+    "lam_percent": "lam %",
+    "spam_error_at_ham_0_1_percent": "spam lost at 0.1 % ham lost, %",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "calibration_error": "calibration error (15 bins)",
+}
+"""What the metrics are called in tables."""
+
+
 @dataclass(frozen=True)
 class Summary:
     """The metrics of a pass with bootstrap intervals of 95 %."""
@@ -79,6 +92,15 @@ def one_minus_roca_percent(spam: BoolArray, log_odds: FloatArray) -> float:
     return _one_minus_roca_percent(*Ranks(spam, log_odds).at_each_score(np.ones(len(spam))))
 
 
+def bins_of(probability: FloatArray) -> IntArray:
+    """Which of the 15 intervals each probability lies in.
+
+    >>> bins_of(np.array([0.0, 0.25, 1.0]))
+    array([ 0,  3, 14])
+    """
+    return np.minimum((probability * CELLS).astype(np.int64), CELLS - 1) // (CELLS // BINS)
+
+
 class Ranks:
     """Messages in order of their scores; those of one score are one rank."""
 
@@ -109,14 +131,14 @@ class Outcomes:
         losses = [np.logaddexp(0.0, against), expit(against) ** 2]
         self._table = np.column_stack([~spam, spam, ~spam & called, spam & ~called, *losses]).astype(np.float64)
         probability = expit(log_odds)
-        self._cells = np.minimum((probability * CELLS).astype(np.int64), CELLS - 1) // (CELLS // BINS)
+        self._bins = bins_of(probability)
         self._apart = probability - spam
 
     def metrics(self, counts: FloatArray) -> Metrics:
         """All metrics with each message counted so many times."""
         hams, spams, ham_errors, spam_errors, logs, squares = (counts @ self._table).tolist()
         ranks = self._ranks.at_each_score(counts)
-        apart = np.bincount(self._cells, weights=counts * self._apart, minlength=BINS)
+        apart = np.bincount(self._bins, weights=counts * self._apart, minlength=BINS)
         return Metrics(
             _one_minus_roca_percent(*ranks),
             100.0 * _share(ham_errors, hams),

@@ -10,6 +10,8 @@ from typing import Any
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluate import peers
 from stream_bayes.evaluate.filters import Filter, Scores
+from stream_bayes.kernels.mail_decode import MOST_RAW
+from stream_bayes.spam import SpamFilter
 
 OURS = {"default": "stream_bayes.spam:SpamFilter", "light": "stream_bayes.spam:SpamFilter.light"}
 
@@ -20,6 +22,12 @@ class OwnFilter:
     def __init__(self, name: str, learner: Any) -> None:
         self.name = name
         self._learner = learner
+        # Anything else with the same methods may look at more.
+        self.most_bytes = MOST_RAW if isinstance(learner, SpamFilter) else None
+
+    def prepare(self) -> None:
+        """Take the memory of the tables now, so that no mail is charged for it."""
+        getattr(self._learner, "touch", lambda: None)()
 
     def features(self, mails: Sequence[bytes]) -> Any:
         """The mails as a batch of hashed features."""
@@ -49,16 +57,21 @@ def open_filter(name: str) -> Filter:
     if name in available:
         return available[name]()
     if name in OURS or ":" in name:
-        return _adapted(name, _factory(OURS.get(name, name))())
+        return _adapted(name, _made(OURS.get(name, name)))
     raise ParameterError(_unknown(name))
 
 
-def _factory(place: str) -> Any:
+def _made(place: str) -> Any:
+    """What the factory at a place makes; whatever goes wrong in somebody's module or factory is said in one line."""
     module, _, path = place.partition(":")
+    found = False
     try:
-        return reduce(getattr, path.split("."), import_module(module))
-    except (ImportError, AttributeError, TypeError, ValueError) as problem:
-        message = f"there is no filter at {place}: {problem}"
+        factory: Any = reduce(getattr, path.split("."), import_module(module))
+        found = True
+        return factory()
+    except Exception as problem:
+        wrong = f"{place}, called without arguments, makes no filter" if found else f"there is no filter at {place}"
+        message = f"{wrong}: {type(problem).__name__}: {problem}"
         raise ParameterError(message) from problem
 
 

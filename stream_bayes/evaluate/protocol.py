@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
 from stream_bayes.errors import InputError
-from stream_bayes.evaluate.clock import FEATURES, LEARN, READ, Stopwatch, memory_mb, peak_memory_mb
+from stream_bayes.evaluate.clock import FEATURES, LEARN, MAKE, READ, Stopwatch, memory_mb
 from stream_bayes.evaluate.corpora import Mail
 from stream_bayes.evaluate.feedback import Feedback, Row, open_feedback
-from stream_bayes.evaluate.filters import SPAM, Filter, Scores
+from stream_bayes.evaluate.filters import HAM, SPAM, Filter, Scores, most_bytes, prepare
 from stream_bayes.evaluate.order import Stream
 from stream_bayes.kernels.compiled import BoolArray, FloatArray
 
 CHUNK = 256
+CHUNK_BYTES = 16 << 20
 TENTHS = 10
+_WARM_UP = (
+    Mail("1", SPAM, b"Subject: a\n\nwin money now"),
+    Mail("2", HAM, b"Subject: b\n\nsee you at lunch"),
+    Mail("3", None, b"Subject: c\n\nlunch money"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +41,11 @@ class Run:
     members: dict[str, FloatArray]
     """The log-odds of each part of a filter that combines several."""
     stages: dict[str, tuple[float, float]]
-    """CPU and wall seconds of "read", "features" and "predict and learn"."""
+    """CPU and wall seconds of "make", which is once a pass, "read", "features" and "predict and learn"."""
     peak_memory_mb: float
-    """Of the whole process, whatever else it has done."""
+    """The most the process had before the pass and after each chunk of it."""
     memory_mb: tuple[float, ...]
-    """Memory of the process before the first message and after each tenth of the stream."""
+    """Memory of the process before the filter was made and after each tenth of the stream."""
     unlabelled: int
     """Messages without a label: scored as the others, but nothing can be said of the score."""
     stopped: bool
@@ -108,19 +113,24 @@ class Progress:
 
 
 def run(
-    chosen: Filter,
+    make: Callable[[], Filter],
     stream: Stream,
     *,
     feedback: str = "immediate",
     chunk: int = CHUNK,
     stop: Callable[[Progress], bool] = lambda _: False,
 ) -> Run:
-    """Run a filter over a stream and close it; `stop` is asked after each chunk of messages.
+    """Make a filter, run it over a stream and close it; `stop` is asked after each chunk of messages.
 
-    The size of the chunks decides how often the filter is called and nothing else.
+    The size of the chunks, so many messages or 16 MiB of them, decides how often the filter is called and nothing else.
     """
-    regime, progress, stopped = open_feedback(feedback), Progress(), False
+    progress, stopped = Progress(), False
+    with progress.watch.stage(MAKE):
+        chosen = make()
     try:
+        with progress.watch.stage(MAKE):
+            prepare(chosen)
+        regime = open_feedback(feedback, most_bytes(chosen))
         for part in _chunks(stream, chunk, progress.watch):
             _pass(chosen, part, regime, progress)
             if stop(progress):
@@ -133,15 +143,31 @@ def run(
     return _result(progress, (chosen.name, stream.corpus, feedback), stopped)
 
 
+def warm_up(make: Callable[[], Filter]) -> None:
+    """Let a filter of its own load and compile what it needs, so that no pass is charged for it."""
+    run(make, Stream("", _WARM_UP))
+
+
 def _chunks(mails: Iterable[Mail], size: int, watch: Stopwatch) -> Iterator[list[Mail]]:
     with watch.stage(READ):
         source = iter(mails)
     while True:
         with watch.stage(READ):
-            part = list(islice(source, size))
+            part = _chunk(source, size)
         if not part:
             return
         yield part
+
+
+def _chunk(source: Iterator[Mail], size: int) -> list[Mail]:
+    part, read = [], 0
+    while len(part) < size and read < CHUNK_BYTES:
+        mail = next(source, None)
+        if mail is None:
+            break
+        part.append(mail)
+        read += len(mail.raw)
+    return part
 
 
 def _pass(chosen: Filter, mails: Sequence[Mail], regime: Feedback, progress: Progress) -> None:
@@ -172,7 +198,7 @@ def _result(progress: Progress, names: tuple[str, str, str], stopped: bool) -> R
         np.array(progress.learned, dtype=np.bool_)[known],
         {name: _joined(parts)[known] for name, parts in progress.members.items()},
         progress.watch.stages,
-        peak_memory_mb(),
+        max(megabytes for _, megabytes in progress.memory),
         _tenths(progress.memory),
         int((~known).sum()),
         stopped,

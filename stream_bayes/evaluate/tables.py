@@ -5,20 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from stream_bayes.evaluate.clock import MAKE
+from stream_bayes.evaluate.corpora.mail import counted
 from stream_bayes.evaluate.described import member_areas
-from stream_bayes.evaluate.metrics import Summary
+from stream_bayes.evaluate.metrics import NAMES, Summary
 from stream_bayes.evaluate.protocol import Run
 
-_NAMES = {
-    "one_minus_roca_percent": "(1-ROCA)%",
-    "ham_error_percent": "ham misclassified %",
-    "spam_error_percent": "spam misclassified %",
-    "lam_percent": "lam %",
-    "spam_error_at_ham_0_1_percent": "spam lost at 0.1 % ham lost, %",
-    "log_loss": "log loss",
-    "brier": "Brier score",
-    "calibration_error": "calibration error (15 bins)",
-}
 _WIDTH = 32
 _COLUMNS = (9, 18, 8, 7, 14, 10)
 
@@ -36,34 +28,38 @@ def pass_table(run: Run, summary: Summary, *, members: bool, notes: Sequence[str
 def comparison_table(
     runs: Sequence[Run], summaries: Sequence[Summary], missing: Mapping[str, str], notes: Sequence[str] = ()
 ) -> str:
-    """The passes of several filters over one stream, best first, and how to get the filters that are not here."""
-    pairs = sorted(zip(runs, summaries, strict=True), key=lambda pair: _rank(pair[1]))
-    width = max(len("filter"), *(len(run.filter_name) for run in runs))
+    """The passes of several filters over one stream, and how to get the filters that are not here.
+
+    The best comes first; those that were ended early come last, since they are judged on other messages.
+    """
+    pairs = sorted(zip(runs, summaries, strict=True), key=lambda pair: _rank(*pair))
+    width = max(len("filter"), *(len(_name(run)) for run in runs))
     titles = ("(1-ROCA)%", "95 % interval", "log loss", "lam %", "CPU us/message", "messages/s")
-    rows = [(run.filter_name, _comparison(run, summary)) for run, summary in pairs]
+    rows = [(_name(run), _comparison(run, summary)) for run, summary in pairs]
     lines = [f"  {name:<{width}}  {_columns(cells)}" for name, cells in (("filter", titles), *rows)]
     absent = [f"  not here: {name} ({how})" for name, how in missing.items()]
     remarks = [f"  note: {note}" for note in notes]
-    parts = [[_stream(runs[0], summaries[0]), f"  feedback {runs[0].feedback}"], lines, absent, remarks]
+    longest = max(pairs, key=lambda pair: pair[1].messages)
+    parts = [[_stream(*longest), f"  feedback {runs[0].feedback}"], lines, absent, remarks]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
 def _stream(run: Run, summary: Summary) -> str:
     share = f" ({100.0 * summary.spam / summary.messages:.1f} %)" if summary.messages else ""
-    return f"{run.corpus}: {summary.messages:,} messages, {summary.spam:,} spam{share}"
+    return f"{run.corpus}: {counted(summary.messages, 'message')}, {summary.spam:,} spam{share}"
 
 
 def _heading(run: Run, summary: Summary) -> list[str]:
     return [
         _stream(run, summary),
-        f"  filter {run.filter_name}, feedback {run.feedback}, {int(run.learned.sum()):,} labels learned",
+        f"  filter {run.filter_name}, feedback {run.feedback}, {counted(int(run.learned.sum()), 'label')} learned",
     ]
 
 
 def _metrics(summary: Summary) -> list[str]:
     columns = zip(summary.values._fields, summary.values, summary.low, summary.high, strict=True)
     rows = [
-        f"  {_NAMES[name]:<{_WIDTH}}{figure(value):>10}   {_interval(low, high)}" for name, value, low, high in columns
+        f"  {NAMES[name]:<{_WIDTH}}{figure(value):>10}   {_interval(low, high)}" for name, value, low, high in columns
     ]
     return [f"  {'':<{_WIDTH}}{'':>10}   95 % interval", *rows]
 
@@ -73,13 +69,16 @@ def _costs(run: Run) -> list[str]:
     stages = [
         f"  {name:<{_WIDTH}}{1e6 * cpu / number:>10.1f}   {1e6 * wall / number:.1f}"
         for name, (cpu, wall) in run.stages.items()
+        if name != MAKE
     ]
+    made = [1e3 * seconds for seconds in run.stages.get(MAKE, (0.0, 0.0))]
     grown = run.memory_mb[-1] - run.memory_mb[1]
     return [
         f"  {'microseconds a message':<{_WIDTH}}{'CPU':>10}   wall",
         *stages,
         f"  {'in the filter (not reading)':<{_WIDTH}}{_whole(run.cpu_microseconds):>10}   "
         f"{_whole(run.messages_per_second)} messages a second",
+        f"  {'make the filter, ms, once':<{_WIDTH}}{made[0]:>10.1f}   {made[1]:.1f}",
         f"  {'peak memory, MB':<{_WIDTH}}{run.peak_memory_mb:>10.0f}   {grown:+.0f} after the first tenth",
     ]
 
@@ -118,9 +117,13 @@ def _columns(cells: Sequence[str]) -> str:
     return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, _COLUMNS, strict=True))
 
 
-def _rank(summary: Summary) -> tuple[bool, float]:
+def _name(run: Run) -> str:
+    return f"{run.filter_name}, {counted(run.messages, 'message')}" if run.stopped else run.filter_name
+
+
+def _rank(run: Run, summary: Summary) -> tuple[bool, bool, float]:
     area = summary.values.one_minus_roca_percent
-    return math.isnan(area), area
+    return run.stopped, math.isnan(area), area
 
 
 def _interval(low: float, high: float) -> str:

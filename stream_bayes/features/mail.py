@@ -1,12 +1,14 @@
 """From mails to batches: raw messages, plain texts and dicts of fields, all by the same way.
 
 A raw message is bytes. A text is taken as the message it is the text of, which may have a header or none. A dict holds
-the message as `raw` or `text`, and its other entries are header fields: `sender` is From, `subject` is Subject.
+the message as `raw` or `text`, and its other entries are header fields: `sender` is From, `subject` is Subject, unless
+the message has them itself.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +19,7 @@ import numpy as np
 from stream_bayes.errors import InputError
 from stream_bayes.features.batch import Batch
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.mail_decode import ENVELOPE, MOST_RAW, MOST_TEXT, NAME, decode_mail, name_end
+from stream_bayes.kernels.mail_decode import LONGEST_NAME, MOST_RAW, MOST_TEXT, NAME, decode_mail
 from stream_bayes.kernels.mail_features import VIEWS, Scratch, Shape, new_scratch, read_mail, read_mails
 from stream_bayes.kernels.mail_tokens import Buckets
 
@@ -25,6 +27,8 @@ Mail = bytes | bytearray | str | Mapping[Any, Any]
 """One message in any of the forms taken."""
 
 _FIELD_NAMES = {"sender": "From", "subject": "Subject"}
+# Fields that every header has one of.
+_OWN_FIELD = re.compile(rb"^(from|subject):", re.IGNORECASE | re.MULTILINE)
 _NOT_IN_NAMES = bytes(byte for byte in range(256) if not NAME[byte])
 _DASHES = b"-" * len(_NOT_IN_NAMES)
 
@@ -40,10 +44,6 @@ class MailBatch(Batch):
     raws: tuple[bytes, ...] = ()
     """What was looked at of each message."""
     shape: Shape | None = None
-
-    def taken(self, rows: IntArray) -> MailBatch:
-        """These mails, in this order, each as often as it is named."""
-        return read_batch([self.raws[row] for row in rows.tolist()], cast(Shape, self.shape))
 
 
 class _Place(threading.local):
@@ -68,10 +68,10 @@ def read_batch(mails: Iterable[Mail], shape: Shape) -> MailBatch:
     return MailBatch(*rows, view_starts=view_starts, hashed=hashed, raws=raws, shape=shape)
 
 
-def read_places(mail: Mail, shape: Shape) -> tuple[str, Scratch]:
-    """The text of one mail, a character a byte, and what was written on the way; good until the next mail is read."""
+def read_places(mail: Mail, shape: Shape) -> Scratch:
+    """What is written on the way to the features of one mail; good until the next mail is read."""
     read_mail(np.frombuffer(mail_bytes(mail), dtype=np.uint8), shape, _place.scratch)
-    return bytes(_place.scratch.text).decode("latin-1"), _place.scratch
+    return _place.scratch
 
 
 def decoded(mail: Mail) -> tuple[bytes, bytes]:
@@ -108,28 +108,24 @@ def mail_bytes(mail: Any) -> bytes:
 
 def _from_fields(fields: Mapping[Any, Any]) -> bytes:
     body = _value(fields["raw"] if fields.get("raw") is not None else fields.get("text"))
-    rest = [(name, value) for name, value in fields.items() if name not in ("raw", "text") and value is not None]
-    # A message that has a header has these fields in it.
-    if has_header(body):
-        rest = [(name, value) for name, value in rest if name not in _FIELD_NAMES]
+    own = [name.lower() for name in _OWN_FIELD.findall(decoded(body)[0])]
+    has_header = bool(own) or body.startswith(b"From ")
+    # What the message says itself is not said again.
+    known = ["raw", "text", *(name for name, title in _FIELD_NAMES.items() if title.lower().encode() in own)]
+    rest = [(name, value) for name, value in fields.items() if name not in known and value is not None]
     # A dict has no order that means anything.
     lines = sorted(_name(name) + b": " + _value(value).replace(b"\n", b" ") + b"\n" for name, value in rest)
-    if not lines or not has_header(body):
+    if not has_header:
         return b"".join([*lines, b"\n" if lines else b"", body])
     # An envelope is one only where all begins.
     envelope = body.find(b"\n") + 1 if body.startswith(b"From ") else 0
     return b"".join([body[:envelope], *lines, body[envelope:]])
 
 
-def has_header(raw: bytes) -> bool:
-    """Whether a message begins with a header field or an envelope."""
-    first = np.frombuffer(raw[:128], dtype=np.uint8)
-    return name_end(first, 0, len(first)) >= 0 or raw[: len(ENVELOPE)] == b"From "
-
-
 def _name(name: Any) -> bytes:
     text = _FIELD_NAMES.get(name, str(name)) if isinstance(name, str) else repr(name)
-    return text.encode("utf-8", "surrogatepass").translate(bytes.maketrans(_NOT_IN_NAMES, _DASHES))
+    plain = text.encode("utf-8", "surrogatepass").translate(bytes.maketrans(_NOT_IN_NAMES, _DASHES))
+    return plain[: LONGEST_NAME - 1] or b"-"
 
 
 def _value(value: Any) -> bytes:

@@ -50,7 +50,7 @@ def named_features(mail: Mail, shape: Shape) -> list[NamedFeature]:
     3 sender @example.org
     4 host example.com
     """
-    _, scratch = read_places(mail, shape)
+    scratch = read_places(mail, shape)
     names, count = _Names(scratch), int(scratch.counts[WORDS])
     found = [
         NamedFeature(WORDS, bucket, *names.of_word(origin))

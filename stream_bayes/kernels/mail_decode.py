@@ -2,8 +2,8 @@
 
 One pass over lines. Headers are copied as they are; a part that is base64 or quoted-printable is decoded when it is
 text, and of one that is not only the first characters are kept. Charsets stay bytes. A part begins where a line that
-starts with two dashes is followed by one that starts with "content-", so that boundaries need not be declared, nested
-ones included. Whatever the mail holds, no byte is looked at more than a few times.
+starts with two dashes is followed by fields, one of the first of them "content-...", so that boundaries need not be
+declared, nested ones included. Whatever the mail holds, no byte is looked at more than a few times.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ MOST_RAW = RAW_A_BYTE * MOST_TEXT
 # What is kept of an attachment: enough to know its kind by.
 MOST_OPAQUE = 64
 LONGEST_NAME = 64
+# The header of a part is looked at so far for a field that tells what the part is.
+MOST_FIELDS_AHEAD = 8
 
 PLAIN, BASE64, QUOTED = 0, 1, 2
-NEWLINE, RETURN, TAB, SPACE, COLON, DASH, EQUALS, SLASH = 10, 13, 9, 32, 58, 45, 61, 47
+NEWLINE, RETURN, TAB, SPACE, COLON, DASH, EQUALS, SLASH, CAPITAL_F = 10, 13, 9, 32, 58, 45, 61, 47, 70
 
 ENCODING = np.frombuffer(b"content-transfer-encoding:", np.uint8)
 TYPE = np.frombuffer(b"content-type:", np.uint8)
@@ -75,20 +77,29 @@ def name_end(raw: Bytes, begin: int, end: int) -> int:
 
 
 @kernel
-def _first_letter(raw: Bytes, place: int, end: int) -> int:
-    while place < end and (raw[place] == SPACE or raw[place] == TAB):
+def _is_blank(byte: int) -> bool:
+    return byte in (SPACE, TAB)
+
+
+@kernel
+def _first_letter(raw: Bytes, place: int) -> int:
+    """The first letter of a field's value, which may begin on the next line."""
+    while place < len(raw):
+        folded = raw[place] == NEWLINE and place + 1 < len(raw) and _is_blank(raw[place + 1])
+        if not folded and not _is_blank(raw[place]) and raw[place] != RETURN:
+            return int(raw[place] | 32)
         place += 1
-    return raw[place] | 32 if place < end else 0
+    return 0
 
 
 @kernel
 def _describe(raw: Bytes, begin: int, end: int, encoding: int, is_text: bool) -> tuple[int, bool]:
     """How the part is encoded and whether it is text, after this line of its header."""
     if begins_with(raw, begin, end, ENCODING):
-        letter = _first_letter(raw, begin + len(ENCODING), end)
+        letter = _first_letter(raw, begin + len(ENCODING))
         return BASE64 if letter == 98 else QUOTED if letter == 113 else PLAIN, is_text
     if begins_with(raw, begin, end, TYPE):
-        letter = _first_letter(raw, begin + len(TYPE), end)
+        letter = _first_letter(raw, begin + len(TYPE))
         return encoding, letter in (116, 109, 0)  # text, multipart, message
     return encoding, is_text
 
@@ -148,17 +159,40 @@ def _line_end(raw: Bytes, place: int, end: int) -> int:
 
 
 @kernel
-def _is_header(raw: Bytes, begin: int, end: int, first: bool) -> bool:
+def _is_header(raw: Bytes, begin: int, end: int) -> bool:
     """Whether a line can belong to a header: a field, the continuation of one, or an envelope in front of all."""
-    if raw[begin] == SPACE or raw[begin] == TAB:
-        return not first
-    return name_end(raw, begin, end) >= 0 or (first and begins_with(raw, begin, end, ENVELOPE))
+    if _is_blank(raw[begin]):
+        return begin > 0
+    envelope = begin == 0 and raw[0] == CAPITAL_F and begins_with(raw, begin, end, ENVELOPE)
+    return name_end(raw, begin, end) >= 0 or envelope
 
 
 @kernel
-def _is_dashed(raw: Bytes, begin: int, end: int) -> bool:
-    """Whether a line may be a boundary."""
-    return end - begin > 4 and raw[begin] == DASH and raw[begin + 1] == DASH
+def _part_begins(raw: Bytes, place: int) -> bool:
+    """Whether the header of a part begins here: fields, and one of the first tells what the part is."""
+    for _ in range(MOST_FIELDS_AHEAD):
+        if begins_with(raw, place, len(raw), CONTENT):
+            return True
+        end = _line_end(raw, place, len(raw))
+        if place >= end or not (_is_blank(raw[place]) or name_end(raw, place, end) >= 0):
+            return False
+        place = end + 1
+    return False
+
+
+@kernel
+def _write_line(
+    raw: Bytes, line: tuple[int, int], text: Bytes, length: int, encoding: int, is_text: bool, carry: int, kept: int
+) -> tuple[int, int, int]:
+    """Append a line of an encoded part; returns the length, the bits left over, and what was kept of an attachment."""
+    place, end = line
+    if not is_text:
+        until = min(end, place + MOST_OPAQUE - kept)
+        return _copy(raw, place, until, text, length), carry, kept + max(until - place, 0)
+    if encoding == QUOTED:
+        return _unquote(raw, place, end, text, length), carry, kept
+    length, carry = _decode_base64(raw, place, end, text, length, carry)
+    return length, carry, kept
 
 
 @kernel
@@ -170,28 +204,22 @@ def decode_mail(raw: Bytes, text: Bytes) -> tuple[int, int]:
         end = _line_end(raw, place, len(raw))
         following = min(end + 1, len(raw))
         end -= end > place and raw[end - 1] == RETURN
-        if in_header and (end == place or (header_end < 0 and not _is_header(raw, place, end, place == 0))):
+        if in_header and (end == place or (header_end < 0 and not _is_header(raw, place, end))):
             in_header, carry, kept = False, 1, 0
             header_end = length if header_end < 0 else header_end
             if end == place:
                 length = _copy(raw, following - 1, following, text, length)
                 place = following
             continue
-        if not in_header and _is_dashed(raw, place, end):
-            in_header = begins_with(raw, following, len(raw), CONTENT)
+        if not in_header and end - place > 4 and raw[place] == DASH and raw[place + 1] == DASH:
+            in_header = _part_begins(raw, following)
             if in_header or encoding == BASE64:  # which has no dashes: its part is over
                 is_text, encoding = True, PLAIN
         if in_header:
             encoding, is_text = _describe(raw, place, end, encoding, is_text)
         if in_header or encoding == PLAIN:
             length = _copy(raw, place, following, text, length)
-        elif encoding == QUOTED and is_text:
-            length = _unquote(raw, place, end, text, length)
-        elif is_text:
-            length, carry = _decode_base64(raw, place, end, text, length, carry)
         else:
-            until = min(end, place + MOST_OPAQUE - kept)
-            length = _copy(raw, place, until, text, length)
-            kept += max(until - place, 0)
+            length, carry, kept = _write_line(raw, (place, end), text, length, encoding, is_text, carry, kept)
         place = following
     return length, length if header_end < 0 else header_end

@@ -158,6 +158,7 @@ def learn(
 def fold_mails(
     view_starts: IntArray,
     features: Buckets,
+    rows: IntArray,
     outcomes: IntArray,
     others: FloatArray,
     evidence: Evidence,
@@ -170,24 +171,24 @@ def fold_mails(
     combined: FloatArray,
     spread: FloatArray,
 ) -> None:
-    """Score each mail, then learn it where its outcome is known.
+    """Score each mail, then learn it where its outcome is known; `rows` are the mails in their order.
 
     `used` is the place of each member among the weights of the fusion, -1 for one that is left out; `others` are the
     log-odds of members that are not compiled. `spread` is the variance of the fused log-odds, and how new the mail is.
     """
     width = len(target)
     vector, whitened = np.ones(width), np.empty(width)
-    for row in range(len(outcomes)):
-        variance, novelty = score(evidence, features, view_starts, row, used, logs, scores[row])
+    for at in range(len(rows)):
+        variance, novelty = score(evidence, features, view_starts, rows[at], used, logs, scores[at])
         for member in range(MEMBERS):
             if used[member] >= 0:
-                vector[used[member]] = clipped(scales[member] * scores[row, member], LARGEST_INPUT)
+                vector[used[member]] = clipped(scales[member] * scores[at, member], LARGEST_INPUT)
         for other in range(others.shape[1]):
-            vector[width - 1 - others.shape[1] + other] = clipped(others[row, other], LARGEST_INPUT)
+            vector[width - 1 - others.shape[1] + other] = clipped(others[at, other], LARGEST_INPUT)
         vector[width - 1] = 1.0
         whiten(factor, vector, whitened)
         mean, own = dot(whitened, target), dot(whitened, whitened)
-        combined[row], spread[row] = moderated(mean, own), own + novelty
-        if outcomes[row] >= 0:
-            logistic_step(factor, target, vector, mean, own, outcomes[row], 1.0)
-            learn(evidence, features, view_starts, row, outcomes[row], used, scores[row], variance)
+        combined[at], spread[at] = moderated(mean, own), own + novelty
+        if outcomes[at] >= 0:
+            logistic_step(factor, target, vector, mean, own, outcomes[at], 1.0)
+            learn(evidence, features, view_starts, rows[at], outcomes[at], used, scores[at], variance)

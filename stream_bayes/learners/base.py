@@ -100,7 +100,7 @@ class Learner(base.Estimator):
             raise SnapshotDamaged(message) from problem
         try:
             learner._restore({name: array.copy() for name, array in state.arrays.items()})
-        except (KeyError, IndexError, MemoryError, OverflowError, TypeError, ValueError) as problem:
+        except (AttributeError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError) as problem:
             message = f"the arrays do not make a {state.kind}: {problem!r}"
             raise SnapshotDamaged(message) from problem
         return learner

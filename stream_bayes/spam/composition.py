@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.mail_decode import MOST_TEXT
@@ -42,6 +42,7 @@ SCALES = np.array([member.scale for member in MEMBERS.values()])
 assert len(MEMBERS) == MEMBER_COUNT
 
 FEWEST_BUCKETS, MOST_BUCKETS = 2**10, 2**26
+MOST_REPETITIONS = 1000
 # Of the weight of any input, and of the intercept, which is expected to be small.
 WEIGHT_PRECISION = 1.0
 INTERCEPT_PRECISION = 10.0
@@ -49,7 +50,7 @@ INTERCEPT_PRECISION = 10.0
 
 def check_members(members: Any) -> tuple[str, ...]:
     """The names of members, in the order of the table, if each is one."""
-    if isinstance(members, str) or not isinstance(members, (tuple, list)):
+    if not isinstance(members, (tuple, list)) or not all(isinstance(name, str) for name in members):
         message = f"members must be a tuple of names; got {members!r:.200}"
         raise ParameterError(message)
     unknown = [name for name in members if name not in MEMBERS]
@@ -89,3 +90,12 @@ def check_bytes(name: str, value: Any) -> int:
         return number
     message = f"{name} must lie between 0 and {MOST_TEXT}; got {value!r}"
     raise ParameterError(message)
+
+
+def check_repetitions(weights: FloatArray) -> IntArray:
+    """How many times each mail is learned."""
+    wrong = weights[(weights != np.floor(weights)) | (weights > MOST_REPETITIONS)]
+    if len(wrong):
+        message = f"a mail is learned a whole number of times, at most {MOST_REPETITIONS}; got a weight of {wrong[0]:g}"
+        raise InputError(message)
+    return weights.astype(np.int64)

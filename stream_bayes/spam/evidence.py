@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma
 
-from stream_bayes.kernels.mail_evidence import HAM, LOST, SPAM, Table
+from stream_bayes.kernels.mail_evidence import GRADIENT, HAM, LOST, MEAN, SPAM, WEIGHT, Table
 from stream_bayes.kernels.mail_fold import STEPPED, Evidence
 from stream_bayes.kernels.mail_sources import FEW_BITS
 from stream_bayes.snapshot import Arrays
@@ -20,8 +20,10 @@ WIDTHS = (8, 4, 4, 4, 4)
 PRIOR_COUNT = 0.35
 LOGS = digamma(np.arange(4096) + PRIOR_COUNT).astype(np.float32)
 _COUNTS = slice(HAM, SPAM + 1)
-# No number in a table comes near it, and what is below it can be learned on.
+_PAGE = 4096
+# No weight comes near it, and what is below it can be learned on.
 _LARGEST = 1e6
+_MOST_COUNTED = 2**31
 
 
 def new_evidence(buckets: int, members: Collection[str]) -> Evidence:
@@ -44,6 +46,12 @@ def tables_of(evidence: Evidence) -> tuple[Table, ...]:
 def memory_bytes(evidence: Evidence) -> int:
     """What the tables take when every bucket has been touched."""
     return sum(table.nbytes for table in tables_of(evidence))
+
+
+def touch(evidence: Evidence) -> None:
+    """Write to every page of the tables what is there."""
+    for table in tables_of(evidence):
+        table.view(np.uint32)[:: _PAGE // (4 * table.shape[1]), HAM] += np.uint32(0)
 
 
 def evidence_arrays(evidence: Evidence) -> Arrays:
@@ -83,12 +91,25 @@ def _restore_table(name: str, table: Table, buckets: Any, counts: Any, weights: 
     if len(buckets) and (buckets[-1] >= len(table) or (np.diff(buckets.astype(np.int64)) <= 0).any()):
         message = f"the buckets of the table {name!r} must rise, and there are {len(table)}"
         raise ValueError(message)
-    if not (np.abs(weights) < _LARGEST).all() or not counts.any(axis=1).all():
-        message = f"the table {name!r} has weights that are no numbers, or buckets without a mail"
+    if not counts.any(axis=1).all() or (counts >= _MOST_COUNTED).any():
+        message = f"the table {name!r} has buckets without a mail, or with more than can be counted on"
         raise ValueError(message)
     others = [column for column in range(table.shape[1]) if not HAM <= column <= SPAM]
+    if not _can_be_learned_on(weights, others):
+        message = f"the table {name!r} has weights, sums of squares or variances that cannot be"
+        raise ValueError(message)
     table[np.ix_(buckets, others)] = weights
     table.view(np.uint32)[buckets, _COUNTS] = counts
-    if (table[:, HAM - 1] < 0.0).any() or (table.shape[1] > LOST and not (table[:, LOST] <= 1.0).all()):
-        message = f"the table {name!r} has a negative sum of squares, or a negative variance"
-        raise ValueError(message)
+
+
+def _can_be_learned_on(weights: Any, columns: list[int]) -> bool:
+    """Whether these are numbers of the sizes that learning leads to, and goes on from."""
+    sound = np.isfinite(weights).all()
+    for values, column in zip(weights.T, columns, strict=True):
+        if column in (WEIGHT, MEAN):
+            sound &= (np.abs(values) < _LARGEST).all()
+        elif column == GRADIENT:
+            sound &= (values >= 0.0).all()
+        elif column == LOST:
+            sound &= ((values >= 0.0) & (values <= 1.0)).all()
+    return bool(sound)

@@ -26,7 +26,7 @@ from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.posteriors import Beta
 from stream_bayes.posteriors.checked import whole
 from stream_bayes.spam.composition import MEMBERS, SCALES, places_of
-from stream_bayes.spam.evidence import LOGS, PRIOR_COUNT
+from stream_bayes.spam.evidence import LOGS, PRIOR_COUNT, tables_of
 from stream_bayes.spam.predictions import MailPredictions
 
 SHOWN = 15
@@ -147,7 +147,7 @@ def _rates(scores: FloatArray, members: Sequence[str], fusion: LogisticWeights) 
 def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> list[_Found]:
     """The shares of features that have names and moved the log-odds, the largest first."""
     views = range(GRAMS + 1, VIEWS)
-    parts = {view: _parts(view, batch, evidence, gains) for view in views if len(_tables(evidence)[view])}
+    parts = {view: _parts(view, batch, evidence, gains) for view in views if len(tables_of(evidence)[view])}
     found: dict[tuple[str, str, int], _Found] = {}
     for view, bucket, kind, text in named_features(batch.raws[0], cast(Shape, batch.shape)):
         if view not in parts:
@@ -161,10 +161,6 @@ def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> li
     return sorted((one for one in found.values() if one.log_odds != 0.0), key=lambda one: -abs(one.log_odds))
 
 
-def _tables(evidence: Evidence) -> tuple[Table, ...]:
-    return evidence.grams, evidence.words, evidence.structure, evidence.senders, evidence.hosts
-
-
 def _nameless(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> Iterator[tuple[str, float]]:
     if len(evidence.grams):
         yield GRAM_SHARE, math.fsum(part for part, _, _ in _parts(GRAMS, batch, evidence, gains).values())
@@ -175,7 +171,7 @@ def _nameless(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> Iterat
 def _parts(view: int, batch: MailBatch, evidence: Evidence, gains: FloatArray) -> dict[int, tuple[float, int, int]]:
     """What each feature of a view adds to the log-odds, and its mails that are ham and spam, by its bucket."""
     buckets = batch.hashed[batch.view_starts[view] : batch.view_starts[view + 1]]
-    rows = _tables(evidence)[view][buckets]
+    rows = tables_of(evidence)[view][buckets]
     counts = rows.view(np.uint32)[:, HAM : SPAM + 1]
     found = _evidence(counts, evidence.totals)
     parts = gains[view] * found
@@ -188,7 +184,7 @@ def _parts(view: int, batch: MailBatch, evidence: Evidence, gains: FloatArray) -
 
 
 def _evidence(counts: Counts, totals: FloatArray) -> FloatArray:
-    """As `stream_bayes.kernels.mail_evidence.gather` weighs each feature, in single precision as there."""
+    """As `stream_bayes.kernels.mail_evidence.sum_evidence` weighs each feature, in single precision as there."""
     ham, spam = np.where(counts < len(LOGS), LOGS[np.minimum(counts, len(LOGS) - 1)], _logarithms(counts)).T
     odds = spam - ham + np.float32(math.log((totals[0] + 1.0) / (totals[1] + 1.0)))
     size = np.abs(odds)

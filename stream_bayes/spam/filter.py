@@ -13,8 +13,7 @@ from stream_bayes.errors import InputError
 from stream_bayes.features.batch import Batch
 from stream_bayes.features.mail import Mail, MailBatch, read_batch
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.mail_decode import MOST_TEXT
+from stream_bayes.kernels.mail_decode import MOST_RAW, MOST_TEXT
 from stream_bayes.kernels.mail_features import Shape
 from stream_bayes.kernels.mail_fold import MEMBERS as MEMBER_COUNT
 from stream_bayes.kernels.mail_fold import fold_mails
@@ -31,15 +30,14 @@ from stream_bayes.spam.composition import (
     check_buckets,
     check_bytes,
     check_members,
+    check_repetitions,
     places_of,
     prior_weights,
 )
-from stream_bayes.spam.evidence import LOGS, evidence_arrays, memory_bytes, new_evidence, restore_evidence
+from stream_bayes.spam.evidence import LOGS, evidence_arrays, memory_bytes, new_evidence, restore_evidence, touch
 from stream_bayes.spam.explained import SHOWN, Explanation, explain
 from stream_bayes.spam.outsiders import Outsider, Outsiders, check_outsiders
 from stream_bayes.spam.predictions import MailPredictions, both_probabilities
-
-MOST_REPETITIONS = 1000
 
 
 class SpamFilter(LabelLearner):
@@ -55,8 +53,8 @@ class SpamFilter(LabelLearner):
     others
         Classifiers from elsewhere that take part too: tuples of (name, classifier, "texts" or "numbers").
     buckets
-        Into how many the grams and the words are hashed: 48 bytes each, 192 MiB by default, in full when all of them
-        have been seen.
+        Into how many the grams and the words are hashed: 48 bytes each, 192 MiB by default, and 12 MiB for the rest
+        (`memory_bytes`).
     head_bytes, tail_bytes
         How much of both ends of the decoded text becomes grams.
     text_bytes
@@ -147,6 +145,10 @@ class SpamFilter(LabelLearner):
         """What the tables take once every bucket has been seen."""
         return memory_bytes(self._evidence)
 
+    def touch(self) -> None:
+        """Ask the system for all the memory of the tables now, and not when the first mails come."""
+        touch(self._evidence)
+
     def weights(self) -> dict[str, Normal]:
         """The posterior of the weight of each member in the fusion, and of its intercept."""
         names = [*self.members, *(other.name for other in self.others or ()), "intercept"]
@@ -163,7 +165,7 @@ class SpamFilter(LabelLearner):
     def predictive_many(self, events: Batch | Iterable[Mail]) -> MailPredictions:
         """Predictions for many mails; nothing is learned."""
         batch = self._as_batch(events)
-        return self._fold(batch, np.full(len(batch), -1, dtype=np.int64))
+        return self._fold(batch, np.arange(len(batch)), np.full(len(batch), -1, dtype=np.int64))
 
     def decide_one(self, x: Mail, price: float | None = None) -> Decision:
         """Deliver or quarantine, whichever is expected to cost less; or ask, where that pays at this price."""
@@ -193,19 +195,18 @@ class SpamFilter(LabelLearner):
         batch = self._as_batch(events)
         labels, weights = check_batch(len(batch), y, w)
         outcomes, _ = self._labels.codes(labels)
-        times = _repetitions(np.where(outcomes < 0, 0.0, weights))
-        if (times <= 1).all():
-            return self._fold(batch, outcomes)
+        times = check_repetitions(np.where(outcomes < 0, 0.0, weights))
         rows = np.repeat(np.arange(len(batch)), np.maximum(times, 1))
-        said = self._fold(batch.taken(rows), outcomes[rows])
-        return said.taken(np.flatnonzero(np.diff(rows, prepend=-1)))
+        said = self._fold(batch, rows, outcomes[rows])
+        return said if len(rows) == len(batch) else said.taken(np.flatnonzero(np.diff(rows, prepend=-1)))
 
     def _one(self, x: Mail) -> MailBatch:
-        if type(x) is not bytes:
+        if type(x) is not bytes or len(x) > MOST_RAW:
             return self.batch([x])
-        if self._last is None or self._last[0] is not x:
-            self._last = (x, self.batch([x]))
-        return self._last[1]
+        last = self._last
+        if last is None or last[0] is not x:
+            last = self._last = (x, self.batch([x]))
+        return last[1]
 
     def _as_batch(self, events: Any) -> MailBatch:
         if not isinstance(events, MailBatch):
@@ -215,14 +216,13 @@ class SpamFilter(LabelLearner):
             raise InputError(message)
         return events
 
-    def _fold(self, batch: MailBatch, outcomes: IntArray) -> MailPredictions:
-        """What may be refused comes first; the compiled pass cannot fail."""
-        others = self._outsiders.fold(batch.raws, outcomes)
-        scores = np.zeros((len(batch), MEMBER_COUNT))
-        log_odds, variance = np.empty((2, len(batch)))
-        fusion = self._fusion.factor, self._fusion.target
-        known = self._evidence, self._places, SCALES, LOGS, *fusion
-        fold_mails(batch.view_starts, batch.hashed, outcomes, others, *known, scores, log_odds, variance)
+    def _fold(self, batch: MailBatch, rows: IntArray, outcomes: IntArray) -> MailPredictions:
+        """Space comes first, then members that may refuse; the compiled pass cannot fail."""
+        scores = np.zeros((len(rows), MEMBER_COUNT))
+        log_odds, variance = np.empty((2, len(rows)))
+        others = self._outsiders.fold(batch.raws, rows, outcomes)
+        known = self._evidence, self._places, SCALES, LOGS, self._fusion.factor, self._fusion.target
+        fold_mails(batch.view_starts, batch.hashed, rows, outcomes, others, *known, scores, log_odds, variance)
         size = np.abs(log_odds)
         # The latent log-odds whose moderated probability is the one answered.
         mean = size * np.sqrt(1.0 + math.pi * variance / 8.0)
@@ -242,11 +242,3 @@ class SpamFilter(LabelLearner):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"classes": (False, True), "buckets": 2**10}
-
-
-def _repetitions(weights: FloatArray) -> IntArray:
-    wrong = weights[(weights != np.floor(weights)) | (weights > MOST_REPETITIONS)]
-    if len(wrong):
-        message = f"a mail is learned a whole number of times, at most {MOST_REPETITIONS}; got a weight of {wrong[0]:g}"
-        raise InputError(message)
-    return weights.astype(np.int64)

@@ -19,6 +19,8 @@ from stream_bayes.spam.composition import MEMBERS
 if TYPE_CHECKING:
     from river.compose import Pipeline
 
+# What an explanation calls other things.
+_TAKEN = ("intercept", "biases", "byte n-grams")
 # Beyond it a probability says more than any classifier knows.
 _LEAST = 1e-9
 
@@ -28,7 +30,8 @@ class Outsider(NamedTuple):
 
     name: str
     classifier: base.Classifier | Pipeline
-    """A prototype: the filter teaches a copy of its own that starts with no data."""
+    """A prototype: the filter teaches a copy of its own that starts with no data. It may refuse an event, so what it
+    knows is copied at each call that learns: teach in batches, which share that cost."""
     takes: str = "texts"
     """"texts": {"subject", "sender", "text"}, for pipelines that begin with a vectoriser. "numbers": what can be
     measured of a mail, such as its size and the share of its capitals, for trees and neighbours."""
@@ -43,7 +46,7 @@ def check_outsiders(others: Any) -> tuple[Outsider, ...] | None:
         raise ParameterError(message)
     checked = [_check(other) for other in others]
     names = [other.name for other in checked]
-    if len({*names, *MEMBERS, "intercept"}) < len(names) + len(MEMBERS) + 1:
+    if len({*names, *MEMBERS, *_TAKEN}) < len(names) + len(MEMBERS) + len(_TAKEN):
         message = f"others must have names of their own; got {names!r}"
         raise ParameterError(message)
     return tuple(checked)
@@ -55,7 +58,7 @@ def _check(other: Any) -> Outsider:
         raise ParameterError(message)
     name, classifier, takes = Outsider(*other)
     named = isinstance(name, str) and takes in TAKES  # type: ignore[redundant-expr]
-    if not named or not hasattr(classifier, "predict_proba_one"):
+    if not named or not all(hasattr(classifier, method) for method in ("predict_proba_one", "learn_one", "clone")):
         message = (
             f"one of others must be a name, a classifier with probabilities and one of {TAKES!r}; got {other!r:.200}"
         )
@@ -69,18 +72,18 @@ class Outsiders:
     def __init__(self, prototypes: Sequence[Outsider]) -> None:
         self._members = [other._replace(classifier=other.classifier.clone()) for other in prototypes]
 
-    def fold(self, raws: Sequence[bytes], outcomes: IntArray) -> FloatArray:
+    def fold(self, raws: Sequence[bytes], rows: IntArray, outcomes: IntArray) -> FloatArray:
         """The log-odds of each member for each mail, which is then taught where it is known; all or nothing."""
-        log_odds = np.zeros((len(raws), len(self._members)))
+        log_odds = np.zeros((len(rows), len(self._members)))
         learning = bool((outcomes >= 0).any())
         kept = copy.deepcopy(self._members) if self._members and learning else self._members
         try:
             for column, member in enumerate(self._members):
-                for row, raw in enumerate(raws):
-                    x = as_features(raw, member.takes)
-                    log_odds[row, column] = _ask(member.classifier, x)
-                    if outcomes[row] >= 0:
-                        member.classifier.learn_one(x, bool(outcomes[row]))
+                for at, row in enumerate(rows.tolist()):
+                    x = as_features(raws[row], member.takes)
+                    log_odds[at, column] = _ask(member.classifier, x)
+                    if outcomes[at] >= 0:
+                        member.classifier.learn_one(x, bool(outcomes[at]))
         except BaseException:
             self._members = kept
             raise

@@ -60,7 +60,8 @@ class Corpus:
     Notes
     -----
     Iterating again reads again from the start, with new counts. Memory holds one message, 8-byte hashes of the ids
-    (see `SeenIds`) and, for folders, the names of the files. An id that has come before is a problem as well.
+    (see `SeenIds`) and, for folders, the names of the files. An id that has come before is a problem as well. A prefix
+    with which no id begins raises CorpusError at the end.
     """
 
     def __init__(self, path: Path, reader: Reader, problems: str = "stop", prefix: str = "") -> None:
@@ -102,12 +103,13 @@ class Corpus:
                 counts.add_problem(mail)
 
     def _mails(self) -> Iterator[Mail | CorpusError]:
-        seen = SeenIds()
+        seen, begun = SeenIds(), not self._prefix
         try:
             for entry in self._reader:
                 if isinstance(entry, CorpusError):
                     yield entry
                 elif entry.id.startswith(self._prefix):
+                    begun = True
                     try:
                         label, raw = entry.read()
                     except CorpusError as found:
@@ -117,6 +119,8 @@ class Corpus:
                     yield Mail(entry.id, label, raw) if new else _duplicate(entry.place, entry.id)
         except CorpusError as found:
             yield found
+        if not begun:
+            raise problem("missing-prefix", self.path, f"no id begins with {self._prefix!r}")
 
 
 def _duplicate(place: str, id: str) -> CorpusError:  # noqa: A002

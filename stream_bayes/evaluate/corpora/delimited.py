@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluate.corpora.files import MOST_BYTES, Lines, open_plain, reading
 from stream_bayes.evaluate.corpora.labels import label_word, read_label
-from stream_bayes.evaluate.corpora.mail import Entry, composed, problem, writable
+from stream_bayes.evaluate.corpora.mail import Entry, composed, counted, problem, writable
 
 LOOKED_FOR: Final = (
     "CSV (comma, semicolon or tab, plain or .gz) whose header names a label and a text (or message, body, ..), "
@@ -26,6 +26,7 @@ _NAMES: Final = {
     "sender": ("sender", "from", "emailfrom"),
     "id": ("id", "messageid", "emailid"),
 }
+_LABELS_ALONE: Final = frozenset({"spam", "ham", "junk", "good"})
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -94,7 +95,7 @@ class Table:
                 row.pop()
             row[1:] = [layout.delimiter.join(row[1:])] if len(row) > 1 else []
         if len(row) != layout.width:
-            raise problem("bad-row", place, f"{len(row)} columns where {layout.width} are expected")
+            raise problem("bad-row", place, f"{counted(len(row), 'column')} where {layout.width} are expected")
         name = row[layout.id].strip() if layout.id >= 0 else ""
         return Entry(writable(name) or f"line-{number}", place, partial(self._read, row, place))
 
@@ -108,7 +109,7 @@ class Table:
 class _Rows:
     """Rows as lists of strings; one that cannot be read raises, and the next begins on the next line.
 
-    After a field that is too large there is no next: where it would have ended is not known.
+    After a field that is too large or a quote that never ends there is no next: where it would have ended is not known.
     """
 
     def __init__(self, lines: Lines, layout: Layout) -> None:
@@ -129,13 +130,19 @@ class _Rows:
         try:
             return next(self._reader)
         except csv.Error as cause:
-            if "field larger than" in str(cause):
-                self._lost = True
-                what = f"a field of more than {MOST_BYTES >> 20} MiB, a quote that never ends? the rest is not read"
-                raise problem("too-large", self._lines.place(self.begins), what) from cause
-            raise problem("bad-row", self._lines.place(self.begins), f"not a row of CSV ({cause})") from cause
+            raise self._problem(str(cause)) from cause
         finally:
             csv.field_size_limit(before)
+
+    def _problem(self, cause: str) -> CorpusError:
+        place = self._lines.place(self.begins)
+        too_large = "field larger than" in cause
+        self._lost = too_large or "unexpected end of data" in cause
+        if not self._lost:
+            return problem("bad-row", place, f"not a row of CSV ({cause})")
+        what = f"a field of more than {MOST_BYTES >> 20} MiB" if too_large else "not a row of CSV"
+        kind = "too-large" if too_large else "bad-row"
+        return problem(kind, place, f"{what}: a quote that never ends? the rest is not read")
 
 
 def layout_of(head: bytes) -> Layout | None:
@@ -149,22 +156,35 @@ def layout_of(head: bytes) -> Layout | None:
     Layout(delimiter='\\t', header=False, width=2, label=0, text=1, subject=-1, sender=-1, id=-1)
     """
     for delimiter in "\t,;":
-        row = _first_row(_decoded(head.removeprefix(_BOM)), delimiter)
+        row, second = _first_rows(_decoded(head.removeprefix(_BOM)), delimiter)
         names = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in row]
         columns = {field: _column(names, known) for field, known in _NAMES.items()}
-        if columns["label"] >= 0 and columns["text"] >= 0:
+        if columns["label"] >= 0 and columns["text"] >= 0 and not _both_labels(row, second):
             return Layout(delimiter, True, len(row), **columns)
         if len(row) > 1 and label_word(row[0]):
             return Layout(delimiter, False, 2, label=0, text=1)
     return None
 
 
-def _first_row(text: str, delimiter: str) -> list[str]:
-    """Of a sample, which may end inside the row."""
+def _first_rows(text: str, delimiter: str) -> tuple[list[str], list[str]]:
+    """Two of a sample, which may end inside a row; an empty one for what is not there."""
+    rows = filter(None, csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter))
+    return _next_row(rows), _next_row(rows)
+
+
+def _next_row(rows: Iterator[list[str]]) -> list[str]:
     try:
-        return next(filter(None, csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter)), [])
+        return next(rows, [])
     except csv.Error:
         return []
+
+
+def _both_labels(first: list[str], second: list[str]) -> bool:
+    """Whether both rows begin with a label, so that the first is a message too, one such as `spam,message`.
+
+    A column called spam may hold yes or 1, and one called no a number, so these words do not count.
+    """
+    return all(row and row[0].strip().lower() in _LABELS_ALONE for row in (first, second))
 
 
 def _column(names: list[str], known: tuple[str, ...]) -> int:

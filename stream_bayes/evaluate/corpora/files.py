@@ -20,6 +20,7 @@ MOST_BYTES: Final = 1 << 28
 Bytes = io.BufferedReader | gzip.GzipFile
 _SAMPLE: Final = 1 << 16
 _GZIP: Final = b"\x1f\x8b"
+_DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def reading(path: Path) -> Iterator[None]:
     """Turn what the file system or the decompression has to say into an error of the corpus."""
     try:
         yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as cause:
+    except _DAMAGED as cause:
         raise problem("damaged-file", path, f"the compressed file is cut short or damaged ({cause})") from cause
     except FileNotFoundError as cause:
         raise problem("missing-file", path, "there is no such file") from cause
@@ -54,9 +55,16 @@ def open_plain(path: Path) -> Bytes:
 
 
 def sample(path: Path) -> bytes:
-    """The first 64 KiB, to see what the file is."""
+    """The first 64 KiB, to see what the file is; less of a compressed file that is cut short there."""
+    head = b""
     with reading(path), open_plain(path) as file:
-        return file.read(_SAMPLE)
+        try:
+            while len(head) < _SAMPLE and (piece := file.read1(_SAMPLE - len(head))):
+                head += piece
+        except _DAMAGED:
+            if not head:
+                raise
+    return head
 
 
 def read_message(path: Path) -> bytes:

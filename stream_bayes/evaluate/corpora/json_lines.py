@@ -83,9 +83,11 @@ def _id(record: dict[str, Any], lines: Lines) -> str:
 def _read(record: dict[str, Any], place: str, otherwise: str) -> tuple[str | None, bytes]:
     said = record.get("label", "")
     label = read_label(UNLABELLED if said is None else said, place, otherwise)
-    if (record.get("text") is None) == (record.get("raw") is None):
-        raise problem("bad-text", place, "a message has either a text or raw, and not both")
-    if record.get("raw") is not None:
+    has_text, has_raw = (record.get(name) is not None for name in ("text", "raw"))
+    if has_text == has_raw:
+        both = "both a text and" if has_raw else "neither a text nor"
+        raise problem("bad-text", place, f"the message has {both} raw")
+    if has_raw:
         return label, _raw(record["raw"], place)
     text, subject, sender = (_bytes(record, name, place) for name in ("text", "subject", "sender"))
     return label, composed(text, subject, sender)

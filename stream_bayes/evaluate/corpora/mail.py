@@ -62,6 +62,17 @@ def shown(text: str, longest: int = _LONGEST_SHOWN) -> str:
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
+def counted(number: int, what: str) -> str:
+    """How many, in words.
+
+    Examples
+    --------
+    >>> counted(1, "message"), counted(1234, "message")
+    ('1 message', '1,234 messages')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def writable(name: str) -> str:
     """The name with bytes or half characters that are not Unicode as escapes, so that it can be written anywhere."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -11,12 +11,13 @@ from typing import Final
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluate.corpora.files import MOST_BYTES, Bytes, open_plain, reading
 from stream_bayes.evaluate.corpora.labels import label_in_name, label_word, read_label
-from stream_bayes.evaluate.corpora.mail import Entry, problem, writable
+from stream_bayes.evaluate.corpora.mail import Entry, problem, shown, writable
 
 LOOKED_FOR: Final = 'an mbox file (plain or .gz) that begins with "From "; label in its name or in X-Label headers'
 _PIECE: Final = 1 << 20
 _START: Final = b"From "
-_SEPARATOR: Final = re.compile(rb"From [^\n]*[0-9]{1,2}:[0-9]{2}")
+_TIMED: Final = re.compile(rb"From [^\n]*[0-9]{1,2}:[0-9]{2}")
+_DOUBTFUL: Final = re.compile(rb"From [^\s@]+@[^\s@]+\s*(?:\Z|\s(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)")
 _QUOTED: Final = re.compile(rb">+From ")
 _HEADER_END: Final = re.compile(rb"(?:\A|\n)\r?\n")
 _LABEL_HEADER: Final = re.compile(rb"^X-Label:([^\n]*)(?:\n|\Z)(?:[ \t][^\n]*(?:\n|\Z))*", re.IGNORECASE | re.MULTILINE)
@@ -39,7 +40,10 @@ class Mbox:
     Notes
     -----
     A message begins at a "From " line that is the first of the file, or follows a blank line and holds a time of day;
-    neither it nor the blank line before the next is part of the message. `>From ` at the start of a line loses one `>`.
+    neither it nor the blank line before the next is part of the message. Where the first has no time, others that are
+    like it (as many words, with or without an @) will do; any other line of an address without a time, such as
+    `From ann@example.org`, may begin a message or not, and what it stands in is a problem. `>From ` at the start of a
+    line loses one `>`.
     The label is what the file's name says (spam.mbox, 2003-ham.mbox), else the header `X-Label: spam` or `ham`, which
     anybody may have written and so counts less. That header is taken out: it would tell the filter the answer.
     """
@@ -61,30 +65,38 @@ class Mbox:
         with reading(self._path), open_plain(self._path) as file:
             for number, message in enumerate(_messages(self._path, file), 1):
                 place = f"{self._path}, message {number}"
-                if message is None:
-                    yield problem("too-large", place, f"more than {MOST_BYTES >> 20} MiB in one message")
-                else:
-                    read = partial(_read, message, place, self._by_name, self._label)
+                try:
+                    read = partial(_read, message.whole(place), place, self._by_name, self._label)
                     yield Entry(f"{self._name}/{number}", place, read)
+                except CorpusError as found:
+                    yield found
 
 
-def _messages(path: Path, file: Bytes) -> Iterator[bytes | None]:
-    """The bytes of each message, or None for one that is too large."""
-    message: _Message | None = None
-    at_start, after_blank = True, False
+def _messages(path: Path, file: Bytes) -> Iterator[_Message]:
+    line = file.readline(_PIECE)
+    while line in {b"\n", b"\r\n"}:
+        line = file.readline(_PIECE)
+    if line and not line.startswith(_START):
+        raise problem("not-mbox", path, 'not an mbox file: its first line does not begin with "From "')
+    message, like_the_first = _Message(), _likeness(line)
+    at_start, after_blank, first = line.endswith(b"\n"), False, line
     while line := file.readline(_PIECE):
         blank = at_start and line in {b"\n", b"\r\n"}
-        if at_start and (line.startswith(_START) if message is None else after_blank and _SEPARATOR.match(line)):
-            if message is not None:
-                yield message.whole()
+        starts = at_start and after_blank and line.startswith(_START)
+        if starts and (_TIMED.match(line) or _likeness(line) == like_the_first):
+            yield message
             message = _Message()
-        elif message is not None:
+        else:
             message.add(line[1:] if at_start and _QUOTED.match(line) else line, blank)
-        elif not blank:
-            raise problem("not-mbox", path, 'not an mbox file: its first line does not begin with "From "')
+            message.doubt = message.doubt or (line if starts and _DOUBTFUL.match(line) else b"")
         at_start, after_blank = line.endswith(b"\n"), blank
-    if message is not None:
-        yield message.whole()
+    if first:
+        yield message
+
+
+def _likeness(line: bytes) -> tuple[int, bool] | None:
+    """What two lines without a time have in common that both begin a message; None for one that has a time."""
+    return None if _TIMED.match(line) else (len(line.split()), b"@" in line)
 
 
 class _Message:
@@ -94,6 +106,8 @@ class _Message:
         self._lines: list[bytes] = []
         self._size = 0
         self._ends_blank = False
+        self.doubt = b""
+        """A line at which the next message may begin."""
 
     def add(self, line: bytes, blank: bool) -> None:
         self._size += len(line)
@@ -103,9 +117,13 @@ class _Message:
         else:
             self._lines.clear()
 
-    def whole(self) -> bytes | None:
+    def whole(self, place: str) -> bytes:
+        """All of it, or CorpusError."""
         if self._size > MOST_BYTES:
-            return None
+            raise problem("too-large", place, f"more than {MOST_BYTES >> 20} MiB in one message")
+        if self.doubt:
+            said = shown(self.doubt.decode("latin-1").strip(), 60)
+            raise problem("bad-separator", place, f"{said!r} may begin the next message, but has no time of day")
         return b"".join(self._lines[:-1] if self._ends_blank else self._lines)
 
 

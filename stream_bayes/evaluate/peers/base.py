@@ -23,6 +23,7 @@ class Peer(ABC):
     """A filter of somebody else's as an evaluation runs it, mail by mail."""
 
     name: str
+    most_bytes: int | None = CHARACTERS
 
     def features(self, mails: Sequence[bytes]) -> Sequence[Any]:
         """What the peer takes of these mails, one for each."""

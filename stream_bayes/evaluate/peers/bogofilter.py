@@ -23,6 +23,8 @@ class Bogofilter(Peer):
     `-u` it counts each mail again for every one that follows. Configuration files of the machine are not read.
     """
 
+    most_bytes = None
+
     def __init__(self) -> None:
         self.name = "bogofilter"
         self._folder = TemporaryDirectory(prefix="stream-bayes-bogofilter-")
@@ -37,7 +39,10 @@ class Bogofilter(Peer):
         return log_odds(float(done.stdout))
 
     def _run(self, options: list[str], mail: bytes) -> subprocess.CompletedProcess[bytes]:
-        done = subprocess.run([*self._command, *options], input=mail, capture_output=True, check=False)
+        # In a session of its own, Ctrl-C on the terminal does not reach it.
+        done = subprocess.run(
+            [*self._command, *options], input=mail, capture_output=True, check=False, start_new_session=True
+        )
         if done.returncode >= _FAILED or done.returncode < 0:
             message = f"bogofilter failed: {done.stderr.decode('utf-8', 'replace').strip()}"
             raise InputError(message)

@@ -17,6 +17,7 @@ LENGTH = 16_000
 THICKNESS = 10.0
 
 # One command a line: "score" reads the file `mail`, says the pR of spam and keeps the text; "spam" and "ham" learn it.
+# Anything else ends it, and so does the end of the commands, which crm reads as empty lines without an end.
 _PROGRAM = r"""window
 isolate (:line:)
 isolate (:stats:)
@@ -44,7 +45,7 @@ isolate (:text:)
         match [:line:] /ham/
         learn <osb unique microgroom> [:text:] (ham.css)
     }
-    match <absent> [:line:] /stop/
+    match [:line:] /score|spam|ham/
     liaf
 }
 """
@@ -61,6 +62,8 @@ class Crm114(Peer):
     three times worse and fills its tables.
     """
 
+    most_bytes = LENGTH
+
     def __init__(self) -> None:
         self.name = "crm114"
         self._folder = TemporaryDirectory(prefix="stream-bayes-crm114-")
@@ -68,9 +71,13 @@ class Crm114(Peer):
         (place / "serve.crm").write_text(_PROGRAM)
         self._mail = place / "mail"
         for label in (SPAM, HAM):
-            subprocess.run(["cssutil", "-b", "-r", f"{label}.css"], cwd=place, capture_output=True, check=True)
+            command = ["cssutil", "-b", "-r", f"{label}.css"]
+            subprocess.run(command, cwd=place, capture_output=True, check=True, start_new_session=True)
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-        self._process = subprocess.Popen(["crm", "-e", "serve.crm"], cwd=place, stdin=pipe, stdout=pipe, stderr=nowhere)
+        # In a session of its own, Ctrl-C on the terminal does not reach it.
+        self._process = subprocess.Popen(
+            ["crm", "-e", "serve.crm"], cwd=place, stdin=pipe, stdout=pipe, stderr=nowhere, start_new_session=True
+        )
         self._commands, self._answers = (cast(IO[bytes], end) for end in (self._process.stdin, self._process.stdout))
 
     def _take(self, mail: bytes, spam: bool | None) -> float:

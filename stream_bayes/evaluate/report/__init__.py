@@ -21,27 +21,39 @@ from stream_bayes.evaluate.report.markup import element, text
 from stream_bayes.evaluate.report.passes import Shown, named
 from stream_bayes.evaluate.report.style import STYLE
 
-__all__ = ["report_page", "worst_ids", "worst_mistakes", "write_report"]
+__all__ = ["NAME", "report_page", "worst_ids", "worst_mistakes", "write_report"]
 
 NAME = "report.html"
 
 
-def write_report(folder: Path, runs: Sequence[Run], summaries: Sequence[Summary], subjects: Mapping[str, str]) -> Path:
+def write_report(
+    folder: Path,
+    runs: Sequence[Run],
+    summaries: Sequence[Summary],
+    subjects: Mapping[str, str],
+    notes: Sequence[str] = (),
+) -> Path:
     """Write the page of these passes into a folder, which is made where there is none, and return where it is.
 
     The first pass is the one in front. `subjects` has the subject of each message of `worst_ids(runs)`, by id; those of
-    others are not looked at.
+    others are not looked at. `notes` are what one should know of the figures.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / NAME
-    path.write_text(report_page(runs, summaries, subjects), encoding="utf-8")
+    path.write_text(report_page(runs, summaries, subjects, notes), encoding="utf-8")
     return path
 
 
-def report_page(runs: Sequence[Run], summaries: Sequence[Summary], subjects: Mapping[str, str]) -> str:
+def report_page(
+    runs: Sequence[Run], summaries: Sequence[Summary], subjects: Mapping[str, str], notes: Sequence[str] = ()
+) -> str:
     """The page as text: HTML that is well-formed XML too."""
     shown = named(runs, summaries)
-    body = element("body", element("main", *_parts(shown, subjects)), _footer(shown))
+    body = element(
+        "body",
+        element("main", sections.heading(shown), sections.notes(notes), *_parts(shown, subjects)),
+        _footer(shown),
+    )
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -60,7 +72,6 @@ def _parts(shown: Sequence[Shown], subjects: Mapping[str, str]) -> list[str]:
     wrong = [element("h3", text(first.name)) if others else "", sections.mistakes(first, subjects), *others]
     members = [_section("Members", sections.members_table(first))] if first.run.members else []
     return [
-        sections.heading(shown),
         sections.legend(shown),
         sections.tiles(first),
         _section("Metrics" if len(shown) == 1 else "Comparison", sections.metrics_table(shown)),

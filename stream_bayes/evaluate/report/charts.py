@@ -8,7 +8,20 @@ import numpy as np
 
 from stream_bayes.evaluate.metrics import BINS
 from stream_bayes.evaluate.report.axes import Axis, decade_above, decade_below
-from stream_bayes.evaluate.report.chart import across, bar, chart, curve, dot, frame, rule, upwards, whisker, words
+from stream_bayes.evaluate.report.chart import (
+    BOTTOM,
+    HEIGHT,
+    across,
+    bar,
+    chart,
+    curve,
+    dot,
+    frame,
+    rule,
+    upwards,
+    whisker,
+    words,
+)
 from stream_bayes.evaluate.report.findings import (
     Bins,
     Curve,
@@ -22,6 +35,7 @@ from stream_bayes.evaluate.report.markup import figure, short
 from stream_bayes.evaluate.report.passes import Shown
 
 _COUNTS_TOP, _COUNTS_BOTTOM = 400.0, 460.0
+_TALL = _COUNTS_BOTTOM + 24.0
 
 
 def learning_chart(shown: Sequence[Shown]) -> str:
@@ -61,13 +75,14 @@ def roc_chart(shown: Sequence[Shown]) -> str:
     hams = max(each.summary.messages - each.summary.spam for each in both)
     spams = max(each.summary.spam for each in both)
     x = across("ham misclassified %", _floor(hams), 100.0, logarithmic=True)
-    y = upwards("spam misclassified %", _floor(spams), 100.0, logarithmic=True)
+    y = upwards("spam misclassified %", _floor(spams), 100.0, logarithmic=True, bottom=BOTTOM + _TALL - HEIGHT)
     guide = [rule(x, y, (0.1, y.low), (0.1, y.high))] if x.low < 0.1 else []
     dots = [_working_point(x, y, place, each) for place, each in enumerate(shown) if each in both]
     said = "Spam misclassified against ham misclassified at every cut of the scores, in percent, on logarithmic axes. "
     said += "What lies on an edge is 0. Dots: the threshold that was used. Dashed: 0.1 % of the ham."
     marks = [*frame(x, y), *guide, *_lines(x, y, shown, curves, steps=True), *dots]
-    return chart("roc", "ROC curve on logarithmic axes", said, marks)
+    # As tall as the reliability diagram beside it.
+    return chart("roc", "ROC curve on logarithmic axes", said, marks, height=_TALL)
 
 
 def reliability_chart(shown: Sequence[Shown]) -> str:
@@ -82,7 +97,7 @@ def reliability_chart(shown: Sequence[Shown]) -> str:
     said = f"Share of spam in {BINS} intervals of the predicted probability; on the dashed line they agree. "
     said += f"Bars: messages in each interval, {shown[0].name}."
     marks += _counts(x, bins[0], shown[0].name)
-    return chart("reliability", "Reliability diagram", said, marks, height=_COUNTS_BOTTOM + 24.0)
+    return chart("reliability", "Reliability diagram", said, marks, height=_TALL)
 
 
 def nothing(name: str, title: str, reason: str) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from stream_bayes.evaluate.metrics import BINS, one_minus_roca_percent
+from stream_bayes.evaluate.metrics import BINS, Ranks, bins_of, one_minus_roca_percent
 from stream_bayes.evaluate.protocol import Run
 from stream_bayes.kernels.compiled import BoolArray, FloatArray, IntArray
 
@@ -48,15 +48,11 @@ def error_curve(run: Run, threshold: float) -> Curve:
 
 def roc_curve(run: Run) -> Curve:
     """Ham error % and spam error % at every cut of the scores, from calling nothing spam; empty with one class only."""
-    hams, spams = int((~run.spam).sum()), int(run.spam.sum())
-    if not hams or not spams:
+    hams, spams = Ranks(run.spam, run.log_odds).at_each_score(np.ones(len(run.spam)))
+    if not hams.any() or not spams.any():
         return Curve(np.zeros(0), np.zeros(0))
-    order = np.argsort(-run.log_odds, kind="stable")
-    scores, spam = run.log_odds[order], run.spam[order]
-    last = np.append(np.flatnonzero(scores[1:] != scores[:-1]), len(scores) - 1)
-    caught = np.append(0, np.cumsum(spam)[last])
-    lost = np.append(0, np.cumsum(~spam)[last])
-    return Curve(100.0 * lost / hams, 100.0 * (1.0 - caught / spams))
+    lost, caught = (np.append(0.0, np.cumsum(counts[::-1])) for counts in (hams, spams))
+    return Curve(100.0 * lost / lost[-1], 100.0 * (1.0 - caught / caught[-1]))
 
 
 class Bins(NamedTuple):
@@ -73,7 +69,7 @@ class Bins(NamedTuple):
 def reliability_bins(run: Run) -> Bins:
     """15 intervals of equal width: what was predicted there on average, and how often it was spam."""
     probability = expit(run.log_odds)
-    cells = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
+    cells = bins_of(probability)
     counts = np.bincount(cells, minlength=BINS)
     filled = np.where(counts > 0, counts, np.nan)
     predicted = np.bincount(cells, weights=probability, minlength=BINS) / filled

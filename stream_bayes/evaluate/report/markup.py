@@ -12,13 +12,13 @@ _VOID = ("meta",)
 _LONGEST = 160
 
 
-def text(value: str) -> str:
+def text(value: str, longest: int = _LONGEST) -> str:
     """Words from outside, such as a subject, in one line that is nothing but words.
 
     >>> text("<b>win</b>\\u202e")
     '&lt;b&gt;win&lt;/b&gt;�'
     """
-    return escape(harmless(value, _LONGEST))
+    return escape(harmless(value, longest))
 
 
 def element(tag: str, *children: str, **attributes: str | float) -> str:

@@ -7,36 +7,35 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.special import expit
 
+from stream_bayes.evaluate.clock import MAKE
+from stream_bayes.evaluate.corpora.mail import counted
 from stream_bayes.evaluate.described import member_areas
-from stream_bayes.evaluate.metrics import BINS, Summary
+from stream_bayes.evaluate.metrics import BINS, NAMES, Summary
 from stream_bayes.evaluate.protocol import Run
 from stream_bayes.evaluate.report.chart import colour
 from stream_bayes.evaluate.report.findings import reliability_bins, worst_mistakes
 from stream_bayes.evaluate.report.markup import element, figure, table, text
 from stream_bayes.evaluate.report.passes import Shown
 
-NAMES = {
-    "one_minus_roca_percent": "(1-ROCA)%",
-    "ham_error_percent": "ham misclassified %",
-    "spam_error_percent": "spam misclassified %",
-    "lam_percent": "lam %",
-    "spam_error_at_ham_0_1_percent": "spam lost at 0.1 % of ham, %",
-    "log_loss": "log loss",
-    "brier": "Brier score",
-    "calibration_error": "calibration error",
-}
 _TILES = ("one_minus_roca_percent", "ham_error_percent", "spam_error_percent", "spam_error_at_ham_0_1_percent")
 _LOSSES = ("log_loss", "calibration_error")
+_LONGEST_NOTE = 500
 
 
 def heading(shown: Sequence[Shown]) -> str:
     """What was run over what."""
     first = shown[0]
     share = f" ({100.0 * first.summary.spam / first.summary.messages:.1f} %)" if first.summary.messages else ""
-    stream = f"{first.summary.messages:,} messages, {first.summary.spam:,} spam{share}"
+    stream = f"{counted(first.summary.messages, 'message')}, {first.summary.spam:,} spam{share}"
     words = f"{first.run.corpus}: {stream}, feedback {first.run.feedback}"
-    learned = f"{int(first.run.learned.sum()):,} labels learned"
+    learned = f"{counted(int(first.run.learned.sum()), 'label')} learned"
     return element("header", element("h1", "Spam filter report"), element("p", text(f"{words}, {learned}")))
+
+
+def notes(remarks: Sequence[str]) -> str:
+    """What one should know of the figures, before them."""
+    items = [element("li", text(remark, _LONGEST_NOTE)) for remark in remarks]
+    return element("ul", *items, class_="notes") if items else ""
 
 
 def legend(shown: Sequence[Shown]) -> str:
@@ -60,8 +59,9 @@ def tiles(each: Shown) -> str:
 
 
 def metrics_table(shown: Sequence[Shown]) -> str:
-    """All metrics of all passes with their intervals; the best of each marked."""
-    best = {name: _best([getattr(each.summary.values, name) for each in shown]) for name in NAMES}
+    """All metrics of all passes with their intervals; the best of each marked, leaving out passes ended early."""
+    whole = [each.summary.values for each in shown if not each.run.stopped]
+    best = {name: _best([getattr(values, name) for values in whole]) for name in NAMES}
     rows = [
         [text(each.name), *(_cell(each.summary, name, best[name] if len(shown) > 1 else None) for name in NAMES)]
         for each in shown
@@ -72,10 +72,14 @@ def metrics_table(shown: Sequence[Shown]) -> str:
 
 
 def members_table(each: Shown) -> str:
-    """(1-ROCA)% of each part of the filter alone, the best first."""
+    """(1-ROCA)% of the filter and of each part of it alone, the best first."""
     areas = sorted(member_areas(each.run).items(), key=lambda pair: (np.isnan(pair[1]), pair[1]))
-    rows = [[text(name), figure(area)] for name, area in areas]
-    return table(["member", "(1-ROCA)%"], rows, f"Each member of {text(each.name)} alone")
+    together = [
+        element("strong", "all together"),
+        element("strong", figure(each.summary.values.one_minus_roca_percent)),
+    ]
+    rows = [together, *([text(name), figure(area)] for name, area in areas)]
+    return table(["member", NAMES["one_minus_roca_percent"]], rows, f"Each member of {text(each.name)} alone")
 
 
 def reliability_table(each: Shown) -> str:
@@ -103,12 +107,13 @@ def mistakes(each: Shown, subjects: Mapping[str, str]) -> str:
 
 def speed_table(shown: Sequence[Shown]) -> str:
     """CPU and wall time of a message by stage, and memory."""
-    stages = list(dict.fromkeys(name for each in shown for name in each.run.stages))
+    stages = list(dict.fromkeys(name for each in shown for name in each.run.stages if name != MAKE))
     heads = [
         "filter",
         *(f"{text(name)}, µs" for name in stages),
         "CPU in the filter, µs",
         "messages a second",
+        "make, ms, once",
         "peak MB",
     ]
     most = max((each.run.cpu_microseconds for each in shown if each.run.messages), default=0.0)
@@ -118,6 +123,7 @@ def speed_table(shown: Sequence[Shown]) -> str:
             *(_stage(each.run, name) for name in stages),
             _bar(each.run.cpu_microseconds, most),
             figure(each.run.messages_per_second),
+            figure(1e3 * each.run.stages.get(MAKE, (np.nan, np.nan))[0]),
             f"{each.run.peak_memory_mb:,.0f}",
         ]
         for each in shown

@@ -27,7 +27,7 @@ h3{{font-size:15px;margin:20px 0 4px}}
 header p,.lead{{margin:0 0 12px;color:var(--soft)}}
 section{{background:var(--card);border:1px solid var(--edge);border-radius:10px;padding:18px 20px;
 margin:16px 0 0;min-width:0}}
-.charts{{display:grid;grid-template-columns:1fr 1fr;gap:16px;align-items:start;margin:16px 0 0}}
+.charts{{display:grid;grid-template-columns:1fr 1fr;gap:16px;margin:16px 0 0}}
 .charts section{{margin:0}}
 .tiles{{display:grid;grid-template-columns:repeat(4,1fr);gap:12px;margin:16px 0 0}}
 .tile{{background:var(--card);border:1px solid var(--edge);border-radius:10px;padding:12px 14px;margin:0}}
@@ -50,6 +50,8 @@ th:first-child{{text-align:left;font-weight:500;white-space:nowrap}}
 .best{{color:var(--s0)}}
 .gauge{{display:block;height:4px;min-width:1px;border-radius:2px;background:var(--s0);margin:4px 0 0 auto}}
 details{{margin:8px 0 0}}
+.notes{{margin:12px 0 0;padding:10px 14px 10px 32px;border:1px solid var(--edge);border-left:4px solid var(--s1);
+border-radius:6px;background:var(--card);overflow-wrap:anywhere}}
 summary{{cursor:pointer;color:var(--soft)}}
 svg{{display:block;width:100%;height:auto;margin:8px 0 0}}
 svg text{{fill:var(--soft);font-size:13px}}
