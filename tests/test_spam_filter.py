@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -200,3 +202,11 @@ def test_threads_read_their_mails_apart() -> None:
     assert sorted(said) == [0, 1, 2, 3]
     for odds in said.values():
         np.testing.assert_array_equal(odds, expected)
+
+
+def test_any_learner_loads_a_filter(tmp_path: Path) -> None:
+    """In a process that has never heard of mail."""
+    SpamFilter(buckets=SMALL).save(tmp_path / "model")
+    script = f"from stream_bayes import Learner; print(type(Learner.load({str(tmp_path / 'model')!r})).__name__)"
+    shown = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    assert shown == "SpamFilter\n"

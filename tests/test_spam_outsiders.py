@@ -69,7 +69,7 @@ class Oracle(base.Classifier):
     def learn_one(self, x: Any, y: Any) -> None:
         """There is nothing to learn."""
 
-    def predict_proba_one(self, x: Any) -> dict[bool, float]:
+    def predict_proba_one(self, x: Any, **_: Any) -> dict[Any, float]:
         spam = 0.99 if "pills" in x["text"] else 0.01
         return {True: spam, False: 1.0 - spam}
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 import os
 from abc import abstractmethod
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from river import base
@@ -86,6 +87,8 @@ class Learner(base.Estimator):
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The learner that `state` describes."""
+        # Ours are imported by their public names when they are first asked for.
+        getattr(import_module("stream_bayes"), state.kind, None)
         kind = Learner._kinds.get(state.kind)
         if kind is None:
             message = f"no learner {state.kind!r} is known: import the module that defines it first"

@@ -158,6 +158,11 @@ class SpamFilter(LabelLearner):
         """The probability of both labels."""
         return self.predictive_many(self._one(x)).probabilities_of(0)
 
+    def predict_one(self, x: Mail, **_: Any) -> Label:
+        """The more probable label."""
+        ham, spam = self.predict_proba_one(x).items()
+        return spam[0] if spam[1] > ham[1] else ham[0]
+
     def predictive_one(self, x: Mail) -> LabelPredictive:
         """The probabilities with their variance, split into noise and ignorance."""
         return self.predictive_many(self._one(x)).predictive(0)
