@@ -118,3 +118,24 @@ def test_without_input_or_output_nothing_is_decided(model: Path, closing: str, r
     done = subprocess.run(command, input=HAM, env=ENVIRONMENT, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (75, b"", 1)
     assert reason in done.stderr
+
+
+@pytest.mark.parametrize(("options", "expected"), [((), 75), (("--bogus",), 2)])
+def test_a_full_disk_under_the_log_quarantines_nothing(tmp_path: Path, options: tuple[str, ...], expected: int) -> None:
+    """Python's own code for trouble is 1, which means quarantine."""
+    with Path("/dev/full").open("w") as full:
+        command = [*COMMAND, "--model", str(tmp_path / "none"), *options]
+        ended = subprocess.run(command, input=HAM, stdout=full, stderr=full, env=ENVIRONMENT, check=False)
+    assert ended.returncode == expected
+
+
+def test_a_model_behind_a_link_stays_there(classify: Command, tmp_path: Path) -> None:
+    link, target = tmp_path / "link", tmp_path / "target"
+    link.symlink_to(target)
+    assert classify(SPAM, "--model", link, "--learn", "spam")[0] == 75
+    assert not target.exists()
+    SpamFilter.light().save(target)
+    before = target.read_bytes()
+    assert classify(SPAM, "--model", link, "--learn", "spam")[0] == 0
+    assert link.is_symlink()
+    assert target.read_bytes() != before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -99,5 +100,6 @@ def reason_of(problem: Exception) -> str:
 
 
 def say(text: str) -> None:
-    """One line on the error output, whatever the text has in it."""
-    typer.echo(f"stream-bayes: {' '.join(text.split())}", err=True)
+    """One line on the error output, whatever the text has in it; where it cannot be written it is not said."""
+    with suppress(OSError, ValueError):
+        typer.echo(f"stream-bayes: {' '.join(text.split())}", err=True)

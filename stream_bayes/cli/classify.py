@@ -92,7 +92,7 @@ def classify(
     \b
     For maildrop:
       VERDICT=`stream-bayes classify`
-      if ( $RETURNCODE == 1 )
+      if ( $VERDICT =~ /action=quarantine/ )
         to "$HOME/Maildir/.Junk"
     """
     if learn is not None and cost is not None:
@@ -173,6 +173,10 @@ def _header_line(verdict: Verdict) -> str:
 
 
 def _learn(path: Path, raw: bytes, label: Label, kind: Kind | None) -> None:
+    if path.is_symlink() and not path.exists():
+        message = f"{path} leads to {path.readlink()}, which is not there"
+        raise FileNotFoundError(message)
+    path = path.resolve()
     with _locked(path):
         model = _opened(path, kind)
         model.learn_one(raw, model.classes[label is Label.SPAM])
