@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,10 +15,11 @@ from rich.table import Table
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluate import peers
 from stream_bayes.evaluate.corpora import Mail, open_corpus
+from stream_bayes.evaluate.described import member_areas
 from stream_bayes.evaluate.metrics import all_metrics, one_minus_roca_percent
 from stream_bayes.evaluate.opening import OURS, open_filter
 from stream_bayes.evaluate.order import Stream
-from stream_bayes.evaluate.protocol import Run
+from stream_bayes.evaluate.protocol import Run, warm_up
 from stream_bayes.evaluate.protocol import run as run_filter
 
 # Its mails of one kind came long before those of the other: the order as given says one thing, a shuffle another.
@@ -92,7 +94,7 @@ def run(console: Console, groups: Sequence[Group]) -> None:
     for name, how in peers.missing().items():
         console.print(f"{name} is not here: {how}")
     for name in results:
-        warm_up(name, groups)
+        warm_up(partial(open_filter, name))
     for group in groups:
         measure(group, results)
         console.print(accuracy_table(group, results))
@@ -104,16 +106,11 @@ def run(console: Console, groups: Sequence[Group]) -> None:
     against_members(console, groups)
 
 
-def warm_up(name: str, groups: Sequence[Group]) -> None:
-    """Load and compile what a filter needs, so that no pass is charged for it."""
-    run_filter(open_filter(name), Stream("", groups[0].streams[0].mails, limit=20))
-
-
 def measure(group: Group, results: Results) -> None:
     """Run every filter over the streams of a corpus."""
     for name, own in results.items():
         for stream in group.streams[:1] if name in SLOW else group.streams:
-            done = run_filter(open_filter(name), stream)
+            done = run_filter(partial(open_filter, name), stream)
             metrics = all_metrics(done.spam, done.log_odds)
             figures = metrics.one_minus_roca_percent, metrics.log_loss, metrics.calibration_error
             own[stream.corpus] = Result(*figures, done.cpu_microseconds)
@@ -185,8 +182,7 @@ class Areas(NamedTuple):
 
 
 def areas_of(done: Run) -> Areas:
-    members = {name: one_minus_roca_percent(done.spam, log_odds) for name, log_odds in done.members.items()}
-    return Areas(one_minus_roca_percent(done.spam, done.log_odds), members)
+    return Areas(one_minus_roca_percent(done.spam, done.log_odds), member_areas(done))
 
 
 def mean_areas(passes: Sequence[Areas]) -> Areas:
@@ -200,10 +196,10 @@ def against_members(console: Console, groups: Sequence[Group]) -> None:
     table = Table(title="(1-ROCA)% of the default and of its best member, by corpus and by which labels are told when")
     for column in ("corpus", "feedback", "default", "best member", "its own", "ratio", "worst stream"):
         table.add_column(column, justify="left" if column in ("corpus", "feedback", "best member") else "right")
-    ratios, single = [], []
+    default, ratios, single = partial(open_filter, "default"), [], []
     for group in groups:
         for regime in REGIMES:
-            passes = [areas_of(run_filter(open_filter("default"), each, feedback=regime)) for each in group.streams]
+            passes = [areas_of(run_filter(default, each, feedback=regime)) for each in group.streams]
             together, apart = mean_areas(passes), [areas.ratio() for areas in passes]
             best = together.best()
             cells = f"{together.fused:.4f}", best, f"{together.members[best]:.4f}"

@@ -10,7 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from stream_bayes.evaluate.corpora import Mail
+import pytest
+
+from stream_bayes.errors import CorpusError
+from stream_bayes.evaluate.corpora import Mail, open_corpus
 
 SPAM = b"From: win@prizes.example\nSubject: You have won\n\nClick http://prizes.example now\n"
 HAM = b"From: ann@example.org\nSubject: Lunch\n\nAt twelve?\n\nFrom the station it is two minutes.\n"
@@ -90,3 +93,15 @@ WRITERS: dict[str, Callable[[Path, Sequence[Mail]], Path]] = {
     "folders": as_folders,
     "maildir": as_maildir,
 }
+
+
+def assert_named_and_counted(path: Path, kind: str, words: str, good: int) -> None:
+    """That the problem ends the reading, or is counted while so many good mails are read."""
+    with pytest.raises(CorpusError, match=words) as caught:
+        list(open_corpus(path))
+    kind = kind.partition(",")[0]
+    assert caught.value.kind == kind
+    corpus = open_corpus(path, problems="count")
+    assert len(list(corpus)) == corpus.counts.messages == good
+    assert corpus.counts.problems == {kind: 1}
+    assert corpus.counts.examples == {kind: str(caught.value)}

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
 import signal
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from river.naive_bayes import MultinomialNB
 
 from stream_bayes.evaluate.corpora import Mail
 from stream_bayes.evaluate.filters import Scores
+from stream_bayes.evaluate.order import Stream
+from stream_bayes.evaluate.protocol import Run
+from stream_bayes.evaluate.protocol import run as run_filter
+
+RIVER = "tests.filters:RiverFilter"
+
+Command = Callable[..., tuple[int, str, str]]
 
 
 class RiverFilter:
@@ -68,14 +80,49 @@ class Contrary(RiverFilter):
 
 
 class Interrupted(RiverFilter):
-    """Presses Ctrl-C itself when it has seen a message."""
+    """Presses Ctrl-C itself when a stream comes."""
 
     name = "interrupted"
+    times = 1
 
-    def event(self, words: Counter[str], label: str | None) -> float:
-        if not self.model.class_counts:
+    def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
+        for _ in range(self.times if len(mails) > 3 else 0):
             signal.raise_signal(signal.SIGINT)
-        return super().event(words, label)
+        return super().features(mails)
+
+
+class Impatient(Interrupted):
+    """Presses it twice."""
+
+    times = 2
+
+
+class Failing(RiverFilter):
+    """Cannot stand a stream."""
+
+    name = "failing"
+
+    def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
+        if len(mails) > 3:
+            message = "out of luck"
+            raise RuntimeError(message)
+        return super().features(mails)
+
+
+class FailingAtOnce(RiverFilter):
+    """Cannot stand a single mail."""
+
+    def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
+        raise OSError(28, "No space left on device", str(len(mails)))
+
+
+class Large(RiverFilter):
+    """Takes 200 MB while it is there."""
+
+    name = "large"
+
+    def prepare(self) -> None:
+        self.table = np.ones(25_000_000)
 
 
 class Talkative(RiverFilter):
@@ -87,3 +134,26 @@ class Talkative(RiverFilter):
 
     def close(self) -> None:
         print("closed")
+
+
+def write(path: Path, mails: Sequence[Mail]) -> Path:
+    """The mails as JSON lines; those without a label say so."""
+    lines = [{"id": mail.id, "label": mail.label or "unlabelled", "text": mail.raw.decode()} for mail in mails]
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    path.write_bytes(gzip.compress(text.encode()))
+    return path
+
+
+def passed(mails: Sequence[Mail], feedback: str = "immediate") -> Run:
+    return run_filter(RiverFilter, Stream("generated", mails), feedback=feedback)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write(tmp_path / "generated.jsonl.gz", generated_mails(300))
+
+
+@pytest.fixture
+def evaluate(run: Command) -> Command:
+    """`stream-bayes evaluate` in this process: exit code, output, errors."""
+    return partial(run, "evaluate")

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import COMMAND, ENVIRONMENT, PATIENCE, on_a_terminal
+from tests.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, on_a_terminal, run
 from tests.corpora import put
+
+__all__ = ["run"]
 
 
 def test_ctrl_c_ends_the_demo_cleanly() -> None:
@@ -75,3 +77,12 @@ def test_a_full_disk_gets_one_line(tmp_path: Path, arguments: list[str]) -> None
             command, env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, check=False, timeout=PATIENCE
         )
     assert (done.returncode, done.stderr) == (2, b"stream-bayes: No space left on device\n")
+
+
+def test_a_report_that_cannot_be_written_does_not_take_the_figures_with_it(run: Run, tmp_path: Path) -> None:
+    path = put(tmp_path / "c.csv", "label,text\nham,x\nspam,y\n")
+    (tmp_path / "out" / "report.html").mkdir(parents=True)
+    code, output, errors = run("evaluate", path, "--filter", "tests.filters:RiverFilter", "--report", tmp_path / "out")
+    assert code == 2
+    assert output.startswith("c: 2 messages, 1 spam")
+    assert errors == f"stream-bayes: Is a directory ({tmp_path / 'out' / 'report.html'})\n"

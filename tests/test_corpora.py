@@ -68,6 +68,14 @@ def test_only_ids_with_a_prefix(tmp_path: Path) -> None:
     assert (corpus.counts.messages, corpus.name) == (3, "c/s1")
 
 
+@pytest.mark.parametrize("problems", ["stop", "count"])
+def test_a_prefix_that_no_id_has(problems: str, tmp_path: Path) -> None:
+    path = put(tmp_path / "c.jsonl", '{"id": "a", "label": "ham", "text": "x"}\n{"id": "b", "text": "x"}\n')
+    with pytest.raises(CorpusError, match=r"c\.jsonl: no id begins with 'zzz'"):
+        read(path, prefix="zzz", problems=problems)
+    assert read(path, prefix="b", problems="count") == [], "one does, and it has no label"
+
+
 def test_json_text_gets_subject_and_sender_unless_it_has_a_header(tmp_path: Path) -> None:
     fields = {"label": "SPAM", "subject": "Hi\nthere", "sender": "a@b.example", "date": "2005-12-18"}
     texts = ["Dear you", "Subject: own\r\n\r\nDear", "From a@b Mon Jun 25 13:11:28 2001\nX: y", "from here", "\ud800"]
@@ -93,47 +101,6 @@ def test_json_text_gets_subject_and_sender_unless_it_has_a_header(tmp_path: Path
 )
 def test_labels(value: object, label: str | None, tmp_path: Path) -> None:
     assert read(put(tmp_path / "c.jsonl", json.dumps({"label": value, "text": "x"}))) == [Mail("line-1", label, b"x")]
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        'label,text\nspam,"a ""b"", c"\nham,d\n',
-        'v1,v2,,,\nspam,"a ""b"", c",,,\nham,d,,,\n',
-        '\ufeffText;Extra;Spam\n"a ""b"", c";x;1\nd;;0\n',
-        'Message ID\tMessage\tSpam/Ham\nx\t"a ""b"", c"\tspam\ny\td\tham\n',
-        'spam,"a ""b"", c"\r\nham,d\r\n',
-        'spam,"a ""b"", c",,\nham,d,,\n',
-        'spam,a "b", c\nham,d\n',
-        'ham\td\nspam\ta "b", c',
-    ],
-)
-def test_tables(table: str, tmp_path: Path) -> None:
-    mails = read(put(tmp_path / "c.txt", table))
-    assert sorted((mail.label, mail.raw) for mail in mails) == [("ham", b"d"), ("spam", b'a "b", c')]
-
-
-def test_a_table_without_quotes_has_a_message_on_each_line(tmp_path: Path) -> None:
-    """As SMSSpamCollection does, where some messages begin with a quote that never ends."""
-    path = put(tmp_path / "SMSSpamCollection", b'ham\t"Go\tnow\nspam\tWin \xa31000\r\n\nham\t"\n')
-    assert read(path) == [
-        Mail("line-1", "ham", b'"Go\tnow'),
-        Mail("line-2", "spam", b"Win \xa31000"),
-        Mail("line-4", "ham", b'"'),
-    ]
-    assert open_corpus(path).format == "tab separated"
-
-
-def test_a_table_as_river_keeps_trec07(tmp_path: Path) -> None:
-    text = 'sender,recipients,date,subject,body,y\na@b.example,c,2007,Hello,"one\n\ntwo",True\n,,,,empty,False\n'
-    assert read(put(tmp_path / "trec07p.csv", text)) == [
-        Mail("line-2", "spam", b"From: a@b.example\nSubject: Hello\n\none\n\ntwo"),
-        Mail("line-5", "ham", b"empty"),
-    ]
-
-
-def test_fields_far_beyond_what_the_csv_module_allows_by_default(tmp_path: Path) -> None:
-    assert len(read(put(tmp_path / "c.csv", f'label,text\nham,"{"x " * 300_000}"\n'))[0].raw) == 600_000
 
 
 def test_a_label_for_what_has_none(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.evaluate.corpora import Mail, open_corpus
-from tests.corpora import HAM, MAILS, SPAM, mbox_bytes, put
+from tests.corpora import HAM, MAILS, SPAM, assert_named_and_counted, mbox_bytes, put
 
 
 def read(path: Path) -> list[Mail]:
@@ -108,6 +108,31 @@ def test_where_a_message_of_an_mbox_begins(tmp_path: Path) -> None:
         b"",
         b"",
     ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a@b", "c@d "),
+        ("a@b Mon Jun 25 2001", "c@d Tue Jun 26 2001"),
+        ("ann", "bob"),
+        ("a@b", "c@d Mon 13:11"),
+        ("", ""),
+    ],
+)
+def test_an_mbox_that_has_no_times(first: str, second: str, tmp_path: Path) -> None:
+    """As the first line is, so may the others be; no other line."""
+    body = "A: b\n\nFrom here on it is text.\n\nFrom c@d and others\n"
+    text = f"From {first}\r\n{body}\nFrom {second}\r\n{body}\n"
+    assert [mail.raw for mail in read(put(tmp_path / "ham.mbox", text))] == [body.encode()] * 2
+
+
+@pytest.mark.parametrize("doubtful", ["From c@d", "From c@d\r", "From c@d  Mon Jun 25 2001"])
+@pytest.mark.parametrize("first", ["a@b Mon Jun 25 13:11:28 2001", "a"])
+def test_a_line_that_may_begin_a_message_of_an_mbox(first: str, doubtful: str, tmp_path: Path) -> None:
+    rest = "\nFrom e@f Mon Jun 25 13:11:28 2001\nA: b\n\nFrom c@d I hear\nFrom c@d\n"
+    path = put(tmp_path / "ham.mbox", f"From {first}\nA: b\n\n{doubtful}\nA: c\n{rest}")
+    assert_named_and_counted(path, "bad-separator", r"message 1: 'From c@d.*' may begin the next message", 1)
 
 
 def test_lines_longer_than_what_is_read_at_once(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_nothing_there(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_corpus_without_labels(run: Run, tmp_path: Path) -> None:
-    assert "csv, 1 messages, 1 unlabelled" in run(put(tmp_path / "c.csv", "label,text\nunknown,x\n"))
+    assert "csv, 1 message, 1 unlabelled" in run(put(tmp_path / "c.csv", "label,text\nunknown,x\n"))
 
 
 def test_what_river_has_downloaded_is_listed_and_not_downloaded_again(run: Run, tmp_path: Path) -> None:

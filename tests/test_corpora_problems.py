@@ -12,7 +12,7 @@ import pytest
 
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluate.corpora import Mail, delimited, files, mbox, open_corpus
-from tests.corpora import HAM, MAILS, SPAM, WRITERS, as_json_gzip, as_trec, mbox_bytes, put
+from tests.corpora import HAM, MAILS, SPAM, WRITERS, as_json_gzip, as_trec, assert_named_and_counted, mbox_bytes, put
 
 NOBODY = 65534
 GOOD = json.dumps({"id": "good", "label": "ham", "text": "x"})
@@ -26,19 +26,11 @@ JSON_LINES = {
     "bad-id": ('{"id": [1], "label": "ham", "text": "x"}', r"the id \[1\]"),
     "bad-id, truth": ('{"id": true, "label": "ham", "text": "x"}', "the id True"),
     "bad-text": ('{"id": "b", "label": "ham", "text": 7}', "id b: the text is 7, not a string"),
-    "bad-text, none": ('{"id": "b", "label": "ham"}', "either a text or raw"),
-    "bad-text, both": ('{"id": "b", "label": "ham", "text": "x", "raw": ""}', "either a text or raw"),
+    "bad-text, none": ('{"id": "b", "label": "ham"}', "id b: the message has neither a text nor raw"),
+    "bad-text, both": ('{"id": "b", "label": "ham", "text": "x", "raw": ""}', "the message has both a text and raw"),
     "bad-text, base64": ('{"id": "b", "label": "ham", "raw": "aG*kh"}', "not base64"),
     "bad-text, letters": ('{"id": "b", "label": "ham", "raw": "\\u00e9"}', "not base64"),
     "bad-text, subject": ('{"id": "b", "label": "ham", "text": "", "subject": {}}', "the subject is {}"),
-}
-TABLES = {
-    "missing-label": (",x", "no label"),
-    "bad-label": ("maybe,x", "'maybe' is none of"),
-    "bad-row": ("ham", "1 columns where 2 are expected"),
-    "bad-row, wide": ("ham,x,y", "3 columns where 2 are expected"),
-    "bad-row, quote": ('ham,"x"y', "not a row of CSV"),
-    "bad-row, carriage return": ("ham,x\ry", "not a row of CSV"),
 }
 INDEX = {
     "missing-label": ("../data/000/000", "not a label and the path"),
@@ -54,17 +46,6 @@ INDEX = {
 }
 
 
-def assert_named_and_counted(path: Path, kind: str, words: str, good: int) -> None:
-    with pytest.raises(CorpusError, match=words) as caught:
-        list(open_corpus(path))
-    kind = kind.partition(",")[0]
-    assert caught.value.kind == kind
-    corpus = open_corpus(path, problems="count")
-    assert len(list(corpus)) == corpus.counts.messages == good
-    assert corpus.counts.problems == {kind: 1}
-    assert corpus.counts.examples == {kind: str(caught.value)}
-
-
 @pytest.mark.parametrize("kind", JSON_LINES)
 def test_a_bad_line_of_json(kind: str, tmp_path: Path) -> None:
     line, words = JSON_LINES[kind]
@@ -75,23 +56,6 @@ def test_a_bad_line_of_json(kind: str, tmp_path: Path) -> None:
 def test_json_that_is_not_utf_8(tmp_path: Path) -> None:
     path = put(tmp_path / "c.jsonl", b'{"label": "ham", "text": "\xa3"}')
     assert_named_and_counted(path, "invalid-json", "line 1.*utf-8", 0)
-
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_a_bad_row(kind: str, tmp_path: Path) -> None:
-    line, words = TABLES[kind]
-    path = put(tmp_path / "c.csv", f'label,text\nham,"two\nlines"\n{line}\nspam,y\n')
-    assert_named_and_counted(path, kind, rf"c\.csv, line 4.*{words}", 2)
-
-
-def test_a_quote_that_never_ends(tmp_path: Path) -> None:
-    path = put(tmp_path / "c.csv", 'label,text\nham,x\nham,"y\nham,z\n')
-    assert_named_and_counted(path, "bad-row", r"line 3: not a row of CSV", 1)
-
-
-def test_an_id_for_the_second_time_in_a_table(tmp_path: Path) -> None:
-    path = put(tmp_path / "c.csv", "id,label,text\n7,ham,x\n8,ham,x\n7,ham,y\n")
-    assert_named_and_counted(path, "duplicate-id", "line 4: the id 7 has", 2)
 
 
 @pytest.mark.parametrize("kind", INDEX)
@@ -125,6 +89,21 @@ def test_a_compressed_file_cut_short_or_damaged(tmp_path: Path) -> None:
     path.write_bytes(whole[:100_000] + b"\0" * 100 + whole[100_100:])
     with pytest.raises(CorpusError):
         list(open_corpus(path))
+
+
+@pytest.mark.parametrize("size", [20_000, 150])
+def test_a_compressed_file_cut_short_near_its_beginning(size: int, tmp_path: Path) -> None:
+    """Within the 64 KiB that tell what it is: what came before is read all the same."""
+    mails = [Mail(f"{number}", "ham", os.urandom(2000)) for number in range(20)]
+    path = as_json_gzip(tmp_path, mails)
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(CorpusError, match="the compressed file is cut short"):
+        list(open_corpus(path))
+    corpus = open_corpus(path, problems="count")
+    found = [mail.raw for mail in corpus]
+    assert found == [mail.raw for mail in mails[: len(found)]]
+    assert (size // 2200) - 1 <= len(found) <= size // 2000
+    assert corpus.counts.problems == {"damaged-file": 1}
 
 
 def test_files_and_folders_that_cannot_be_read(tmp_path: Path) -> None:

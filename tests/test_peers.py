@@ -4,15 +4,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import which
 
 import numpy as np
 import pytest
 
-from stream_bayes.errors import InputError
 from stream_bayes.evaluate.filters import Filter
 from stream_bayes.evaluate.peers import available, missing
-from stream_bayes.evaluate.peers.base import log_odds
 
 EVERY_PEER = (
     "vowpal-wabbit",
@@ -132,48 +129,6 @@ def test_nothing_is_left_behind(peer: Filter, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif("bogofilter" not in available(), reason="bogofilter is not installed")
-def test_bogofilter_is_taught_what_its_own_options_teach(tmp_path: Path) -> None:
-    texts, labels = mails(24)
-    peer = available()["bogofilter"]()
-    peer.test_then_train(texts[:23], labels[:23])
-    said = peer.test_then_train(texts[23:], [None]).log_odds[0]
-    peer.close()
-    command = ["bogofilter", "-C", "-d", str(tmp_path)]
-    for text, label in zip(texts[:23], labels[:23], strict=True):
-        subprocess.run([*command, "-s" if label == "spam" else "-n"], input=text, capture_output=True, check=False)
-    by_hand = subprocess.run([*command, "-TT"], input=texts[23], capture_output=True, check=False)
-    assert said == pytest.approx(log_odds(float(by_hand.stdout)), rel=1e-9)
-
-
-@pytest.mark.skipif("bogofilter" not in available(), reason="bogofilter is not installed")
-def test_bogofilter_learns_a_label_against_a_score_of_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    peer = available()["bogofilter"]()
-    texts = [
-        f"Subject: a\n\n{' '.join(f'{word}{letter}' for word in words for letter in 'abcdefghij')}\n".encode()
-        for words in (SPAM_WORDS, HAM_WORDS)
-    ]
-    peer.test_then_train(texts * 20, ["spam", "ham"] * 20)
-    said = peer.test_then_train(texts[1:], ["spam"]).log_odds
-    folder = next(tmp_path.iterdir())
-    counts = subprocess.run(["bogoutil", "-w", str(folder), ".MSG_COUNT"], capture_output=True, text=True, check=True)
-    peer.close()
-    assert said[0] < log_odds(1e-12)
-    assert counts.stdout.split()[-2:] == ["21", "20"]
-
-
-@pytest.mark.skipif(which("crm") is None, reason="crm114 is not installed")
-def test_a_crm_that_has_ended_is_an_error_and_can_be_closed() -> None:
-    peer = available()["crm114"]()
-    process = peer._process  # type: ignore[attr-defined]
-    process.terminate()
-    process.wait()
-    with pytest.raises(InputError, match="crm has ended"):
-        peer.test_then_train([b"a", b"b"], [None, None])
-    peer.close()
-
-
 def test_vowpal_wabbit_as_worked_out_with_its_own_interface() -> None:
     vowpalwabbit = pytest.importorskip("vowpalwabbit")
     texts, labels = mails(12)
@@ -186,3 +141,11 @@ def test_vowpal_wabbit_as_worked_out_with_its_own_interface() -> None:
         assert workspace.predict(f"| {line}") == pytest.approx(score, abs=1e-6)
         workspace.learn(f"{1 if label == 'spam' else -1} | {line}")
     workspace.finish()
+
+
+def test_the_step_of_river_by_hand() -> None:
+    # One word has TFIDF 1; the gradient at log-odds 0 is 1/2, the step 10 for the weight and 0.01 for the intercept.
+    peer = available()["river-logistic"]()
+    assert peer.test_then_train(peer.features([b"prize", b"prize"]), ["spam", None]).log_odds.tolist() == pytest.approx(
+        [0.0, 10.0 / 2 + 0.01 / 2]
+    )

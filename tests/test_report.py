@@ -9,52 +9,24 @@ import pytest
 
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluate.bootstrap import summarise
-from stream_bayes.evaluate.metrics import all_metrics
+from stream_bayes.evaluate.metrics import Summary, all_metrics
 from stream_bayes.evaluate.protocol import Run
 from stream_bayes.evaluate.report import report_page, worst_ids, write_report
-from stream_bayes.evaluate.report.findings import (
-    error_curve,
-    learning_curve,
-    reliability_bins,
-    roc_curve,
-    worst_mistakes,
-)
+from stream_bayes.evaluate.report.charts import roc_chart
+from stream_bayes.evaluate.report.findings import worst_mistakes
 from stream_bayes.evaluate.report.markup import figure
+from stream_bayes.evaluate.report.passes import named
+from tests.runs import STAGES, made_run, noisy
 
 HOSTILE = '<script>alert("1")</script> & \u202e\x00\ud800 ]]> --><b>'
-STAGES = {"read": (0.5, 0.6), "features": (0.25, 0.3), "predict and learn": (1.0, 1.25)}
 
 
-def made_run(spam: list[bool], log_odds: list[float], name: str = "default", **changes: object) -> Run:
-    """A pass in which that was said of those messages, told to it at once."""
-    count = len(spam)
-    fields: dict[str, object] = {
-        "filter_name": name,
-        "corpus": "toy",
-        "feedback": "immediate",
-        "ids": [f"mail/{place}" for place in range(count)],
-        "spam": np.array(spam, dtype=np.bool_),
-        "log_odds": np.array(log_odds, dtype=np.float64),
-        "learned": np.ones(count, dtype=np.bool_),
-        "members": {},
-        "stages": STAGES,
-        "peak_memory_mb": 123.0,
-        "memory_mb": (100.0,) * 11,
-        "unlabelled": 0,
-        "stopped": False,
-    }
-    return Run(**{**fields, **changes})  # type: ignore[arg-type]
-
-
-def noisy(count: int, seed: int, name: str = "default") -> Run:
-    generator = np.random.default_rng(seed)
-    spam = generator.random(count) < 0.4
-    return made_run(spam.tolist(), (3.0 * spam - 1.5 + 2.0 * generator.normal(size=count)).tolist(), name)
+def summarised(run: Run) -> Summary:
+    return summarise(run.spam, run.log_odds, replicates=20)
 
 
 def page(*runs: Run, subjects: dict[str, str] | None = None) -> str:
-    summaries = [summarise(run.spam, run.log_odds, replicates=20) for run in runs]
-    return report_page(runs, summaries, subjects or {})
+    return report_page(runs, [summarised(run) for run in runs], subjects or {})
 
 
 def tree(text: str) -> ElementTree.Element:
@@ -140,7 +112,8 @@ def test_several_passes_are_compared_under_their_own_names() -> None:
 def test_members_are_listed_best_first() -> None:
     run = noisy(200, 1)
     run.members.update({"poor": -run.log_odds, "good": run.log_odds})
-    assert re.search(r"member \(1-ROCA\)% good \S+ poor \S+", words(page(run)))
+    area = figure(all_metrics(run.spam, run.log_odds).one_minus_roca_percent)
+    assert re.search(rf"member \(1-ROCA\)% all together {area} good {area} poor \S+", words(page(run)))
     assert "Members" not in words(page(noisy(200, 1)))
 
 
@@ -177,48 +150,47 @@ def test_no_pass_is_refused() -> None:
         report_page([noisy(5, 1)], [], {})
 
 
-def test_learning_curve_is_the_metric_of_each_beginning() -> None:
-    run = noisy(1000, 4)
-    curve = learning_curve(run)
-    assert curve.x[-1] == 1000
-    assert curve.y[-1] == all_metrics(run.spam, run.log_odds).one_minus_roca_percent
-    middle = int(curve.x[60])
-    assert curve.y[60] == all_metrics(run.spam[:middle], run.log_odds[:middle]).one_minus_roca_percent
-    assert 100 < len(curve.x) <= 120
+def test_both_axes_of_the_roc_are_logarithmic() -> None:
+    picture = ElementTree.fromstring(roc_chart(named([noisy(2000, 7)], [summarised(noisy(2000, 7))])))
+    ticks = {float(str(mark.text)): mark for mark in picture.iter("text") if mark.get("class") == "tick"}
+    assert sorted(ticks) == [0.01, 0.1, 1.0, 10.0, 100.0]
+    for across in (True, False):
+        # Below the frame or left of it: those of one axis stand in one line.
+        marks = [
+            mark
+            for mark in picture.iter("text")
+            if mark.get("class") == "tick" and mark.get("text-anchor") == ("middle" if across else "end")
+        ]
+        places = np.array([float(str(mark.get("x" if across else "y"))) for mark in marks])
+        assert [float(str(mark.text)) for mark in marks] == [0.01, 0.1, 1.0, 10.0, 100.0]
+        assert np.diff(places) == pytest.approx(np.diff(places)[0], abs=0.2)
 
 
-def test_error_curve_counts_a_window() -> None:
-    # Of 40 messages the window is 20; the last 10 are wrong.
-    run = made_run([True] * 40, [1.0] * 30 + [-1.0] * 10)
-    curve = error_curve(run, 0.5)
-    assert curve.x.tolist() == list(range(20, 41))
-    assert curve.y.tolist() == [0.0] * 11 + [5.0 * wrong for wrong in range(1, 11)]
-    assert error_curve(run, 0.8).y.tolist() == [100.0] * 21
+def test_charts_side_by_side_are_as_tall() -> None:
+    sizes = [str(picture.get("viewBox")) for picture in tree(page(noisy(100, 2))).iter("svg")]
+    assert sizes[0] == sizes[1]
+    assert sizes[2] == sizes[3]
 
 
-def test_roc_curve_by_hand() -> None:
-    # Scores from the top: spam 3; ham and spam tied at 2; ham 1.
-    curve = roc_curve(made_run([True, False, True, False], [3.0, 2.0, 2.0, 1.0]))
-    assert curve.x.tolist() == [0.0, 0.0, 50.0, 100.0]
-    assert curve.y.tolist() == [100.0, 50.0, 0.0, 0.0]
-    run = noisy(500, 5)
-    curve = roc_curve(run)
-    area = float(np.sum(np.diff(curve.x) * (curve.y[1:] + curve.y[:-1]) / 2.0)) / 100.0
-    assert area == pytest.approx(all_metrics(run.spam, run.log_odds).one_minus_roca_percent, rel=1e-9)
+def test_notes_are_shown_as_words() -> None:
+    run = noisy(50, 1)
+    text = report_page([run], [summarised(run)], {}, ["one thing", f"{HOSTILE} {'x' * 300} end"])
+    notes = next(each for each in tree(text).iter("ul") if each.get("class") == "notes")
+    assert notes[0].text == "one thing"
+    assert str(notes[1].text).endswith("x end")
+    assert "<script" not in text
+    assert 'class="notes"' not in page(run)
 
 
-def test_reliability_bins_by_hand() -> None:
-    # p = 1/4 is in bin 3 (0.2 to 0.267); p = 3/4 in bin 11; 1 in the last one, which holds it.
-    run = made_run([False, True, True, False, True], [-np.log(3.0)] * 2 + [np.log(3.0)] * 2 + [800.0])
-    bins = reliability_bins(run)
-    assert bins.counts.tolist() == [0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 1]
-    assert bins.predicted[[3, 11, 14]].tolist() == pytest.approx([0.25, 0.75, 1.0])
-    assert bins.observed[[3, 11, 14]].tolist() == [0.5, 0.5, 1.0]
-    # Wilson: (1/2 + z^2/4 +- z sqrt(1/8 + z^2/16)) / (1 + z^2/2) = 0.0945 and 0.9055 for one of two.
-    assert bins.low[3] == pytest.approx(0.0945, abs=1e-4)
-    assert bins.high[3] == pytest.approx(0.9055, abs=1e-4)
-    assert bins.high[14] == 1.0
-    drawn = noisy(3000, 6)
-    table = reliability_bins(drawn)
-    error = np.nansum(table.counts * np.abs(table.predicted - table.observed)) / 3000
-    assert error == pytest.approx(all_metrics(drawn.spam, drawn.log_odds).calibration_error, rel=1e-9)
+def test_a_pass_that_was_ended_is_named_so_and_never_the_best() -> None:
+    whole, cut = made_run([True, False], [-1.0, 1.0], "whole"), made_run([True], [5.0], "cut", stopped=True)
+    text = page(whole, cut)
+    assert "cut, the first 1" in words(text)
+    assert figure(all_metrics(whole.spam, whole.log_odds).log_loss) in [each.text for each in tree(text).iter("strong")]
+
+
+def test_making_the_filter_has_a_column_of_its_own() -> None:
+    shown = words(page(noisy(100, 1), made_run([True], [1.0], "made", stages={"make": (0.25, 0.5), **STAGES})))
+    assert "make, ms, once" in shown
+    assert " make, µs" not in shown
+    assert " 250 123 " in f"{shown} "

@@ -56,11 +56,10 @@ def evaluate(
         passes.warm_up()
         _make_folder(report)
     passes.run(task, console)
-    page = None if report is None else page_in(report)
     if passes.done:
+        page = None if report is None else page_in(report)
         typer.echo(_for_machines(passes, page, compare) if as_json else _for_people(passes, page, compare, members))
-        # After the figures, which are not to be lost if this fails.
-        if report is not None:
+        if report is not None:  # after the figures, which are not to be lost if this fails
             write_page(report, passes, task)
     if passes.stopped:
         raise typer.Exit(STOPPED)

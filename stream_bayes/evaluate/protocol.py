@@ -160,7 +160,8 @@ def _chunks(mails: Iterable[Mail], size: int, watch: Stopwatch) -> Iterator[list
 
 
 def _chunk(source: Iterator[Mail], size: int) -> list[Mail]:
-    part, read = [], 0
+    part: list[Mail] = []
+    read = 0
     while len(part) < size and read < CHUNK_BYTES:
         mail = next(source, None)
         if mail is None:

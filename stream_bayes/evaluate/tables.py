@@ -39,8 +39,7 @@ def comparison_table(
     lines = [f"  {name:<{width}}  {_columns(cells)}" for name, cells in (("filter", titles), *rows)]
     absent = [f"  not here: {name} ({how})" for name, how in missing.items()]
     remarks = [f"  note: {note}" for note in notes]
-    longest = max(pairs, key=lambda pair: pair[1].messages)
-    parts = [[_stream(*longest), f"  feedback {runs[0].feedback}"], lines, absent, remarks]
+    parts = [[_stream(*pairs[0]), f"  feedback {runs[0].feedback}"], lines, absent, remarks]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
