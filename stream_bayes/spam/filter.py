@@ -99,7 +99,7 @@ class SpamFilter(LabelLearner):
         members: tuple[str, ...] = ALL_MEMBERS,
         others: tuple[Outsider, ...] | None = None,
         buckets: int = 2**22,
-        head_bytes: int = 1500,
+        head_bytes: int = 1200,
         tail_bytes: int = 500,
         text_bytes: int = MOST_TEXT,
         pairs: bool = True,
