@@ -152,7 +152,8 @@ def _decode_base64(raw: Bytes, begin: int, end: int, text: Bytes, length: int, c
 
 
 @kernel
-def _line_end(raw: Bytes, place: int, end: int) -> int:
+def line_end(raw: Bytes, place: int, end: int) -> int:
+    """Where the newline of this line stands, or the end."""
     while place < end and raw[place] != NEWLINE:
         place += 1
     return place
@@ -173,7 +174,7 @@ def _part_begins(raw: Bytes, place: int) -> bool:
     for _ in range(MOST_FIELDS_AHEAD):
         if begins_with(raw, place, len(raw), CONTENT):
             return True
-        end = _line_end(raw, place, len(raw))
+        end = line_end(raw, place, len(raw))
         if place >= end or not (_is_blank(raw[place]) or name_end(raw, place, end) >= 0):
             return False
         place = end + 1
@@ -201,7 +202,7 @@ def decode_mail(raw: Bytes, text: Bytes) -> tuple[int, int]:
     place, length, header_end, carry, kept = 0, 0, -1, 1, 0
     in_header, is_text, encoding = True, True, PLAIN
     while place < len(raw) and length < len(text):
-        end = _line_end(raw, place, len(raw))
+        end = line_end(raw, place, len(raw))
         following = min(end + 1, len(raw))
         end -= end > place and raw[end - 1] == RETURN
         if in_header and (end == place or (header_end < 0 and not _is_header(raw, place, end))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stream_bayes.kernels.compiled import IntArray, kernel
-from stream_bayes.kernels.mail_decode import NAME, NEWLINE, SPACE, TAB, name_end
+from stream_bayes.kernels.mail_decode import NAME, SPACE, TAB, line_end, name_end
 from stream_bayes.kernels.mail_tokens import OFFSET, PRIME
 from stream_bayes.kernels.text import Blocks, Bytes
 
@@ -24,21 +24,14 @@ def name_hash(text: Bytes, begin: int, end: int) -> np.uint64:
 
 
 @kernel
-def _next_line(text: Bytes, place: int, end: int) -> int:
-    while place < end and text[place] != NEWLINE:
-        place += 1
-    return min(place + 1, end)
-
-
-@kernel
 def split_header(text: Bytes, end: int, fields: IntArray, hashes: Blocks) -> int:
     """Write where each field begins, has its colon and ends, and the hash of its name; returns how many there are."""
     place, count = 0, 0
     while place < end:
         begin = place
-        place = _next_line(text, place, end)
+        place = min(line_end(text, place, end) + 1, end)
         while place < end and (text[place] == SPACE or text[place] == TAB or count == MOST_FIELDS - 1):
-            place = _next_line(text, place, end)
+            place = min(line_end(text, place, end) + 1, end)
         # A line of the envelope has no colon: its name is empty.
         colon = max(name_end(text, begin, place), begin)
         fields[count, BEGIN], fields[count, COLON], fields[count, END] = begin, colon, place

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from stream_bayes.kernels.compiled import IntArray, kernel
-from stream_bayes.kernels.mail_tokens import AT, DOT, SLASH, SPREAD, THIRTY_ONE, Buckets, bucket_of, hash_of, note
+from stream_bayes.kernels.mail_decode import SLASH
+from stream_bayes.kernels.mail_tokens import AT, DOT, SPREAD, THIRTY_ONE, Buckets, bucket_of, hash_of, note
 from stream_bayes.kernels.text import Blocks, Bytes
 
 STRUCTURE, SENDERS, HOSTS = 0, 1, 2

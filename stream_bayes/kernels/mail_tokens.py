@@ -21,7 +21,7 @@ THIRTY_ONE = np.uint64(31)
 # A mail made to fill one place of the table would else cost the square of its length.
 MOST_PROBES = 64
 
-AT, SLASH = 64, 47
+AT = 64
 DASH, DOT, UNDERSCORE, DOLLAR, BANG, TICK = map(np.uint8, b"-._$!'")
 
 

@@ -77,10 +77,11 @@ class Outsiders:
         log_odds = np.zeros((len(rows), len(self._members)))
         learning = bool((outcomes >= 0).any())
         kept = copy.deepcopy(self._members) if self._members and learning else self._members
+        shown = {takes: [as_features(raw, takes) for raw in raws] for takes in {each.takes for each in self._members}}
         try:
             for column, member in enumerate(self._members):
                 for at, row in enumerate(rows.tolist()):
-                    x = as_features(raws[row], member.takes)
+                    x = dict(shown[member.takes][row])
                     log_odds[at, column] = _ask(member.classifier, x)
                     if outcomes[at] >= 0:
                         member.classifier.learn_one(x, bool(outcomes[at]))
