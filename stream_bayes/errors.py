@@ -8,9 +8,17 @@
     │   └── MergeError          (code "cannot-merge")      two learners of different kinds or priors
     ├── NumericalError          (code "numerical")         arithmetic left the finite numbers
     ├── CorpusError             (code "bad-corpus")        a file or folder of mails that cannot be read
+    ├── ConfigError             (code "bad-config")        a setting that is unknown or cannot work
+    ├── EventError              (code of its own)          a record that is no event, or an event that cannot be used
+    ├── LogError                (code "bad-log")           a log that cannot be opened, read or written
+    │   ├── LogLocked           (code "log-locked")        somebody else holds it; may be tried again
+    │   ├── LogFull             (code "log-full")          no space left
+    │   └── LogConflict         (code "log-conflict")      another worker took the same group
+    ├── RecoveryError           (code "cannot-recover")    the log no longer holds what the checkpoint needs
     └── SnapshotError           (code "bad-snapshot")      a file that is not a usable snapshot
         ├── SnapshotDamaged     (code "snapshot-damaged")  cut short or edited
-        └── SnapshotTooNew      (code "snapshot-too-new")  written by a later version
+        ├── SnapshotTooNew      (code "snapshot-too-new")  written by a later version
+        └── CheckpointMismatch  (code "other-settings")    of an engine with other settings
 
 `code` is stable: logs, dead letters and tests may match on it. `retriable` says whether the same call may
 succeed later without anybody changing anything. An error is raised before any state has been assigned.
@@ -76,6 +84,51 @@ class CorpusError(StreamBayesError, ValueError):
         self.kind = kind
 
 
+class ConfigError(StreamBayesError, ValueError):
+    """A setting that is unknown, or a value that it cannot have; the message names the setting and where it stood."""
+
+    code = "bad-config"
+
+
+class EventError(StreamBayesError, ValueError):
+    """A record that is no event, or an event that cannot be used: it becomes a dead letter with this code."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class LogError(StreamBayesError, OSError):
+    """A log that cannot be opened, read or written; the message says what to do about it."""
+
+    code = "bad-log"
+
+
+class LogLocked(LogError):
+    """Another process holds the log for longer than one waits; the same call may succeed later."""
+
+    code = "log-locked"
+    retriable = True
+
+
+class LogFull(LogError):
+    """There is no space left where the log is; what was not committed is not in it, what was is safe."""
+
+    code = "log-full"
+
+
+class LogConflict(LogError):
+    """Another worker reads for the same group; this one committed nothing since, and must stop."""
+
+    code = "log-conflict"
+
+
+class RecoveryError(StreamBayesError, RuntimeError):
+    """What a checkpoint needs to catch up is not in the log, or the checkpoint is ahead of the log."""
+
+    code = "cannot-recover"
+
+
 class SnapshotError(StreamBayesError, ValueError):
     """A file that cannot be read as a snapshot of a learner."""
 
@@ -92,3 +145,9 @@ class SnapshotTooNew(SnapshotError):
     """A snapshot in a format later than this version reads; update stream_bayes to open it."""
 
     code = "snapshot-too-new"
+
+
+class CheckpointMismatch(SnapshotError):
+    """A checkpoint of an engine whose state has another shape; the message lists the settings that differ."""
+
+    code = "other-settings"

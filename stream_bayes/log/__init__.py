@@ -1,0 +1,1 @@
+"""Logs: topics of records in partitions, read by groups, written in transactions."""

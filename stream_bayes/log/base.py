@@ -1,0 +1,89 @@
+"""The contract of a log: what a worker needs of SQLite, of Kafka, and of memory in tests."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from stream_bayes.records import Offsets, Partition, Record
+
+Headers = Sequence[tuple[str, bytes]]
+OnChange = Callable[[frozenset[Partition], frozenset[Partition]], None]
+"""Called, from within `poll`, with the partitions gained and those lost."""
+
+
+class Log(ABC):
+    """Topics of records in numbered partitions, read on behalf of a group.
+
+    - A record, once committed, has its place (topic, partition, offset) for ever; offsets rise, with or without gaps.
+    - Every record carries the time the log gave it, which never falls within a partition.
+    - What is appended, and the positions of the group, become visible together at `commit`, or not at all.
+    - A reader sees committed records only.
+    - Without a group a log is for reading single records and for writing.
+    """
+
+    @abstractmethod
+    def poll(self, max_records: int, timeout: float) -> list[Record]:
+        """The next records of the topics that the group reads, after those polled before; empty after `timeout` s.
+
+        Of the topics that share a partition number, records come in the order of their times, as far as the log can
+        tell; at equal times in the order in which the topics were named.
+        """
+
+    @abstractmethod
+    def append(
+        self, topic: str, value: bytes, key: bytes | None = None, partition: int | None = None, headers: Headers = ()
+    ) -> None:
+        """Stage a record for the next commit; without a partition the key chooses it."""
+
+    @abstractmethod
+    def commit(self, offsets: Offsets) -> None:
+        """Write all that is staged, and the group's positions, in one transaction.
+
+        If it raises, nothing was written and everything is still staged: it may be called again.
+        """
+
+    @abstractmethod
+    def committed(self) -> Offsets:
+        """The group's positions: of every partition it reads, 0 where it has not committed yet."""
+
+    @abstractmethod
+    def seek(self, offsets: Offsets) -> None:
+        """Poll goes on from here."""
+
+    @abstractmethod
+    def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
+        """At most so many records from this offset on, in order; without moving any position.
+
+        Fewer at the end. Where retention has removed the first ones, what is left starts later: look at the offsets.
+        """
+
+    @abstractmethod
+    def beginnings(self, topic: str) -> Offsets:
+        """The first offset that is still there, of each partition of a topic; its end where there is none."""
+
+    @abstractmethod
+    def ends(self, topic: str) -> Offsets:
+        """The offset that the next record will have, of each partition of a topic; empty for an unknown topic."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Forget what is staged."""
+
+    @abstractmethod
+    def trim(self, offsets: Offsets) -> None:
+        """Retention: remove what stands before these offsets. Never a record that a group has still to read."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Forget what is staged and let go of everything; a closed log may be closed again."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
