@@ -13,6 +13,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stream_bayes.active import LabelBudget as LabelBudget
+    from stream_bayes.active import LabelSelector as LabelSelector
+    from stream_bayes.engine import Engine as Engine
     from stream_bayes.features import Batch as Batch
     from stream_bayes.features import hash_words as hash_words
     from stream_bayes.learners import BayesianLinearRegression as BayesianLinearRegression
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from stream_bayes.spam import MailPredictions as MailPredictions
     from stream_bayes.spam import Outsider as Outsider
     from stream_bayes.spam import SpamFilter as SpamFilter
+    from stream_bayes.worker import Worker as Worker
 
 __version__ = "0.1.0.dev0"
 
@@ -56,11 +60,14 @@ _HOMES = {
     "BetaBernoulli": "learners",
     "CategoricalNB": "learners",
     "Dirichlet": "posteriors",
+    "Engine": "engine",
     "Gamma": "posteriors",
     "GaussianDiscriminant": "learners",
     "GaussianNB": "learners",
     "GramRegression": "learners",
+    "LabelBudget": "active",
     "LabelPredictive": "posteriors",
+    "LabelSelector": "active",
     "Learner": "learners",
     "LogOddsFusion": "learners",
     "LogisticRegression": "learners",
@@ -78,6 +85,7 @@ _HOMES = {
     "SoftmaxRegression": "learners",
     "SpamFilter": "spam",
     "StudentT": "posteriors",
+    "Worker": "worker",
     "hash_words": "features",
 }
 

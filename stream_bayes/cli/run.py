@@ -1,0 +1,77 @@
+"""`stream-bayes run`."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stream_bayes.cli.app import STOPPED, Json
+
+if TYPE_CHECKING:
+    from stream_bayes.config import Settings
+    from stream_bayes.log.base import Log
+    from stream_bayes.worker import Worker
+
+Config = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Settings; by default ./stream_bayes.toml if it exists.")
+]
+LogUrl = Annotated[str | None, typer.Option("--log", metavar="URL", help="The log, as sqlite:///path/to/file.db.")]
+Group = Annotated[str | None, typer.Option(metavar="NAME", help="On whose behalf the log is read.")]
+_PARTITIONS = "Into how many parts topics are cut that do not exist yet."
+
+
+def run(
+    config: Config = None,
+    log: LogUrl = None,
+    group: Group = None,
+    partitions: Annotated[int, typer.Option(min=1, help=_PARTITIONS)] = 1,
+    until_end: Annotated[bool, typer.Option("--until-end", help="Stop when all there is has been read.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Predict and learn from a log until it is stopped.
+
+    SIGTERM or Ctrl-C: it finishes the batch, commits, writes a checkpoint and ends with code 0. Whatever else ends it,
+    the next run goes on where the last commit was. --json prints its messages as JSON, one a line.
+    """
+    from stream_bayes.worker import Worker
+    from stream_bayes.worker.reports import report_to_stderr
+
+    settings = settings_from(config, log, group)
+    report_to_stderr(as_json=as_json)
+    with opened(settings, partitions) as source:
+        worker = Worker(settings, source)
+        stop_on_signals(worker)
+        worker.run(until_end=until_end)
+
+
+def settings_from(config: Path | None, log: str | None = None, group: str | None = None) -> Settings:
+    """The settings of the file and the environment, and what the command line says besides."""
+    from stream_bayes.config import load_settings
+
+    return load_settings(config, os.environ, {"log": log, "group": group}).settings
+
+
+def opened(settings: Settings, partitions: int = 1) -> Log:
+    """The log, open for the group that the settings name."""
+    from stream_bayes.log.opening import open_log
+
+    topics = settings.topics
+    return open_log(settings.log, settings.group, (topics.observations, topics.labels), partitions)
+
+
+def stop_on_signals(worker: Worker) -> None:
+    """Stop in good order at the first signal, and at once at the second."""
+
+    def handle(*_: int | FrameType | None) -> None:
+        # No exception: one raised while compiled code calls back into Python would be lost.
+        if worker.stopping:
+            os._exit(STOPPED)
+        worker.stop()
+
+    signal.signal(signal.SIGTERM, handle)
+    signal.signal(signal.SIGINT, handle)

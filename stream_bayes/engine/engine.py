@@ -1,0 +1,190 @@
+"""The fold over a stream: (state, events) -> (state, outputs). No clock, no sockets, no threads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from stream_bayes.active import LabelBudget, LabelSelector
+from stream_bayes.config import Settings
+from stream_bayes.engine.arrivals import Arrival, Outcome, Refused
+from stream_bayes.engine.metrics import Metrics
+from stream_bayes.engine.model import Model, Said, open_learner
+from stream_bayes.engine.outputs import dead_letter, label_request, prediction
+from stream_bayes.engine.plan import Memory, Plan, Step
+from stream_bayes.engine.remembered import UNLABELLED, Contents, IdWindow, Known, LabelRing, Unlabelled
+from stream_bayes.errors import EventError, StreamBayesError
+from stream_bayes.events import Label, Observation
+from stream_bayes.records import Record
+
+
+class Engine:
+    """One partition's learner, with all that must be remembered between events.
+
+    Each observation is predicted first and learned second, with the label that came with it or when its label comes.
+    The same label again changes nothing; another one is a correction. What cannot be used becomes a dead letter. What
+    happens to an event depends on the events before it and on nothing else: neither on how the stream was cut into
+    batches nor on whether an observation was still in memory or had to be read again.
+
+    Parameters
+    ----------
+    settings
+        The learner, the topics, the sizes of what is remembered, the label budget.
+    partition, partitions
+        Which partition this engine is for, of how many: it owns that share of the label budget.
+    """
+
+    def __init__(self, settings: Settings, partition: int = 0, partitions: int = 1) -> None:
+        self.settings, self.partition = settings, partition
+        self.model = Model(open_learner(settings.learner))
+        sizes, labels = settings.engine, settings.labels
+        ring = LabelRing(sizes.remembered_labels, numbers=self.model.predicts_numbers)
+        self.memory = Memory(ring, IdWindow(sizes.remembered_ids), Contents(sizes.remembered_bytes))
+        self.metrics = Metrics(sizes.remembered_labels)
+        self.selector = LabelSelector(labels.least_variance)
+        self.budget = LabelBudget.share(labels.budget, labels.open_requests, partition, partitions)
+        self.open_requests: set[int] = set()
+        self.model_version = 0
+        """How many labels were learned."""
+        self.clock = 0
+        """The greatest timestamp that the log gave to an event so far."""
+        self.counts: Counter[str] = Counter()
+        """Of what happened to the events: "predict", "learn", "correct", "repeat", "duplicate", "refuse"."""
+        self.refused: Counter[str] = Counter()
+        """Dead letters by code."""
+
+    def wanted(self, arrivals: Sequence[Arrival]) -> set[int]:
+        """The offsets of observations that labels among these are for, and that are not in memory any more."""
+        plan, ring = self._plan(), self.memory.labels
+        offsets = set()
+        for arrival in arrivals:
+            if isinstance(arrival.event, Label):
+                try:
+                    offset = plan.offset_of(arrival.event)
+                except EventError:
+                    continue
+                known = ring.label_of(offset)
+                if known is not None and known != arrival.event.label and self.memory.contents.get(offset) is None:
+                    offsets.add(offset)
+        return offsets
+
+    def process(
+        self,
+        arrivals: Sequence[Arrival],
+        found: Mapping[int, Observation | None] | None = None,
+        asked: set[int] | None = None,
+    ) -> Outcome:
+        """Take events in order; `found` are the observations that `wanted` named, None where the log has lost one.
+
+        With `asked` they are learned silently: these observations were asked about when the events first came, and
+        nothing is decided or put out again, but for events that are refused now and were not then.
+        """
+        outcome = Outcome([], [], [], [])
+        topic = self.settings.topics.observations
+        here = {
+            a.record.offset: a.event for a in arrivals if a.record.topic == topic and isinstance(a.event, Observation)
+        }
+        self._run(arrivals, {**(found or {}), **here}, asked, outcome)
+        return outcome
+
+    def _run(
+        self,
+        arrivals: Sequence[Arrival],
+        known: Mapping[int, Observation | None],
+        asked: set[int] | None,
+        outcome: Outcome,
+    ) -> None:
+        done = 0
+        while done < len(arrivals):
+            plan = self._plan()
+            count = plan.take(arrivals[done:], known)
+            try:
+                said = self._fold(plan)
+            except StreamBayesError as problem:
+                if count > 1:
+                    half = done + count // 2
+                    self._run(arrivals[done:half], known, asked, outcome)
+                    self._run(arrivals[half : done + count], known, asked, outcome)
+                else:
+                    refusal = EventError(problem.code, str(problem))
+                    self._carry_out([Step(arrivals[done], "refuse", problem=refusal)], None, asked, outcome)
+            else:
+                self._carry_out(plan.steps, said, asked, outcome)
+            done += count
+
+    def _plan(self) -> Plan:
+        return Plan(self.memory, self.model, self.settings.topics.observations, self.partition)
+
+    def _fold(self, plan: Plan) -> Said | None:
+        """The only place where the learner changes; a refusal leaves everything as it was."""
+        first = plan.steps[0]
+        if first.action == "correct":
+            assert first.label is not None
+            assert not isinstance(first.before, Unlabelled)
+            self.model.correct(plan.contents[0], first.before, first.label)
+            return None
+        return self.model.said(self.model.fold(plan.contents, plan.labels)) if plan.contents else None
+
+    def _carry_out(self, steps: list[Step], said: Said | None, asked: set[int] | None, outcome: Outcome) -> None:
+        """Remember what was done, and put out what there is to say; nothing here can be refused."""
+        topic, row = self.settings.topics.observations, 0
+        for step in steps:
+            record = step.arrival.record
+            self.clock = max(self.clock, record.timestamp)
+            self.counts[step.action] += 1
+            if record.topic == topic:
+                self.memory.labels.advance(record.offset + 1)
+            if step.action == "predict" and said is not None:
+                self._predicted(step, said, row)
+                if asked is None:
+                    self._put_out(step, said, row, outcome)
+                elif step.offset in asked:
+                    self._ask(step.offset)
+                self.model_version += step.label is not None
+                row += 1
+            elif step.action in ("learn", "correct"):
+                self._learned(step, said)
+                outcome.late.append(step.offset)
+                row += 1
+            elif step.problem is not None:
+                self._refuse(record, step.problem, outcome)
+
+    def _predicted(self, step: Step, said: Said, row: int) -> None:
+        assert isinstance(step.arrival.event, Observation)
+        self.memory.ids.put(step.digest, step.offset)
+        self.memory.contents.put(step.offset, step.arrival.event)
+        self.metrics.remember(step.offset, said.scores[row], said.guesses[row])
+        self.memory.labels.put(step.offset, UNLABELLED if step.label is None else step.label)
+        if step.label is not None:
+            self._count(step.offset, step.label, said)
+
+    def _put_out(self, step: Step, said: Said, row: int, outcome: Outcome) -> None:
+        outcome.outputs.append(prediction(step.arrival, said, row, self.model_version))
+        wanted = step.label is None and self.selector.wants(said.variance[row])
+        if wanted and self.budget.may_ask(len(self.open_requests)):
+            self._ask(step.offset)
+            outcome.asked.append(step.offset)
+            outcome.outputs.append(label_request(step.arrival, said, row, self.selector.strategy, self.budget.left))
+
+    def _ask(self, offset: int) -> None:
+        self.budget.spend()
+        self.open_requests.add(offset)
+
+    def _learned(self, step: Step, said: Said | None) -> None:
+        assert step.label is not None
+        self.memory.labels.put(step.offset, step.label)
+        self.open_requests.discard(step.offset)
+        self.model_version += 1
+        if isinstance(step.before, Unlabelled) and said is not None:
+            self._count(step.offset, step.label, said)
+
+    def _count(self, offset: int, label: Known, said: Said) -> None:
+        if self.model.predicts_numbers:
+            self.metrics.count_target(offset, float(label))
+        else:
+            self.metrics.count_label(offset, said.names.index(label) if label in said.names else -1)
+
+    def _refuse(self, record: Record, problem: EventError, outcome: Outcome) -> None:
+        self.refused[problem.code] += 1
+        outcome.refused.append(Refused(record.topic, record.offset, problem.code))
+        outcome.outputs.append(dead_letter(record, problem, self.clock))

@@ -1,0 +1,124 @@
+"""How good the predictions were, counted as the labels come: each prediction as it was when its observation came."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stream_bayes.kernels.compiled import IntArray
+from stream_bayes.snapshot import Arrays
+
+REMEMBERED = 2**20
+"""Predictions kept until their labels come; of older ones the label is learned but not counted here."""
+CALIBRATION_BINS = 10
+# Log-odds are counted in cells of 1/64 between -32 and 32; within a cell they tie.
+_CELLS, _CELLS_A_UNIT, _LARGEST = 4096, 64.0, 31.99
+_COUNT, _RIGHT, _SCORED, _LOG_LOSS, _ABSOLUTE, _SQUARED = range(6)
+
+
+class Metrics:
+    """Running figures over the observations whose label is known; a corrected label is not counted again.
+
+    Of two labels: 1 - ROCA, log loss, calibration. Of any labels: accuracy. Of targets: absolute and squared error.
+    """
+
+    def __init__(self, remembered: int) -> None:
+        size = min(remembered, REMEMBERED)
+        self._said = np.zeros(size, dtype=np.float32)
+        self._guesses = np.zeros(size, dtype=np.int32)
+        self._cells = np.zeros((2, _CELLS), dtype=np.int64)
+        self._bins = np.zeros((CALIBRATION_BINS, 3))
+        self._sums = np.zeros(6)
+        self._end = 0
+
+    def remember(self, offset: int, said: float, guess: int) -> None:
+        """Keep what was said of an observation: the log-odds of the second of two labels, NaN of more, or the mean.
+
+        `guess` is the number of the label guessed, -1 for none.
+        """
+        slot = offset % len(self._said)
+        self._said[slot], self._guesses[slot] = said, guess
+        self._end = offset + 1
+
+    def count_label(self, offset: int, label: int) -> None:
+        """The label of an observation came: the number that predictions have for it, -1 if they had none."""
+        if not self._end - len(self._said) <= offset < self._end:
+            return
+        slot = offset % len(self._said)
+        self._sums[_COUNT] += 1.0
+        self._sums[_RIGHT] += self._guesses[slot] == label >= 0
+        log_odds = float(self._said[slot])
+        if not math.isnan(log_odds) and label in (0, 1):
+            self._count_log_odds(max(min(log_odds, _LARGEST), -_LARGEST), label)
+
+    def _count_log_odds(self, log_odds: float, label: int) -> None:
+        probability = 1.0 / (1.0 + math.exp(-log_odds))
+        self._cells[label, int((log_odds + _CELLS / _CELLS_A_UNIT / 2.0) * _CELLS_A_UNIT)] += 1
+        self._bins[min(int(probability * CALIBRATION_BINS), CALIBRATION_BINS - 1)] += (1.0, probability, float(label))
+        self._sums[_SCORED] += 1.0
+        self._sums[_LOG_LOSS] += math.log1p(math.exp(-log_odds if label else log_odds))
+
+    def count_target(self, offset: int, target: float) -> None:
+        """The target of an observation came."""
+        if self._end - len(self._said) <= offset < self._end:
+            error = abs(target - float(self._said[offset % len(self._said)]))
+            self._sums[_COUNT] += 1.0
+            self._sums[_ABSOLUTE] += error
+            self._sums[_SQUARED] += error * error
+
+    def figures(self, *, numbers: bool) -> dict[str, float | None]:
+        """All figures, None where nothing has been counted."""
+        count, right, scored, log_loss, absolute, squared = self._sums.tolist()
+        if numbers:
+            error = _over(squared, count)
+            return {
+                "labelled": count,
+                "mean_absolute_error": _over(absolute, count),
+                "root_mean_squared_error": None if error is None else math.sqrt(error),
+            }
+        return {
+            "labelled": count,
+            "accuracy": _over(right, count),
+            "log_loss": _over(log_loss, scored),
+            "one_minus_roca_percent": one_minus_roca_percent(self._cells),
+            "calibration_error": _over(sum(abs(p - y) for _, p, y in self._bins.tolist()), scored),
+        }
+
+    def calibration(self) -> list[tuple[float, float, int]]:
+        """Of each tenth of the probabilities that was ever said: its mean, how often the second label came, count."""
+        return [(p / count, label / count, int(count)) for count, p, label in self._bins.tolist() if count]
+
+    def arrays(self) -> Arrays:
+        """Copies of the slots in use and of the sums."""
+        used = min(self._end, len(self._said))
+        return {
+            "said": self._said[:used].copy(),
+            "guesses": self._guesses[:used].copy(),
+            "metric_cells": self._cells.copy(),
+            "metric_bins": self._bins.copy(),
+            "metric_sums": self._sums.copy(),
+            "said_end": np.array([self._end]),
+        }
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take over what `arrays` gave."""
+        self._end = int(arrays["said_end"][0])
+        used = len(arrays["said"])
+        self._said[:used], self._guesses[:used] = arrays["said"], arrays["guesses"]
+        self._cells[...] = arrays["metric_cells"]
+        self._bins[...], self._sums[...] = arrays["metric_bins"], arrays["metric_sums"]
+
+
+def one_minus_roca_percent(cells: IntArray) -> float | None:
+    """The percentage of pairs of both labels that are ranked wrongly, ties for half; None before there is a pair."""
+    first, second = cells.sum(axis=1).tolist()
+    if not first or not second:
+        return None
+    below = np.cumsum(cells[1]) - cells[1]
+    wrong = float(cells[0] @ (below + cells[1] / 2.0))
+    return 100.0 * wrong / (float(first) * float(second))
+
+
+def _over(total: float, count: float) -> float | None:
+    return total / count if count else None

@@ -1,0 +1,157 @@
+"""A learner as the engine sees it: contents in, labels in, predictions out as plain columns."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import stream_bayes
+from stream_bayes.config import LearnerSettings
+from stream_bayes.engine.remembered import Known
+from stream_bayes.errors import ConfigError, EventError, InputError, StreamBayesError
+from stream_bayes.events import Observation
+from stream_bayes.learners import LabelPredictions, Learner, NumberPredictions
+from stream_bayes.learners.base import Additive
+from stream_bayes.learners.label_learner import LabelLearner
+from stream_bayes.learners.labels import check_label
+from stream_bayes.learners.number_learner import NumberLearner, check_target
+from stream_bayes.spam import MailPredictions, SpamFilter
+
+_WORD = re.compile(r"[^\W_]+")
+# What a filter does with its probabilities does not shape what it knows.
+_DECIDES_ONLY = ("lost_ham", "passed_spam")
+
+
+class Said(NamedTuple):
+    """Predictions of a batch, a column each."""
+
+    labels: list[Known | None]
+    """The most probable; of targets all None."""
+    means: list[float | None]
+    probabilities: list[dict[str, float] | None]
+    variance: list[float]
+    epistemic_variance: list[float]
+    actions: list[str | None]
+    scores: list[float]
+    """Log-odds of the second of two labels, NaN where there are not two; or the mean."""
+    guesses: list[int]
+    """The number of the most probable label, -1 while there is none."""
+    names: tuple[Any, ...]
+    """The labels by number."""
+
+
+class Model:
+    """A learner with the few things an engine does with it."""
+
+    def __init__(self, learner: Learner) -> None:
+        if not isinstance(learner, (LabelLearner, NumberLearner)):
+            message = (
+                f"an engine needs a learner that predicts labels or numbers; {type(learner).__name__} does neither"
+            )
+            raise ConfigError(message)
+        self.learner = learner
+        self.predicts_numbers = isinstance(learner, NumberLearner)
+        self._takes_mail = isinstance(learner, SpamFilter)
+
+    @property
+    def shaping(self) -> dict[str, Any]:
+        """What must be the same for the state to fit."""
+        kind, parameters = self.learner.description()
+        return {
+            "name": kind,
+            "parameters": {name: parameters[name] for name in parameters if name not in _DECIDES_ONLY},
+        }
+
+    def content(self, observation: Observation) -> Any:
+        """The observation in the form that the learner takes."""
+        content = observation.content
+        if self._takes_mail:
+            own = isinstance(content, str) and (observation.subject is not None or observation.sender is not None)
+            if own:
+                return {"subject": observation.subject, "sender": observation.sender, "text": content}
+            return content
+        if isinstance(content, str):
+            return dict(Counter(_WORD.findall(content.lower())))
+        if isinstance(content, bytes):
+            message = f"raw mail is for SpamFilter; {type(self.learner).__name__} takes features or text"
+            raise EventError(InputError.code, message)
+        return content
+
+    def label(self, label: Any) -> Known:
+        """The label or target as it is learned and remembered."""
+        if self.predicts_numbers:
+            return check_target(label)
+        known = check_label(label)
+        if isinstance(self.learner, SpamFilter) and known not in self.learner.classes:
+            message = f"label {known!r:.100} is neither of {', '.join(map(repr, self.learner.classes))}"
+            raise InputError(message)
+        return known
+
+    def fold(self, contents: Sequence[Any], labels: Sequence[Known | None]) -> LabelPredictions | NumberPredictions:
+        """Predict each in order, then learn it where its label is known; all or nothing."""
+        return self.learner.test_then_train(contents, labels)
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether a wrong label can be unlearned, exactly."""
+        return isinstance(self.learner, Additive) and self.learner.adds_up
+
+    def correct(self, content: Any, before: Known, now: Known) -> None:
+        """Unlearn the one label and learn the other; all or nothing."""
+        assert isinstance(self.learner, Additive)
+        self.learner.unlearn_one(content, before)
+        try:
+            self.learner.learn_one(content, now)
+        except StreamBayesError:
+            self.learner.learn_one(content, before)
+            raise
+
+    def said(self, predictions: LabelPredictions | NumberPredictions) -> Said:
+        """Predictions as columns."""
+        if isinstance(predictions, LabelPredictions):
+            return self._of_labels(predictions)
+        count = len(predictions)
+        nothing: list[Any] = [None] * count
+        means = predictions.mean.tolist()
+        spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
+        return Said(nothing, means, nothing, *spread, nothing, means, [-1] * count, ())
+
+    def _of_labels(self, predictions: LabelPredictions) -> Said:
+        names, count = predictions.labels, len(predictions)
+        table = np.where(np.isnan(predictions.probabilities), -1.0, predictions.probabilities)
+        known = (table >= 0.0).sum(axis=1) if names else np.zeros(count)
+        best = table.argmax(axis=1) if names else np.zeros(count, dtype=np.int64)
+        guesses = np.where(known > 0, best, -1).tolist()
+        # log_odds are those of the more probable label; labels are numbered in the order in which they became known.
+        scores = np.where(known == 2, np.where(best == 1, 1.0, -1.0) * predictions.log_odds, np.nan)
+        texts = [name if isinstance(name, str) else json.dumps(name) for name in names]
+        rows = [{text: p for text, p in zip(texts, row, strict=True) if p >= 0.0} for row in table.tolist()]
+        actions: list[Any] = [None] * count
+        if isinstance(predictions, MailPredictions) and isinstance(self.learner, SpamFilter):
+            actions = list(self.learner.decide_many(predictions))
+        labels = [None if guess < 0 else names[guess] for guess in guesses]
+        spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
+        return Said(labels, [None] * count, list(rows), *spread, actions, scores.tolist(), guesses, names)
+
+
+def open_learner(settings: LearnerSettings) -> Learner:
+    """The learner that the settings name; lists become tuples, as constructors want them."""
+    kind = getattr(stream_bayes, settings.name, None)
+    if not (isinstance(kind, type) and issubclass(kind, Learner)):
+        message = f"learner.name: there is no learner {settings.name!r} in stream_bayes"
+        raise ConfigError(message)
+    parameters = {name: _as_parameter(value) for name, value in settings.parameters.items()}
+    try:
+        return kind(**parameters)
+    except (TypeError, StreamBayesError) as problem:
+        message = f"learner.parameters: {problem}"
+        raise ConfigError(message) from problem
+
+
+def _as_parameter(value: Any) -> Any:
+    return tuple(_as_parameter(part) for part in value) if isinstance(value, list) else value

@@ -1,0 +1,81 @@
+"""What an engine says, as events."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from stream_bayes.engine.arrivals import Arrival
+from stream_bayes.engine.model import Said
+from stream_bayes.errors import EventError
+from stream_bayes.events import DeadLetter, LabelRequest, Observation, Prediction
+from stream_bayes.features.display import harmless, preview, subject
+from stream_bayes.records import Record, Source
+
+_PREVIEW = 200
+
+
+def prediction(arrival: Arrival, said: Said, row: int, model_version: int) -> Prediction:
+    """What is said of an observation before its label is learned."""
+    topic, partition, offset = arrival.record[:3]
+    assert isinstance(arrival.event, Observation)
+    # Without another look at values that come from here: checking them takes longer than making them.
+    return Prediction.model_construct(
+        id=arrival.event.id,
+        label=said.labels[row],
+        mean=said.means[row],
+        probabilities=said.probabilities[row],
+        variance=said.variance[row],
+        epistemic_variance=said.epistemic_variance[row],
+        action=said.actions[row],
+        source=Source(topic, partition, offset),
+        model_version=model_version,
+    )
+
+
+def label_request(arrival: Arrival, said: Said, row: int, strategy: str, budget_left: int) -> LabelRequest:
+    """The question what an observation is, with what a person wants to see of it."""
+    event = arrival.event
+    assert isinstance(event, Observation)
+    return LabelRequest(
+        id=event.id,
+        score=said.variance[row],
+        strategy=strategy,
+        probabilities=said.probabilities[row],
+        mean=said.means[row],
+        variance=said.variance[row],
+        budget_left=budget_left,
+        source=arrival.record.source,
+        key=event.key,
+        subject=_subject(event),
+        preview=_preview(event),
+    )
+
+
+def _subject(event: Observation) -> str | None:
+    if event.subject is not None:
+        return harmless(event.subject)
+    return None if event.raw is None else subject(event.raw)
+
+
+def _preview(event: Observation) -> str:
+    content = event.content
+    if isinstance(content, bytes):
+        return preview(content, _PREVIEW)
+    if isinstance(content, str):
+        return harmless(content[: 2 * _PREVIEW], _PREVIEW)
+    return harmless(", ".join(f"{name} = {value}" for name, value in list(content.items())[:_PREVIEW]), _PREVIEW)
+
+
+def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
+    """A record that could not be used, whole."""
+    return DeadLetter(
+        code=problem.code,
+        message=harmless(str(problem)),
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        payload=record.value,
+        key=record.key,
+        headers=record.headers or None,
+        at=datetime.fromtimestamp(clock / 1000.0, UTC),
+    )

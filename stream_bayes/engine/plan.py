@@ -1,0 +1,162 @@
+"""What is to be done with the events of a batch, found out before anything changes.
+
+A plan reads what the engine remembers and keeps its own changes apart, so that a batch whose fold is refused leaves
+no trace. Each event is judged as if those before it had been carried out: the cut into batches cannot matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from stream_bayes.engine.arrivals import Arrival
+from stream_bayes.engine.model import Model
+from stream_bayes.engine.remembered import UNLABELLED, Contents, IdWindow, Known, LabelRing, Unlabelled, digest_of
+from stream_bayes.errors import EventError, StreamBayesError
+from stream_bayes.events import Label, Observation
+
+Action = Literal["predict", "learn", "correct", "repeat", "duplicate", "refuse"]
+
+
+class Step(NamedTuple):
+    """What happens to one event."""
+
+    arrival: Arrival
+    action: Action
+    offset: int = -1
+    """Of the observation that is meant."""
+    label: Known | None = None
+    before: Known | Unlabelled = UNLABELLED
+    """The label that the observation had."""
+    digest: int = 0
+    problem: EventError | None = None
+
+
+class Memory(NamedTuple):
+    """All that is remembered of past observations."""
+
+    labels: LabelRing
+    ids: IdWindow
+    contents: Contents
+
+
+class Plan:
+    """The steps of a run of events, and the rows of the fold that carries them out."""
+
+    def __init__(self, memory: Memory, model: Model, topic: str, partition: int) -> None:
+        self.steps: list[Step] = []
+        self.contents: list[Any] = []
+        self.labels: list[Known | None] = []
+        self._memory, self._model = memory, model
+        self._topic, self._partition = topic, partition
+        self._end = memory.labels.end
+        self._fresh: set[Known] = set()
+        self._new_ids: dict[int, int] = {}
+        self._new_labels: dict[int, Known | Unlabelled] = {}
+
+    def take(self, arrivals: Sequence[Arrival], known: Mapping[int, Observation | None]) -> int:
+        """Plan events in order, up to a correction that must be carried out by itself; returns how many."""
+        for place, arrival in enumerate(arrivals):
+            try:
+                step = self._step(arrival, known)
+            except StreamBayesError as problem:
+                refusal = problem if isinstance(problem, EventError) else EventError(problem.code, str(problem))
+                step = Step(arrival, "refuse", problem=refusal)
+            if step.action == "correct" and self.steps:
+                return place
+            self.steps.append(step)
+            if arrival.record.topic == self._topic:
+                self._end = arrival.record.offset + 1
+            if step.action == "correct":
+                return place + 1
+        return len(arrivals)
+
+    def _step(self, arrival: Arrival, known: Mapping[int, Observation | None]) -> Step:
+        event = arrival.event
+        if isinstance(event, Observation):
+            return self._observe(arrival, event)
+        if isinstance(event, Label):
+            return self._learn(arrival, event, known)
+        return Step(arrival, "refuse", problem=event)
+
+    def _observe(self, arrival: Arrival, observation: Observation) -> Step:
+        record = arrival.record
+        if record.topic != self._topic:
+            message = f"an observation belongs into the topic {self._topic!r}, not into {record.topic!r}"
+            raise EventError("wrong-topic", message)
+        digest = digest_of(observation.id)
+        if self._find(digest) is not None:
+            return Step(arrival, "duplicate")
+        label = None if observation.label is None else self._known(observation.label)
+        self.contents.append(self._model.content(observation))
+        self.labels.append(label)
+        self._new_ids[digest] = record.offset
+        self._new_labels[record.offset] = UNLABELLED if label is None else label
+        return Step(arrival, "predict", record.offset, label, digest=digest)
+
+    def _learn(self, arrival: Arrival, event: Label, known: Mapping[int, Observation | None]) -> Step:
+        offset = self.offset_of(event)
+        before = self._label_of(offset)
+        label = self._known(event.label)
+        if label == before:
+            return Step(arrival, "repeat", offset)
+        observation = known.get(offset) or self._memory.contents.get(offset)
+        if observation is None:
+            message = f"its observation, {self._topic}-{self._partition}-{offset}, is no longer in the log"
+            raise EventError("observation-gone", message)
+        if observation.id != event.id:
+            message = f"the observation at {self._topic}-{self._partition}-{offset} has another id than the label"
+            raise EventError("wrong-id", message)
+        content = self._model.content(observation)
+        action: Action = "learn" if isinstance(before, Unlabelled) or not self._model.takes_back else "correct"
+        if action == "learn" or not self.steps:
+            self.contents.append(content)
+            self.labels.append(label)
+            self._new_labels[offset] = label
+        return Step(arrival, action, offset, label, before)
+
+    def offset_of(self, event: Label) -> int:
+        """The offset of the observation that a label is for: by its source, by its id, or by an id that is a place."""
+        if event.source is not None:
+            if event.source[:2] != (self._topic, self._partition):
+                message = f"its observation is not in partition {self._partition} of {self._topic!r}"
+                raise EventError("wrong-partition", message)
+            return event.source.offset
+        found = self._find(digest_of(event.id))
+        if found is not None:
+            return found
+        place = event.id.removeprefix(f"{self._topic}-{self._partition}-")
+        if place != event.id and place.isascii() and place.isdigit() and len(place) < 19:
+            return int(place)
+        message = (
+            "no observation of the last ones has this id: give the label its source, or send it after its observation"
+        )
+        raise EventError("unknown-observation", message)
+
+    def _find(self, digest: int) -> int | None:
+        found = self._new_ids.get(digest)
+        if found is None:
+            return self._memory.ids.find(digest, self._end)
+        return found if found >= self._end - self._memory.ids.capacity else None
+
+    def _label_of(self, offset: int) -> Known | Unlabelled:
+        if offset < self._end - self._memory.labels.capacity:
+            message = (
+                f"its observation is older than the last {self._memory.labels.capacity:,}, whose labels are remembered"
+            )
+            raise EventError("label-too-old", message)
+        before = self._new_labels.get(offset)
+        if before is None:
+            before = self._memory.labels.label_of(offset)
+        if before is None:
+            message = f"there is no observation at {self._topic}-{self._partition}-{offset}"
+            raise EventError("unknown-observation", message)
+        return before
+
+    def _known(self, value: Any) -> Known:
+        label = self._model.label(value)
+        if not self._memory.labels.has_room(label, self._fresh):
+            message = "there are too many different labels: for numbers use a learner of targets"
+            raise EventError("too-many-labels", message)
+        self._fresh.add(label)
+        return label

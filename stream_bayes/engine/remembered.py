@@ -1,0 +1,199 @@
+"""What an engine remembers of past observations, in bounded memory: their labels, their ids, their contents."""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from enum import Enum
+from hashlib import blake2b
+from typing import Any, Final
+
+import numpy as np
+
+from stream_bayes.events import Observation
+from stream_bayes.learners.labels import Label
+from stream_bayes.snapshot import Arrays
+
+Known = Label | float
+"""A label, or the target of a regression."""
+
+
+class Unlabelled(Enum):
+    """What an observation that has no label yet has instead of one."""
+
+    YET = "no label yet"
+
+
+UNLABELLED: Final = Unlabelled.YET
+_NOTHING, _NO_LABEL, _FIRST_LABEL = 0, 1, 2
+_MOST_IN_A_BYTE = 255
+_MOST_LABELS = 2**16 - _FIRST_LABEL
+
+
+class LabelRing:
+    """Which label each of the last observations had, by offset: a byte each, and for regressions its target.
+
+    A slot is 0 where the offset held no observation (a dead letter, a duplicate, a gap of the log), 1 where there is no
+    label yet, else 2 + the number of the label in `labels`.
+    """
+
+    def __init__(self, capacity: int, *, numbers: bool) -> None:
+        self._codes = array("B", bytes(capacity))
+        # Zeros that nobody has touched take no memory.
+        self._targets = np.zeros(capacity if numbers else 0)
+        self._numbers: dict[Known, int] = {}
+        self._labels: list[Known] = []
+        self.end = 0
+        """The offset after the newest."""
+
+    @property
+    def capacity(self) -> int:
+        """How many of the last offsets are remembered."""
+        return len(self._codes)
+
+    def label_of(self, offset: int) -> Known | Unlabelled | None:
+        """The label of an observation; None where the offset is outside of the ring or held none."""
+        if not max(0, self.end - len(self._codes)) <= offset < self.end:
+            return None
+        slot = offset % len(self._codes)
+        code = self._codes[slot]
+        if code == _NOTHING:
+            return None
+        if code == _NO_LABEL:
+            return UNLABELLED
+        return float(self._targets[slot]) if len(self._targets) else self._labels[code - _FIRST_LABEL]
+
+    def has_room(self, label: Known, others: set[Known]) -> bool:
+        """Whether the label can be remembered, after the others: there are at most 65,534 different ones."""
+        if len(self._targets) or label in self._numbers or len(self._numbers) + len(others) < _MOST_LABELS:
+            return True
+        return label in others or len(self._numbers.keys() | others) < _MOST_LABELS
+
+    def advance(self, end: int) -> None:
+        """Offsets up to `end` have been seen; what held no observation stays empty."""
+        if end <= self.end:
+            return
+        for offset in range(max(self.end, end - len(self._codes)), end):
+            self._codes[offset % len(self._codes)] = _NOTHING
+        self.end = end
+
+    def put(self, offset: int, label: Known | Unlabelled) -> None:
+        """Remember an observation, and its label if it has one."""
+        slot = offset % len(self._codes)
+        if isinstance(label, Unlabelled):
+            self._codes[slot] = _NO_LABEL
+        elif len(self._targets):
+            self._codes[slot], self._targets[slot] = _FIRST_LABEL, label
+        else:
+            if label not in self._numbers:
+                self._numbers[label] = len(self._labels)
+                self._labels.append(label)
+            code = self._numbers[label] + _FIRST_LABEL
+            if code > _MOST_IN_A_BYTE and self._codes.typecode == "B":
+                self._codes = array("H", self._codes)
+            self._codes[slot] = code
+
+    def scalars(self) -> dict[str, Any]:
+        """What is no array, as JSON."""
+        return {"end": self.end, "labels": self._labels.copy()}
+
+    def arrays(self) -> Arrays:
+        """Copies of the slots in use."""
+        used = min(self.end, len(self._codes))
+        return {"label_codes": np.array(self._codes[:used]), "targets": self._targets[:used].copy()}
+
+    def restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
+        """Take over what `scalars` and `arrays` gave."""
+        codes, targets = arrays["label_codes"], arrays["targets"]
+        self.end = int(scalars["end"])
+        self._labels = list(scalars["labels"])
+        self._numbers = {label: number for number, label in enumerate(self._labels)}
+        kept = array("H" if codes.dtype == np.uint16 else "B", codes.tobytes())
+        self._codes = kept + array(kept.typecode, bytes(kept.itemsize * (len(self._codes) - len(kept))))
+        self._targets[: len(targets)] = targets
+
+
+class IdWindow:
+    """The offsets of the last observations by their ids, of which 64 bits are kept."""
+
+    def __init__(self, capacity: int) -> None:
+        self._offsets: dict[int, int] = {}
+        self._digests = array("Q", bytes(8 * capacity))
+        self._owners = array("q", [-1]) * capacity
+
+    @property
+    def capacity(self) -> int:
+        """How many of the last offsets are looked at."""
+        return len(self._owners)
+
+    def find(self, digest: int, end: int) -> int | None:
+        """The offset of the id, if it is among the last before `end`."""
+        offset = self._offsets.get(digest)
+        return offset if offset is not None and offset >= end - len(self._owners) else None
+
+    def put(self, digest: int, offset: int) -> None:
+        """Remember the id of an observation, and forget the one whose place it takes."""
+        slot = offset % len(self._owners)
+        before = self._digests[slot]
+        if self._owners[slot] >= 0 and self._offsets.get(before) == self._owners[slot]:
+            del self._offsets[before]
+        self._offsets[digest] = offset
+        self._digests[slot], self._owners[slot] = digest, offset
+
+    def arrays(self) -> Arrays:
+        """Copies."""
+        return {"id_digests": np.array(self._digests), "id_offsets": np.array(self._owners)}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take over what `arrays` gave."""
+        digests, owners = arrays["id_digests"], arrays["id_offsets"]
+        self._digests, self._owners = array("Q", digests.tobytes()), array("q", owners.tobytes())
+        # In the order of the offsets: of an id that left the window and came back, the newer place counts.
+        used = np.argsort(owners)[np.count_nonzero(owners < 0) :]
+        self._offsets = dict(zip(digests[used].tolist(), owners[used].tolist(), strict=True))
+
+
+def digest_of(name: str) -> int:
+    """64 bits of an id, the same in every process."""
+    return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+class Contents:
+    """The newest observations themselves, so that most late labels need no look into the log.
+
+    No part of the state: what is not here is read again from the log, with the same result.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._kept: OrderedDict[int, tuple[Observation, int]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, offset: int) -> Observation | None:
+        """The observation, if it is still here."""
+        found = self._kept.get(offset)
+        return None if found is None else found[0]
+
+    def put(self, offset: int, observation: Observation) -> None:
+        """Keep it, and let go of the oldest while all together are too large."""
+        size = _size_of(observation)
+        self._kept[offset] = observation, size
+        self._bytes += size
+        while self._bytes > self._most and self._kept:
+            self._bytes -= self._kept.popitem(last=False)[1][1]
+
+    def drop_before(self, offset: int) -> None:
+        """Let go of what the log no longer has: what happens then must not depend on what is here."""
+        while self._kept and next(iter(self._kept)) < offset:
+            self._bytes -= self._kept.popitem(last=False)[1][1]
+
+
+# What Python takes for an event, for a feature and its value, about.
+_EVENT_BYTES, _FEATURE_BYTES = 1000, 150
+
+
+def _size_of(observation: Observation) -> int:
+    content = observation.content
+    if isinstance(content, dict):
+        return _EVENT_BYTES + sum(_FEATURE_BYTES + len(str(value)) for value in content.values())
+    return _EVENT_BYTES + len(content)

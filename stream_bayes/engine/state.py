@@ -1,0 +1,77 @@
+"""An engine taken apart for a checkpoint, and put together again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from stream_bayes.engine.engine import Engine
+from stream_bayes.errors import SnapshotDamaged
+from stream_bayes.learners import Learner, State
+from stream_bayes.snapshot import Arrays
+
+_LEARNER = "learner."
+_DAMAGED = (AttributeError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError)
+
+
+class Bookkeeping(NamedTuple):
+    """All of an engine but its learner: a copy that later events do not touch."""
+
+    scalars: dict[str, Any]
+    """As JSON."""
+    arrays: Arrays
+
+
+def shaping_of(engine: Engine) -> dict[str, Any]:
+    """The settings that shape the state: a checkpoint is good for an engine with the same ones.
+
+    Budgets, costs, limits and intervals may change from run to run.
+    """
+    sizes, topics = engine.settings.engine, engine.settings.topics
+    return {
+        "learner": engine.model.shaping,
+        "engine": {"remembered_labels": sizes.remembered_labels, "remembered_ids": sizes.remembered_ids},
+        "topics": {"observations": topics.observations, "labels": topics.labels},
+        "partition": engine.partition,
+    }
+
+
+def bookkeeping_of(engine: Engine) -> Bookkeeping:
+    """What is remembered, counted and asked."""
+    scalars = {
+        "clock": engine.clock,
+        "model_version": engine.model_version,
+        "counts": dict(sorted(engine.counts.items())),
+        "refused": dict(sorted(engine.refused.items())),
+        "labels_used": engine.budget.used,
+        "open_requests": sorted(engine.open_requests),
+        "labels": engine.memory.labels.scalars(),
+    }
+    memory = engine.memory
+    return Bookkeeping(scalars, {**memory.labels.arrays(), **memory.ids.arrays(), **engine.metrics.arrays()})
+
+
+def state_of(learner: Learner, kept: Bookkeeping) -> tuple[dict[str, Any], Arrays]:
+    """Everything as JSON and arrays; the learner may be an image that was taken with the bookkeeping."""
+    state = learner.state()
+    scalars = {**kept.scalars, "learner": {"class": state.kind, "parameters": state.parameters}}
+    return scalars, {**kept.arrays, **{_LEARNER + name: array for name, array in state.arrays.items()}}
+
+
+def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
+    """Take over what `state_of` gave; the engine is fresh from its constructor, with settings of the same shape."""
+    learned = {name.removeprefix(_LEARNER): array for name, array in arrays.items() if name.startswith(_LEARNER)}
+    try:
+        # The parameters of now, which may differ in what does not shape the state.
+        own = engine.model.learner
+        engine.model.learner = type(own).from_state(State(*own.description(), learned))
+        engine.clock, engine.model_version = int(scalars["clock"]), int(scalars["model_version"])
+        engine.counts, engine.refused = Counter(scalars["counts"]), Counter(scalars["refused"])
+        engine.budget.used = int(scalars["labels_used"])
+        engine.open_requests = set(scalars["open_requests"])
+        engine.memory.labels.restore(scalars["labels"], arrays)
+        engine.memory.ids.restore(arrays)
+        engine.metrics.restore(arrays)
+    except _DAMAGED as problem:
+        message = f"the checkpoint does not make an engine: {problem!r}"
+        raise SnapshotDamaged(message) from problem

@@ -1,0 +1,70 @@
+"""From records to what an engine takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from stream_bayes.config import Settings
+from stream_bayes.engine import Arrival, Engine
+from stream_bayes.errors import EventError, RecoveryError
+from stream_bayes.events import Label, Limits, Observation, decode
+from stream_bayes.log.base import Log
+from stream_bayes.records import Record
+from stream_bayes.worker.journal import Run
+
+# For records that were good enough once: limits may have been lowered since.
+NO_LIMITS = Limits(record_bytes=2**62, depth=200, id_bytes=2**62)
+_CHUNK = 1000
+
+
+def limits_of(settings: Settings) -> Limits:
+    """What a record may be at most."""
+    return Limits(settings.events.record_bytes, settings.events.depth, settings.events.id_bytes)
+
+
+def arrivals_of(records: Iterable[Record], settings: Settings, limits: Limits) -> list[Arrival]:
+    """Each record with its event, or with why it has none."""
+    topic = settings.topics.observations
+    return [
+        Arrival(record, _event(record, Observation if record.topic == topic else Label, limits)) for record in records
+    ]
+
+
+def _event(record: Record, kind: type[Observation] | type[Label], limits: Limits) -> Observation | Label | EventError:
+    try:
+        return decode(record, kind, limits)
+    except EventError as problem:
+        return problem
+
+
+def found_for(engine: Engine, arrivals: Sequence[Arrival], log: Log) -> dict[int, Observation | None]:
+    """The observations that late labels need, read again; None where the log no longer has one."""
+    topic, partition = engine.settings.topics.observations, engine.partition
+    found: dict[int, Observation | None] = {}
+    for offset in sorted(engine.wanted(arrivals)):
+        records = log.read(topic, partition, offset)
+        event = _event(records[0], Observation, NO_LIMITS) if records and records[0].offset == offset else None
+        found[offset] = event if isinstance(event, Observation) else None
+    return found
+
+
+def read_run(log: Log, run: Run) -> Iterator[list[Record]]:
+    """The records of a run in order, some at a time; it is an error if some are gone."""
+    position = run.begin
+    while position < run.end:
+        records = [record for record in log.read(run.topic, run.partition, position, _CHUNK) if record.offset < run.end]
+        begins = records[0].offset if records else run.end
+        # The last record of a run is one, so that its end is no gap.
+        if not records or (begins > position and _removed(log, run, position)):
+            message = (
+                f"{run.topic}-{run.partition} no longer has the records {position} to {begins - 1}, which the model "
+                "has to learn again: put the log back from a copy, or start a new model with stream-bayes rebuild"
+            )
+            raise RecoveryError(message)
+        yield records
+        position = records[-1].offset + 1
+
+
+def _removed(log: Log, run: Run, position: int) -> bool:
+    """Whether retention removed a record, or the log never gave the offset to one."""
+    return any(begin > position for place, begin in log.beginnings(run.topic).items() if place.number == run.partition)

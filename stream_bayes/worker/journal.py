@@ -1,0 +1,99 @@
+"""The journal: one record a commit, with what was processed in which order, and what was decided then.
+
+It makes the way of a model repeatable: the inputs are read again in this order, what was refused is refused again, what
+was asked counts as asked, and nothing is decided anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from stream_bayes.engine import Outcome, Refused
+from stream_bayes.errors import RecoveryError
+from stream_bayes.log.base import Log
+from stream_bayes.records import Partition, Record
+
+VERSION = 1
+_CHUNK = 100
+
+
+class Run(NamedTuple):
+    """Records of one partition, from an offset up to another, processed one after the other."""
+
+    topic: str
+    partition: int
+    begin: int
+    end: int
+
+
+class Entry(NamedTuple):
+    """What one commit stands for."""
+
+    runs: list[Run]
+    asked: list[int]
+    refused: list[Refused]
+    late: int | None
+    """The oldest observation that was learned when its label came later."""
+
+    def noted(self, records: Iterable[Record], outcome: Outcome) -> Entry:
+        """The entry once these records were processed, and this came of it."""
+        for record in records:
+            last = self.runs[-1] if self.runs else None
+            if last is not None and last.topic == record.topic:
+                self.runs[-1] = last._replace(end=record.offset + 1)
+            else:
+                self.runs.append(Run(record.topic, record.partition, record.offset, record.offset + 1))
+        self.asked.extend(outcome.asked)
+        self.refused.extend(outcome.refused)
+        oldest = [offset for offset in (self.late, min(outcome.late, default=None)) if offset is not None]
+        return self._replace(late=min(oldest, default=None))
+
+    def encode(self) -> bytes:
+        """As JSON."""
+        content: dict[str, Any] = {"version": VERSION, "runs": self.runs, "asked": self.asked, "dead": self.refused}
+        if self.late is not None:
+            content["late"] = self.late
+        return json.dumps(content, separators=(",", ":")).encode()
+
+    @classmethod
+    def decode(cls, record: Record) -> Entry:
+        """From a record of the journal."""
+        try:
+            content = json.loads(record.value)
+            version = int(content["version"])
+            if version == VERSION:
+                runs = [Run(str(topic), *map(int, rest)) for topic, *rest in content["runs"]]
+                asked, late = [int(offset) for offset in content["asked"]], content.get("late")
+                refused = [Refused(str(topic), int(offset), str(code)) for topic, offset, code in content["dead"]]
+                return cls(runs, asked, refused, None if late is None else int(late))
+        except (KeyError, TypeError, ValueError) as problem:
+            message = f"record {record.offset} of the journal ({record.topic!r}) cannot be read: {problem!r}"
+            raise RecoveryError(message) from problem
+        message = (
+            f"record {record.offset} of the journal ({record.topic!r}) has version {version}, "
+            f"and this stream_bayes reads {VERSION}: update stream_bayes"
+        )
+        raise RecoveryError(message)
+
+    @property
+    def events(self) -> int:
+        """How many records it stands for, gaps of the log included."""
+        return sum(run.end - run.begin for run in self.runs)
+
+
+def new_entry() -> Entry:
+    """An entry of nothing."""
+    return Entry([], [], [], None)
+
+
+def read_journal(log: Log, place: Partition, position: int) -> Iterator[Record]:
+    """The records of a journal from an offset to its end as it is now."""
+    end = log.ends(place.topic).get(place, 0)
+    while position < end:
+        records = log.read(*place, position, _CHUNK)
+        if not records:
+            return
+        yield from (record for record in records if record.offset < end)
+        position = records[-1].offset + 1

@@ -1,0 +1,41 @@
+"""What a worker says while it works: one line each on the error output, for people or for machines."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+
+class Lines(logging.Formatter):
+    """Time, what happened, and its figures; as JSON objects where machines read them."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        super().__init__()
+        self._as_json = as_json
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        at = datetime.fromtimestamp(record.created, UTC)
+        fields: dict[str, Any] = getattr(record, "fields", {})
+        if self._as_json:
+            content = {"at": at.isoformat(), "level": record.levelname.lower(), "event": record.getMessage(), **fields}
+            return json.dumps(content, default=str)
+        shown = "  ".join(f"{name}={_short(value)}" for name, value in fields.items())
+        level = "" if record.levelno <= logging.INFO else f"{record.levelname} "
+        return f"{at:%H:%M:%S} {level}{record.getMessage()}  {shown}".rstrip()
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def report_to_stderr(*, as_json: bool) -> None:
+    """Let everything that the package logs be seen."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines(as_json=as_json))
+    root = logging.getLogger("stream_bayes")
+    root.handlers = [handler]
+    root.setLevel(logging.INFO)
+    root.propagate = False

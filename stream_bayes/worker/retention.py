@@ -1,0 +1,72 @@
+"""Removing from the log what is old and what nobody needs any more."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from stream_bayes.config import Settings
+from stream_bayes.log.base import Log
+from stream_bayes.records import Partition
+from stream_bayes.worker.journal import Entry, read_journal
+from stream_bayes.worker.shard import Shard
+
+_MILLISECONDS_A_DAY = 86_400_000
+_LOOK_EVERY = 60.0
+_NEVER = 2**63
+
+
+class Retention:
+    """Trims inputs, outputs and journal to the last days, as far as no checkpoint that is kept needs them.
+
+    The age of a record is how far the newest event is ahead of it.
+    """
+
+    def __init__(self, settings: Settings, log: Log) -> None:
+        self._days, self._topics, self._log = settings.retention.days, settings.topics, log
+        self._due = time.monotonic() + _LOOK_EVERY
+
+    def trim_if_due(self, shards: Iterable[Shard]) -> None:
+        """Once a minute."""
+        if self._days is not None and time.monotonic() >= self._due:
+            self._due = time.monotonic() + _LOOK_EVERY
+            for shard in shards:
+                self.trim(shard, self._days)
+
+    def trim(self, shard: Shard, days: float) -> None:
+        """Remove what is older in the partition of a shard, now."""
+        kept = shard.folder.checkpoints()
+        if not kept:
+            return
+        oldest = shard.engine.clock - int(days * _MILLISECONDS_A_DAY)
+        topics = self._topics
+        outputs = topics.predictions, topics.label_requests, topics.dead_letters, topics.status
+        floors = {**dict.fromkeys(outputs), **self._floors(shard, kept[-1][0])}
+        offsets = {}
+        for topic, floor in floors.items():
+            place = Partition(topic, shard.number)
+            offset = self._first_since(place, oldest)
+            offsets[place] = offset if floor is None else min(offset, floor)
+        self._log.trim(offsets)
+        shard.engine.memory.contents.drop_before(offsets[Partition(topics.observations, shard.number)])
+
+    def _floors(self, shard: Shard, checkpoint: int) -> dict[str, int]:
+        """What recovery from a checkpoint reads: the journal from there, its inputs, observations of late labels."""
+        floors = {place.topic: offset for place, offset in shard.positions.items()}
+        for record in read_journal(self._log, Partition(self._topics.journal, shard.number), checkpoint):
+            entry = Entry.decode(record)
+            for run in entry.runs:
+                floors[run.topic] = min(floors[run.topic], run.begin)
+            if entry.late is not None:
+                floors[self._topics.observations] = min(floors[self._topics.observations], entry.late)
+        return {**floors, self._topics.journal: checkpoint}
+
+    def _first_since(self, place: Partition, timestamp: int) -> int:
+        """The offset of the first record that is not older; times never fall within a partition."""
+        begin, end = (ends.get(place, 0) for ends in (self._log.beginnings(place.topic), self._log.ends(place.topic)))
+        return begin + bisect_left(range(begin, end), timestamp, key=lambda offset: self._time_of(place, offset))
+
+    def _time_of(self, place: Partition, offset: int) -> int:
+        found = self._log.read(*place, offset)
+        return found[0].timestamp if found else _NEVER

@@ -1,0 +1,177 @@
+"""The loop: poll, decode, fold, append, commit, now and then a checkpoint. All I/O of a running engine is here."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from stream_bayes.config import Settings
+from stream_bayes.errors import LogLocked, RecoveryError
+from stream_bayes.events import encode
+from stream_bayes.log.base import Log
+from stream_bayes.records import Partition, Record
+from stream_bayes.worker.keeping import Keeper
+from stream_bayes.worker.retention import Retention
+from stream_bayes.worker.shard import Shard
+from stream_bayes.worker.stages import Stages
+from stream_bayes.worker.status import status_of
+
+logger = logging.getLogger("stream_bayes.worker")
+Result = TypeVar("Result")
+
+# A stop is noticed after so many seconds of waiting at the latest.
+_LONGEST_WAIT = 0.2
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+
+
+class Worker:
+    """Runs the engines of all partitions of a log until it is stopped; whatever kills it, the next one goes on.
+
+    Everything that comes of a record is committed together with the position behind it, so each observation has exactly
+    one prediction and each label is learned exactly once. `run` first brings the engines to the last commit.
+
+    Parameters
+    ----------
+    settings
+        What to read, to learn and to write.
+    log
+        Open for the settings' group and its two input topics; the caller closes it.
+    """
+
+    def __init__(self, settings: Settings, log: Log) -> None:
+        self.settings, self.log = settings, log
+        self.stages = Stages()
+        self.events = 0
+        """Events taken since the worker started."""
+        self.stopping = False
+        """Whether `stop` was called."""
+        self._uncommitted = 0
+        self._commit_due = 0.0
+        self._status_due = 0.0
+        self._started_at = datetime.now(UTC)
+        self.shards: dict[int, Shard] = {}
+        self._keepers: dict[int, Keeper] = {}
+
+    def stop(self) -> None:
+        """Finish the batch, commit, write a checkpoint and return from `run`; may be called by a signal's handler."""
+        self.stopping = True
+
+    def run(self, *, until_end: bool = False) -> None:
+        """Work until `stop` is called or the log ends; with `until_end` also when everything there is has been read."""
+        self.recover()
+        retention = Retention(self.settings, self.log)
+        self._status_due = time.monotonic() + self.settings.status.seconds
+        while not self.stopping:
+            records = self._poll()
+            self._take(records)
+            at_end = not records and (until_end or self.log.ended)
+            if at_end:
+                break
+            self._commit_if_due()
+            retention.trim_if_due(self.shards.values())
+        self._finish()
+
+    def recover(self, *, rebuild: bool = False) -> None:
+        """Bring the engine of each partition to the last commit, or with `rebuild` make it anew from the journal."""
+        committed = self.log.committed()
+        numbers = sorted({place.number for place in committed})
+        for number in numbers:
+            shard = Shard(self.settings, number, len(numbers), self.stages)
+            recovered = shard.recover(self.log, rebuild=rebuild)
+            _check_positions(shard, {place: committed.get(place, 0) for place in shard.positions})
+            logger.info("recovered", extra={"fields": {"partition": number, **recovered._asdict()}})
+            self.shards[number] = shard
+            self._keepers[number] = Keeper(shard, recovered.checkpoint)
+        self.log.seek(committed)
+
+    def write_checkpoints(self) -> None:
+        """A checkpoint of every partition, now; returns when they are on disk."""
+        for number, keeper in self._keepers.items():
+            keeper.finish(self._journal_end(number))
+
+    def _poll(self) -> list[Record]:
+        due = self._commit_due if self._uncommitted else self._status_due
+        timeout = min(max(due - time.monotonic(), 0.0), _LONGEST_WAIT)
+        most = max(self.settings.commit.events - self._uncommitted, 1)
+        # Waiting is no work: only a poll that found something counts.
+        began = time.perf_counter()
+        records = self._insist(lambda: self.log.poll(most, 0.0))
+        if records:
+            self.stages.add("read", time.perf_counter() - began)
+            return records
+        return self._insist(lambda: self.log.poll(most, timeout)) if timeout else records
+
+    def _take(self, records: list[Record]) -> None:
+        if not records:
+            return
+        if not self._uncommitted:
+            self._commit_due = time.monotonic() + self.settings.commit.milliseconds / 1000.0
+        for number, shard in self.shards.items():
+            own = [record for record in records if record.partition == number]
+            if own:
+                shard.take(own, self.log)
+        self._uncommitted += len(records)
+        self.events += len(records)
+
+    def _commit_if_due(self) -> None:
+        now = time.monotonic()
+        status = now >= self._status_due
+        full = self._uncommitted >= self.settings.commit.events or (self._uncommitted and now >= self._commit_due)
+        if not (status or full):
+            return
+        if status:
+            self._status_due = now + self.settings.status.seconds
+            self._stage_status()
+        self._commit()
+
+    def _stage_status(self) -> None:
+        for number, shard in self.shards.items():
+            status = status_of(shard, self._keepers[number], self.log, self._started_at)
+            self.log.append(self.settings.topics.status, encode(status), None, number)
+
+    def _commit(self) -> None:
+        with self.stages.measured("commit"):
+            for shard in self.shards.values():
+                shard.stage_entry(self.log)
+            offsets = {place: offset for shard in self.shards.values() for place, offset in shard.positions.items()}
+            self._insist(lambda: self.log.commit(offsets))
+        events, self._uncommitted = self._uncommitted, 0
+        for number, keeper in self._keepers.items():
+            keeper.committed(events, self._journal_end(number))
+
+    def _finish(self) -> None:
+        self._stage_status()
+        self._commit()
+        self.write_checkpoints()
+        logger.info("stopped", extra={"fields": {"events": self.events}})
+
+    def _journal_end(self, number: int) -> int:
+        topic = self.settings.topics.journal
+        return self.log.ends(topic).get(Partition(topic, number), 0)
+
+    def _insist(self, work: Callable[[], Result]) -> Result:
+        """Try again while somebody else holds the log; nothing is lost meanwhile."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return work()
+            except LogLocked as problem:
+                if self.stopping:
+                    raise
+                logger.warning("waiting for the log", extra={"fields": {"reason": str(problem)}})
+                time.sleep(pause)
+                pause = min(2.0 * pause, _LONGEST_PAUSE)
+
+
+def _check_positions(shard: Shard, committed: dict[Partition, int]) -> None:
+    """The journal and the positions are of one transaction, so they can only differ if somebody changed one of them."""
+    for place, offset in committed.items():
+        if shard.positions[place] != offset:
+            message = (
+                f"the group's position in {place.topic}-{place.number} is {offset}, but its journal ends at "
+                f"{shard.positions[place]}: somebody changed one of them; use another group, or the log's last copy"
+            )
+            raise RecoveryError(message)
