@@ -3,11 +3,35 @@
 Only typer is imported until a command runs, so that `stream-bayes --help` is there at once.
 """
 
-from stream_bayes.cli import classify, corpus, demo, evaluate, inspect
+from stream_bayes.cli import (
+    classify,
+    config,
+    corpus,
+    dead_letters,
+    demo,
+    evaluate,
+    inspect,
+    produce,
+    rebuild,
+    run,
+    schemas,
+)
 from stream_bayes.cli.app import app, main
 
 __all__ = ["main"]
 
 # In the order in which --help lists them.
-for command in (demo.demo, classify.classify, evaluate.evaluate, corpus.corpus, inspect.inspect):
+for command in (
+    demo.demo,
+    run.run,
+    produce.produce,
+    rebuild.rebuild,
+    inspect.inspect,
+    classify.classify,
+    evaluate.evaluate,
+    corpus.corpus,
+    config.config,
+    schemas.schemas,
+):
     app.command()(command)
+app.add_typer(dead_letters.app)

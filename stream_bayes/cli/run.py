@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from pathlib import Path
@@ -29,7 +30,7 @@ def run(
     config: Config = None,
     log: LogUrl = None,
     group: Group = None,
-    partitions: Annotated[int, typer.Option(min=1, help=_PARTITIONS)] = 1,
+    partitions: Annotated[int | None, typer.Option(min=1, help=_PARTITIONS)] = None,
     until_end: Annotated[bool, typer.Option("--until-end", help="Stop when all there is has been read.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -56,12 +57,24 @@ def settings_from(config: Path | None, log: str | None = None, group: str | None
     return load_settings(config, os.environ, {"log": log, "group": group}).settings
 
 
-def opened(settings: Settings, partitions: int = 1) -> Log:
-    """The log, open for the group that the settings name."""
+def opened(settings: Settings, partitions: int | None = None) -> Log:
+    """The log, open for the group of the settings; new topics get as many partitions as the observations have."""
     from stream_bayes.log.opening import open_log
 
     topics = settings.topics
-    return open_log(settings.log, settings.group, (topics.observations, topics.labels), partitions)
+    with open_log(settings.log) as log:
+        known = len(log.ends(topics.observations)) or len(log.ends(topics.labels))
+    return open_log(settings.log, settings.group, (topics.observations, topics.labels), partitions or known or 1)
+
+
+def existing(settings: Settings) -> Log:
+    """The log, open for single records; where there is none, none is made."""
+    from stream_bayes.log.opening import open_log
+
+    path = Path(settings.log.removeprefix("sqlite:///"))
+    if settings.log.startswith("sqlite:///") and not path.exists():
+        raise FileNotFoundError(errno.ENOENT, "there is no such log", str(path))
+    return open_log(settings.log)
 
 
 def stop_on_signals(worker: Worker) -> None:

@@ -55,6 +55,12 @@ class Keeper:
             self._take(journal_end)
             self._wait()
 
+    def drop_others(self) -> None:
+        """Remove every checkpoint but the one just written."""
+        for number, path in self._shard.folder.checkpoints():
+            if self.number is not None and number != self.number:
+                path.unlink(missing_ok=True)
+
     def _wait(self) -> None:
         while self._saver.busy:
             time.sleep(_LOOK)

@@ -20,6 +20,7 @@ from stream_bayes.worker.journal import Entry, new_entry, read_journal
 from stream_bayes.worker.stages import Stages
 
 logger = logging.getLogger("stream_bayes.worker")
+_SAY_EVERY = 5.0
 
 
 class Recovered(NamedTuple):
@@ -68,11 +69,14 @@ class Shard:
                 "put a later checkpoint back, or start a new model from what is left with stream-bayes rebuild"
             )
             raise RecoveryError(message)
-        commits = events = 0
+        commits, events, due = 0, 0, began + _SAY_EVERY
         for record in read_journal(log, journal, max(position, begin)):
             entry = Entry.decode(record)
             self._replay(log, entry, lenient=rebuild)
             commits, events = commits + 1, events + entry.events
+            if time.monotonic() >= due:
+                due = time.monotonic() + _SAY_EVERY
+                logger.info("replaying", extra={"fields": {"partition": self.number, "events": events}})
         return Recovered(number, commits, events, time.monotonic() - began)
 
     def _load(self, most: int) -> int | None:

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from stream_bayes.config import Settings
-from stream_bayes.errors import LogLocked, RecoveryError
+from stream_bayes.errors import LogError, LogLocked, RecoveryError
 from stream_bayes.events import encode
 from stream_bayes.log.base import Log
-from stream_bayes.records import Partition, Record
+from stream_bayes.records import Offsets, Partition, Record
 from stream_bayes.worker.keeping import Keeper
 from stream_bayes.worker.retention import Retention
 from stream_bayes.worker.shard import Shard
@@ -77,7 +77,7 @@ class Worker:
     def recover(self, *, rebuild: bool = False) -> None:
         """Bring the engine of each partition to the last commit, or with `rebuild` make it anew from the journal."""
         committed = self.log.committed()
-        numbers = sorted({place.number for place in committed})
+        numbers = self._partitions(committed)
         for number in numbers:
             shard = Shard(self.settings, number, len(numbers), self.stages)
             recovered = shard.recover(self.log, rebuild=rebuild)
@@ -87,10 +87,26 @@ class Worker:
             self._keepers[number] = Keeper(shard, recovered.checkpoint)
         self.log.seek(committed)
 
-    def write_checkpoints(self) -> None:
-        """A checkpoint of every partition, now; returns when they are on disk."""
+    def rebuild(self) -> None:
+        """Make new models from the journal, and let their checkpoints replace all others."""
+        self.recover(rebuild=True)
         for number, keeper in self._keepers.items():
             keeper.finish(self._journal_end(number))
+            keeper.drop_others()
+
+    def _partitions(self, committed: Offsets) -> list[int]:
+        topics = self.settings.topics
+        numbers, others = (
+            sorted(place.number for place in committed if place.topic == topic)
+            for topic in (topics.observations, topics.labels)
+        )
+        if numbers != others:
+            message = (
+                f"{topics.observations!r} has {len(numbers)} partitions and {topics.labels!r} has {len(others)}: a "
+                "label is looked for in the partition of its observation, so they must have the same number"
+            )
+            raise LogError(message)
+        return numbers
 
     def _poll(self) -> list[Record]:
         due = self._commit_due if self._uncommitted else self._status_due
@@ -145,7 +161,8 @@ class Worker:
     def _finish(self) -> None:
         self._stage_status()
         self._commit()
-        self.write_checkpoints()
+        for number, keeper in self._keepers.items():
+            keeper.finish(self._journal_end(number))
         logger.info("stopped", extra={"fields": {"events": self.events}})
 
     def _journal_end(self, number: int) -> int:

@@ -1,0 +1,131 @@
+"""`stream-bayes dead-letters`: what could not be used, why, and another try after a fix."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stream_bayes.cli.app import Json
+from stream_bayes.cli.run import Config, LogUrl, existing, settings_from
+from stream_bayes.errors import InputError
+
+if TYPE_CHECKING:
+    from stream_bayes.cli.letters import Letter
+
+app = typer.Typer(
+    name="dead-letters",
+    help="Records that could not be used: list them, show one, send them again.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+_AT_ONCE = 200
+_SHOWN_BYTES = 4000
+
+Code = Annotated[str | None, typer.Option(metavar="CODE", help="Only those with this code.")]
+
+
+@app.command("list")
+def list_letters(
+    config: Config = None,
+    log: LogUrl = None,
+    code: Code = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, the newest.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """List the newest, and count them by code."""
+    from stream_bayes.cli.letters import letters
+
+    settings = settings_from(config, log)
+    counts: Counter[str] = Counter()
+    newest: deque[Letter] = deque(maxlen=limit)
+    with existing(settings) as source:
+        for letter in letters(source, settings, code):
+            counts[letter.content.code] += 1
+            newest.append(letter)
+    if as_json:
+        typer.echo(json.dumps({"counts": counts, "newest": [_summary(letter) for letter in newest]}, indent=2))
+        return
+    for letter in newest:
+        content, again = letter.content, "  (sent again)" if letter.sent_again else ""
+        at = f"{content.at:%Y-%m-%d %H:%M:%S}"
+        typer.echo(f"{letter.place:<10} {at}  {_source(letter):<16} {content.code:<20} {content.message}{again}")
+    of_each = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
+    typer.echo(f"{counts.total():,} dead letters{': ' if counts else ''}{of_each}")
+
+
+@app.command()
+def show(
+    place: Annotated[str, typer.Argument(help="PARTITION-OFFSET, as list prints it.", show_default=False)],
+    config: Config = None,
+    log: LogUrl = None,
+    as_json: Json = False,
+) -> None:
+    """Show one with its payload."""
+    from stream_bayes.cli.letters import letter_at
+
+    settings = settings_from(config, log)
+    with existing(settings) as source:
+        letter = letter_at(source, settings, place)
+    payload = letter.content.payload
+    if as_json:
+        typer.echo(json.dumps({**_summary(letter), "payload": b64encode(payload).decode()}, indent=2))
+        return
+    for name, value in _summary(letter).items():
+        typer.echo(f"{name:<12}{value}")
+    typer.echo(f"{'payload':<12}{len(payload):,} bytes{', of which the first' if len(payload) > _SHOWN_BYTES else ''}:")
+    # As Python would write it: no byte of it can do anything to a terminal.
+    text = payload[:_SHOWN_BYTES].decode("utf-8", "backslashreplace")
+    typer.echo("".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text))
+
+
+@app.command()
+def requeue(
+    places: Annotated[list[str] | None, typer.Argument(help="PARTITION-OFFSET, as list prints it.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that were not sent again yet.")] = False,
+    code: Code = None,
+    config: Config = None,
+    log: LogUrl = None,
+    as_json: Json = False,
+) -> None:
+    """Send records again, as they were, to the topics they came from.
+
+    Do this after the reason is gone: a limit raised, a setting mended. A letter named by its place is sent again even
+    if it was before; --all and --code leave those out.
+    """
+    from stream_bayes.cli.letters import letter_at, letters, send_again
+
+    if bool(places) == (everything or code is not None):
+        message = "name the letters to send again, or choose --all or --code CODE"
+        raise InputError(message)
+    settings = settings_from(config, log)
+    count = 0
+    with existing(settings) as source:
+        named = (letter_at(source, settings, place) for place in places or ())
+        chosen = named if places else (each for each in letters(source, settings, code) if not each.sent_again)
+        for count, letter in enumerate(chosen, 1):
+            send_again(source, settings, letter)
+            if count % _AT_ONCE == 0:
+                source.commit({})
+        source.commit({})
+    typer.echo(json.dumps({"sent_again": count}) if as_json else f"{count:,} records sent again")
+
+
+def _source(letter: Letter) -> str:
+    return f"{letter.content.topic}-{letter.content.partition}-{letter.content.offset}"
+
+
+def _summary(letter: Letter) -> dict[str, Any]:
+    content = letter.content
+    return {
+        "place": letter.place,
+        "at": content.at.isoformat(),
+        "source": _source(letter),
+        "code": content.code,
+        "message": content.message,
+        "key": None if content.key is None else content.key.decode("utf-8", "backslashreplace"),
+        "sent_again": letter.sent_again,
+    }

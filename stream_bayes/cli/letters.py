@@ -1,0 +1,76 @@
+"""Dead letters in a log: reading them, and sending them again exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from stream_bayes.config import Settings
+from stream_bayes.errors import InputError
+from stream_bayes.events import DeadLetter
+from stream_bayes.log.base import Log
+from stream_bayes.records import Partition, Record
+
+_AT_ONCE = 200
+
+
+class Letter(NamedTuple):
+    """A dead letter and its place."""
+
+    place: str
+    """PARTITION-OFFSET in the topic of dead letters."""
+    content: DeadLetter
+    sent_again: bool
+
+
+def letters(log: Log, settings: Settings, code: str | None = None) -> Iterator[Letter]:
+    """All dead letters that are there, by partition and offset; with a code only those that have it."""
+    again = places_sent_again(log, settings)
+    for record in _records(log, settings.topics.dead_letters):
+        letter = _letter(record, again)
+        if code is None or letter.content.code == code:
+            yield letter
+
+
+def letter_at(log: Log, settings: Settings, place: str) -> Letter:
+    """The dead letter at a place."""
+    partition, _, offset = place.partition("-")
+    if partition.isdigit() and offset.isdigit():
+        found = log.read(settings.topics.dead_letters, int(partition), int(offset))
+        if found and found[0].offset == int(offset):
+            return _letter(found[0], places_sent_again(log, settings))
+    message = f"there is no dead letter {place!r}: stream-bayes dead-letters list prints their places"
+    raise InputError(message)
+
+
+def send_again(log: Log, settings: Settings, letter: Letter) -> None:
+    """Stage the record as it was, into the topic it came from, and a note that it was sent again."""
+    content = letter.content
+    log.append(content.topic, content.payload, content.key, content.partition, content.headers or ())
+    log.append(_notes(settings), letter.place.encode())
+
+
+def places_sent_again(log: Log, settings: Settings) -> set[str]:
+    """Which letters were sent again before."""
+    return {record.value.decode() for record in _records(log, _notes(settings))}
+
+
+def _notes(settings: Settings) -> str:
+    return f"{settings.topics.dead_letters}-sent-again"
+
+
+def _letter(record: Record, again: set[str]) -> Letter:
+    place = f"{record.partition}-{record.offset}"
+    return Letter(place, DeadLetter.model_validate_json(record.value), place in again)
+
+
+def _records(log: Log, topic: str) -> Iterator[Record]:
+    begins: dict[Partition, int] = dict(log.beginnings(topic))
+    for place, end in sorted(log.ends(topic).items()):
+        position = begins[place]
+        while position < end:
+            records = log.read(*place, position, _AT_ONCE)
+            if not records:
+                break
+            yield from records
+            position = records[-1].offset + 1
