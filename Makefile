@@ -15,7 +15,7 @@ ifneq ($(wildcard ../shared/corpora),)
 export STREAM_BAYES_CORPORA ?= $(abspath ../shared/corpora)
 endif
 
-.PHONY: help run test lint types tests bench kafka clean
+.PHONY: help run test lint types tests bench chaos soak kafka clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -43,6 +43,13 @@ tests: $(STAMP) $(PEERS) ## the whole test suite
 
 bench: $(STAMP) $(PEERS) ## measure speed, and the mail filter against others
 	@$(BIN)/python -m benchmarks
+
+chaos: $(STAMP) ## kill a worker 100 times within 300,000 messages: nothing lost, nothing counted twice (about 10 minutes)
+	@$(BIN)/python -m tests.chaos
+
+soak: $(STAMP) ## a million mangled records, then two million events: memory must stay flat (about 20 minutes)
+	@$(BIN)/python -m tests.fuzz_events
+	@$(BIN)/python -m tests.soak
 
 kafka: $(STAMP) ## a Kafka broker on 127.0.0.1:9092 until Ctrl-C (needs Java and Maven)
 	@$(BIN)/python -m tests.broker

@@ -85,6 +85,7 @@ class Engine:
             a.record.offset: a.event for a in arrivals if a.record.topic == topic and isinstance(a.event, Observation)
         }
         self._run(arrivals, {**(found or {}), **here}, asked, outcome)
+        self.memory.contents.shrink()
         return outcome
 
     def _run(

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import stream_bayes
 from stream_bayes.config import LearnerSettings
 from stream_bayes.engine.remembered import Known
-from stream_bayes.errors import ConfigError, EventError, InputError, StreamBayesError
+from stream_bayes.errors import ConfigError, EventError, InputError, SnapshotError, StreamBayesError
 from stream_bayes.events import Observation
 from stream_bayes.learners import LabelPredictions, Learner, NumberPredictions
 from stream_bayes.learners.base import Additive
@@ -141,10 +140,11 @@ class Model:
 
 def open_learner(settings: LearnerSettings) -> Learner:
     """The learner that the settings name; lists become tuples, as constructors want them."""
-    kind = getattr(stream_bayes, settings.name, None)
-    if not (isinstance(kind, type) and issubclass(kind, Learner)):
+    try:
+        kind = Learner.named(settings.name)
+    except SnapshotError as problem:
         message = f"learner.name: there is no learner {settings.name!r} in stream_bayes"
-        raise ConfigError(message)
+        raise ConfigError(message) from problem
     parameters = {name: _as_parameter(value) for name, value in settings.parameters.items()}
     try:
         return kind(**parameters)

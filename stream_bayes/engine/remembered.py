@@ -175,10 +175,13 @@ class Contents:
         return None if found is None else found[0]
 
     def put(self, offset: int, observation: Observation) -> None:
-        """Keep it, and let go of the oldest while all together are too large."""
+        """Keep it, until `shrink` at least: within a batch nothing that was there at its beginning may go."""
         size = _size_of(observation)
         self._kept[offset] = observation, size
         self._bytes += size
+
+    def shrink(self) -> None:
+        """Let go of the oldest while all together are too large."""
         while self._bytes > self._most and self._kept:
             self._bytes -= self._kept.popitem(last=False)[1][1]
 

@@ -15,6 +15,8 @@ from stream_bayes.worker.shard import Shard
 _MILLISECONDS_A_DAY = 86_400_000
 _LOOK_EVERY = 60.0
 _NEVER = 2**63
+MOST_STATUS = 20_000
+"""Status events that are kept: a day, at one in five seconds."""
 
 
 class Retention:
@@ -29,10 +31,20 @@ class Retention:
 
     def trim_if_due(self, shards: Iterable[Shard]) -> None:
         """Once a minute."""
-        if self._days is not None and time.monotonic() >= self._due:
-            self._due = time.monotonic() + _LOOK_EVERY
-            for shard in shards:
+        if time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + _LOOK_EVERY
+        for shard in shards:
+            self._trim_status(shard)
+            if self._days is not None:
                 self.trim(shard, self._days)
+
+    def _trim_status(self, shard: Shard) -> None:
+        """Whatever the settings: a worker that has nothing to do must not fill a disk in the long run."""
+        place = Partition(self._topics.status, shard.number)
+        end = self._log.ends(place.topic).get(place, 0)
+        if end > MOST_STATUS:
+            self._log.trim({place: end - MOST_STATUS})
 
     def trim(self, shard: Shard, days: float) -> None:
         """Remove what is older in the partition of a shard, now."""
