@@ -1,0 +1,136 @@
+"""The settings of a worker: what there is, what each is if nobody says otherwise, and what it may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic_core import PydanticCustomError
+
+
+def _home_folder(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as problem:
+        raise ValueError(str(problem)) from problem
+
+
+Name = Annotated[str, Field(min_length=1)]
+# What Kafka allows, so that settings need not change when the log does.
+TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+Folder = Annotated[Path, Strict(False), AfterValidator(_home_folder)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+PositiveCount = Annotated[int, Field(ge=1, lt=2**63)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    """Settings that stand together; frozen, and unknown ones are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, ser_json_inf_nan="constants")
+
+
+class TopicSettings(Section):
+    """The names of the topics, all different."""
+
+    observations: TopicName = "emails"
+    labels: TopicName = "labels"
+    predictions: TopicName = "predictions"
+    label_requests: TopicName = "label-requests"
+    dead_letters: TopicName = "dead-letters"
+    status: TopicName = "status"
+    journal: TopicName = "journal"
+
+    @model_validator(mode="after")
+    def _different(self) -> Self:
+        keys_of: dict[str, list[str]] = {}
+        for key, topic in self:
+            keys_of.setdefault(topic, []).append(key)
+        for topic, keys in keys_of.items():
+            if len(keys) > 1:
+                raise PydanticCustomError("same_topic", "same topic", {"topic": topic, "keys": keys})
+        return self
+
+
+class LearnerSettings(Section):
+    """Who learns: a class of this package, and the arguments of its constructor."""
+
+    name: Name = "SpamFilter"
+    parameters: dict[str, Any] = {}
+
+
+class EventSettings(Section):
+    """What a record may be at most; what is more goes to the dead letters."""
+
+    record_bytes: PositiveCount = 1 << 20
+    depth: Annotated[int, Field(ge=2, le=200)] = 32
+    """An observation with features is two deep; the parser itself stops at 200."""
+    id_bytes: PositiveCount = 512
+
+
+class EngineSettings(Section):
+    """How much of the past is kept in memory."""
+
+    remembered_labels: PositiveCount = 10_000_000
+    """Observations whose label is known to have been learned or not: about a byte each."""
+    remembered_ids: PositiveCount = 100_000
+    """Observations whose id is known, to notice one that comes twice and to find that of a label."""
+    remembered_bytes: Count = 64 << 20
+    """Contents of the newest observations, for labels that come later; older ones are read from the log again."""
+
+
+class LabelSettings(Section):
+    """How many labels people are asked for."""
+
+    budget: Count = 1000
+    """In all, for ever."""
+    open_requests: Count = 100
+    """At a time."""
+    least_variance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
+    """Of the label; what is surer than this is not asked for."""
+
+
+class CommitSettings(Section):
+    """A commit is made after so many events or milliseconds, whichever comes first."""
+
+    events: PositiveCount = 1000
+    milliseconds: PositiveCount = 100
+
+
+class CheckpointSettings(Section):
+    """A checkpoint is written after so many events or seconds, whichever comes first; so many are kept."""
+
+    folder: Folder = Path("checkpoints")
+    """A relative one starts where the worker was started, as the file of a log does."""
+    events: PositiveCount = 100_000
+    seconds: Positive = 60.0
+    keep: PositiveCount = 3
+
+
+class StatusSettings(Section):
+    """A status event is written after so many seconds."""
+
+    seconds: Positive = 5.0
+
+
+class RetentionSettings(Section):
+    """What is older than this is removed from the log once nobody needs it; without it nothing is."""
+
+    days: Positive | None = None
+
+
+class Settings(Section):
+    """Everything that can be set."""
+
+    log: Name = "sqlite:///stream_bayes.db"
+    group: Name = "stream-bayes"
+    topics: TopicSettings = TopicSettings()
+    learner: LearnerSettings = LearnerSettings()
+    events: EventSettings = EventSettings()
+    engine: EngineSettings = EngineSettings()
+    labels: LabelSettings = LabelSettings()
+    commit: CommitSettings = CommitSettings()
+    checkpoint: CheckpointSettings = CheckpointSettings()
+    status: StatusSettings = StatusSettings()
+    retention: RetentionSettings = RetentionSettings()

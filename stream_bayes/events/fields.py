@@ -1,0 +1,93 @@
+"""The types of the fields of events, and what they look like in JSON."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, PlainSerializer, Strict, WithJsonSchema
+from pydantic_core import CoreSchema, core_schema
+
+from stream_bayes.records import Source
+
+_GREATEST = 2**63 - 1
+
+
+def within_64_bits(value: object) -> bool:
+    """Whether a value is no integer, or one that fits.
+
+    pydantic cannot say so itself: bounds on the integer let a greater one be taken for a number with a fraction.
+    """
+    return type(value) is not int or -_GREATEST <= value + 1 <= _GREATEST + 1
+
+
+class Part(BaseModel):
+    """A part of an event: frozen, refuses unknown fields, has bytes as base64 and infinity as text in JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", val_json_bytes="base64", ser_json_inf_nan="strings")
+
+
+class Event(Part):
+    """What stands in a log; `type` says what it is."""
+
+
+Text = Annotated[str, Strict()]
+FiniteNumber = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Integer = Annotated[int, Strict()]
+Boolean = Annotated[bool, Strict()]
+_Word = Annotated[str, Strict(), Field(min_length=1)]
+
+# Strict, so that each JSON value stays what it is: 1 an integer, 1.0 a number, true a boolean, "1" a text. The first
+# that fits exactly ends the search: 20 features that are numbers take 2.3 µs with these first, 5.2 µs with these last.
+LabelValue = _Word | Boolean | Integer | FiniteNumber
+FeatureValue = FiniteNumber | Text | Boolean | Integer
+
+Identifier = Annotated[str, Strict(), Field(min_length=1)]
+Moment = Annotated[datetime, Strict()]
+
+Number = Annotated[float, WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": ["Infinity", "-Infinity", "NaN"]}]})]
+"""A number of an output, which may be infinite: JSON has no such number, so it is written as a text."""
+
+Base64 = Annotated[
+    bytes,
+    # pydantic itself would write the alphabet for URLs, which `base64 --decode` refuses; both are read.
+    PlainSerializer(lambda content: b64encode(content).decode("ascii"), return_type=str, when_used="json-unless-none"),
+    WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
+]
+
+
+class _SourceField:
+    """A `Source`, in JSON an object: pydantic would write the tuple as an array, and check it slowly in Python."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        natural = core_schema.int_schema(strict=True, ge=0, le=_GREATEST)
+        fields = {"topic": core_schema.str_schema(strict=True), "partition": natural, "offset": natural}
+        shape = core_schema.typed_dict_schema(
+            {name: core_schema.typed_dict_field(schema) for name, schema in fields.items()}, extra_behavior="forbid"
+        )
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.no_info_after_validator_function(lambda found: Source(**found), shape),
+            python_schema=core_schema.is_instance_schema(Source),
+            serialization=core_schema.plain_serializer_function_ser_schema(Source._asdict, when_used="json"),
+        )
+
+
+SourceField = Annotated[
+    Source,
+    _SourceField,
+    WithJsonSchema(
+        {
+            "type": "object",
+            "description": "The place of a record in the log.",
+            "properties": {
+                "topic": {"type": "string"},
+                "partition": {"type": "integer", "minimum": 0},
+                "offset": {"type": "integer", "minimum": 0},
+            },
+            "required": ["topic", "partition", "offset"],
+            "additionalProperties": False,
+        }
+    ),
+]

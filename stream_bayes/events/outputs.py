@@ -1,0 +1,92 @@
+"""What goes out: predictions, label requests, dead letters and the state of the worker."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from stream_bayes.events.fields import Base64, Event, LabelValue, Moment, Number, Part, SourceField
+
+
+class Prediction(Event):
+    """What is believed of an observation before its label is known."""
+
+    type: Literal["prediction"] = "prediction"
+    id: Annotated[str, Field(description="The id of the observation.")]
+    label: Annotated[LabelValue | None, Field(description="The label that is decided for.")] = None
+    mean: Annotated[Number | None, Field(description="Instead of a label, where numbers are predicted.")] = None
+    probabilities: Annotated[dict[str, Number] | None, Field(description="Of each label.")] = None
+    variance: Annotated[Number, Field(description="Of the label or the number.")]
+    epistemic_variance: Annotated[Number, Field(description="The part of it that more labels would remove.")]
+    action: Annotated[str | None, Field(description="What to do with a mail: deliver, quarantine or ask.")] = None
+    source: Annotated[SourceField, Field(description="The place of the observation.")]
+    model_version: Annotated[int, Field(description="How many labels had been learned.")]
+
+
+class Reason(Part):
+    """A part of the explanation of a prediction."""
+
+    what: str
+    log_odds: Annotated[Number, Field(description="Its share of the log odds.")]
+
+
+class LabelRequest(Event):
+    """A question to people: what is this observation?"""
+
+    type: Literal["label-request"] = "label-request"
+    id: Annotated[str, Field(description="The id of the observation.")]
+    score: Annotated[Number, Field(description="How much the answer is worth, by the strategy.")]
+    strategy: str
+    probabilities: Annotated[dict[str, Number] | None, Field(description="Of each label, as believed.")] = None
+    mean: Annotated[Number | None, Field(description="Instead, where numbers are predicted.")] = None
+    variance: Number
+    budget_left: Annotated[int | None, Field(description="How many more labels may be asked for.")] = None
+    source: Annotated[SourceField, Field(description="The place of the observation; the label should name it.")]
+    key: str | None = None
+    subject: str | None = None
+    preview: Annotated[str | None, Field(description="The beginning of the content as text.")] = None
+    explanation: tuple[Reason, ...] | None = None
+
+
+class DeadLetter(Event):
+    """A record that could not be used, whole, with the reason."""
+
+    type: Literal["dead-letter"] = "dead-letter"
+    code: Annotated[str, Field(description="The kind of problem: stable, for counting and filtering.")]
+    message: Annotated[str, Field(description="What is wrong, for people.")]
+    topic: str
+    partition: int
+    offset: int
+    payload: Annotated[Base64, Field(description="The value of the record.")]
+    key: Annotated[Base64 | None, Field(description="The key of the record.")] = None
+    headers: Annotated[tuple[tuple[str, Base64], ...] | None, Field(description="Of the record.")] = None
+    at: Annotated[Moment, Field(description="When the log had received the record.")]
+
+
+class Status(Event):
+    """How a worker and one partition of it are doing; counts are since the beginning of the stream."""
+
+    type: Literal["status"] = "status"
+    at: Moment
+    group: str
+    partition: int
+    started_at: Annotated[Moment, Field(description="When this worker started.")]
+    events_in: int
+    predictions: int
+    labels_learned: int
+    labels_used: Annotated[int, Field(description="Labels asked for.")]
+    labels_left: Annotated[int, Field(description="Labels that may still be asked for.")]
+    open_requests: int
+    duplicates: Annotated[int, Field(description="Observations ignored since their id had been seen.")]
+    dead: int
+    dead_by_code: dict[str, int]
+    lag: Annotated[int, Field(description="Records that wait to be read.")]
+    stage_seconds: Annotated[dict[str, Number], Field(description="Time spent: read, decode, fold, encode, commit.")]
+    metrics: Annotated[dict[str, Number | None], Field(description="Of the predictions so far; null: too early.")]
+    calibration: Annotated[
+        tuple[tuple[Number, Number, int], ...], Field(description="Mean probability, share observed, count.")
+    ] = ()
+    checkpoint_age_seconds: Annotated[Number | None, Field(description="None: no checkpoint yet.")] = None
+    checkpoint_offset: Annotated[int | None, Field(description="The journal offset of the newest checkpoint.")] = None
+    model_version: Annotated[int, Field(description="How many labels have been learned.")]
