@@ -128,14 +128,14 @@ class Engine:
 
     def _carry_out(self, steps: list[Step], said: Said | None, asked: set[int] | None, outcome: Outcome) -> None:
         """Remember what was done, and put out what there is to say; nothing here can be refused."""
-        topic, row = self.settings.topics.observations, 0
+        topic, row, advance = self.settings.topics.observations, 0, self.memory.labels.advance
         for step in steps:
-            record = step.arrival.record
-            self.clock = max(self.clock, record.timestamp)
-            self.counts[step.action] += 1
+            record, action = step.arrival.record, step.action
+            self.clock = record.timestamp if record.timestamp > self.clock else self.clock
+            self.counts[action] += 1
             if record.topic == topic:
-                self.memory.labels.advance(record.offset + 1)
-            if step.action == "predict" and said is not None:
+                advance(record.offset + 1)
+            if action == "predict" and said is not None:
                 self._predicted(step, said, row)
                 if asked is None:
                     self._put_out(step, said, row, outcome)
@@ -143,7 +143,7 @@ class Engine:
                     self._ask(step.offset)
                 self.model_version += step.label is not None
                 row += 1
-            elif step.action in ("learn", "correct"):
+            elif action in ("learn", "correct"):
                 self._learned(step, said)
                 outcome.late.append(step.offset)
                 row += 1
@@ -151,13 +151,15 @@ class Engine:
                 self._refuse(record, step.problem, outcome)
 
     def _predicted(self, step: Step, said: Said, row: int) -> None:
-        assert isinstance(step.arrival.event, Observation)
-        self.memory.ids.put(step.digest, step.offset)
-        self.memory.contents.put(step.offset, step.arrival.event)
-        self.metrics.remember(step.offset, said.scores[row], said.guesses[row])
-        self.memory.labels.put(step.offset, UNLABELLED if step.label is None else step.label)
-        if step.label is not None:
-            self._count(step.offset, step.label, said)
+        (_, event), _, offset, label, _, digest, _ = step
+        assert isinstance(event, Observation)
+        labels, ids, contents = self.memory
+        ids.put(digest, offset)
+        contents.put(offset, event)
+        self.metrics.remember(offset, said.scores[row], said.guesses[row])
+        labels.put(offset, UNLABELLED if label is None else label)
+        if label is not None:
+            self._count(offset, label, said)
 
     def _put_out(self, step: Step, said: Said, row: int, outcome: Outcome) -> None:
         outcome.outputs.append(prediction(step.arrival, said, row, self.model_version))

@@ -31,41 +31,47 @@ class Metrics:
         self._bins = np.zeros((CALIBRATION_BINS, 3))
         self._sums = np.zeros(6)
         self._end = 0
+        # Of the same memory: numpy's own way to a single figure takes three times as long.
+        self._said_at, self._guess_at = memoryview(self._said), memoryview(self._guesses)
+        self._cell_at, self._bin_at, self._sum_at = map(memoryview, (self._cells, self._bins, self._sums))
 
     def remember(self, offset: int, said: float, guess: int) -> None:
         """Keep what was said of an observation: the log-odds of the second of two labels, NaN of more, or the mean.
 
         `guess` is the number of the label guessed, -1 for none.
         """
-        slot = offset % len(self._said)
-        self._said[slot], self._guesses[slot] = said, guess
+        slot = offset % len(self._said_at)
+        self._said_at[slot], self._guess_at[slot] = said, guess
         self._end = offset + 1
 
     def count_label(self, offset: int, label: int) -> None:
         """The label of an observation came: the number that predictions have for it, -1 if they had none."""
-        if not self._end - len(self._said) <= offset < self._end:
+        if not self._end - len(self._said_at) <= offset < self._end:
             return
-        slot = offset % len(self._said)
-        self._sums[_COUNT] += 1.0
-        self._sums[_RIGHT] += self._guesses[slot] == label >= 0
-        log_odds = float(self._said[slot])
+        slot = offset % len(self._said_at)
+        self._sum_at[_COUNT] += 1.0
+        self._sum_at[_RIGHT] += self._guess_at[slot] == label >= 0
+        log_odds = self._said_at[slot]
         if not math.isnan(log_odds) and label in (0, 1):
             self._count_log_odds(max(min(log_odds, _LARGEST), -_LARGEST), label)
 
     def _count_log_odds(self, log_odds: float, label: int) -> None:
         probability = 1.0 / (1.0 + math.exp(-log_odds))
-        self._cells[label, int((log_odds + _CELLS / _CELLS_A_UNIT / 2.0) * _CELLS_A_UNIT)] += 1
-        self._bins[min(int(probability * CALIBRATION_BINS), CALIBRATION_BINS - 1)] += (1.0, probability, float(label))
-        self._sums[_SCORED] += 1.0
-        self._sums[_LOG_LOSS] += math.log1p(math.exp(-log_odds if label else log_odds))
+        self._cell_at[label, int((log_odds + _CELLS / _CELLS_A_UNIT / 2.0) * _CELLS_A_UNIT)] += 1
+        tenth = min(int(probability * CALIBRATION_BINS), CALIBRATION_BINS - 1)
+        self._bin_at[tenth, 0] += 1.0
+        self._bin_at[tenth, 1] += probability
+        self._bin_at[tenth, 2] += label
+        self._sum_at[_SCORED] += 1.0
+        self._sum_at[_LOG_LOSS] += math.log1p(math.exp(-log_odds if label else log_odds))
 
     def count_target(self, offset: int, target: float) -> None:
         """The target of an observation came."""
-        if self._end - len(self._said) <= offset < self._end:
-            error = abs(target - float(self._said[offset % len(self._said)]))
-            self._sums[_COUNT] += 1.0
-            self._sums[_ABSOLUTE] += error
-            self._sums[_SQUARED] += error * error
+        if self._end - len(self._said_at) <= offset < self._end:
+            error = abs(target - self._said_at[offset % len(self._said_at)])
+            self._sum_at[_COUNT] += 1.0
+            self._sum_at[_ABSOLUTE] += error
+            self._sum_at[_SQUARED] += error * error
 
     def figures(self, *, numbers: bool) -> dict[str, float | None]:
         """All figures, None where nothing has been counted."""

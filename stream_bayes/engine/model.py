@@ -70,6 +70,8 @@ class Model:
         """The observation in the form that the learner takes."""
         content = observation.content
         if self._takes_mail:
+            if isinstance(content, bytes):
+                return content
             own = isinstance(content, str) and (observation.subject is not None or observation.sender is not None)
             if own:
                 return {"subject": observation.subject, "sender": observation.sender, "text": content}
@@ -129,7 +131,9 @@ class Model:
         # log_odds are those of the more probable label; labels are numbered in the order in which they became known.
         scores = np.where(known == 2, np.where(best == 1, 1.0, -1.0) * predictions.log_odds, np.nan)
         texts = [name if isinstance(name, str) else json.dumps(name) for name in names]
-        rows = [{text: p for text, p in zip(texts, row, strict=True) if p >= 0.0} for row in table.tolist()]
+        rows = [dict(zip(texts, row, strict=True)) for row in table.tolist()]
+        if known.min(initial=len(texts)) < len(texts):
+            rows = [{text: p for text, p in row.items() if p >= 0.0} for row in rows]
         actions: list[Any] = [None] * count
         if isinstance(predictions, MailPredictions) and isinstance(self.learner, SpamFilter):
             actions = list(self.learner.decide_many(predictions))

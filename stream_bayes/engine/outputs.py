@@ -12,24 +12,35 @@ from stream_bayes.features.display import harmless, preview, subject
 from stream_bayes.records import Record, Source
 
 _PREVIEW = 200
+_REST = (
+    ("__pydantic_fields_set__", set(Prediction.model_fields)),
+    ("__pydantic_extra__", None),
+    ("__pydantic_private__", None),
+)
 
 
 def prediction(arrival: Arrival, said: Said, row: int, model_version: int) -> Prediction:
     """What is said of an observation before its label is learned."""
     topic, partition, offset = arrival.record[:3]
     assert isinstance(arrival.event, Observation)
-    # Without another look at values that come from here: checking them takes longer than making them.
-    return Prediction.model_construct(
-        id=arrival.event.id,
-        label=said.labels[row],
-        mean=said.means[row],
-        probabilities=said.probabilities[row],
-        variance=said.variance[row],
-        epistemic_variance=said.epistemic_variance[row],
-        action=said.actions[row],
-        source=Source(topic, partition, offset),
-        model_version=model_version,
-    )
+    # Filled in as a validator does, without another look at values that come from here: with one it takes 1.5 times as
+    # long, and pydantic's model_construct four times. The order is that of the fields, which encoding keeps.
+    made = Prediction.__new__(Prediction)
+    fields = {
+        "type": "prediction",
+        "id": arrival.event.id,
+        "label": said.labels[row],
+        "mean": said.means[row],
+        "probabilities": said.probabilities[row],
+        "variance": said.variance[row],
+        "epistemic_variance": said.epistemic_variance[row],
+        "action": said.actions[row],
+        "source": Source(topic, partition, offset),
+        "model_version": model_version,
+    }
+    for name, value in (("__dict__", fields), *_REST):
+        object.__setattr__(made, name, value)
+    return made
 
 
 def label_request(arrival: Arrival, said: Said, row: int, strategy: str, budget_left: int) -> LabelRequest:

@@ -73,14 +73,18 @@ class LabelRing:
         """Offsets up to `end` have been seen; what held no observation stays empty."""
         if end <= self.end:
             return
-        for offset in range(max(self.end, end - len(self._codes)), end):
-            self._codes[offset % len(self._codes)] = _NOTHING
+        codes = self._codes
+        if end == self.end + 1:
+            codes[self.end % len(codes)] = _NOTHING
+        else:
+            for offset in range(max(self.end, end - len(codes)), end):
+                codes[offset % len(codes)] = _NOTHING
         self.end = end
 
     def put(self, offset: int, label: Known | Unlabelled) -> None:
         """Remember an observation, and its label if it has one."""
         slot = offset % len(self._codes)
-        if isinstance(label, Unlabelled):
+        if label is UNLABELLED:
             self._codes[slot] = _NO_LABEL
         elif len(self._targets):
             self._codes[slot], self._targets[slot] = _FIRST_LABEL, label
@@ -134,8 +138,8 @@ class IdWindow:
     def put(self, digest: int, offset: int) -> None:
         """Remember the id of an observation, and forget the one whose place it takes."""
         slot = offset % len(self._owners)
-        before = self._digests[slot]
-        if self._owners[slot] >= 0 and self._offsets.get(before) == self._owners[slot]:
+        owner = self._owners[slot]
+        if owner >= 0 and self._offsets.get(before := self._digests[slot]) == owner:
             del self._offsets[before]
         self._offsets[digest] = offset
         self._digests[slot], self._owners[slot] = digest, offset
@@ -196,7 +200,6 @@ _EVENT_BYTES, _FEATURE_BYTES = 1000, 150
 
 
 def _size_of(observation: Observation) -> int:
-    content = observation.content
-    if isinstance(content, dict):
-        return _EVENT_BYTES + sum(_FEATURE_BYTES + len(str(value)) for value in content.values())
-    return _EVENT_BYTES + len(content)
+    if observation.features is None:
+        return _EVENT_BYTES + len(observation.raw or observation.text or "")
+    return _EVENT_BYTES + sum(_FEATURE_BYTES + len(str(value)) for value in observation.features.values())

@@ -64,7 +64,7 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
     try:
         # The parameters of now, which may differ in what does not shape the state.
         own = engine.model.learner
-        engine.model.learner = type(own).from_state(State(*own.description(), learned))
+        engine.model.learner = type(own).from_state(State(*own.description(), learned), copy=False)
         engine.clock, engine.model_version = int(scalars["clock"]), int(scalars["model_version"])
         engine.counts, engine.refused = Counter(scalars["counts"]), Counter(scalars["refused"])
         engine.budget.used = int(scalars["labels_used"])

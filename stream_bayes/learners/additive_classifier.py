@@ -11,10 +11,11 @@ from stream_bayes.errors import UnlearnError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Category, FeatureName, Features, IntArray
 from stream_bayes.kernels.rows import Rows, residue
-from stream_bayes.learners.base import Additive, check_scale
+from stream_bayes.learners.base import Additive
 from stream_bayes.learners.classifier import ColumnClassifier
 from stream_bayes.learners.label_learner import check_weight
 from stream_bayes.learners.labels import Label, check_label
+from stream_bayes.learners.parameters import check_scale
 from stream_bayes.posteriors.checked import non_negative
 
 

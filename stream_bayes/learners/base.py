@@ -8,6 +8,7 @@ A learner is a river estimator that learns from one event at a time and always k
 - `test_then_train` scores each row of a batch and then learns it, bit for bit what a loop of single calls gives;
   `learn_many` learns without scoring, `predictive_many` scores without learning.
 - `state` and `from_state` are the whole learner as parameters and arrays; `save` and `load` put it into a file.
+- `image` is a copy in memory, and `copy_to` brings one up to date, for those who look while the learner goes on.
 - `clone` has the same prior and no data; constructor parameters are never changed.
 
 `stream_bayes.checks.yield_checks` is this list as code.
@@ -15,11 +16,11 @@ A learner is a river estimator that learns from one event at a time and always k
 
 from __future__ import annotations
 
-import copy
 import os
 from abc import abstractmethod
+from copy import deepcopy
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 from river import base
 
@@ -29,10 +30,6 @@ from stream_bayes.features.values import Features, plain
 from stream_bayes.posteriors import Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT
 from stream_bayes.posteriors.checked import non_negative
 from stream_bayes.snapshot import Arrays
-
-SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
-
-Kind = TypeVar("Kind")
 
 # What a constructor parameter may be besides plain values; nothing else is built from a file.
 _PRIORS = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT)}
@@ -80,19 +77,49 @@ class Learner(base.Estimator):
     def _restore(self, arrays: Arrays) -> None:
         """Take over what `_arrays` gave; this learner is fresh from its constructor."""
 
+    @staticmethod
+    def named(name: str) -> type[Learner]:
+        """The class that a state calls so."""
+        # Ours are imported by their public names when they are first asked for.
+        getattr(import_module("stream_bayes"), name, None)
+        kind = Learner._kinds.get(name)
+        if kind is None:
+            message = f"no learner {name!r} is known: import the module that defines it first"
+            raise SnapshotError(message)
+        return kind
+
     def state(self) -> State:
         """The whole learner as its class, its parameters and arrays; a copy that later learning does not touch."""
-        return State(self._kind_name(), _encode_parameters(self), self._arrays())
+        return State(*self.description(), self._arrays())
+
+    def description(self) -> tuple[str, dict[str, Any]]:
+        """The class and the parameters as a state has them: all but what was learned."""
+        return self._kind_name(), _encode_parameters(self)
+
+    def image(self) -> Self:
+        """A copy that shares nothing with this learner, to be looked at while this one learns on."""
+        image = self.clone()
+        self._copy_to(image)
+        return image
+
+    def copy_to(self, image: Learner) -> None:
+        """Make an image of earlier the image of now; nobody may be looking at it meanwhile."""
+        if type(image) is not type(self) or image.description() != self.description():
+            message = f"an image is made by this learner's own image(); got {image!r} for {self!r}"
+            raise ParameterError(message)
+        self._copy_to(cast(Self, image))
+
+    def _copy_to(self, image: Self) -> None:
+        """Give an image of the same parameters all that was learned."""
+        fresh = self.clone()
+        fresh._restore(self._arrays())
+        vars(image).clear()
+        vars(image).update(vars(fresh))
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """The learner that `state` describes."""
-        # Ours are imported by their public names when they are first asked for.
-        getattr(import_module("stream_bayes"), state.kind, None)
-        kind = Learner._kinds.get(state.kind)
-        if kind is None:
-            message = f"no learner {state.kind!r} is known: import the module that defines it first"
-            raise SnapshotError(message)
+    def from_state(cls, state: State, copy: bool = True) -> Self:
+        """The learner that `state` describes; without `copy` the state's arrays are the learner's own from then on."""
+        kind = Learner.named(state.kind)
         if not issubclass(kind, cls):
             message = f"this is the state of a {state.kind}, not of a {cls.__name__}"
             raise SnapshotError(message)
@@ -102,7 +129,7 @@ class Learner(base.Estimator):
             message = f"the parameters do not make a {state.kind}: {problem!r}"
             raise SnapshotDamaged(message) from problem
         try:
-            learner._restore({name: array.copy() for name, array in state.arrays.items()})
+            learner._restore({name: array.copy() if copy else array for name, array in state.arrays.items()})
         except (AttributeError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError) as problem:
             message = f"the arrays do not make a {state.kind}: {problem!r}"
             raise SnapshotDamaged(message) from problem
@@ -123,7 +150,7 @@ class Learner(base.Estimator):
             message = f"{path}: the header does not describe a learner ({problem!r})"
             raise SnapshotDamaged(message) from problem
         try:
-            return cls.from_state(state)
+            return cls.from_state(state, copy=False)
         except SnapshotError as problem:
             message = f"{path}: {problem}"
             raise type(problem)(message) from problem
@@ -155,7 +182,7 @@ class Additive(Learner):
             message = f"cannot merge learners with different parameters: {shown}"
             raise MergeError(message)
         try:
-            self._absorb(copy.deepcopy(other) if other is self else other)
+            self._absorb(deepcopy(other) if other is self else other)
         except InputError as problem:
             message = f"cannot merge learners whose features differ in type: {problem}"
             raise MergeError(message) from problem
@@ -179,30 +206,6 @@ class Additive(Learner):
     @abstractmethod
     def _scale(self, factor: float) -> None:
         """Multiply the evidence by a factor between 0 and 1."""
-
-
-def check_scale(name: str, *values: float) -> None:
-    """Refuse a prior whose parameters are so large or so small that sums with them leave the finite numbers."""
-    for value in values:
-        if value != 0.0 and not SMALLEST_SCALE <= abs(value) <= LARGEST_SCALE:
-            message = f"{name} must be 0 or between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g} in size; got {value!r}"
-            raise ParameterError(message)
-
-
-def of_kind(value: Any, name: str, kind: type[Kind]) -> Kind:
-    """The parameter, if it is an instance of the kind."""
-    if isinstance(value, kind):
-        return value
-    message = f"{name} must be a {kind.__name__}; got {value!r}"
-    raise ParameterError(message)
-
-
-def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """The parameter, if it is one of the choices."""
-    if value in choices:
-        return str(value)
-    message = f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}"
-    raise ParameterError(message)
 
 
 def _encode_parameters(learner: Learner) -> dict[str, Any]:

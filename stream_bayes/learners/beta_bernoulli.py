@@ -17,11 +17,12 @@ from stream_bayes.kernels.compiled import BoolArray, FloatArray
 from stream_bayes.kernels.rows import added, residue
 from stream_bayes.kernels.special import log_gamma_slopes
 from stream_bayes.learners.arrays import with_room
-from stream_bayes.learners.base import Additive, check_scale, of_kind
+from stream_bayes.learners.base import Additive
 from stream_bayes.learners.coin_keys import Key, check_on, keys_of
 from stream_bayes.learners.incoming import check_events
 from stream_bayes.learners.label_learner import LabelLearner, Many, Prepared, check_batch, check_weight
 from stream_bayes.learners.labels import Label, TwoLabels, check_label
+from stream_bayes.learners.parameters import check_scale, of_kind
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import Beta, LabelPredictive
 from stream_bayes.posteriors.checked import whole

@@ -20,9 +20,9 @@ from stream_bayes.kernels.pair_moments import PairMoments, first_misfit, lacks_w
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.additive_classifier import AdditiveClassifier
 from stream_bayes.learners.arrays import padded
-from stream_bayes.learners.base import one_of
 from stream_bayes.learners.labels import Label, check_label
 from stream_bayes.learners.numbers import SLACK, Sums, check_numbers, check_prior, merged
+from stream_bayes.learners.parameters import one_of
 from stream_bayes.posteriors import NormalInverseGamma
 from stream_bayes.snapshot import Arrays
 

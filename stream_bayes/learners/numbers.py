@@ -9,7 +9,7 @@ import numpy as np
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
 from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.learners.base import check_scale, of_kind
+from stream_bayes.learners.parameters import check_scale, of_kind
 from stream_bayes.posteriors import NormalInverseGamma
 
 # Squares of values, summed over any stream, stay finite.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from stream_bayes.errors import NumericalError
 from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.label_variance import split_variances
 from stream_bayes.kernels.rows import Joint
 from stream_bayes.kernels.scores import to_probabilities
 from stream_bayes.learners.labels import Label
@@ -52,6 +54,30 @@ class LabelPredictions:
             )
             raise NumericalError(message)
         return cls(labels, probabilities, log_odds, latent_mean, latent_variance)
+
+    @property
+    def variance(self) -> FloatArray:
+        """The variance p (1 - p) of the indicator of each row's most probable label: that of its `predictive`."""
+        return self._variances[0]
+
+    @property
+    def epistemic_variance(self) -> FloatArray:
+        """The part of it that more data would remove."""
+        return self._variances[1]
+
+    @property
+    def aleatoric_variance(self) -> FloatArray:
+        """The part of it that would stay if the latent probability were known."""
+        return self.variance - self.epistemic_variance
+
+    @cached_property
+    def _variances(self) -> tuple[FloatArray, FloatArray]:
+        total, epistemic = np.empty((2, len(self)))
+        counts = np.empty((0, 2)) if self.counts is None else np.ascontiguousarray(self.counts)
+        mean = np.clip(self.latent_mean, -CERTAIN, CERTAIN)
+        variance = np.minimum(self.latent_variance, CLUELESS)
+        split_variances(np.ascontiguousarray(self.probabilities), mean, variance, counts, total, epistemic)
+        return total, epistemic
 
     def probabilities_of(self, row: int) -> dict[Label, float]:
         """The probability of each label known at that row; they sum to one."""

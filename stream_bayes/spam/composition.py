@@ -11,6 +11,7 @@ from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.mail_decode import MOST_TEXT
+from stream_bayes.kernels.mail_features import Shape
 from stream_bayes.kernels.mail_fold import MEMBERS as MEMBER_COUNT
 from stream_bayes.posteriors.checked import whole
 
@@ -63,6 +64,14 @@ def check_members(members: Any) -> tuple[str, ...]:
 def places_of(members: Sequence[str]) -> IntArray:
     """The place of every member among the inputs of the fusion, -1 for those left out."""
     return np.array([members.index(name) if name in members else -1 for name in MEMBERS], dtype=np.int64)
+
+
+def shape_of(members: Sequence[str], buckets: int, head: int, tail: int, text: int, pairs: bool) -> Shape:
+    """The features that these members look at."""
+    views = {name.split()[0] for name in members}
+    head, tail = (head, tail) if "gram" in views else (0, 0)
+    sources = not views.isdisjoint(("structure", "senders", "hosts"))
+    return Shape(buckets.bit_length() - 1, head, tail, text if sources or "word" in views else 0, pairs, sources)
 
 
 def prior_weights(members: Sequence[str], others: int) -> tuple[FloatArray, FloatArray]:

@@ -54,6 +54,14 @@ def touch(evidence: Evidence) -> None:
         table.view(np.uint32)[:: _PAGE // (4 * table.shape[1]), HAM] += np.uint32(0)
 
 
+def copy_evidence(evidence: Evidence, target: Evidence) -> None:
+    """Overwrite other tables of the same shape, in the memory they have."""
+    for old, new in zip(tables_of(target), tables_of(evidence), strict=True):
+        np.copyto(old, new)
+    np.copyto(target.biases, evidence.biases)
+    np.copyto(target.totals, evidence.totals)
+
+
 def evidence_arrays(evidence: Evidence) -> Arrays:
     """Copies for a snapshot."""
     arrays: Arrays = {"biases": evidence.biases.copy(), "totals": evidence.totals.copy()}

@@ -13,7 +13,6 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.fusion import fold_evidence, fold_stack, mix
-from stream_bayes.learners.base import one_of
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.fusion.calibration import MAPS, Calibration
 from stream_bayes.learners.fusion.members import Members, Opinions, check_learners
@@ -21,6 +20,7 @@ from stream_bayes.learners.fusion.reliability import Record, Reliability
 from stream_bayes.learners.fusion.weights import LARGEST_SUM, LogisticWeights, check_precision
 from stream_bayes.learners.label_learner import LabelLearner, Many, Prepared, check_batch
 from stream_bayes.learners.labels import Label, TwoLabels, check_label
+from stream_bayes.learners.parameters import one_of
 from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import LabelPredictive, Normal
 from stream_bayes.posteriors.checked import positive

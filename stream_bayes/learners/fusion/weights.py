@@ -43,6 +43,11 @@ class LogisticWeights:
         variances = (inverse * inverse).sum(axis=0)
         return [Normal(mean, variance) for mean, variance in zip(self.mean(), variances, strict=True)]
 
+    def copy_to(self, other: LogisticWeights) -> None:
+        """Overwrite as many other weights, in the memory they have."""
+        np.copyto(other.factor, self.factor)
+        np.copyto(other.target, self.target)
+
     def arrays(self, name: str) -> Arrays:
         """Copies for a snapshot."""
         return {f"{name}_factor": self.factor.copy(), f"{name}_target": self.target.copy()}

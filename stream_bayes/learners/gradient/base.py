@@ -12,9 +12,9 @@ from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.gradient import Model, Rule, all_weights, width_of
 from stream_bayes.learners.arrays import padded, with_room
-from stream_bayes.learners.base import check_scale, one_of
 from stream_bayes.learners.columns import ColumnLearner
 from stream_bayes.learners.incoming import check_size
+from stream_bayes.learners.parameters import check_scale, one_of
 from stream_bayes.posteriors.checked import non_negative, positive, truth
 from stream_bayes.snapshot import Arrays
 

@@ -13,7 +13,7 @@ from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.gram import Line, learn_rows, score_rows
 from stream_bayes.kernels.rows import TargetRows, residue
-from stream_bayes.learners.base import Additive, check_scale
+from stream_bayes.learners.base import Additive
 from stream_bayes.learners.gram.design import Design
 from stream_bayes.learners.gram.factor import ridge
 from stream_bayes.learners.gram.moments import LARGEST_VALUE, add, empty, restored, scale, used, with_room
@@ -22,6 +22,7 @@ from stream_bayes.learners.incoming import check_size
 from stream_bayes.learners.label_learner import check_weight
 from stream_bayes.learners.number_learner import check_target
 from stream_bayes.learners.number_predictions import StudentPredictions
+from stream_bayes.learners.parameters import check_scale
 from stream_bayes.learners.regressor import ColumnRegressor
 from stream_bayes.posteriors.checked import positive, truth
 from stream_bayes.snapshot import Arrays

@@ -10,7 +10,6 @@ import numpy as np
 from stream_bayes.errors import EvidenceError, ParameterError
 from stream_bayes.features.values import FeatureName, Features
 from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.learners.base import check_scale
 from stream_bayes.learners.gram.design import Design
 from stream_bayes.learners.gram.evidence import log_evidence, maximum
 from stream_bayes.learners.gram.learner import GramLearner
@@ -19,6 +18,7 @@ from stream_bayes.learners.gram.results import BiasVariance, EvidenceMaximum, Fi
 from stream_bayes.learners.gram.sampling import bias_variance
 from stream_bayes.learners.gram.selection import stepwise
 from stream_bayes.learners.linear.weights import INTERCEPT
+from stream_bayes.learners.parameters import check_scale
 from stream_bayes.posteriors.checked import finite, non_negative, positive
 
 

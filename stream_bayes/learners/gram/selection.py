@@ -11,8 +11,8 @@ from stream_bayes.errors import ParameterError
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.gram_turns import backward, forward, independent
-from stream_bayes.learners.base import one_of
 from stream_bayes.learners.gram.design import Design
+from stream_bayes.learners.parameters import one_of
 from stream_bayes.posteriors.checked import whole
 
 

@@ -14,7 +14,7 @@ from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.linear import LOG_EVIDENCE
 from stream_bayes.kernels.linear_noise import Scores
 from stream_bayes.kernels.rows import TargetRows
-from stream_bayes.learners.base import Additive, one_of
+from stream_bayes.learners.base import Additive
 from stream_bayes.learners.incoming import check_size
 from stream_bayes.learners.label_learner import check_weight
 from stream_bayes.learners.linear import corrections, information
@@ -22,6 +22,7 @@ from stream_bayes.learners.linear.full import FullBelief, Setting
 from stream_bayes.learners.linear.weights import WeightBelief, check_bounds, check_done
 from stream_bayes.learners.number_learner import check_target
 from stream_bayes.learners.number_predictions import NormalPredictions, NumberPredictions, StudentPredictions, student
+from stream_bayes.learners.parameters import one_of
 from stream_bayes.learners.regressor import ColumnRegressor
 from stream_bayes.posteriors import Normal, StudentT
 

@@ -15,10 +15,10 @@ from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, IntArray, check_name
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.linear_noise import squared_scale
-from stream_bayes.learners.base import one_of
 from stream_bayes.learners.columns import ColumnLearner
 from stream_bayes.learners.linear.diagonal import DiagonalBelief
 from stream_bayes.learners.linear.full import FullBelief, Setting
+from stream_bayes.learners.parameters import one_of
 from stream_bayes.posteriors import MvNormal, MvStudentT, Normal, StudentT
 from stream_bayes.posteriors.checked import positive, truth
 from stream_bayes.snapshot import Arrays

@@ -14,9 +14,9 @@ from stream_bayes.kernels.count_levels import Levels, empty_levels, level_counts
 from stream_bayes.kernels.count_powers import HEAVY, Powers, empty_powers, sort_powers
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.arrays import padded
-from stream_bayes.learners.base import check_scale, of_kind
 from stream_bayes.learners.labels import Label
 from stream_bayes.learners.naive_bayes.base import NaiveBayes, slack, table_of, vocabulary_size
+from stream_bayes.learners.parameters import check_scale, of_kind
 from stream_bayes.posteriors import Beta
 from stream_bayes.snapshot import Arrays
 

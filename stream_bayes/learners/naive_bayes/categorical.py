@@ -15,10 +15,10 @@ from stream_bayes.kernels.categorical import CategoryCounts, fold_categorical
 from stream_bayes.kernels.compiled import BoolArray, FloatArray
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.learners.arrays import padded
-from stream_bayes.learners.base import check_scale
 from stream_bayes.learners.incoming import check_kinds
 from stream_bayes.learners.labels import Label
 from stream_bayes.learners.naive_bayes.base import NaiveBayes
+from stream_bayes.learners.parameters import check_scale
 from stream_bayes.posteriors import Dirichlet
 from stream_bayes.posteriors.checked import non_negative
 from stream_bayes.snapshot import Arrays

@@ -8,9 +8,9 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.rows import Joint, Rows
 from stream_bayes.kernels.word_counts import fold_poisson
-from stream_bayes.learners.base import of_kind, one_of
 from stream_bayes.learners.labels import Label
 from stream_bayes.learners.naive_bayes.word_counts import WordCountNB
+from stream_bayes.learners.parameters import of_kind, one_of
 from stream_bayes.posteriors import Gamma
 
 

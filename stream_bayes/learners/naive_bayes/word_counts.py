@@ -9,9 +9,9 @@ from stream_bayes.features import Batch
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import Rows, residue
 from stream_bayes.kernels.word_counts import WordCounts
-from stream_bayes.learners.base import check_scale
 from stream_bayes.learners.labels import Label
 from stream_bayes.learners.naive_bayes.base import NaiveBayes, table_of, vocabulary_size
+from stream_bayes.learners.parameters import check_scale
 
 
 class WordCountNB(NaiveBayes):

@@ -1,0 +1,34 @@
+"""Settings of a checkpoint and of an engine side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_MOST_SHOWN = 80
+_ABSENT = object()
+
+
+def differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
+    """A line for each setting, by its path, that a checkpoint and the running settings do not agree on."""
+    # As JSON has them: a tuple is a list there.
+    return list(_differing("", json.loads(json.dumps(theirs)), json.loads(json.dumps(ours))))
+
+
+def _differing(path: str, theirs: Any, ours: Any) -> Iterator[str]:
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for name in dict.fromkeys((*theirs, *ours)):
+            inner = f"{path}.{name}" if path else name
+            yield from _differing(inner, theirs.get(name, _ABSENT), ours.get(name, _ABSENT))
+    elif theirs != ours and _text(theirs) != _text(ours):
+        yield f"{path}: {_shown(theirs)} in the checkpoint, {_shown(ours)} in the settings"
+
+
+def _text(value: Any) -> str:
+    return "nothing" if value is _ABSENT else json.dumps(value)
+
+
+def _shown(value: Any) -> str:
+    text = _text(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."

@@ -1,0 +1,131 @@
+"""A folder of checkpoints: the newest few, of which the newest that is whole counts."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stream_bayes.checkpoint.differences import differences
+from stream_bayes.checkpoint.files import Checkpoint, read_checkpoint, write_checkpoint
+from stream_bayes.errors import CheckpointMismatch, ParameterError, SnapshotDamaged, SnapshotError, SnapshotTooNew
+from stream_bayes.snapshot.files import flush_folder, remove_abandoned
+
+_NAME = re.compile(r"checkpoint-(\d{20})\.safetensors")
+_LARGEST = 10**20 - 1
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+logger = logging.getLogger("stream_bayes.checkpoint")
+
+
+class CheckpointFolder:
+    """Checkpoints of one engine, by their numbers; only one process writes to it at a time.
+
+    Parameters
+    ----------
+    folder
+        Where they are; made when the first is written.
+    keep
+        How many of the newest stay.
+    """
+
+    def __init__(self, folder: Path, keep: int = 3) -> None:
+        if keep < 1:
+            message = f"keep must be 1 or more, or there is nothing to start from; got {keep}"
+            raise ParameterError(message)
+        self.folder = Path(folder)
+        self.keep = keep
+
+    def write(self, number: int, checkpoint: Checkpoint) -> Path:
+        """Write a checkpoint whole or not at all, then remove all but the newest.
+
+        What dead writers left goes first. Where it cannot be written, an `OSError` says what to do, and those that were
+        there stay. Checkpoints of higher numbers are of a journal that is no more: they are renamed and not read again.
+        """
+        path = self.path_of(number)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for abandoned in remove_abandoned(self.folder, _NAME):
+                logger.warning("%s was left by a writer that ended before its time: removed", abandoned)
+            write_checkpoint(path, number, checkpoint)
+            self._tidy(number)
+        except OSError as problem:
+            raise _readable(problem, path) from problem
+        return path
+
+    def newest(
+        self, shaping: Mapping[str, Any] | None = None, most: int | None = None
+    ) -> tuple[int, Checkpoint] | None:
+        """The newest checkpoint that is whole, and its number; None where there is none.
+
+        Damaged ones are passed over with a warning, and so, without, are those whose number is above `most`. One in a
+        later format is an error, and so is one that does not have this shaping: the message lists what differs.
+        """
+        for number, path in self.checkpoints():
+            if most is not None and number > most:
+                continue
+            try:
+                return number, self._read(number, path, shaping)
+            except (SnapshotTooNew, CheckpointMismatch):
+                raise
+            except SnapshotError as problem:
+                logger.warning("%s; it is passed over, and the one before it is used instead", problem)
+            except FileNotFoundError:
+                logger.info("%s was removed meanwhile", path)
+        return None
+
+    def checkpoints(self) -> list[tuple[int, Path]]:
+        """The files that are there with their numbers, the newest first, whole or not."""
+        try:
+            matches = [_NAME.fullmatch(path.name) for path in self.folder.iterdir()]
+        except FileNotFoundError:
+            return []
+        except OSError as problem:
+            reason = f"the checkpoint folder cannot be read: {(problem.strerror or str(problem)).lower()}"
+            raise OSError(problem.errno, reason, str(self.folder)) from problem
+        return sorted(((int(match[1]), self.folder / match[0]) for match in matches if match), reverse=True)
+
+    def _read(self, number: int, path: Path, shaping: Mapping[str, Any] | None) -> Checkpoint:
+        said, checkpoint = read_checkpoint(path)
+        if said != number:
+            message = f"{path} is the checkpoint of number {said}: it was renamed"
+            raise SnapshotDamaged(message)
+        differing = [] if shaping is None else differences(checkpoint.shaping, shaping)
+        if differing:
+            message = (
+                f"{path} is of an engine with other settings: {'; '.join(differing)}. Go back to those settings, "
+                "name another checkpoint folder, or make a new model from the log with `stream-bayes rebuild`"
+            )
+            raise CheckpointMismatch(message)
+        return checkpoint
+
+    def path_of(self, number: int) -> Path:
+        """The file of a checkpoint of this number."""
+        if not 0 <= number <= _LARGEST:
+            message = f"the number of a checkpoint lies between 0 and {_LARGEST}; got {number}"
+            raise ParameterError(message)
+        return self.folder / f"checkpoint-{number:020}.safetensors"
+
+    def _tidy(self, number: int) -> None:
+        there = self.checkpoints()
+        for above, path in there:
+            if above > number:
+                # Once the journal has grown beyond it, it would pass for one of this journal.
+                aside = path.rename(path.with_name(f"{path.name}.ahead"))
+                logger.warning("%s was ahead of the journal: it is now %s, and not used", path, aside.name)
+        for _, path in [entry for entry in there if entry[0] <= number][self.keep :]:
+            path.unlink(missing_ok=True)
+        flush_folder(self.folder)
+
+
+def _readable(problem: OSError, path: Path) -> OSError:
+    if problem.errno in _NO_SPACE:
+        reason = "no space left for a checkpoint; the older ones are kept: free some space or name another folder"
+    else:
+        reason = (
+            f"a checkpoint cannot be written: {(problem.strerror or str(problem)).lower()}; the older ones are kept"
+        )
+    return OSError(problem.errno or errno.EIO, reason, str(path))

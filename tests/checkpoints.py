@@ -1,0 +1,37 @@
+"""Checkpoints for tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.checkpoint import Checkpoint
+from stream_bayes.snapshot import Arrays
+
+SHAPING: dict[str, Any] = {"learner": {"name": "SpamFilter", "parameters": {"buckets": 1024, "pairs": True}}, "ids": 7}
+
+
+def made(number: int, size: int = 100) -> Checkpoint:
+    """A checkpoint in which everything says its number."""
+    arrays: Arrays = {
+        "table": np.full((size, 2), number, dtype=np.float64),
+        "ids": np.arange(number % 7, dtype=np.uint8),
+    }
+    return Checkpoint(SHAPING, {"events": number, "open": [f"id-{number}", None], "random": {"state": 2**100}}, arrays)
+
+
+def assert_same(found: Checkpoint, expected: Checkpoint) -> None:
+    """The two are equal to the last bit."""
+    assert found.shaping == expected.shaping
+    assert found.scalars == expected.scalars
+    assert found.arrays.keys() == expected.arrays.keys()
+    for name, array in expected.arrays.items():
+        assert found.arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(found.arrays[name], array, strict=True)
+
+
+def names(folder: Path) -> list[str]:
+    """All that is in a folder, hidden files too."""
+    return sorted(path.name for path in folder.iterdir())

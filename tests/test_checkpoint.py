@@ -1,0 +1,222 @@
+"""Checkpoints: the newest few in a folder, of other settings refused in words, written beside the stream."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from stream_bayes import BetaBernoulli, SpamFilter
+from stream_bayes.checkpoint import BackgroundSaver, Checkpoint, CheckpointFolder, read_checkpoint
+from stream_bayes.checkpoint.differences import differences
+from stream_bayes.errors import CheckpointMismatch, ParameterError, SnapshotError
+from stream_bayes.learners.base import State
+from tests.checkpoints import SHAPING, assert_same, made, names
+from tests.disks import mount, small_disk
+from tests.spam import SMALL, stream
+
+__all__ = ["small_disk"]
+
+
+def name_of(number: int) -> str:
+    return f"checkpoint-{number:020}.safetensors"
+
+
+def test_nothing_is_there_at_first(tmp_path: Path) -> None:
+    assert CheckpointFolder(tmp_path / "none").newest() is None
+    assert not (tmp_path / "none").exists()
+    assert CheckpointFolder(tmp_path).newest(SHAPING) is None
+
+
+def test_what_was_written_comes_back(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path / "a" / "b")
+    path = folder.write(12, made(12))
+    assert path == tmp_path / "a" / "b" / name_of(12)
+    found = folder.newest(SHAPING)
+    assert found is not None
+    assert found[0] == 12
+    assert_same(found[1], made(12))
+    assert load_file(path)["table"].shape == (100, 2)
+
+
+def test_the_newest_few_stay(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path, keep=2)
+    (tmp_path / "notes.txt").touch()
+    for number in (0, 5, 40, 300, 300):
+        folder.write(number, made(number))
+    assert names(tmp_path) == [name_of(40), name_of(300), "notes.txt"]
+    assert [number for number, _ in folder.checkpoints()] == [300, 40]
+
+
+def test_checkpoints_ahead_of_the_journal_are_passed_over(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path)
+    for number in (10, 20, 30):
+        folder.write(number, made(number))
+    assert [(found := folder.newest(most=most)) and found[0] for most in (9, 10, 29, 30, None)] == [
+        *(None, 10, 20, 30, 30)
+    ]
+
+
+def test_a_journal_begun_anew_is_not_led_astray(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Once it has grown beyond the old one's checkpoints, those must not pass for its own; nothing is deleted."""
+    folder = CheckpointFolder(tmp_path, keep=1)
+    folder.write(30, made(30))
+    folder.write(3, made(3))
+    assert "ahead of the journal" in caplog.text
+    assert names(tmp_path) == [name_of(3), f"{name_of(30)}.ahead"]
+    found = folder.newest(most=40)
+    assert found is not None
+    assert found[0] == 3
+
+
+@pytest.mark.parametrize("number", [-1, 10**20])
+def test_numbers_that_no_file_name_has(tmp_path: Path, number: int) -> None:
+    with pytest.raises(ParameterError, match="number"):
+        CheckpointFolder(tmp_path).write(number, made(1))
+
+
+def test_keeping_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="keep must be 1 or more"):
+        CheckpointFolder(tmp_path, keep=0)
+
+
+def test_other_settings_are_listed(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path)
+    folder.write(1, made(1))
+    other = {
+        "learner": {"name": "SpamFilter", "parameters": {"buckets": 4194304, "members": ("word steps",)}},
+        "ids": 7,
+    }
+    with pytest.raises(CheckpointMismatch) as caught:
+        folder.newest(other)
+    message = str(caught.value)
+    assert caught.value.code == "other-settings"
+    assert "learner.parameters.buckets: 1024 in the checkpoint, 4194304 in the settings" in message
+    assert "learner.parameters.pairs: true in the checkpoint, nothing in the settings" in message
+    assert 'learner.parameters.members: nothing in the checkpoint, ["word steps"] in the settings' in message
+    assert "SpamFilter" not in message
+    for advice in ("stream-bayes rebuild", "another checkpoint folder", "back to those settings", name_of(1)):
+        assert advice in message
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "expected"),
+    [
+        ({}, {}, []),
+        ({"a": (1, 2)}, {"a": [1, 2]}, []),
+        ({"a": 20}, {"a": 20.0}, []),
+        ({"a": float("nan")}, {"a": float("nan")}, []),
+        ({"a": None}, {}, ["a: null in the checkpoint, nothing in the settings"]),
+        ({"a": {}}, {"a": 1}, ["a: {} in the checkpoint, 1 in the settings"]),
+        ({"a": {"b": 1}}, {}, ['a: {"b": 1} in the checkpoint, nothing in the settings']),
+        ({"a": {"b": [1]}}, {"a": {"b": [1, 2]}}, ["a.b: [1] in the checkpoint, [1, 2] in the settings"]),
+        ({"a": "x" * 200}, {"a": "y"}, [f'a: "{"x" * 76}... in the checkpoint, "y" in the settings']),
+    ],
+)
+def test_differences(theirs: dict[str, Any], ours: dict[str, Any], expected: list[str]) -> None:
+    assert differences(theirs, ours) == expected
+
+
+def test_a_learners_snapshot_is_no_checkpoint(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    BetaBernoulli().save(tmp_path / name_of(3))
+    with pytest.raises(SnapshotError, match="is not a stream_bayes checkpoint"):
+        read_checkpoint(tmp_path / name_of(3))
+    assert CheckpointFolder(tmp_path).newest() is None
+    assert caplog.record_tuples[0][:2] == ("stream_bayes.checkpoint", logging.WARNING)
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    folder = CheckpointFolder(tmp_path / "file")
+    with pytest.raises(OSError, match="folder cannot be read: not a directory") as caught:
+        folder.newest()
+    assert caught.value.filename == str(tmp_path / "file")
+    with pytest.raises(OSError, match="a checkpoint cannot be written: file exists"):
+        folder.write(1, made(1))
+    with pytest.raises(OSError, match="a checkpoint cannot be written: not a directory"):
+        CheckpointFolder(tmp_path / "file" / "below").write(1, made(1))
+
+
+def test_a_folder_that_is_read_only(small_disk: Path) -> None:
+    folder = CheckpointFolder(small_disk)
+    folder.write(1, made(1))
+    mount("-o", "remount,ro", small_disk)
+    with pytest.raises(OSError, match=r"cannot be written: read-only file system; the older ones are kept") as caught:
+        folder.write(2, made(2))
+    assert caught.value.errno == errno.EROFS
+    found = folder.newest(SHAPING)
+    assert found is not None
+    assert_same(found[1], made(1))
+
+
+def test_the_saver_writes_beside_the_stream(tmp_path: Path) -> None:
+    """`make` runs in the thread; the next save waits for the one before."""
+    saver, go, threads = BackgroundSaver(CheckpointFolder(tmp_path)), threading.Event(), []
+
+    def make() -> Checkpoint:
+        threads.append(threading.current_thread())
+        assert go.wait(60)
+        return made(4)
+
+    def said() -> tuple[bool, int | None]:
+        return saver.busy, saver.written
+
+    saver.finish()
+    assert said() == (False, None)
+    saver.save(4, make)
+    assert said() == (True, None)
+    go.set()
+    saver.save(5, lambda: made(5))
+    assert said()[1] in (4, 5)
+    saver.finish()
+    assert said() == (False, 5)
+    assert threads[0] is not threading.main_thread()
+    assert names(tmp_path) == [name_of(4), name_of(5)]
+
+
+def test_what_goes_wrong_in_the_thread_is_raised_once(tmp_path: Path) -> None:
+    saver = BackgroundSaver(CheckpointFolder(tmp_path))
+    saver.save(1, lambda: json.loads("nonsense"))
+    with pytest.raises(json.JSONDecodeError):
+        saver.save(2, lambda: made(2))
+    assert not saver.busy
+    saver.save(3, lambda: made(3))
+    saver.finish()
+    assert names(tmp_path) == [name_of(3)]
+
+
+def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
+    mails, labels = stream(120, seed=8)
+    model, folder = SpamFilter(buckets=SMALL), CheckpointFolder(tmp_path)
+    image, saver, expected = model.image(), BackgroundSaver(folder), None
+
+    def make() -> Checkpoint:
+        state = image.state()
+        return Checkpoint({}, {"kind": state.kind, "parameters": state.parameters}, state.arrays)
+
+    for number, start in enumerate(range(0, 120, 30)):
+        model.learn_many(mails[start : start + 30], labels[start : start + 30])
+        saver.finish()
+        model.copy_to(image)
+        expected = model.state()
+        saver.save(number, make)
+    model.learn_many(mails, labels)
+    saver.finish()
+    found, said = folder.newest(), model.predictive_many(mails)
+    assert found is not None
+    assert expected is not None
+    assert found[0] == 3
+    assert found[1].arrays.keys() == expected.arrays.keys()
+    for name, array in expected.arrays.items():
+        np.testing.assert_array_equal(found[1].arrays[name], array, strict=True)
+    state = State(found[1].scalars["kind"], found[1].scalars["parameters"], found[1].arrays)
+    restored = SpamFilter.from_state(state, copy=False)
+    restored.learn_many(mails, labels)
+    np.testing.assert_array_equal(restored.predictive_many(mails).probabilities, said.probabilities)

@@ -1,0 +1,89 @@
+"""Checkpoints written by every format version so far still load, and hold what they held.
+
+    python -m tests.test_golden_checkpoints
+
+writes those of the present version that are not there yet; a file that is there is never written again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_bayes import Learner, SpamFilter
+from stream_bayes.checkpoint import CHECKPOINT, Checkpoint, read_checkpoint
+from stream_bayes.checkpoint.files import write_checkpoint
+from stream_bayes.learners.base import State
+
+FOLDER = Path(__file__).with_name("golden") / "checkpoints"
+ANSWERS = FOLDER / "answers.json"
+MAILS = [b"Subject: cheap pills\n\nbuy now, no prescription", b"Subject: lunch\n\nshall we meet at noon?"]
+NUMBER = 1234
+
+
+def every_type() -> Checkpoint:
+    """An array of each type, and scalars of each kind."""
+    kinds = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")
+    arrays: dict[str, Any] = {kind: (np.arange(6).reshape(2, 3) % 5).astype(kind) for kind in kinds}
+    arrays |= {"none": np.empty((0, 2)), "one": np.array(2.5)}
+    shaping = {"learner": {"name": "none", "parameters": {"prior": {"posterior": "Beta", "fields": [1, 2.5]}}}}
+    scalars = {"large": 2**70, "small": 5e-324, "text": 'grüße 🙂 "quoted"\n', "nothing": None, "many": [1, [True, {}]]}
+    return Checkpoint(shaping, scalars, arrays)
+
+
+def mail_filter() -> Checkpoint:
+    """A learner that has learned."""
+    model = SpamFilter(buckets=2**10, members=("word counts", "word steps"))
+    model.learn_many(MAILS * 4, ["spam", "ham"] * 4)
+    state = model.state()
+    return Checkpoint({"learner": state.kind}, {"parameters": state.parameters}, state.arrays)
+
+
+CHECKPOINTS: dict[str, Callable[[], Checkpoint]] = {"every_type": every_type, "mail_filter": mail_filter}
+
+
+def path_of(name: str, version: int = CHECKPOINT.version) -> Path:
+    return FOLDER / f"{name}.v{version}.safetensors"
+
+
+def said(checkpoint: Checkpoint) -> Any:
+    """Everything as JSON; of a learner also what it says."""
+    found: dict[str, Any] = {"shaping": checkpoint.shaping, "scalars": checkpoint.scalars}
+    if "parameters" in checkpoint.scalars:
+        state = State(checkpoint.shaping["learner"], checkpoint.scalars["parameters"], checkpoint.arrays)
+        model: Any = Learner.from_state(state)
+        return found | {"probabilities": [round(model.predict_proba_one(mail)["spam"], 9) for mail in MAILS]}
+    arrays = {name: [str(array.dtype), array.tolist()] for name, array in checkpoint.arrays.items()}
+    return found | {"arrays": arrays}
+
+
+def write_missing() -> None:
+    """Write the files that are not there, and what they hold."""
+    FOLDER.mkdir(exist_ok=True)
+    answers = json.loads(ANSWERS.read_text()) if ANSWERS.exists() else {}
+    for name, make in CHECKPOINTS.items():
+        if not path_of(name).exists():
+            write_checkpoint(path_of(name), NUMBER, make())
+            answers[path_of(name).name] = said(make())
+    ANSWERS.write_text(json.dumps(answers, indent=1, sort_keys=True) + "\n")
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_there_is_a_file_of_this_version(name: str) -> None:
+    assert path_of(name).exists(), "run: python -m tests.test_golden_checkpoints"
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.safetensors")), ids=lambda path: path.name)
+def test_old_checkpoints_load_and_hold_the_same(path: Path) -> None:
+    number, checkpoint = read_checkpoint(path)
+    assert number == NUMBER
+    assert json.loads(json.dumps(said(checkpoint))) == json.loads(ANSWERS.read_text())[path.name]
+
+
+if __name__ == "__main__":
+    write_missing()
