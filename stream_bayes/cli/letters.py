@@ -46,8 +46,21 @@ def letter_at(log: Log, settings: Settings, place: str) -> Letter:
 def send_again(log: Log, settings: Settings, letter: Letter) -> None:
     """Stage the record as it was, into the topic it came from, and a note that it was sent again."""
     content = letter.content
-    log.append(content.topic, content.payload, content.key, content.partition, content.headers or ())
+    payload = content.payload if content.size is None else _whole(log, content)
+    log.append(content.topic, payload, content.key, content.partition, content.headers or ())
     log.append(_notes(settings), letter.place.encode())
+
+
+def _whole(log: Log, content: DeadLetter) -> bytes:
+    """The value of the record itself."""
+    found = log.read(content.topic, content.partition, content.offset)
+    if found and found[0].offset == content.offset:
+        return found[0].value
+    message = (
+        f"{content.topic}-{content.partition}-{content.offset} is no longer in the log, and its letter holds only its "
+        "beginning: it cannot be sent again"
+    )
+    raise InputError(message)
 
 
 def places_sent_again(log: Log, settings: Settings) -> set[str]:

@@ -12,6 +12,8 @@ from stream_bayes.features.display import harmless, preview, subject
 from stream_bayes.records import Record, Source
 
 _PREVIEW = 200
+MOST_PAYLOAD = 32 << 20
+"""Bytes of a record that go into its dead letter: with what base64 adds it must still be a record itself."""
 _REST = (
     ("__pydantic_fields_set__", set(Prediction.model_fields)),
     ("__pydantic_extra__", None),
@@ -85,7 +87,8 @@ def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
         topic=record.topic,
         partition=record.partition,
         offset=record.offset,
-        payload=record.value,
+        payload=record.value[:MOST_PAYLOAD],
+        size=len(record.value) if len(record.value) > MOST_PAYLOAD else None,
         key=record.key,
         headers=record.headers or None,
         at=datetime.fromtimestamp(clock / 1000.0, UTC),

@@ -24,6 +24,11 @@ class Log(ABC):
     - Without a group a log is for reading single records and for writing.
     """
 
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Which log this is: the same through every handle, another for every other log."""
+
     @abstractmethod
     def poll(self, max_records: int, timeout: float) -> list[Record]:
         """The next records of the topics that the group reads, after those polled before; empty after `timeout` s.
@@ -75,6 +80,11 @@ class Log(ABC):
     @abstractmethod
     def trim(self, offsets: Offsets) -> None:
         """Retention: remove what stands before these offsets. Never a record that a group has still to read."""
+
+    @property
+    def ended(self) -> bool:
+        """There will never be more to poll. True only of a log made for tests, after its EOF."""
+        return False
 
     @abstractmethod
     def close(self) -> None:

@@ -7,7 +7,7 @@ import time
 from threading import Thread
 
 from stream_bayes.checkpoint import BackgroundSaver, Checkpoint
-from stream_bayes.engine.state import bookkeeping_of, shaping_of, state_of
+from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.errors import SnapshotError
 from stream_bayes.learners import Learner
 from stream_bayes.spam import SpamFilter
@@ -73,17 +73,17 @@ class Keeper:
         self._image = image
 
     def _take(self, journal_end: int) -> None:
-        engine, image = self._shard.engine, self._image
+        shard, image = self._shard, self._image
+        engine = shard.engine
         assert image is not None
-        with self._shard.stages.measured("checkpoint"):
+        with shard.stages.measured("checkpoint"):
             engine.model.learner.copy_to(image)
             kept = bookkeeping_of(engine)
-            positions = {place.topic: offset for place, offset in self._shard.positions.items()}
-            shaping = shaping_of(engine)
+            positions = {place.topic: offset for place, offset in shard.positions.items()}
 
         def checkpoint() -> Checkpoint:
             scalars, arrays = state_of(image, kept)
-            return Checkpoint(shaping, {**scalars, "positions": positions}, arrays)
+            return Checkpoint(shard.shaping, {**scalars, "positions": positions}, arrays)
 
         self._saver.save(journal_end, checkpoint)
         self._pending, self._events, self._since = journal_end, 0, time.monotonic()

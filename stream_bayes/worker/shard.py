@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stream_bayes.checkpoint import CheckpointFolder
 from stream_bayes.config import Settings
@@ -52,6 +52,8 @@ class Shard:
         }
         inputs = settings.topics.observations, settings.topics.labels
         self.positions: dict[Partition, int] = {Partition(topic, number): 0 for topic in inputs}
+        self.shaping: dict[str, Any] = {}
+        """What a checkpoint must agree with; known once it has recovered."""
         self._entry = new_entry()
 
     # Recovery
@@ -59,6 +61,8 @@ class Shard:
     def recover(self, log: Log, *, rebuild: bool = False) -> Recovered:
         """From the newest checkpoint, or from nothing, to the last commit, by the journal."""
         began = time.monotonic()
+        # Offsets mean nothing in another log.
+        self.shaping = {**shaping_of(self.engine), "log": log.identity}
         journal = Partition(self.settings.topics.journal, self.number)
         begin = log.beginnings(journal.topic).get(journal, 0)
         number = None if rebuild else self._load(log.ends(journal.topic).get(journal, 0))
@@ -80,7 +84,7 @@ class Shard:
         return Recovered(number, commits, events, time.monotonic() - began)
 
     def _load(self, most: int) -> int | None:
-        found = self.folder.newest(shaping_of(self.engine), most=most)
+        found = self.folder.newest(self.shaping, most=most)
         if found is None:
             return None
         number, checkpoint = found
@@ -127,8 +131,8 @@ class Shard:
         self._moved(records)
 
     def _moved(self, records: Sequence[Record]) -> None:
-        for record in records:
-            self.positions[Partition(record.topic, record.partition)] = record.offset + 1
+        for topic, offset in {record.topic: record.offset for record in records}.items():
+            self.positions[Partition(topic, self.number)] = offset + 1
 
     def stage_entry(self, log: Log) -> None:
         """Stage the journal record of what was taken since the last commit."""

@@ -1,0 +1,234 @@
+"""SqliteLog: the contract of a log on one SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from stream_bayes.errors import LogConflict
+from stream_bayes.log import arguments
+from stream_bayes.log.base import Headers, Log, OnChange
+from stream_bayes.log.sqlite import tables
+from stream_bayes.log.sqlite.file import LogFile
+from stream_bayes.log.sqlite.headers import packed
+from stream_bayes.log.sqlite.lock import GroupLock
+from stream_bayes.log.sqlite.reading import gather
+from stream_bayes.records import Offsets, Partition, Record
+
+_TRIMMED_AT_ONCE = 1000
+
+
+class SqliteLog(Log):
+    """A log in one file, shared by any number of processes; one of them at a time reads for a group.
+
+    Times never fall within the file, even if the clock does. Offsets have no gaps but those that `trim` leaves at the
+    beginning; the space of trimmed records is used again, the file does not shrink. What is staged is held in memory.
+    A log belongs to the thread that opened it. Beside the file stand, while it is open, two of SQLite's (-wal, -shm;
+    never remove them), and for each group a small lock file, which stays.
+
+    Parameters
+    ----------
+    path
+        The file; made if there is none.
+    group, topics
+        On whose behalf to read, and what; without them the log is for single records and for writing.
+    partitions
+        How many partitions a topic gets that does not exist yet; topics are made on the first append or subscription.
+    on_change
+        Told of all partitions at the first poll; none are ever lost.
+    wait
+        Seconds to wait for a lock of another process before LogLocked.
+    clock
+        Seconds since 1970.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - all but the first have defaults
+        self,
+        path: str | Path,
+        group: str | None = None,
+        topics: Sequence[str] = (),
+        partitions: int = 1,
+        on_change: OnChange | None = None,
+        wait: float = 30.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        arguments.check_subscription(group, topics, partitions)
+        self._group, self._topics, self._partitions = group, tuple(topics), partitions
+        self._on_change, self._clock = on_change, clock
+        self._known: dict[str, list[tables.Place]] = {}
+        self._staged: dict[Partition, list[tables.Row]] = {}
+        self._turn = 0
+        self._lock: GroupLock | None = None
+        self._reads: list[tables.Place] = []
+        self._seen: dict[Partition, int] = {}
+        self._next: dict[Partition, int] = {}
+        self._file = LogFile(path, wait)
+        if group is not None:
+            self._subscribe(group)
+
+    @property
+    def identity(self) -> str:
+        """The name that the file got when it was made; a copy of the file has it too."""
+        return self._file.reading(tables.identity)
+
+    def poll(self, max_records: int, timeout: float) -> list[Record]:
+        """The next records of all partitions, read at one moment and merged by (time, topic, partition, offset)."""
+        arguments.check_most(max_records)
+        if self._group is None:
+            raise arguments.no_group("poll")
+        self._tell()
+        deadline = time.monotonic() + timeout
+        while True:
+            version = self._file.version()
+            records = self._fetch(max_records)
+            if records or not self._file.changed(version, deadline):
+                return records
+
+    def append(
+        self, topic: str, value: bytes, key: bytes | None = None, partition: int | None = None, headers: Headers = ()
+    ) -> None:
+        """Stage a record in memory; its topic exists from now on."""
+        self._file.check_open()
+        arguments.check_record(value, key, headers)
+        places = self._known.get(topic) or self._make(topic)
+        if partition is None:
+            partition = arguments.chosen_partition(key, len(places), self._turn)
+            self._turn += key is None
+        elif not 0 <= partition < len(places):
+            raise arguments.no_such_partition(topic, partition, len(places))
+        self._staged.setdefault(places[partition].partition, []).append((key, value, packed(headers)))
+
+    def commit(self, offsets: Offsets) -> None:
+        """One transaction; LogConflict if the group's positions are not those that this log left there."""
+        self._file.check_open()
+        arguments.check_offsets(offsets, self._seen)
+        if not offsets and not self._staged:
+            return
+        self._file.writing(lambda connection: self._write(connection, offsets))
+        self._seen.update(offsets)
+        self._staged = {}
+        self._file.keep_small()
+
+    def committed(self) -> Offsets:
+        """The group's positions as they stand in the file."""
+        group = self._group
+        if group is None:
+            raise arguments.no_group("committed")
+        return self._file.reading(lambda connection: tables.positions(connection, group))
+
+    def seek(self, offsets: Offsets) -> None:
+        """Poll goes on from here; refused after the end of a partition."""
+        arguments.check_offsets(offsets, self._seen)
+        places = self._file.reading(lambda connection: tables.all_places(connection, self._topics))
+        for partition, offset in offsets.items():
+            if offset > places[partition].ending:
+                raise arguments.beyond_the_end(partition, offset, places[partition].ending)
+        self._next.update(offsets)
+
+    def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
+        """At most so many records from this offset on; none of an unknown topic."""
+        arguments.check_most(most)
+
+        def work(connection: sqlite3.Connection) -> list[Record]:
+            starts = [(place, offset) for place in tables.places(connection, topic) if place.partition[1] == partition]
+            return gather(connection, starts, most, None)[0]
+
+        return self._file.reading(work)
+
+    def beginnings(self, topic: str) -> Offsets:
+        """The first offset that is still there, of each partition of a topic."""
+        return self._file.reading(
+            lambda connection: {
+                place.partition: tables.beginning(connection, place) for place in tables.places(connection, topic)
+            }
+        )
+
+    def ends(self, topic: str) -> Offsets:
+        """The offset that the next record will have, of each partition of a topic."""
+        return self._file.reading(
+            lambda connection: {place.partition: place.ending for place in tables.places(connection, topic)}
+        )
+
+    def discard(self) -> None:
+        """Forget what is staged."""
+        self._staged = {}
+
+    def trim(self, offsets: Offsets) -> None:
+        """Remove what stands before these offsets and no group has to read, a thousand records at a time."""
+        topics = {partition.topic for partition in offsets}
+        places = self._file.reading(lambda connection: tables.all_places(connection, topics))
+        for partition in offsets.keys() & places.keys():
+            self._trim(places[partition], offsets[partition])
+
+    def close(self) -> None:
+        """Forget what is staged, let go of the file, and let another process read for the group."""
+        self._staged = {}
+        try:
+            self._file.close()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+
+    def _subscribe(self, group: str) -> None:
+        try:
+            self._lock = GroupLock(self._file.path, group)
+            self._reads = self._file.writing(
+                lambda connection: tables.subscribe(connection, group, self._topics, self._partitions)
+            )
+            self._seen = dict(self.committed())
+            self._next = dict(self._seen)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self, topic: str) -> list[tables.Place]:
+        arguments.check_name("topic", topic)
+        places = self._file.reading(lambda connection: tables.places(connection, topic))
+        if not places:
+            places = self._file.writing(lambda connection: tables.made_places(connection, topic, self._partitions))
+        self._known[topic] = places
+        return places
+
+    def _tell(self) -> None:
+        on_change, self._on_change = self._on_change, None
+        if on_change is not None:
+            on_change(frozenset(self._seen), frozenset())
+
+    def _fetch(self, most: int) -> list[Record]:
+        starts = [(place, self._next[place.partition]) for place in self._reads]
+        records, reached = self._file.reading(
+            lambda connection: gather(connection, starts, most, arguments.MOST_POLL_BYTES)
+        )
+        self._next.update(reached)
+        return records
+
+    def _write(self, connection: sqlite3.Connection, offsets: Offsets) -> None:
+        if self._group is not None and tables.positions(connection, self._group) != self._seen:
+            message = (
+                f"{self._file.path}: another worker has moved the positions of the group {self._group!r}. Nothing was "
+                "committed here: stop this one, or give it another group"
+            )
+            raise LogConflict(message)
+        if self._staged:
+            timestamp = tables.tick(connection, int(1000 * self._clock()))
+            for partition, rows in self._staged.items():
+                tables.insert(connection, self._known[partition.topic][partition.number].table, timestamp, rows)
+        for place in self._reads:
+            position = offsets.get(place.partition, self._seen[place.partition])
+            if position != self._seen[place.partition]:
+                self._move(connection, place, position)
+
+    def _move(self, connection: sqlite3.Connection, place: tables.Place, position: int) -> None:
+        assert self._group is not None
+        ending = tables.ending(connection, place.table)
+        if position > ending:
+            raise arguments.beyond_the_end(place.partition, position, ending)
+        tables.set_position(connection, self._group, place.table, position)
+
+    def _trim(self, place: tables.Place, before: int) -> None:
+        before = max(0, min(before, place.ending))
+        while self._file.writing(lambda connection: tables.remove(connection, place, before, _TRIMMED_AT_ONCE)):
+            self._file.keep_small()
+            time.sleep(0.001)  # lets other writers in
