@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
-from typing import Annotated
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_bayes.cli.app import Json, leave_the_screen, replace_what_cannot_be_written, stop_at_once
+from stream_bayes.cli.app import STOPPED, Json, replace_what_cannot_be_written, stop_at_once
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from stream_bayes.demo.figures import Figures
+    from stream_bayes.demo.mails import Post
+    from stream_bayes.demo.place import Place
+    from stream_bayes.demo.play import Terms
+
+_CORPUS = "Real mail with labels, in a random order, instead of generated mail."
+_FOLDER = "Where the log, the checkpoints and the picture go; by default a new temporary folder, which is kept."
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, help="Which random data to draw.")] = 1,
-    fast: Annotated[bool, typer.Option("--fast", help="Leave out the pauses.")] = False,
+    mails: Annotated[int, typer.Option(min=20, metavar="N", help="How many mails, at most.")] = 6000,
+    budget: Annotated[int, typer.Option(min=0, metavar="N", help="How many labels may be asked for.")] = 500,
+    seed: Annotated[int, typer.Option(min=0, help="Which mailbox is made up, or which order real mail has.")] = 1,
+    corpus: Annotated[Path | None, typer.Option(metavar="PATH", help=_CORPUS)] = None,
+    folder: Annotated[Path | None, typer.Option(metavar="PATH", help=_FOLDER)] = None,
+    fast: Annotated[bool, typer.Option("--fast", help="Leave out the pacing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Watch three learners learn (20 seconds).
+    """Watch a mailbox being filtered live (about 70 seconds).
 
-    Each event is predicted first and learned second; the intervals close on the truth as they should.
+    A worker in a process of its own reads mails without labels from a log, predicts each, and asks for the labels of
+    those it is unsure of. In the middle it is killed, and goes on as if nothing had happened.
     """
     from rich.console import Console
 
@@ -26,14 +46,52 @@ def demo(
 
     replace_what_cannot_be_written()
     with Waiting(Console(stderr=True), stop_at_once):
-        from stream_bayes.demo.findings import final_frames, report, warm_up
+        from stream_bayes.demo.mails import corpus_post, generated_post
+        from stream_bayes.demo.place import Place
+        from stream_bayes.demo.play import Terms
 
-        warm_up()
+        post = generated_post(seed, mails) if corpus is None else corpus_post(corpus, mails, seed)
+        place = Place(folder)
+    console = Console(stderr=True) if as_json else Console()
+    figures = _play(post, place, Terms(budget, fast), console, quiet=as_json)
+    if figures is None:
+        if place.temporary:
+            shutil.rmtree(place.folder, ignore_errors=True)
+        raise typer.Exit(STOPPED)
     if as_json:
-        typer.echo(json.dumps(report(seed, final_frames(seed)), indent=2))
+        typer.echo(json.dumps({**figures.described(), "picture": str(place.picture)}, indent=2))
         return
-    from stream_bayes.demo.show import show
+    from stream_bayes.demo.ending import commands, summary
 
-    # No exception: one raised while compiled code calls back into Python is lost, and the demo would go on.
-    signal.signal(signal.SIGINT, lambda *_: leave_the_screen())
-    show(Console(), seed, fast=fast)
+    console.print(summary(figures, place), highlight=False)
+    console.print(commands(place, _this_program()), markup=False, highlight=False, soft_wrap=True)
+
+
+def _play(post: Post, place: Place, terms: Terms, console: Console, *, quiet: bool) -> Figures | None:
+    from stream_bayes.demo.picture import learning_picture
+    from stream_bayes.demo.play import Play
+    from stream_bayes.demo.stage import open_stage
+
+    stopped = _told_to_stop()
+    with open_stage(console, quiet=quiet) as stage, Play(post, place, terms, stage.show, stopped) as play:
+        figures = play.run()
+    if figures is not None:
+        picture = learning_picture(*play.scores.arrays(), post.campaigns, figures.crash)
+        place.picture.write_text(picture, encoding="utf-8")
+    return figures
+
+
+def _this_program() -> str:
+    """How this command line is called from here."""
+    if shutil.which("stream-bayes"):
+        return "stream-bayes"
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "stream-bayes" else f"{sys.executable} -m stream_bayes.cli"
+
+
+def _told_to_stop() -> Callable[[], bool]:
+    """Whether Ctrl-C was pressed or somebody ends the process; it stays until the worker has ended too."""
+    told: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda given, _: told.append(given))
+    return lambda: bool(told)

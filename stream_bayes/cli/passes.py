@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import NamedTuple
 
 from rich.console import Console
 
-from stream_bayes.cli.app import leave_the_screen, reason_of
+from stream_bayes.cli.app import reason_of
+from stream_bayes.cli.interruption import interruption
 from stream_bayes.cli.progress import Bar
 from stream_bayes.errors import CorpusError, ParameterError
 from stream_bayes.evaluate import peers
@@ -89,7 +88,7 @@ class Passes:
 
     def run(self, task: Task, console: Console) -> None:
         """Run each filter; Ctrl-C ends the pass that runs and leaves out the others."""
-        with _interruption() as pressed:
+        with interruption() as pressed:
             for name in self._names:
                 if pressed or name in self.failed:
                     continue
@@ -129,23 +128,3 @@ def _run(name: str, task: Task, bar: Bar, pressed: Sequence[int]) -> Pass:
         done = run(partial(open_filter, name), stream, feedback=task.feedback, stop=stop)
     summary = summarise(done.spam, done.log_odds, threshold=task.threshold)
     return Pass(done, summary, corpus.counts)
-
-
-@contextmanager
-def _interruption() -> Iterator[Sequence[int]]:
-    """Ctrl-C noted in the list that is given, to be looked at between chunks; the second one ends at once.
-
-    No exception: one raised while compiled code calls back into Python is lost.
-    """
-    pressed: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        if pressed:
-            leave_the_screen()
-        pressed.append(number)
-
-    usual = signal.signal(signal.SIGINT, note)
-    try:
-        yield pressed
-    finally:
-        signal.signal(signal.SIGINT, usual)

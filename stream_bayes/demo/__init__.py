@@ -1,5 +1,17 @@
-"""What `stream-bayes demo` shows: three learners that meet their data one event at a time.
+"""What `stream-bayes demo` shows: a mailbox that is filtered live by a worker in a process of its own.
 
-`coin`, `weather` and `line` yield frames, numbers only; `screens` and `lines` draw them; `show` sets the pace;
-`findings` says at the end what was learned.
+mailbox     generated mails
+mails       the mails of the demo, generated or from a corpus, and their true labels
+place       the folder with the log, the settings, the checkpoints
+process     the worker: started, killed, started again, ended
+postman     mails into the log at a steady pace
+labeller    answers label requests
+scores      predictions against the true labels
+play        all of these together, step by step
+figures     the state of the demo in numbers, at any moment and at the end
+stage       shows them: a live screen, or plain lines
+screen      the live screen
+ending      the summary, and the commands to go on
+picture     the learning curve
+waiting     what is shown while code is loaded and compiled
 """

@@ -1,0 +1,30 @@
+"""Ctrl-C, for commands that end what they are at before they stop."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from stream_bayes.cli.app import leave_the_screen
+
+
+@contextmanager
+def interruption() -> Iterator[Sequence[int]]:
+    """Ctrl-C noted in the list that is given, to be looked at between pieces of work; the second one ends at once.
+
+    No exception: one raised while compiled code calls back into Python is lost.
+    """
+    pressed: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        if pressed:
+            leave_the_screen()
+        pressed.append(number)
+
+    usual = signal.signal(signal.SIGINT, note)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, usual)

@@ -1,0 +1,162 @@
+"""`stream-bayes produce`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from stream_bayes.cli.app import STOPPED, Json, replace_what_cannot_be_written
+from stream_bayes.cli.run import Config, settings_from
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from stream_bayes.cli.producing import Producer
+    from stream_bayes.evaluate.corpora import Corpus, Mail
+
+_TO = "The log, such as sqlite:///mail.db; by default that of the settings."
+_LABELS = "Labels come with the mails, as events of their own N mails later, or not at all."
+_PROBLEMS = "What is wrong in the corpus ends the writing (stop) or is left out and counted (count)."
+_TICKS = 10
+"""Transactions a second where there is a rate."""
+_PAUSE = 0.2
+
+
+def produce(
+    corpus: Annotated[Path, typer.Argument(help="A file or a folder of mail.", show_default=False)],
+    to: Annotated[str | None, typer.Option("--to", metavar="URL", help=_TO, show_default=False)] = None,
+    labels: Annotated[str, typer.Option(metavar="with|later:N|none", help=_LABELS)] = "with",
+    rate: Annotated[float | None, typer.Option(metavar="N", help="Mails a second; else as fast as it goes.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N mails.")] = None,
+    problems: Annotated[str, typer.Option(metavar="stop|count", help=_PROBLEMS)] = "stop",
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Write a corpus of mails into a log, for a worker to filter.
+
+    Ctrl-C ends it after a whole transaction. A second run writes everything a second time, but under the same ids: a
+    worker ignores those it still remembers (engine.remembered_ids).
+    """
+    from rich.console import Console
+
+    from stream_bayes.cli.interruption import interruption
+    from stream_bayes.cli.producing import Producer, open_labelling
+    from stream_bayes.evaluate.corpora import open_corpus
+    from stream_bayes.log.opening import open_log
+
+    replace_what_cannot_be_written()
+    labelling = open_labelling(labels)
+    pace = _pace(rate)
+    settings = settings_from(config, to)
+    mails = open_corpus(corpus, problems=problems, label="unlabelled" if labelling.kind == "none" else None)
+    began = time.monotonic()
+    with open_log(settings.log) as log, interruption() as pressed, _bar(Console(stderr=True), limit) as bar:
+        topics = settings.topics
+        producer = Producer(
+            log, topics.observations, topics.labels, labelling, id_bytes=settings.events.id_bytes, at_once=pace.at_once
+        )
+        _write(producer, islice(mails, limit), pace, bar, pressed)
+    done = _described(producer, mails, settings.log, time.monotonic() - began, stopped=bool(pressed))
+    typer.echo(json.dumps(done, indent=2) if as_json else _as_text(done))
+    if pressed:
+        raise typer.Exit(STOPPED)
+
+
+class _Pace(NamedTuple):
+    """How fast mails are written."""
+
+    rate: float | None
+    at_once: int
+
+    def wait(self, written: int, began: float, pressed: Sequence[int]) -> None:
+        """Until it is time for the next mails, or Ctrl-C."""
+        while self.rate is not None and not pressed:
+            left = began + written / self.rate - time.monotonic()
+            if left <= 0.0:
+                return
+            time.sleep(min(left, 1.0 / _TICKS))
+
+
+def _pace(rate: float | None) -> _Pace:
+    from stream_bayes.cli.producing import MAILS_AT_ONCE
+    from stream_bayes.errors import ParameterError
+
+    if rate is None:
+        return _Pace(None, MAILS_AT_ONCE)
+    if not 0.0 < rate < 1e9:
+        message = f"rate must be a number of mails a second above 0; got {rate!r}"
+        raise ParameterError(message)
+    return _Pace(rate, min(MAILS_AT_ONCE, max(1, int(rate / _TICKS))))
+
+
+class _Bar(NamedTuple):
+    """Progress on a terminal; elsewhere nothing."""
+
+    rich: Progress
+    task: TaskID
+
+    def show(self, producer: Producer, seconds: float) -> None:
+        now = f"{producer.written / max(seconds, 1e-9):,.0f} mails/s"
+        self.rich.update(self.task, completed=producer.written, now=now, refresh=True)
+
+
+@contextmanager
+def _bar(console: Any, total: int | None) -> Iterator[_Bar]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TextColumn("{task.fields[now]}")
+    shown = console.is_terminal and not console.is_dumb_terminal
+    with Progress(*columns, console=console, auto_refresh=False, transient=True, disable=not shown) as rich:
+        yield _Bar(rich, rich.add_task("writing", total=total, now=""))
+
+
+def _write(producer: Producer, mails: Iterator[Mail], pace: _Pace, bar: _Bar, pressed: Sequence[int]) -> None:
+    """All mails; on Ctrl-C, or where the corpus has a problem, what is staged is still written and no more."""
+    began = due = time.monotonic()
+    try:
+        for mail in mails:
+            if pressed:
+                break
+            before = producer.written
+            producer.add(mail)
+            now = time.monotonic()
+            if producer.written > before:
+                pace.wait(producer.written, began, pressed)
+            if now >= due:
+                bar.show(producer, now - began)
+                due = now + _PAUSE
+    except BaseException:
+        producer.flush()
+        raise
+    producer.flush() if pressed else producer.finish()
+
+
+def _described(producer: Producer, corpus: Corpus, log: str, seconds: float, *, stopped: bool) -> dict[str, Any]:
+    return {
+        "log": log,
+        "mails": producer.written,
+        "labels": producer.labels_written,
+        "labels_not_sent": producer.labels_waiting,
+        "left_out": dict(corpus.counts.problems),
+        "seconds": round(seconds, 3),
+        "stopped": stopped,
+    }
+
+
+def _as_text(done: dict[str, Any]) -> str:
+    from stream_bayes.evaluate.corpora.mail import counted
+
+    begin = "stopped: " if done["stopped"] else ""
+    text = f"{begin}wrote {counted(done['mails'], 'mail')} and {counted(done['labels'], 'label')} to {done['log']}"
+    if done["labels_not_sent"]:
+        text += f"; {counted(done['labels_not_sent'], 'label')} not sent"
+    left_out = [f"  left out: {number:,} {kind}" for kind, number in done["left_out"].items()]
+    return "\n".join([text, *left_out, f"To filter them: stream-bayes run --log {shlex.quote(done['log'])}"])

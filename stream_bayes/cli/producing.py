@@ -1,0 +1,155 @@
+"""Mails of a corpus into a log: with their labels, with their labels later, or without."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from stream_bayes.errors import ParameterError
+from stream_bayes.evaluate.corpora import Mail
+from stream_bayes.events import Label, encode
+from stream_bayes.events.identity import id_of
+from stream_bayes.log.base import Log
+from stream_bayes.records import Record
+
+MAILS_AT_ONCE = 300
+"""In one transaction."""
+LABELLER = "produce"
+_CONTENT_TYPE = ("content-type", b"message/rfc822")
+
+
+class Labelling(NamedTuple):
+    """When the log is told what the mails are."""
+
+    kind: str
+    """"with" the mail, "later" or "none"."""
+    mails: int = 0
+    """How many mails later."""
+
+
+def open_labelling(text: str) -> Labelling:
+    """The labelling of that name.
+
+    >>> open_labelling("later:100")
+    Labelling(kind='later', mails=100)
+    """
+    kind, _, mails = text.partition(":")
+    if text in {"with", "none"}:
+        return Labelling(kind)
+    if kind == "later" and mails.isascii() and mails.isdigit() and len(mails) < 10 and int(mails):
+        return Labelling(kind, int(mails))
+    message = f"labels must be with, later:N (N from 1) or none, not {text!r}"
+    raise ParameterError(message)
+
+
+class _Waiting(NamedTuple):
+    """A label that is not due yet."""
+
+    place: int
+    """Which mail it belongs to, from 0."""
+    label: str
+
+
+class Producer:
+    """Writes mails, some hundred in a transaction; what is not flushed is not in the log.
+
+    Parameters
+    ----------
+    log
+        Opened without a group.
+    mails, labels
+        The topics.
+    labelling
+        When labels are sent.
+    id_bytes
+        How long an id may be, see the settings of events.
+    at_once
+        Mails in one transaction at most.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        mails: str,
+        labels: str,
+        labelling: Labelling,
+        *,
+        id_bytes: int = 512,
+        at_once: int = MAILS_AT_ONCE,
+    ) -> None:
+        self._log = log
+        self._mails, self._labels = mails, labels
+        self._labelling = labelling
+        self._id_bytes = id_bytes
+        # So that the labels of a transaction are not due within it.
+        self._at_once = min(at_once, max(labelling.mails, 1)) if labelling.kind == "later" else at_once
+        self._staged: dict[bytes, _Waiting | None] = {}
+        self._ends = {place.number: end for place, end in log.ends(mails).items()}
+        self._waiting: deque[tuple[int, Label]] = deque()
+        self._staged_labels = 0
+        self.written = 0
+        """Mails that are in the log."""
+        self.labels_written = 0
+
+    @property
+    def labels_waiting(self) -> int:
+        """Labels that are not due yet."""
+        return len(self._waiting)
+
+    def add(self, mail: Mail) -> None:
+        """Stage a mail, and write all that is staged once it is enough."""
+        key, place = mail.id.encode("utf-8", "replace"), self.written + len(self._staged)
+        headers = [_CONTENT_TYPE]
+        self._staged[key] = None
+        if mail.label is not None and self._labelling.kind == "with":
+            headers.append(("label", mail.label.encode()))
+            self._staged_labels += 1
+        elif mail.label is not None and self._labelling.kind == "later":
+            self._staged[key] = _Waiting(place, mail.label)
+        self._log.append(self._mails, mail.raw, key, headers=headers)
+        self._send_due(place)
+        if len(self._staged) >= self._at_once:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is staged in one transaction."""
+        self._log.commit({})
+        self.written += len(self._staged)
+        self.labels_written += self._staged_labels
+        if self._labelling.kind == "later":
+            self._waiting.extend(sorted(self._placed(), key=lambda one: one[0]))
+        self._staged, self._staged_labels = {}, 0
+
+    def finish(self) -> None:
+        """Write what is staged, and all labels that wait."""
+        self.flush()
+        self._send_due(None)
+        self.flush()
+
+    def _send_due(self, place: int | None) -> None:
+        """Stage the labels that are due at a mail; all at the end."""
+        while self._waiting and (place is None or self._waiting[0][0] + self._labelling.mails <= place):
+            _, label = self._waiting.popleft()
+            assert label.source is not None
+            self._log.append(self._labels, encode(label), label.id.encode(), label.source.partition)
+            self._staged_labels += 1
+
+    def _placed(self) -> Iterator[tuple[int, Label]]:
+        """The labels of the mails just written, with the places that the log gave these."""
+        for record in self._new_records():
+            waiting = self._staged.pop(record.key, None) if record.key is not None else None
+            if waiting is not None:
+                at, id_ = datetime.now(UTC), id_of(record, self._id_bytes)
+                yield waiting.place, Label(id=id_, label=waiting.label, labeller=LABELLER, at=at, source=record.source)
+
+    def _new_records(self) -> Iterator[Record]:
+        """What the topic has got since the last look, ours and that of others."""
+        for place, end in self._log.ends(self._mails).items():
+            position = self._ends.get(place.number, 0)
+            while position < end:
+                records = self._log.read(self._mails, place.number, position, self._at_once)
+                yield from records
+                position = records[-1].offset + 1 if records else end
+            self._ends[place.number] = end

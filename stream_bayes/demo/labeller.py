@@ -1,0 +1,88 @@
+"""The person who answers label requests, played by somebody who knows the truth."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from random import Random
+from typing import NamedTuple
+
+from stream_bayes.demo.following import Follower
+from stream_bayes.events import Label, LabelRequest, encode
+from stream_bayes.log.base import Log
+
+NAME = "demo"
+SHOWN = 6
+"""How many of the newest requests are kept for the screen."""
+
+
+class Question(NamedTuple):
+    """A request as the screen shows it."""
+
+    id: str
+    subject: str
+    probability: float
+    """Of spam."""
+    variance: float
+    answer: str
+    """Empty as long as there is none."""
+
+
+class Labeller:
+    """Follows the requests and answers each after a while.
+
+    Parameters
+    ----------
+    log, topics
+        The log, and its topics of requests and of labels.
+    truth
+        The right answers, by id; a request without one is never answered.
+    thinking
+        How long a person thinks over an answer, on average; 0: no time.
+    """
+
+    def __init__(self, log: Log, topics: tuple[str, str], truth: Mapping[str, str], thinking: float) -> None:
+        requests, self._labels = topics
+        self._log, self._truth, self._thinking = log, truth, thinking
+        self._requests = Follower(log, requests)
+        self._random = Random("labeller")
+        self._open: deque[tuple[float, LabelRequest]] = deque()
+        self.asked = 0
+        self.answered = 0
+        self.newest: deque[Question] = deque(maxlen=SHOWN)
+
+    def work(self, now: float) -> None:
+        """Take the new requests, answer those that are due."""
+        for record in self._requests.new():
+            request = LabelRequest.model_validate_json(record.value)
+            self._open.append((now + self._thinking * self._random.uniform(0.5, 1.5), request))
+            self.newest.append(_question(request))
+            self.asked += 1
+        due = [request for moment, request in self._open if moment <= now]
+        if due:
+            self._open = deque((moment, request) for moment, request in self._open if moment > now)
+            for request in due:
+                self._answer(request)
+            self._log.commit({})
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is open."""
+        return not self._open
+
+    def _answer(self, request: LabelRequest) -> None:
+        answer = self._truth.get(request.id)
+        if answer is None:
+            return
+        label = Label(id=request.id, label=answer, labeller=NAME, at=datetime.now(UTC), source=request.source)
+        self._log.append(self._labels, encode(label), request.id.encode(), request.source.partition)
+        self.answered += 1
+        for place, question in enumerate(self.newest):
+            if question.id == request.id:
+                self.newest[place] = question._replace(answer=answer)
+
+
+def _question(request: LabelRequest) -> Question:
+    probability = (request.probabilities or {}).get("spam", 0.5)
+    return Question(request.id, request.subject or "(no subject)", probability, request.variance, "")

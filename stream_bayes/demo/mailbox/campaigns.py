@@ -1,0 +1,76 @@
+"""Which spam comes when: campaigns that start, drift and stop."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+
+
+class Campaign(NamedTuple):
+    """One source of spam and how it behaves."""
+
+    name: str
+    start: float
+    """When it starts, as a share of all mails."""
+    stop: float
+    wordings: int
+    """How many wordings it moves through, see `texts/`."""
+    weight: float = 1.0
+    """How much it sends, compared with others."""
+    mask: str = "person"
+    """What the sender looks like: "person", "shop", "bill", "bank", "colleague"."""
+    hides: float = 0.0
+    """Share of the words that it disguises in the end."""
+    borrows: str = "say"
+    """The rule of honest sentences that it mixes with its own."""
+
+
+CAMPAIGNS = (
+    Campaign("pills", 0.0, 0.55, 3, 1.6, "shop", 0.35, "news_say"),
+    Campaign("heirs", 0.0, 0.40, 2, 1.0, "person", 0.0, "stranger_say"),
+    Campaign("loans", 0.0, 0.62, 2, 1.0, "bank", 0.15, "bill_say"),
+    Campaign("lottery", 0.0, 0.25, 1, 0.8, "person", 0.1, "sale_say"),
+    Campaign("links", 0.08, 1.0, 1, 0.5, "person", 0.0, "stranger_say"),
+    Campaign("stocks", 0.14, 0.42, 2, 1.2, "person", 0.25, "say"),
+    Campaign("bills", 0.24, 0.60, 2, 1.2, "bill", 0.0, "bill_say"),
+    Campaign("dating", 0.33, 0.70, 2, 1.0, "person", 0.1, "english_say"),
+    Campaign("parcel", 0.43, 0.82, 2, 1.2, "bill", 0.0, "bill_say"),
+    Campaign("watches", 0.52, 0.90, 2, 1.0, "shop", 0.2, "sale_say"),
+    Campaign("jobs", 0.60, 1.0, 2, 0.9, "person", 0.0, "stranger_say"),
+    Campaign("bank", 0.66, 1.0, 2, 1.2, "bank", 0.1, "notice_say"),
+    Campaign("coins", 0.75, 1.0, 2, 1.4, "shop", 0.3, "news_say"),
+    Campaign("lottery again", 0.80, 1.0, 2, 0.8, "shop", 0.1, "sale_say"),
+    Campaign("thread", 0.48, 1.0, 1, 0.8, "colleague", 0.0, "say"),
+    Campaign("diet", 0.92, 1.0, 1, 1.2, "shop", 0.2, "news_say"),
+)
+
+_BURST = 2.5
+"""How much more a campaign sends in its first tenth."""
+
+
+class Span(NamedTuple):
+    """A campaign in numbers of mails."""
+
+    name: str
+    start: int
+    stop: int
+
+
+def spans(mails: int) -> list[Span]:
+    """When each campaign starts and stops in a mailbox of so many mails, in order of their starts."""
+    return [Span(one.name, round(one.start * mails), round(one.stop * mails)) for one in CAMPAIGNS]
+
+
+def choose(random: Random, moment: float) -> tuple[Campaign, float]:
+    """A campaign that runs at this moment, and how far it is, both as shares."""
+    running = [
+        (one, (moment - one.start) / (one.stop - one.start)) for one in CAMPAIGNS if one.start <= moment < one.stop
+    ]
+    weights = [one.weight * (_BURST if phase < 0.1 else 1.0) for one, phase in running]
+    return random.choices(running, weights)[0]
+
+
+def wording(random: Random, campaign: Campaign, phase: float) -> int:
+    """Which of its wordings a campaign uses at this phase; the change from one to the next takes a while."""
+    place = phase * campaign.wordings + random.gauss(0.0, 0.2)
+    return 1 + min(max(int(place), 0), campaign.wordings - 1)

@@ -1,0 +1,96 @@
+"""The worker of a demo, in a process of its own that can be killed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stream_bayes.errors import StreamBayesError
+
+PATIENCE = 30.0
+"""Seconds a worker has to end when it is told to."""
+
+
+class Recovered(NamedTuple):
+    """What a worker says of its start."""
+
+    events: int
+    """Events it has learned again from the journal."""
+    seconds: float
+
+
+class WorkerProcess:
+    """`stream-bayes run` with the settings of a demo; what it says goes to a file."""
+
+    def __init__(self, settings: Path, reports: Path) -> None:
+        self._command = [sys.executable, "-m", "stream_bayes.cli", "run", "--json", "--config", str(settings)]
+        self._reports = reports
+        self._process: subprocess.Popen[bytes] | None = None
+        self._read = 0
+        self.recovered: list[Recovered] = []
+        """Of each start, in order."""
+
+    def start(self) -> None:
+        """Start it, again if need be."""
+        with self._reports.open("ab") as reports:
+            # In a process group of its own: Ctrl-C is for the demo, which then ends the worker.
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.DEVNULL, stdout=reports, stderr=reports, process_group=0
+            )
+
+    def kill(self) -> None:
+        """SIGKILL: nothing is finished, nothing is said."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def finish(self) -> None:
+        """SIGTERM, as an operator ends it: it commits, writes a checkpoint and ends with code 0."""
+        if self._process is None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            code = self._process.wait(PATIENCE)
+        finally:
+            self.kill()
+        if code:
+            raise self._failure(code)
+
+    def look(self) -> None:
+        """Read what it has said since; raise if it has ended."""
+        for line in self._new_lines():
+            said = _as_object(line)
+            if said.get("event") == "recovered":
+                self.recovered.append(Recovered(int(said["events"]), float(said["seconds"])))
+        code = None if self._process is None else self._process.poll()
+        if code is not None:
+            raise self._failure(code)
+
+    def _new_lines(self) -> list[bytes]:
+        if not self._reports.exists():
+            return []
+        with self._reports.open("rb") as reports:
+            reports.seek(self._read)
+            whole, end, _ = reports.read().rpartition(b"\n")
+        self._read += len(whole) + len(end)
+        return whole.split(b"\n") if end else []
+
+    def _failure(self, code: int) -> StreamBayesError:
+        lines = self._reports.read_text("utf-8", "replace").strip().splitlines()
+        message = (
+            f"the worker ended with code {code}: {lines[-1] if lines else 'it said nothing'} (see {self._reports})"
+        )
+        return StreamBayesError(message)
+
+
+def _as_object(line: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(line)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}

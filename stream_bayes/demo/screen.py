@@ -1,0 +1,126 @@
+"""The live screen of a demo: one page of 80 columns and 24 rows out of the figures of a moment."""
+
+from __future__ import annotations
+
+import math
+from textwrap import wrap
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from stream_bayes.demo.drawing import bar, sparkline
+from stream_bayes.demo.figures import Asking, Figures
+from stream_bayes.demo.labeller import SHOWN
+from stream_bayes.demo.scores import WINDOW, Bin
+from stream_bayes.demo.watching import Seen
+
+WIDTH, HEIGHT = 79, 23
+"""What a page takes; the terminal must be larger."""
+_INSIDE = WIDTH - 4
+_SUBJECT = 41
+STARTING = "Starting the worker in a process of its own ..."
+COMPILING = "The worker compiles its kernels for this machine: up to a minute, the first time only ..."
+SLOW_START = 6.0
+"""Seconds after which a start is slow: then there is something to compile."""
+
+
+def page(figures: Figures) -> RenderableType:
+    """The screen of this moment."""
+    seen, asking = figures.seen, figures.asking
+    body = Group(
+        _flow(figures),
+        Text(),
+        _accuracy(seen),
+        _budget(asking),
+        Text(),
+        _calibration(seen.calibration),
+        Text(),
+        _questions(asking),
+        Text(stages(seen), "dim", no_wrap=True),
+        _event(figures),
+    )
+    return Panel(body, title=Text(f"{figures.source}, filtered live", "bold"), width=WIDTH)
+
+
+def _event(figures: Figures) -> RenderableType:
+    """What is happening apart from mails, in two rows."""
+    crash = "" if figures.crash is None else f"The worker was {figures.crash.sentence}."
+    said = starting(figures.seconds) if figures.phase == "starting" else crash
+    lines = wrap(said, _INSIDE)[:2]
+    return Text("\n".join([*lines, *[""] * (2 - len(lines))]), "bold yellow", no_wrap=True)
+
+
+def starting(seconds: float) -> str:
+    """What is said while the worker starts."""
+    return f"{STARTING if seconds < SLOW_START else COMPILING} {seconds:.0f} s"
+
+
+def _flow(figures: Figures) -> RenderableType:
+    share = figures.sent / figures.mails
+    first = f"mails in {figures.sent:>7,} of {figures.mails:,}   {bar(share, 20)}   {figures.flow_seconds:4.0f} s"
+    second = f"predicted {figures.seen.predicted:>6,}   {figures.seen.rate:,.0f} a second   lag {figures.lag:,}"
+    return Text(f"{first}\n{second}", no_wrap=True)
+
+
+def _accuracy(seen: Seen) -> RenderableType:
+    recent = [value for value in seen.history if not math.isnan(value)]
+    text = Text("(1-ROCA)%  ", no_wrap=True)
+    text.append(f"all {percent(seen.area):>6}   last {WINDOW:,} ", "default")
+    text.append(f"{percent(seen.recent_area):>6}", "bold cyan")
+    text.append(f"   {sparkline(recent, 28)}", "cyan")
+    return text
+
+
+def _budget(asking: Asking) -> RenderableType:
+    left = asking.budget - asking.asked
+    text = f"labels     asked {asking.asked:>4,}   answered {asking.answered:>4,}   left {left:>4,}   "
+    return Text(f"{text}{bar(asking.asked / max(asking.budget, 1), 20)}", no_wrap=True)
+
+
+def _calibration(bins: tuple[Bin, ...]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    rows = [
+        ["calibration, P(spam)  said", *(f"{100 * each.said:.1f}" for each in bins)],
+        ["                  observed", *(f"{100 * each.observed:.1f}" for each in bins)],
+        ["                     mails", *(f"{each.mails:,}" for each in bins)],
+    ]
+    table.add_column()
+    for _ in bins:
+        table.add_column(justify="right", min_width=5)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _questions(asking: Asking) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(width=_SUBJECT, no_wrap=True)
+    for _ in range(2):
+        table.add_column(justify="right", width=8)
+    table.add_column(width=8)
+    table.add_row(*(Text(head, "dim") for head in ("newest label requests", "P(spam)", "variance", "answer")))
+    for question in reversed(asking.newest):
+        answer = Text(question.answer or "...", {"spam": "red", "ham": "green"}.get(question.answer, "dim"))
+        table.add_row(Text(question.subject), f"{question.probability:.3f}", f"{question.variance:.3f}", answer)
+    for _ in range(SHOWN - len(asking.newest)):
+        table.add_row("", "", "", "")
+    return table
+
+
+def stages(seen: Seen) -> str:
+    """Seconds of each stage of the worker since it started."""
+    spent = "  ".join(f"{name} {seconds:.1f}" for name, seconds in seen.stage_seconds.items())
+    return f"{spent} s" if spent else ""
+
+
+def percent(value: float) -> str:
+    """A figure of (1-ROCA)%; a dash where there is none.
+
+    >>> percent(12.345), percent(0.12345), percent(math.nan)
+    ('12.35', '0.123', '-')
+    """
+    if math.isnan(value):
+        return "-"
+    return f"{value:.2f}" if value >= 1.0 else f"{value:.3f}"
