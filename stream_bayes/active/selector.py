@@ -20,5 +20,5 @@ class LabelSelector:
         self.least_variance = non_negative("least_variance", least_variance)
 
     def wants(self, variance: float) -> bool:
-        """Whether the label of a prediction with this variance is worth asking for."""
+        """Whether a label with this variance is worth asking for."""
         return variance >= self.least_variance

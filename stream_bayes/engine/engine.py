@@ -55,18 +55,21 @@ class Engine:
 
     def wanted(self, arrivals: Sequence[Arrival]) -> set[int]:
         """The offsets of observations that labels among these are for, and that are not in memory any more."""
-        plan, ring = self._plan(), self.memory.labels
-        offsets = set()
+        plan, offsets = self._plan(), set()
         for arrival in arrivals:
-            if isinstance(arrival.event, Label):
-                try:
-                    offset = plan.offset_of(arrival.event)
-                except EventError:
-                    continue
-                known = ring.label_of(offset)
-                if known is not None and known != arrival.event.label and self.memory.contents.get(offset) is None:
-                    offsets.add(offset)
+            if isinstance(arrival.event, Label) and (offset := self._missing(plan, arrival.event)) is not None:
+                offsets.add(offset)
+            plan.leave_behind(arrival.record)
         return offsets
+
+    def _missing(self, plan: Plan, event: Label) -> int | None:
+        try:
+            offset = plan.offset_of(event)
+        except EventError:
+            return None
+        known = self.memory.labels.label_of(offset)
+        needed = known is not None and known != event.label and self.memory.contents.get(offset) is None
+        return offset if needed else None
 
     def process(
         self,
@@ -77,7 +80,7 @@ class Engine:
         """Take events in order; `found` are the observations that `wanted` named, None where the log has lost one.
 
         With `asked` they are learned silently: these observations were asked about when the events first came, and
-        nothing is decided or put out again, but for events that are refused now and were not then.
+        nothing is decided again; of the outputs only the dead letters are made.
         """
         outcome = Outcome([], [], [], [])
         topic = self.settings.topics.observations
@@ -128,13 +131,13 @@ class Engine:
 
     def _carry_out(self, steps: list[Step], said: Said | None, asked: set[int] | None, outcome: Outcome) -> None:
         """Remember what was done, and put out what there is to say; nothing here can be refused."""
-        topic, row, advance = self.settings.topics.observations, 0, self.memory.labels.advance
+        topic, row = self.settings.topics.observations, 0
         for step in steps:
             record, action = step.arrival.record, step.action
             self.clock = record.timestamp if record.timestamp > self.clock else self.clock
             self.counts[action] += 1
             if record.topic == topic:
-                advance(record.offset + 1)
+                self._advance(record.offset + 1)
             if action == "predict" and said is not None:
                 self._predicted(step, said, row)
                 if asked is None:
@@ -150,6 +153,13 @@ class Engine:
             elif step.problem is not None:
                 self._refuse(record, step.problem, outcome)
 
+    def _advance(self, end: int) -> None:
+        """Let the oldest observations go, and with them their questions: an answer would be too old."""
+        ring, before = self.memory.labels, self.memory.labels.end
+        ring.advance(end)
+        if self.open_requests and end > ring.capacity:
+            self.open_requests.difference_update(range(before - ring.capacity, min(end - ring.capacity, before)))
+
     def _predicted(self, step: Step, said: Said, row: int) -> None:
         (_, event), _, offset, label, _, digest, _ = step
         assert isinstance(event, Observation)
@@ -163,7 +173,7 @@ class Engine:
 
     def _put_out(self, step: Step, said: Said, row: int, outcome: Outcome) -> None:
         outcome.outputs.append(prediction(step.arrival, said, row, self.model_version))
-        wanted = step.label is None and self.selector.wants(said.variance[row])
+        wanted = step.label is None and self.selector.wants(said.worth[row])
         if wanted and self.budget.may_ask(len(self.open_requests)):
             self._ask(step.offset)
             outcome.asked.append(step.offset)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.kernels.compiled import IntArray
 from stream_bayes.snapshot import Arrays
@@ -25,15 +27,15 @@ class Metrics:
 
     def __init__(self, remembered: int) -> None:
         size = min(remembered, REMEMBERED)
-        self._said = np.zeros(size, dtype=np.float32)
+        self._said = np.zeros(size)
         self._guesses = np.zeros(size, dtype=np.int32)
         self._cells = np.zeros((2, _CELLS), dtype=np.int64)
         self._bins = np.zeros((CALIBRATION_BINS, 3))
         self._sums = np.zeros(6)
         self._end = 0
         # Of the same memory: numpy's own way to a single figure takes three times as long.
-        self._said_at, self._guess_at = memoryview(self._said), memoryview(self._guesses)
-        self._cell_at, self._bin_at, self._sum_at = map(memoryview, (self._cells, self._bins, self._sums))
+        self._said_at, self._guess_at = _view(self._said), _view(self._guesses)
+        self._cell_at, self._bin_at, self._sum_at = _view(self._cells), _view(self._bins), _view(self._sums)
 
     def remember(self, offset: int, said: float, guess: int) -> None:
         """Keep what was said of an observation: the log-odds of the second of two labels, NaN of more, or the mean.
@@ -110,7 +112,7 @@ class Metrics:
     def restore(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
         self._end = int(arrays["said_end"][0])
-        used = len(arrays["said"])
+        used = min(self._end, len(self._said))
         self._said[:used], self._guesses[:used] = arrays["said"], arrays["guesses"]
         self._cells[...] = arrays["metric_cells"]
         self._bins[...], self._sums[...] = arrays["metric_bins"], arrays["metric_sums"]
@@ -124,6 +126,11 @@ def one_minus_roca_percent(cells: IntArray) -> float | None:
     below = np.cumsum(cells[1]) - cells[1]
     wrong = float(cells[0] @ (below + cells[1] / 2.0))
     return 100.0 * wrong / (float(first) * float(second))
+
+
+def _view(array: NDArray[Any]) -> Any:
+    # As Any: the type of a memoryview of floats cannot be written down.
+    return memoryview(cast(Any, array))
 
 
 def _over(total: float, count: float) -> float | None:

@@ -22,6 +22,7 @@ from stream_bayes.learners.number_learner import NumberLearner, check_target
 from stream_bayes.spam import MailPredictions, SpamFilter
 
 _WORD = re.compile(r"[^\W_]+")
+_FAIR_COIN = 0.25
 # What a filter does with its probabilities does not shape what it knows.
 _DECIDES_ONLY = ("lost_ham", "passed_spam")
 
@@ -37,7 +38,9 @@ class Said(NamedTuple):
     epistemic_variance: list[float]
     actions: list[str | None]
     scores: list[float]
-    """Log-odds of the second of two labels, NaN where there are not two; or the mean."""
+    """Log-odds of the second label, NaN where the first two are not all that are known; or the mean."""
+    worth: list[float]
+    """Of knowing the label: its variance; that of a fair coin while fewer than two labels are known."""
     guesses: list[int]
     """The number of the most probable label, -1 while there is none."""
     names: tuple[Any, ...]
@@ -105,6 +108,9 @@ class Model:
     def correct(self, content: Any, before: Known, now: Known) -> None:
         """Unlearn the one label and learn the other; all or nothing."""
         assert isinstance(self.learner, Additive)
+        # What would be refused even by one who knows nothing is refused before anything is taken back: a sum of floats
+        # is not the same to the last bit after one term went and came again.
+        self.learner.clone().learn_one(content, now)
         self.learner.unlearn_one(content, before)
         try:
             self.learner.learn_one(content, now)
@@ -120,7 +126,7 @@ class Model:
         nothing: list[Any] = [None] * count
         means = predictions.mean.tolist()
         spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
-        return Said(nothing, means, nothing, *spread, nothing, means, [-1] * count, ())
+        return Said(nothing, means, nothing, *spread, nothing, means, spread[0], [-1] * count, ())
 
     def _of_labels(self, predictions: LabelPredictions) -> Said:
         names, count = predictions.labels, len(predictions)
@@ -128,8 +134,10 @@ class Model:
         known = (table >= 0.0).sum(axis=1) if names else np.zeros(count)
         best = table.argmax(axis=1) if names else np.zeros(count, dtype=np.int64)
         guesses = np.where(known > 0, best, -1).tolist()
-        # log_odds are those of the more probable label; labels are numbered in the order in which they became known.
-        scores = np.where(known == 2, np.where(best == 1, 1.0, -1.0) * predictions.log_odds, np.nan)
+        # Log-odds are those of the more probable label. A label whose evidence was all taken back is unknown again, so
+        # that two known ones need not be the first two.
+        two = (known == 2) & (table[:, :2] >= 0.0).all(axis=1)
+        scores = np.where(two, np.where(best == 1, 1.0, -1.0) * predictions.log_odds, np.nan)
         texts = [name if isinstance(name, str) else json.dumps(name) for name in names]
         rows = [dict(zip(texts, row, strict=True)) for row in table.tolist()]
         if known.min(initial=len(texts)) < len(texts):
@@ -139,7 +147,8 @@ class Model:
             actions = list(self.learner.decide_many(predictions))
         labels = [None if guess < 0 else names[guess] for guess in guesses]
         spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
-        return Said(labels, [None] * count, list(rows), *spread, actions, scores.tolist(), guesses, names)
+        worth = np.where(known < 2, _FAIR_COIN, predictions.variance).tolist()
+        return Said(labels, [None] * count, list(rows), *spread, actions, scores.tolist(), worth, guesses, names)
 
 
 def open_learner(settings: LearnerSettings) -> Learner:

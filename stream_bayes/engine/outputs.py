@@ -51,7 +51,7 @@ def label_request(arrival: Arrival, said: Said, row: int, strategy: str, budget_
     assert isinstance(event, Observation)
     return LabelRequest(
         id=event.id,
-        score=said.variance[row],
+        score=said.worth[row],
         strategy=strategy,
         probabilities=said.probabilities[row],
         mean=said.means[row],

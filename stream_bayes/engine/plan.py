@@ -14,6 +14,7 @@ from stream_bayes.engine.model import Model
 from stream_bayes.engine.remembered import UNLABELLED, Contents, IdWindow, Known, LabelRing, Unlabelled, digest_of
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Label, Observation
+from stream_bayes.records import Record
 
 Action = Literal["predict", "learn", "correct", "repeat", "duplicate", "refuse"]
 
@@ -65,11 +66,17 @@ class Plan:
             if step.action == "correct" and self.steps:
                 return place
             self.steps.append(step)
-            if arrival.record.topic == self._topic:
-                self._end = arrival.record.offset + 1
+            if step.label is not None:
+                self._fresh.add(step.label)
+            self.leave_behind(arrival.record)
             if step.action == "correct":
                 return place + 1
         return len(arrivals)
+
+    def leave_behind(self, record: Record) -> None:
+        """From here on the record is one of the past: what is remembered ends with it."""
+        if record.topic == self._topic:
+            self._end = record.offset + 1
 
     def _step(self, arrival: Arrival, known: Mapping[int, Observation | None]) -> Step:
         event = arrival.event
@@ -158,5 +165,4 @@ class Plan:
         if not self._memory.labels.has_room(label, self._fresh):
             message = "there are too many different labels: for numbers use a learner of targets"
             raise EventError("too-many-labels", message)
-        self._fresh.add(label)
         return label

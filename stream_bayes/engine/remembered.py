@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.events import Observation
 from stream_bayes.learners.labels import Label
 from stream_bayes.snapshot import Arrays
@@ -104,7 +105,8 @@ class LabelRing:
     def arrays(self) -> Arrays:
         """Copies of the slots in use."""
         used = min(self.end, len(self._codes))
-        return {"label_codes": np.array(self._codes[:used]), "targets": self._targets[:used].copy()}
+        # Copied once: a slice would be a copy already, and the stream waits.
+        return {"label_codes": np.asarray(self._codes)[:used].copy(), "targets": self._targets[:used].copy()}
 
     def restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
         """Take over what `scalars` and `arrays` gave."""
@@ -112,6 +114,10 @@ class LabelRing:
         self.end = int(scalars["end"])
         self._labels = list(scalars["labels"])
         self._numbers = {label: number for number, label in enumerate(self._labels)}
+        known = 1 if len(self._targets) else len(self._numbers)
+        if codes.max(initial=0) >= _FIRST_LABEL + known or len(self._numbers) < len(self._labels):
+            message = "the labels of the observations are not those that were seen"
+            raise SnapshotDamaged(message)
         kept = array("H" if codes.dtype == np.uint16 else "B", codes.tobytes())
         self._codes = kept + array(kept.typecode, bytes(kept.itemsize * (len(self._codes) - len(kept))))
         self._targets[: len(targets)] = targets
@@ -151,6 +157,9 @@ class IdWindow:
     def restore(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
         digests, owners = arrays["id_digests"], arrays["id_offsets"]
+        if not len(digests) == len(owners) == self.capacity:
+            message = f"{len(digests)} ids at {len(owners)} offsets, where there is place for {self.capacity}"
+            raise SnapshotDamaged(message)
         self._digests, self._owners = array("Q", digests.tobytes()), array("q", owners.tobytes())
         # In the order of the offsets: of an id that left the window and came back, the newer place counts.
         used = np.argsort(owners)[np.count_nonzero(owners < 0) :]

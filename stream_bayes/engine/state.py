@@ -72,6 +72,16 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
         engine.memory.labels.restore(scalars["labels"], arrays)
         engine.memory.ids.restore(arrays)
         engine.metrics.restore(arrays)
+        _check_forms(arrays, bookkeeping_of(engine).arrays)
     except _DAMAGED as problem:
         message = f"the checkpoint does not make an engine: {problem!r}"
         raise SnapshotDamaged(message) from problem
+
+
+def _check_forms(given: Arrays, kept: Arrays) -> None:
+    """What an engine took it gives back: else it was stretched, cut or read as something else on the way."""
+    for name, array in kept.items():
+        own = given[name]
+        if (own.dtype, own.shape) != (array.dtype, array.shape):
+            message = f"{name}: {own.dtype} of shape {own.shape}, where {array.dtype} of shape {array.shape} belongs"
+            raise SnapshotDamaged(message)

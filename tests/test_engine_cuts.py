@@ -1,0 +1,95 @@
+"""How a stream is cut into batches changes nothing: neither what is said nor any bit of what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stream_bayes.engine import remembered
+from tests.engines import KINDS, PLENTY, Stream, codes, everything, random_stream, run, said, settings_for, streams
+
+CUTS = st.lists(st.integers(1, 12), min_size=1, max_size=6)
+# Nothing, about two observations, all of them.
+MEMORIES = (0, 2100, PLENTY)
+
+
+def check_same(name: str, stream: Stream, cuts: Sequence[int], memory: int, **sizes: Any) -> None:
+    """One event at a time with all contents in memory, against these cuts with so much memory."""
+    kind = KINDS[name]
+    one_by_one, expected = run(settings_for(kind, **sizes), stream)
+    cut, got = run(settings_for(kind, remembered_bytes=memory, **sizes), stream, cuts)
+    assert said(got) == said(expected)
+    assert everything(cut) == everything(one_by_one)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_cuts_do_not_matter(name: str, data: st.DataObject) -> None:
+    stream = data.draw(streams(KINDS[name]))
+    check_same(name, stream, data.draw(CUTS), data.draw(st.sampled_from(MEMORIES)))
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("name", KINDS)
+def test_cuts_of_a_long_stream_do_not_matter(name: str, memory: int) -> None:
+    stream = random_stream(KINDS[name], seed=5, length=400)
+    for cuts in ((1000,), (7, 1, 90)):
+        check_same(name, stream, cuts, memory, remembered_labels=100, remembered_ids=50, budget=50, open_requests=20)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_streams_have_everything_in_them(name: str) -> None:
+    kind = KINDS[name]
+    stream = random_stream(kind, seed=5, length=400)
+    engine, outcome = run(settings_for(kind), stream)
+    done = {"predict", "learn", "repeat", "duplicate", "refuse"}
+    exact = {"BayesianLinearRegression", "MultinomialNB"}
+    assert set(engine.counts) == (done | {"correct"} if name in exact else done)
+    decoding = {"empty-record", "not-json", "wrong-shape"}
+    learning = {"bad-input", "wrong-topic", "unknown-observation", "label-too-old", "wrong-id", "wrong-partition"}
+    assert set(codes(outcome)) == decoding | learning
+    assert outcome.asked
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "SpamFilter"])
+def test_what_the_learner_refuses_in_the_middle_of_a_batch_costs_only_itself(name: str) -> None:
+    kind = KINDS[name]
+    stream = Stream()
+    for number in range(20):
+        content = {"features": {"x": "a text" if number in (7, 8, 15) else 1.0}}
+        stream.observe(content, kind.labels[0], f"p{number}")
+    engine, outcome = run(settings_for(kind, remembered_labels=100), stream, (1000,))
+    assert [refused.offset for refused in outcome.refused] == [7, 8, 15]
+    assert engine.model_version == 17
+    check_same(name, stream, (1000,), PLENTY)
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_an_id_that_looks_like_a_place_and_leaves_the_window_within_a_batch(memory: int) -> None:
+    stream, content = Stream(), {"features": {"x": 1.0}}
+    for name in (None, "p", "emails-0-1", None, None, None):
+        stream.observe(content, None, name)
+    # Before the next observation the id is found at 2; after it, it is the place 1.
+    stream.observe(content)
+    stream.answer("a", "emails-0-1")
+    assert codes(run(settings_for(KINDS["SoftmaxRegression"]), stream)[1]) == ["wrong-id"]
+    check_same("SoftmaxRegression", stream, (6, 2), memory)
+
+
+def test_the_most_labels_are_reached_at_the_same_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembered, "_MOST_LABELS", 3)
+    stream, content = Stream(), {"features": {"x": 1.0}}
+    first = stream.observe(content, "a", "p0")
+    # Refused, so it takes no place.
+    stream.answer("b", "somebody", first)
+    for number, label in enumerate(("c", "a", "d", "e", "c"), start=1):
+        stream.observe(content, label, f"p{number}")
+    engine, outcome = run(settings_for(KINDS["MultinomialNB"]), stream, (100,))
+    assert codes(outcome) == ["wrong-id", "too-many-labels"]
+    assert engine.memory.labels.scalars()["labels"] == ["a", "c", "d"]
+    check_same("MultinomialNB", stream, (100,), PLENTY)

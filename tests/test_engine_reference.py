@@ -1,0 +1,197 @@
+"""The engine against its rules written down once more, as plainly as possible: one event at a time, in plain dicts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stream_bayes
+from stream_bayes.config import Settings
+from stream_bayes.engine import Arrival
+from stream_bayes.errors import EventError, StreamBayesError
+from stream_bayes.events import DeadLetter, Label, LabelRequest, Observation, Prediction
+from tests.engines import KINDS, OBSERVATIONS, Stream, random_stream, run, settings_for, streams
+
+EXACT = ("BayesianLinearRegression", "MultinomialNB")
+"""Those that take a wrong label back."""
+
+
+class Reference:
+    """What the design says of events, literally. Nothing is forgotten, only not looked at."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.kind = settings, settings.learner.name
+        self.learner: Any = getattr(stream_bayes, self.kind)(**settings.learner.parameters)
+        self.observations: dict[int, Observation] = {}
+        self.labels: dict[int, Any] = {}
+        self.end = self.learned = self.duplicates = self.used = 0
+        self.open: set[int] = set()
+        self.said: list[tuple[Any, ...]] = []
+
+    def take(self, arrival: Arrival) -> None:
+        record, event = arrival
+        if record.topic == OBSERVATIONS:
+            # An answer would be too old from this record on.
+            oldest = record.offset + 1 - self.settings.engine.remembered_labels
+            self.open = {offset for offset in self.open if offset >= oldest}
+        try:
+            if isinstance(event, Observation):
+                self.observe(record.topic, record.offset, event)
+            elif isinstance(event, Label):
+                self.label(event)
+            else:
+                raise event
+        except StreamBayesError as problem:
+            self.said.append(("dead", record.topic, record.offset, problem.code))
+        if record.topic == OBSERVATIONS:
+            self.end = record.offset + 1
+
+    def observe(self, topic: str, offset: int, event: Observation) -> None:
+        if topic != OBSERVATIONS:
+            raise EventError("wrong-topic", "")
+        if self.newest(event.id) is not None:
+            self.duplicates += 1
+            return
+        content, label = self.content(event), None if event.label is None else self.checked(event.label)
+        answer, variance = self.predict(content)
+        version = self.learned
+        if label is not None:
+            self.learn(content, label)
+        self.observations[offset], self.labels[offset] = event, label
+        self.said.append(("prediction", event.id, answer, variance, version))
+        asks = self.settings.labels
+        # Nobody can be sure of a label who knows of no other.
+        clueless = isinstance(answer, dict) and len(answer) < 2
+        wanted = label is None and (0.25 if clueless else variance) >= asks.least_variance
+        if wanted and self.used < asks.budget and len(self.open) < asks.open_requests:
+            self.used += 1
+            self.open.add(offset)
+            self.said.append(("request", event.id, answer, variance, asks.budget - self.used))
+
+    def label(self, event: Label) -> None:
+        offset = self.meant(event)
+        if self.too_old(offset):
+            raise EventError("label-too-old", "")
+        if offset not in self.observations:
+            raise EventError("unknown-observation", "")
+        label, before = self.checked(event.label), self.labels[offset]
+        if before is not None and label == before:
+            return
+        if event.id != self.observations[offset].id:
+            raise EventError("wrong-id", "")
+        content = self.content(self.observations[offset])
+        if before is not None and self.kind in EXACT:
+            self.learner.unlearn_one(content, before)
+        self.learn(content, label)
+        self.labels[offset] = label
+        self.open.discard(offset)
+
+    def meant(self, event: Label) -> int:
+        if event.source is not None:
+            if (event.source.topic, event.source.partition) != (OBSERVATIONS, 0):
+                raise EventError("wrong-partition", "")
+            return event.source.offset
+        newest, place = self.newest(event.id), re.fullmatch(rf"{OBSERVATIONS}-0-([0-9]+)", event.id)
+        if newest is None and place is None:
+            raise EventError("unknown-observation", "")
+        return int(place[1]) if newest is None and place else newest or 0
+
+    def newest(self, name: str) -> int | None:
+        window = range(self.end - self.settings.engine.remembered_ids, self.end)
+        found = [o for o in window if o in self.observations and self.observations[o].id == name]
+        return max(found, default=None)
+
+    def too_old(self, offset: int) -> bool:
+        return offset < self.end - self.settings.engine.remembered_labels
+
+    def content(self, event: Observation) -> Any:
+        if self.kind == "SpamFilter":
+            fields = {"subject": event.subject, "sender": event.sender, "text": event.text}
+            return fields if event.subject or event.sender else event.content
+        if event.raw is not None:
+            raise EventError("bad-input", "")
+        return event.features if event.text is None else Counter(re.findall(r"[a-z]+", event.text.lower()))
+
+    def checked(self, label: Any) -> Any:
+        if self.kind == "SpamFilter":
+            good = label in ("ham", "spam")
+        elif self.kind == "BayesianLinearRegression":
+            good = type(label) in (int, float) and abs(label) <= 1e50
+        else:
+            good = isinstance(label, str) or label == int(label)
+        if not good:
+            raise EventError("bad-input", "")
+        return label
+
+    def predict(self, content: Any) -> tuple[Any, float]:
+        predictive = self.learner.predictive_one(content)
+        if self.kind == "BayesianLinearRegression":
+            return predictive.mean, predictive.variance
+        return self.learner.predict_proba_one(content), predictive.variance
+
+    def learn(self, content: Any, label: Any) -> None:
+        self.learner.learn_one(content, label)
+        self.learned += 1
+
+
+def outputs_of(outputs: list[Any]) -> list[tuple[Any, ...]]:
+    """What an engine said, in the words of the reference."""
+    found: list[tuple[Any, ...]] = []
+    for event in outputs:
+        if isinstance(event, DeadLetter):
+            found.append(("dead", event.topic, event.offset, event.code))
+            continue
+        answer = event.mean if event.probabilities is None else event.probabilities
+        if isinstance(event, Prediction):
+            found.append(("prediction", event.id, answer, event.variance, event.model_version))
+        elif isinstance(event, LabelRequest):
+            found.append(("request", event.id, answer, event.score, event.budget_left))
+    return found
+
+
+def check_same(name: str, stream: Stream, cuts: tuple[int, ...], **sizes: float) -> None:
+    own = settings_for(KINDS[name], **sizes)
+    engine, outcome = run(own, stream, cuts)
+    reference = Reference(own)
+    for arrival in stream.arrivals:
+        reference.take(arrival)
+    got = outputs_of(outcome.outputs)
+    assert len(got) == len(reference.said)
+    for ours, theirs in zip(got, reference.said, strict=True):
+        assert ours[:2] + ours[4:] == theirs[:2] + theirs[4:]
+        if ours[0] == "dead":
+            assert ours == theirs
+        else:
+            check_close(ours[2], theirs[2], ours[3], theirs[3])
+    assert engine.model_version == reference.learned
+    assert engine.counts["duplicate"] == reference.duplicates
+    assert (engine.budget.used, engine.open_requests) == (reference.used, reference.open)
+    mine, other = engine.model.learner.state().arrays, reference.learner.state().arrays
+    assert {key: array.tobytes() for key, array in mine.items()} == {k: array.tobytes() for k, array in other.items()}
+
+
+def check_close(answer: Any, expected: Any, variance: float, expected_variance: float) -> None:
+    if isinstance(expected, dict):
+        expected = {label if isinstance(label, str) else json.dumps(label): p for label, p in expected.items()}
+    assert answer == expected
+    assert variance == pytest.approx(expected_variance, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_the_engine_does_what_the_rules_say(name: str, data: st.DataObject) -> None:
+    stream = data.draw(streams(KINDS[name]))
+    check_same(name, stream, data.draw(st.sampled_from(((1,), (1000,), (3, 8)))))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_long_stream_by_the_rules(name: str) -> None:
+    stream = random_stream(KINDS[name], seed=11, length=500)
+    check_same(name, stream, (64,), remembered_labels=100, remembered_ids=50, budget=40, open_requests=10)
