@@ -67,12 +67,12 @@ class Reference:
         self.said.append(("prediction", event.id, answer, variance, version))
         asks = self.settings.labels
         # Nobody can be sure of a label who knows of no other.
-        clueless = isinstance(answer, dict) and len(answer) < 2
-        wanted = label is None and (0.25 if clueless else variance) >= asks.least_variance
+        score = 0.25 if isinstance(answer, dict) and len(answer) < 2 else variance
+        wanted = label is None and score >= asks.least_variance
         if wanted and self.used < asks.budget and len(self.open) < asks.open_requests:
             self.used += 1
             self.open.add(offset)
-            self.said.append(("request", event.id, answer, variance, asks.budget - self.used))
+            self.said.append(("request", event.id, answer, score, asks.budget - self.used))
 
     def label(self, event: Label) -> None:
         offset = self.meant(event)

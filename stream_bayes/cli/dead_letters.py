@@ -54,7 +54,7 @@ def list_letters(
         at = f"{content.at:%Y-%m-%d %H:%M:%S}"
         typer.echo(f"{letter.place:<10} {at}  {_source(letter):<16} {content.code:<20} {content.message}{again}")
     of_each = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
-    typer.echo(f"{counts.total():,} dead letters{': ' if counts else ''}{of_each}")
+    typer.echo(f"{_counted(counts.total(), 'dead letter')}{': ' if counts else ''}{of_each}")
 
 
 @app.command()
@@ -75,11 +75,10 @@ def show(
         typer.echo(json.dumps({**_summary(letter), "payload": b64encode(payload).decode()}, indent=2))
         return
     for name, value in _summary(letter).items():
-        typer.echo(f"{name:<12}{value}")
+        typer.echo(f"{name:<12}{_harmless(str(value))}")
     typer.echo(f"{'payload':<12}{len(payload):,} bytes{', of which the first' if len(payload) > _SHOWN_BYTES else ''}:")
-    # As Python would write it: no byte of it can do anything to a terminal.
-    text = payload[:_SHOWN_BYTES].decode("utf-8", "backslashreplace")
-    typer.echo("".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text))
+    lines = payload[:_SHOWN_BYTES].decode("utf-8", "backslashreplace").split("\n")
+    typer.echo("\n".join(map(_harmless, lines)))
 
 
 @app.command()
@@ -111,7 +110,16 @@ def requeue(
             if count % _AT_ONCE == 0:
                 source.commit({})
         source.commit({})
-    typer.echo(json.dumps({"sent_again": count}) if as_json else f"{count:,} records sent again")
+    typer.echo(json.dumps({"sent_again": count}) if as_json else f"{_counted(count, 'record')} sent again")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _harmless(text: str) -> str:
+    """As Python would write it: no character of it can do anything to a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _source(letter: Letter) -> str:

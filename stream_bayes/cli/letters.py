@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
 from stream_bayes.config import Settings
 from stream_bayes.errors import InputError
 from stream_bayes.events import DeadLetter
@@ -35,7 +37,7 @@ def letters(log: Log, settings: Settings, code: str | None = None) -> Iterator[L
 def letter_at(log: Log, settings: Settings, place: str) -> Letter:
     """The dead letter at a place."""
     partition, _, offset = place.partition("-")
-    if partition.isdigit() and offset.isdigit():
+    if partition.isdecimal() and offset.isdecimal():
         found = log.read(settings.topics.dead_letters, int(partition), int(offset))
         if found and found[0].offset == int(offset):
             return _letter(found[0], places_sent_again(log, settings))
@@ -74,7 +76,12 @@ def _notes(settings: Settings) -> str:
 
 def _letter(record: Record, again: set[str]) -> Letter:
     place = f"{record.partition}-{record.offset}"
-    return Letter(place, DeadLetter.model_validate_json(record.value), place in again)
+    try:
+        content = DeadLetter.model_validate_json(record.value)
+    except ValidationError as problem:
+        message = f"record {place} of {record.topic!r} is no dead letter: somebody else writes to this topic"
+        raise InputError(message) from problem
+    return Letter(place, content, place in again)
 
 
 def _records(log: Log, topic: str) -> Iterator[Record]:

@@ -55,7 +55,10 @@ class Engine:
 
     def wanted(self, arrivals: Sequence[Arrival]) -> set[int]:
         """The offsets of observations that labels among these are for, and that are not in memory any more."""
-        plan, offsets = self._plan(), set()
+        offsets: set[int] = set()
+        if not _any_label(arrivals):
+            return offsets
+        plan = self._plan()
         for arrival in arrivals:
             if isinstance(arrival.event, Label) and (offset := self._missing(plan, arrival.event)) is not None:
                 offsets.add(offset)
@@ -84,10 +87,14 @@ class Engine:
         """
         outcome = Outcome([], [], [], [])
         topic = self.settings.topics.observations
-        here = {
-            a.record.offset: a.event for a in arrivals if a.record.topic == topic and isinstance(a.event, Observation)
-        }
-        self._run(arrivals, {**(found or {}), **here}, asked, outcome)
+        known = dict(found or {})
+        if _any_label(arrivals):
+            known |= {
+                record.offset: event
+                for record, event in arrivals
+                if record.topic == topic and isinstance(event, Observation)
+            }
+        self._run(arrivals, known, asked, outcome)
         self.memory.contents.shrink()
         return outcome
 
@@ -201,3 +208,8 @@ class Engine:
         self.refused[problem.code] += 1
         outcome.refused.append(Refused(record.topic, record.offset, problem.code))
         outcome.outputs.append(dead_letter(record, problem, self.clock))
+
+
+def _any_label(arrivals: Sequence[Arrival]) -> bool:
+    """Whether an observation may have to be found; not where labels come with their observations or not at all."""
+    return any(isinstance(event, Label) for _, event in arrivals)

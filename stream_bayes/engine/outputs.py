@@ -14,11 +14,8 @@ from stream_bayes.records import Record, Source
 _PREVIEW = 200
 MOST_PAYLOAD = 32 << 20
 """Bytes of a record that go into its dead letter: with what base64 adds it must still be a record itself."""
-_REST = (
-    ("__pydantic_fields_set__", set(Prediction.model_fields)),
-    ("__pydantic_extra__", None),
-    ("__pydantic_private__", None),
-)
+_ALL_FIELDS = set(Prediction.model_fields)
+_fill = object.__setattr__
 
 
 def prediction(arrival: Arrival, said: Said, row: int, model_version: int) -> Prediction:
@@ -40,8 +37,10 @@ def prediction(arrival: Arrival, said: Said, row: int, model_version: int) -> Pr
         "source": Source(topic, partition, offset),
         "model_version": model_version,
     }
-    for name, value in (("__dict__", fields), *_REST):
-        object.__setattr__(made, name, value)
+    _fill(made, "__dict__", fields)
+    _fill(made, "__pydantic_fields_set__", _ALL_FIELDS)
+    _fill(made, "__pydantic_extra__", None)
+    _fill(made, "__pydantic_private__", None)
     return made
 
 

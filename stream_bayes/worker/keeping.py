@@ -50,21 +50,22 @@ class Keeper:
     def finish(self, journal_end: int) -> None:
         """The last checkpoint, once the one on its way is done."""
         self._maker.join()
-        self._wait()
+        self.wait()
         if self.number != journal_end:
             self._take(journal_end)
-            self._wait()
+            self.wait()
+
+    def wait(self) -> None:
+        """Until no checkpoint is being written."""
+        while self._saver.busy:
+            time.sleep(_LOOK)
+        self._settle()
 
     def drop_others(self) -> None:
         """Remove every checkpoint but the one just written."""
         for number, path in self._shard.folder.checkpoints():
-            if self.number is not None and number != self.number:
+            if number != self.number:
                 path.unlink(missing_ok=True)
-
-    def _wait(self) -> None:
-        while self._saver.busy:
-            time.sleep(_LOOK)
-        self._settle()
 
     def _make_image(self) -> None:
         image = self._shard.engine.model.learner.clone()

@@ -15,6 +15,7 @@ from stream_bayes.errors import EventError, RecoveryError
 from stream_bayes.events import DeadLetter, LabelRequest, Prediction, encode
 from stream_bayes.log.base import Log
 from stream_bayes.records import Partition, Record
+from stream_bayes.snapshot.files import flush_folder
 from stream_bayes.worker.inputs import NO_LIMITS, arrivals_of, found_for, limits_of, read_run
 from stream_bayes.worker.journal import Entry, new_entry, read_journal
 from stream_bayes.worker.stages import Stages
@@ -84,7 +85,10 @@ class Shard:
         return Recovered(number, commits, events, time.monotonic() - began)
 
     def _load(self, most: int) -> int | None:
-        found = self.folder.newest(self.shaping, most=most)
+        found = self.folder.newest(self.shaping)
+        while found is not None and found[0] > most:
+            self._set_aside(found[0], most)
+            found = self.folder.newest(self.shaping)
         if found is None:
             return None
         number, checkpoint = found
@@ -92,6 +96,15 @@ class Shard:
         for place in self.positions:
             self.positions[place] = int(checkpoint.scalars["positions"][place.topic])
         return number
+
+    def _set_aside(self, number: int, most: int) -> None:
+        """Rename a checkpoint of a journal that is no more: once this one is longer, it would pass for one of it."""
+        path = self.folder.path_of(number)
+        aside = path.rename(path.with_name(f"{path.name}.ahead"))
+        flush_folder(aside.parent)
+        logger.warning(
+            "%s is ahead of the journal, which ends at %d: it is now %s, and not used", path, most, aside.name
+        )
 
     def _replay(self, log: Log, entry: Entry, *, lenient: bool) -> None:
         refused = {(topic, offset): code for topic, offset, code in entry.refused}

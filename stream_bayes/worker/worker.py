@@ -61,7 +61,16 @@ class Worker:
 
     def run(self, *, until_end: bool = False) -> None:
         """Work until `stop` is called or the log ends; with `until_end` also when everything there is has been read."""
-        self.recover()
+        try:
+            self.recover()
+            self._work(until_end=until_end)
+            self._finish()
+        finally:
+            # Once the log is let go of, another worker may write checkpoints.
+            for keeper in self._keepers.values():
+                keeper.wait()
+
+    def _work(self, *, until_end: bool) -> None:
         retention = Retention(self.settings, self.log)
         self._status_due = time.monotonic() + self.settings.status.seconds
         while not self.stopping:
@@ -71,8 +80,9 @@ class Worker:
             if at_end:
                 break
             self._commit_if_due()
-            retention.trim_if_due(self.shards.values())
-        self._finish()
+            # What is not committed yet may need old observations, and the journal does not say so yet.
+            if not self._uncommitted:
+                self._insist(lambda: retention.trim_if_due(self.shards.values()))
 
     def recover(self, *, rebuild: bool = False) -> None:
         """Bring the engine of each partition to the last commit, or with `rebuild` make it anew from the journal."""
@@ -92,6 +102,9 @@ class Worker:
         self.recover(rebuild=True)
         for number, keeper in self._keepers.items():
             keeper.finish(self._journal_end(number))
+            if keeper.number is None:
+                message = f"the new model of partition {number} could not be saved; the checkpoints of before are kept"
+                raise RecoveryError(message)
             keeper.drop_others()
 
     def _partitions(self, committed: Offsets) -> list[int]:
