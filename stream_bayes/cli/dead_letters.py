@@ -76,7 +76,8 @@ def show(
         return
     for name, value in _summary(letter).items():
         typer.echo(f"{name:<12}{_harmless(str(value))}")
-    typer.echo(f"{'payload':<12}{len(payload):,} bytes{', of which the first' if len(payload) > _SHOWN_BYTES else ''}:")
+    size = letter.content.size or len(payload)
+    typer.echo(f"{'payload':<12}{size:,} bytes{', of which the first' if size > _SHOWN_BYTES else ''}:")
     lines = payload[:_SHOWN_BYTES].decode("utf-8", "backslashreplace").split("\n")
     typer.echo("\n".join(map(_harmless, lines)))
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from stream_bayes.config import Settings
 from stream_bayes.errors import InputError
 from stream_bayes.events import DeadLetter
-from stream_bayes.log.base import Log
+from stream_bayes.log.base import Headers, Log
 from stream_bayes.records import Partition, Record
 
 _AT_ONCE = 200
@@ -48,16 +48,17 @@ def letter_at(log: Log, settings: Settings, place: str) -> Letter:
 def send_again(log: Log, settings: Settings, letter: Letter) -> None:
     """Stage the record as it was, into the topic it came from, and a note that it was sent again."""
     content = letter.content
-    payload = content.payload if content.size is None else _whole(log, content)
-    log.append(content.topic, payload, content.key, content.partition, content.headers or ())
+    whole = content.payload, content.key, content.headers or ()
+    value, key, headers = whole if content.size is None else _whole(log, content)
+    log.append(content.topic, value, key, content.partition, headers)
     log.append(_notes(settings), letter.place.encode())
 
 
-def _whole(log: Log, content: DeadLetter) -> bytes:
-    """The value of the record itself."""
+def _whole(log: Log, content: DeadLetter) -> tuple[bytes, bytes | None, Headers]:
+    """Value, key and headers of the record itself."""
     found = log.read(content.topic, content.partition, content.offset)
     if found and found[0].offset == content.offset:
-        return found[0].value
+        return found[0].value, found[0].key, found[0].headers
     message = (
         f"{content.topic}-{content.partition}-{content.offset} is no longer in the log, and its letter holds only its "
         "beginning: it cannot be sent again"

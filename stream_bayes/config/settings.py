@@ -134,3 +134,8 @@ class Settings(Section):
     checkpoint: CheckpointSettings = CheckpointSettings()
     status: StatusSettings = StatusSettings()
     retention: RetentionSettings = RetentionSettings()
+
+    @property
+    def journal(self) -> str:
+        """The topic of the group's journal: groups that read one log go each their own way."""
+        return f"{self.topics.journal}-{self.group}"

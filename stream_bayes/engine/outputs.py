@@ -12,8 +12,8 @@ from stream_bayes.features.display import harmless, preview, subject
 from stream_bayes.records import Record, Source
 
 _PREVIEW = 200
-MOST_PAYLOAD = 32 << 20
-"""Bytes of a record that go into its dead letter: with what base64 adds it must still be a record itself."""
+MOST_PAYLOAD, MOST_LABELS = 32 << 20, 1 << 20
+"""Bytes of a value, and of a key with headers, that go into a dead letter: it must still be a record itself."""
 _ALL_FIELDS = set(Prediction.model_fields)
 _fill = object.__setattr__
 
@@ -79,7 +79,9 @@ def _preview(event: Observation) -> str:
 
 
 def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
-    """A record that could not be used, whole."""
+    """A record that could not be used: whole, or its beginning where a letter could not hold it."""
+    labels = len(record.key or b"") + sum(len(name) + len(content) for name, content in record.headers)
+    cut = len(record.value) > MOST_PAYLOAD or labels > MOST_LABELS
     return DeadLetter(
         code=problem.code,
         message=harmless(str(problem)),
@@ -87,8 +89,8 @@ def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
         partition=record.partition,
         offset=record.offset,
         payload=record.value[:MOST_PAYLOAD],
-        size=len(record.value) if len(record.value) > MOST_PAYLOAD else None,
-        key=record.key,
-        headers=record.headers or None,
+        size=len(record.value) if cut else None,
+        key=None if cut else record.key,
+        headers=None if cut else record.headers or None,
         at=datetime.fromtimestamp(clock / 1000.0, UTC),
     )

@@ -59,7 +59,7 @@ class DeadLetter(Event):
     partition: int
     offset: int
     payload: Annotated[Base64, Field(description="The value of the record.")]
-    size: Annotated[int | None, Field(description="Bytes of the value, if the payload is only its beginning.")] = None
+    size: Annotated[int | None, Field(description="Bytes of the value, if not all of the record is here.")] = None
     key: Annotated[Base64 | None, Field(description="The key of the record.")] = None
     headers: Annotated[tuple[tuple[str, Base64], ...] | None, Field(description="Of the record.")] = None
     at: Annotated[Moment, Field(description="When the log had received the record.")]

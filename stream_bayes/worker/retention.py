@@ -66,13 +66,13 @@ class Retention:
     def _floors(self, shard: Shard, checkpoint: int) -> dict[str, int]:
         """What recovery from a checkpoint reads: the journal from there, its inputs, observations of late labels."""
         floors = {place.topic: offset for place, offset in shard.positions.items()}
-        for record in read_journal(self._log, Partition(self._topics.journal, shard.number), checkpoint):
+        for record in read_journal(self._log, Partition(shard.settings.journal, shard.number), checkpoint):
             entry = Entry.decode(record)
             for run in entry.runs:
                 floors[run.topic] = min(floors[run.topic], run.begin)
             if entry.late is not None:
                 floors[self._topics.observations] = min(floors[self._topics.observations], entry.late)
-        return {**floors, self._topics.journal: checkpoint}
+        return {**floors, shard.settings.journal: checkpoint}
 
     def _first_since(self, place: Partition, timestamp: int) -> int:
         """The offset of the first record that is not older; times never fall within a partition."""

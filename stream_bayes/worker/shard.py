@@ -64,7 +64,7 @@ class Shard:
         began = time.monotonic()
         # Offsets mean nothing in another log.
         self.shaping = {**shaping_of(self.engine), "log": log.identity}
-        journal = Partition(self.settings.topics.journal, self.number)
+        journal = Partition(self.settings.journal, self.number)
         begin = log.beginnings(journal.topic).get(journal, 0)
         number = None if rebuild else self._load(log.ends(journal.topic).get(journal, 0))
         position = number or 0
@@ -150,7 +150,7 @@ class Shard:
     def stage_entry(self, log: Log) -> None:
         """Stage the journal record of what was taken since the last commit."""
         if self._entry.runs:
-            log.append(self.settings.topics.journal, self._entry.encode(), None, self.number)
+            log.append(self.settings.journal, self._entry.encode(), None, self.number)
             self._entry = new_entry()
 
 

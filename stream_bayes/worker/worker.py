@@ -179,7 +179,7 @@ class Worker:
         logger.info("stopped", extra={"fields": {"events": self.events}})
 
     def _journal_end(self, number: int) -> int:
-        topic = self.settings.topics.journal
+        topic = self.settings.journal
         return self.log.ends(topic).get(Partition(topic, number), 0)
 
     def _insist(self, work: Callable[[], Result]) -> Result:

@@ -1,0 +1,1 @@
+"""A worker that is killed over and over: `python -m tests.chaos` (make chaos)."""

@@ -1,0 +1,158 @@
+"""The folder of a chaos run: its log, its settings, and the processes that work on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stream_bayes.config import Settings, load_settings
+from stream_bayes.log.sqlite import SqliteLog
+from tests.chaos.messages import (
+    DEPTH,
+    EMAILS,
+    ID_BYTES,
+    LABELS,
+    MOST_A_COMMIT,
+    RECORD_BYTES,
+    REMEMBERED_IDS,
+    Message,
+    remembered_labels,
+)
+from tests.chaos.producer import write_script
+
+BUDGET = 300
+_ROOT = Path(__file__).resolve().parents[2]
+_BEFOREHAND = 0.7
+
+
+class Scene(NamedTuple):
+    """Where everything is."""
+
+    folder: Path
+    messages: int
+    seed: int
+
+    @property
+    def log(self) -> Path:
+        """The file of the log."""
+        return self.folder / "log.db"
+
+    @property
+    def config(self) -> Path:
+        """The settings of the worker."""
+        return self.folder / "stream_bayes.toml"
+
+    @property
+    def script(self) -> Path:
+        """What the producer has to write."""
+        return self.folder / "script.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the only partition's checkpoints."""
+        return self.folder / "checkpoints" / "stream-bayes" / "partition-0"
+
+    @property
+    def beforehand(self) -> int:
+        """Messages that are there before anybody reads."""
+        return int(_BEFOREHAND * self.messages)
+
+    def settings(self, checkpoints: Path | None = None) -> Settings:
+        """The settings of the worker, with another folder of checkpoints if wanted."""
+        folder = None if checkpoints is None else str(checkpoints)
+        return load_settings(self.config, {}, {"checkpoint.folder": folder}).settings
+
+    def prepare(self, messages: Iterator[Message]) -> None:
+        """Write the settings, most of the messages, and the producer's script."""
+        sizes = {"commit": max(self.messages // 1500, 25), "save": max(self.messages // 60, 500)}
+        content = _TOML.format(folder=self.folder, remembered=remembered_labels(self.messages), **sizes)
+        self.config.write_text(content)
+        with SqliteLog(self.log) as log:
+            left = self.beforehand
+            while some := list(islice(messages, min(MOST_A_COMMIT, left))):
+                for topic, value, key, headers, _ in some:
+                    log.append(topic, value, key, headers=headers)
+                log.commit({})
+                left -= len(some)
+        write_script(self.script, messages)
+
+    def start_worker(self, number: int, *more: str) -> subprocess.Popen[bytes]:
+        """A worker as anybody would start it, its messages in a file."""
+        arguments = ["-m", "stream_bayes.cli", "run", "--config", str(self.config), "--json", *more]
+        with self.said(number).open("wb") as output:
+            return self._start(arguments, output)
+
+    def start_producer(self, number: int, pause: float) -> subprocess.Popen[bytes]:
+        """A producer that goes on where the last one was killed."""
+        arguments = ["-m", "tests.chaos.producer", str(self.log), str(self.script), str(self.beforehand)]
+        with self.producer_said(number).open("wb") as output:
+            return self._start([*arguments, str(pause), str(number)], output)
+
+    def _start(self, arguments: list[str], output: Any) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "PYTHONPATH": str(_ROOT), "OMP_NUM_THREADS": "1"}
+        return subprocess.Popen([sys.executable, *arguments], env=environment, stdout=output, stderr=output)
+
+    def producer_said(self, number: int) -> Path:
+        """What a producer said: nothing, unless it failed."""
+        return self.folder / f"producer-{number}.txt"
+
+    def said(self, number: int) -> Path:
+        """What a worker said."""
+        return self.folder / f"worker-{number}.jsonl"
+
+    def events_said(self, number: int) -> list[dict[str, Any]]:
+        """What a worker said, without a line that was cut."""
+        lines = self.said(number).read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def progress(self, log: SqliteLog) -> int:
+        """E-mails with a prediction so far."""
+        return sum(log.ends("predictions").values())
+
+
+_TOML = f"""\
+log = "sqlite:///{{folder}}/log.db"
+
+[topics]
+observations = "{EMAILS}"
+labels = "{LABELS}"
+predictions = "predictions"
+
+[learner]
+name = "SpamFilter"
+parameters = {{{{ buckets = 16384 }}}}
+
+[events]
+record_bytes = {RECORD_BYTES}
+depth = {DEPTH}
+id_bytes = {ID_BYTES}
+
+[engine]
+remembered_labels = {{remembered}}
+remembered_ids = {REMEMBERED_IDS}
+remembered_bytes = 200_000
+
+[labels]
+budget = {BUDGET}
+open_requests = 60
+least_variance = 0.01
+
+[commit]
+events = {{commit}}
+milliseconds = 50
+
+[checkpoint]
+folder = "{{folder}}/checkpoints"
+events = {{save}}
+seconds = 1.0
+keep = 3
+
+[status]
+seconds = 1.0
+"""

@@ -1,0 +1,206 @@
+"""`stream-bayes run` and `rebuild` as processes: signals, a second worker, lines that machines read."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stream_bayes.config import Settings
+from stream_bayes.log.sqlite import SqliteLog
+from tests.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, run
+from tests.workers import (
+    all_records,
+    assert_nothing_lost,
+    assert_same,
+    events,
+    feed,
+    saved_state,
+    settings_in,
+    stream,
+    worker_command,
+    write_config,
+)
+
+__all__ = ["run", "worker_command"]
+
+
+class Scene:
+    """A log with something in it, and settings in a file."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder, self.settings = folder, settings
+        self.config = write_config(settings, folder / "settings.toml")
+        self.path = folder / "log.db"
+
+    def more(self, count: int, first: int) -> None:
+        """Write some more."""
+        with SqliteLog(self.path) as log:
+            feed(log, stream(count, first), at_once=100)
+
+    def start(self) -> subprocess.Popen[str]:
+        """A worker in a process of its own."""
+        command = [*COMMAND, "run", "--config", str(self.config), "--json"]
+        return subprocess.Popen(
+            command, env=ENVIRONMENT, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def wait_for(self, worker: subprocess.Popen[str], happened: Callable[[SqliteLog], bool]) -> None:
+        """Until it has happened in the log."""
+        deadline = time.monotonic() + PATIENCE
+        with SqliteLog(self.path) as log:
+            while not happened(log):
+                assert worker.poll() is None, worker.communicate()
+                assert time.monotonic() < deadline
+                time.sleep(0.005)
+
+    def check(self) -> None:
+        """Nothing is lost."""
+        with SqliteLog(self.path) as log:
+            assert_nothing_lost(self.settings, log)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    made = Scene(tmp_path, settings_in(tmp_path, commit={"events": 50}, checkpoint={"events": 500}))
+    made.more(1000, 0)
+    return made
+
+
+def end(worker: subprocess.Popen[str]) -> tuple[int, list[dict[str, object]]]:
+    """The exit code, and what it said, one JSON object a line."""
+    output, errors = worker.communicate(timeout=PATIENCE)
+    assert output == ""
+    return worker.returncode, [json.loads(line) for line in errors.splitlines()]
+
+
+def predicted(log: SqliteLog) -> int:
+    return sum(log.ends("predictions").values())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_good_order(scene: Scene, worker_command: Run, number: signal.Signals) -> None:
+    worker = scene.start()
+    wanted = random.Random(number).randrange(1000)
+    scene.wait_for(worker, lambda log: predicted(log) > wanted)
+    worker.send_signal(number)
+    code, said = end(worker)
+    assert code == 0
+    assert said[-1]["event"] == "stopped"
+    scene.check()
+    code, _, errors = worker_command("run", "--config", scene.config, "--until-end", "--json")
+    assert code == 0
+    first = json.loads(errors.splitlines()[0])
+    assert (first["event"], first["commits"], first["events"]) == ("recovered", 0, 0)
+    scene.check()
+    with SqliteLog(scene.path) as log:
+        assert predicted(log) == 1000
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path, worker_command: Run) -> None:
+    scene = Scene(tmp_path, settings_in(tmp_path, commit={"events": 1_000_000, "milliseconds": 60_000}))
+    scene.more(500, 0)
+    worker = scene.start()
+    assert worker.stderr is not None
+    assert json.loads(worker.stderr.readline())["event"] == "recovered"
+    # Two of one kind at once would be one.
+    worker.send_signal(signal.SIGINT)
+    worker.send_signal(signal.SIGTERM)
+    worker.communicate(timeout=PATIENCE)
+    assert worker.returncode == 130
+    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    scene.check()
+
+
+def test_a_signal_during_the_start(scene: Scene, worker_command: Run) -> None:
+    """Before it can be handled it kills; nothing is lost either way."""
+    rng = random.Random(5)
+    for _ in range(2):
+        worker = scene.start()
+        time.sleep(rng.uniform(0.1, 1.5))
+        worker.send_signal(signal.SIGTERM)
+        worker.communicate(timeout=PATIENCE)
+        assert worker.returncode in (0, -signal.SIGTERM)
+    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    scene.check()
+
+
+def test_two_workers(scene: Scene) -> None:
+    first = scene.start()
+    scene.wait_for(first, lambda log: predicted(log) > 10)
+    second = scene.start()
+    output, errors = second.communicate(timeout=PATIENCE)
+    assert (second.returncode, output) == (2, "")
+    assert errors.count("\n") == 1
+    assert f"process {first.pid} already reads for the group 'stream-bayes'. Stop it, or use another group" in errors
+    first.send_signal(signal.SIGTERM)
+    assert end(first)[0] == 0
+    scene.check()
+
+
+def test_what_it_says_to_people(scene: Scene, worker_command: Run) -> None:
+    code, output, errors = worker_command("run", "--config", scene.config, "--until-end")
+    assert (code, output) == (0, "")
+    lines = errors.splitlines()
+    assert "recovered  partition=0  checkpoint=None  commits=0  events=0" in lines[0]
+    assert any("checkpoint  partition=0  journal=" in line for line in lines)
+    assert "stopped  events=" in lines[-1]
+    scene.check()
+
+
+def test_rebuild(scene: Scene, worker_command: Run) -> None:
+    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    number, expected = saved_state(scene.settings)
+    code, output, errors = worker_command("rebuild", "--config", scene.config, "--json")
+    assert code == 0
+    made = json.loads(output)
+    assert made["labels_learned"] == expected.scalars["model_version"]
+    assert Path(made["checkpoints"]).is_dir()
+    assert [json.loads(line)["event"] for line in errors.splitlines()] == ["recovered", "checkpoint"]
+    assert saved_state(scene.settings)[0] == number
+    assert_same(saved_state(scene.settings)[1], expected)
+    assert len(list(scene.settings.checkpoint.folder.rglob("*.safetensors"))) == 1
+    scene.more(50, 5000)
+    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    scene.check()
+
+
+def test_rebuild_with_other_settings(scene: Scene, worker_command: Run) -> None:
+    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    changed = settings_in(scene.folder, learner={"parameters": {"prior_count": 0.5}})
+    config = write_config(changed, scene.folder / "changed.toml")
+    assert worker_command("run", "--config", config, "--until-end")[0] == 2
+    assert worker_command("rebuild", "--config", config)[0] == 0
+    code, _, errors = worker_command("run", "--config", config, "--until-end")
+    assert code == 0
+    assert "commits=0" in errors
+    with SqliteLog(scene.path) as log:
+        assert len(list(all_records(log, "predictions"))) == 1000
+
+
+def test_partitions(tmp_path: Path, worker_command: Run) -> None:
+    scene = Scene(tmp_path, settings_in(tmp_path, labels={"budget": 5, "open_requests": 100, "least_variance": 0.0}))
+    with SqliteLog(scene.path, partitions=2) as log:
+        for partition in (0, 1):
+            feed(log, stream(100, 1000 * partition), partition)
+    # New topics get as many partitions as the observations have.
+    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    with SqliteLog(scene.path) as log:
+        assert [len(events(log, "label-requests", partition)) for partition in (0, 1)] == [3, 2]
+        for partition in (0, 1):
+            assert_nothing_lost(scene.settings, log, partition, 2)
+
+
+def test_a_file_that_is_no_log(tmp_path: Path, worker_command: Run) -> None:
+    path = tmp_path / "log.db"
+    path.write_bytes(b"no log at all" * 1000)
+    code, output, errors = worker_command("run", "--log", f"sqlite:///{path}", "--until-end")
+    assert (code, output, errors.count("\n")) == (2, "", 1)
+    assert "this is not an SQLite file" in errors
+    assert path.read_bytes() == b"no log at all" * 1000
