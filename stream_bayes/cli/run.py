@@ -40,10 +40,12 @@ def run(
     the next run goes on where the last commit was. --json prints its messages as JSON, one a line.
     """
     from stream_bayes.worker import Worker
+    from stream_bayes.worker.garbage import look_rarely
     from stream_bayes.worker.reports import report_to_stderr
 
     settings = settings_from(config, log, group)
     report_to_stderr(as_json=as_json)
+    look_rarely()
     with opened(settings, partitions) as source:
         worker = Worker(settings, source)
         stop_on_signals(worker)

@@ -62,7 +62,8 @@ class Plan:
                 step = self._step(arrival, known)
             except StreamBayesError as problem:
                 refusal = problem if isinstance(problem, EventError) else EventError(problem.code, str(problem))
-                step = Step(arrival, "refuse", problem=refusal)
+                # Its traceback would hold this plan, which holds it: a whole batch, until Python looks for garbage.
+                step = Step(arrival, "refuse", problem=refusal.with_traceback(None))
             if step.action == "correct" and self.steps:
                 return place
             self.steps.append(step)

@@ -34,7 +34,9 @@ def _event(record: Record, kind: type[Observation] | type[Label], limits: Limits
     try:
         return decode(record, kind, limits)
     except EventError as problem:
-        return problem
+        # Where it came from would hold on to the whole batch, which holds it, until Python looks for garbage.
+        problem.__context__ = None
+        return problem.with_traceback(None)
 
 
 def found_for(engine: Engine, arrivals: Sequence[Arrival], log: Log) -> dict[int, Observation | None]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from stream_bayes.engine import Outcome, Refused
@@ -39,12 +41,13 @@ class Entry(NamedTuple):
 
     def noted(self, records: Iterable[Record], outcome: Outcome) -> Entry:
         """The entry once these records were processed, and this came of it."""
-        for record in records:
-            last = self.runs[-1] if self.runs else None
-            if last is not None and last.topic == record.topic:
-                self.runs[-1] = last._replace(end=record.offset + 1)
+        for topic, group in groupby(records, key=attrgetter("topic")):
+            first, *others = group
+            end = (others[-1] if others else first).offset + 1
+            if self.runs and self.runs[-1].topic == topic:
+                self.runs[-1] = self.runs[-1]._replace(end=end)
             else:
-                self.runs.append(Run(record.topic, record.partition, record.offset, record.offset + 1))
+                self.runs.append(Run(topic, first.partition, first.offset, end))
         self.asked.extend(outcome.asked)
         self.refused.extend(outcome.refused)
         oldest = [offset for offset in (self.late, min(outcome.late, default=None)) if offset is not None]
