@@ -32,7 +32,7 @@ def table(folder: Path, events: Iterable[tuple[str, bytes, bytes, Headers]], cou
     with opened(settings) as log:
         Worker(settings, log).run(until_end=True)
     starts = sorted(start_after_kill(settings, number) for number in range(STARTS))
-    shutil.rmtree(settings.checkpoint.folder)
+    shutil.rmtree(settings.checkpoint_folder)
     with opened(settings) as log:
         begin = time.perf_counter()
         Worker(settings, log).recover()

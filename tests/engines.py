@@ -39,7 +39,7 @@ _NUMBERS: tuple[dict[str, Any], ...] = (
     {"features": {"colour": "blue", "new": True}},
     {"features": {}},
     {"text": "two words, or three words"},
-    # A number that was a text, a text that was a number, one too large, and a mail: refused, some of them at times.
+    # A number that was a text, a text that was a number, one too large: refused, some of them at times; and a mail.
     {"features": {"colour": 1.0}},
     {"features": {"x": "red"}},
     {"features": {"x": 1e60}},

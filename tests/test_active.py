@@ -20,11 +20,13 @@ SPAM = KINDS["SpamFilter"]
 @given(total=st.integers(0, 10**12), open_requests=st.integers(0, 10**6), parts=st.integers(1, 300))
 def test_the_shares_are_the_total(total: int, open_requests: int, parts: int) -> None:
     shares = [LabelBudget.share(total, open_requests, part, parts) for part in range(parts)]
-    totals = [share.total for share in shares]
-    assert sum(totals) == total
-    assert totals == sorted(totals, reverse=True)
-    assert max(totals) - min(totals) <= 1
-    assert open_requests <= sum(share.open_requests for share in shares) < open_requests + parts
+    for whole, each in (
+        (total, [share.total for share in shares]),
+        (open_requests, [share.open_requests for share in shares]),
+    ):
+        assert sum(each) == whole
+        assert each == sorted(each, reverse=True)
+        assert max(each) - min(each) <= 1
 
 
 @given(total=st.integers(0, 20), open_requests=st.integers(0, 5), answers=st.lists(st.booleans(), max_size=60))

@@ -55,13 +55,18 @@ def test_the_newest_few_stay(tmp_path: Path) -> None:
     assert [number for number, _ in folder.checkpoints()] == [300, 40]
 
 
-def test_checkpoints_ahead_of_the_journal_are_passed_over(tmp_path: Path) -> None:
+def test_checkpoints_ahead_of_the_journal_are_set_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = CheckpointFolder(tmp_path)
     for number in (10, 20, 30):
         folder.write(number, made(number))
-    assert [(found := folder.newest(most=most)) and found[0] for most in (9, 10, 29, 30, None)] == [
-        *(None, 10, 20, 30, 30)
-    ]
+    folder.set_aside(30)
+    assert not caplog.text
+    for above, expected in ((29, 20), (10, 10), (9, None)):
+        folder.set_aside(above)
+        found = folder.newest()
+        assert (found and found[0]) == expected
+    assert names(tmp_path) == [f"{name_of(number)}.ahead" for number in (10, 20, 30)]
+    assert caplog.text.count("is ahead of the journal") == 3
 
 
 def test_a_journal_begun_anew_is_not_led_astray(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -71,7 +76,7 @@ def test_a_journal_begun_anew_is_not_led_astray(tmp_path: Path, caplog: pytest.L
     folder.write(3, made(3))
     assert "ahead of the journal" in caplog.text
     assert names(tmp_path) == [name_of(3), f"{name_of(30)}.ahead"]
-    found = folder.newest(most=40)
+    found = folder.newest()
     assert found is not None
     assert found[0] == 3
 
@@ -104,6 +109,24 @@ def test_other_settings_are_listed(tmp_path: Path) -> None:
     assert "SpamFilter" not in message
     for advice in ("stream-bayes rebuild", "another checkpoint folder", "back to those settings", name_of(1)):
         assert advice in message
+
+
+def test_a_checkpoint_of_another_log_is_called_so(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path)
+    folder.write(1, made(1)._replace(shaping={**SHAPING, "log": "0123"}))
+    with pytest.raises(CheckpointMismatch, match="is of another log") as caught:
+        folder.newest({**SHAPING, "log": "4567", "ids": 7})
+    assert "settings" not in str(caught.value)
+    assert "0123" not in str(caught.value)
+    with pytest.raises(CheckpointMismatch, match=f"{tmp_path} holds checkpoints of another log: name another one"):
+        folder.check_log("4567")
+    folder.check_log("0123")
+
+
+def test_a_folder_of_damaged_checkpoints_is_of_no_log(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path)
+    folder.write(1, made(1)).write_bytes(b"")
+    folder.check_log("4567")
 
 
 @pytest.mark.parametrize(
@@ -142,6 +165,20 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
         folder.write(1, made(1))
     with pytest.raises(OSError, match="a checkpoint cannot be written: not a directory"):
         CheckpointFolder(tmp_path / "file" / "below").write(1, made(1))
+
+
+def test_a_folder_that_cannot_be_written_is_noticed_beforehand(small_disk: Path, tmp_path: Path) -> None:
+    folder = CheckpointFolder(small_disk / "a" / "b")
+    folder.prepare()
+    assert names(small_disk / "a" / "b") == []
+    mount("-o", "remount,ro", small_disk)
+    for path in (small_disk / "a" / "b", small_disk / "c"):
+        with pytest.raises(OSError, match="folder cannot be written: read-only file system") as caught:
+            CheckpointFolder(path).prepare()
+        assert caught.value.filename == str(path)
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="folder cannot be written: not a directory"):
+        CheckpointFolder(tmp_path / "file" / "below").prepare()
 
 
 def test_a_folder_that_is_read_only(small_disk: Path) -> None:

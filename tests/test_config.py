@@ -47,7 +47,7 @@ def test_without_anything_given_the_defaults_hold() -> None:
     assert set(loaded.origins.values()) == {"default"}
     assert loaded.values()["log"] == "sqlite:///stream_bayes.db"
     assert loaded.values()["topics.label_requests"] == "label-requests"
-    assert loaded.values()["checkpoint.folder"] == "checkpoints"
+    assert loaded.values()["checkpoint.folder"] is None
     assert loaded.values()["retention.days"] is None
     assert Limits(**loaded.settings.events.model_dump()) == Limits()
 
@@ -88,13 +88,13 @@ def test_environment_goes_before_the_file_and_the_command_line_before_both(file:
     ("variable", "text", "key", "value"),
     [
         ("STREAM_BAYES__GROUP", "2026", "group", "2026"),
-        ("STREAM_BAYES__GROUP", '"quoted"', "group", '"quoted"'),
+        ("STREAM_BAYES__LOG", '"quoted"', "log", '"quoted"'),
         ("STREAM_BAYES__LOG", "sqlite:////tmp/a b.db", "log", "sqlite:////tmp/a b.db"),
         ("STREAM_BAYES__TOPICS__LABELS", "1", "topics.labels", "1"),
         ("STREAM_BAYES__CHECKPOINT__SECONDS", "5", "checkpoint.seconds", 5.0),
         ("STREAM_BAYES__CHECKPOINT__KEEP", "1_0", "checkpoint.keep", 10),
-        ("STREAM_BAYES__CHECKPOINT__FOLDER", "a/b", "checkpoint.folder", "a/b"),
-        ("STREAM_BAYES__CHECKPOINT__FOLDER", "~/b", "checkpoint.folder", str(Path.home() / "b")),
+        ("STREAM_BAYES__CHECKPOINT__FOLDER", "a/b", "checkpoint.folder", Path("a/b")),
+        ("STREAM_BAYES__CHECKPOINT__FOLDER", "~/b", "checkpoint.folder", Path.home() / "b"),
         ("STREAM_BAYES__RETENTION__DAYS", "0.5", "retention.days", 0.5),
         ("STREAM_BAYES__LEARNER__PARAMETERS", "{ buckets = 1024, a = [true] }", "learner.parameters", None),
     ],
@@ -105,6 +105,16 @@ def test_what_the_environment_says_is_read_as_toml_or_else_as_text(
     loaded = load_settings(None, {variable: text}, {})
     assert loaded.values()[key] == ({"buckets": 1024, "a": [True]} if value is None else value)
     assert loaded.origins[key] == f"environment {variable}"
+
+
+def test_the_environment_can_give_entries_of_a_table(file: Path) -> None:
+    file.write_text("[learner]\nparameters = { buckets = 1, pairs = true }")
+    name = "STREAM_BAYES__LEARNER__PARAMETERS__BUCKETS"
+    loaded = load_settings(None, {name: "4096"}, {})
+    assert loaded.settings.learner.parameters == {"buckets": 4096, "pairs": True}
+    assert loaded.origins["learner.parameters"] == f"stream_bayes.toml and environment {name}"
+    whole = {name: "4096", "STREAM_BAYES__LEARNER__PARAMETERS": "{ buckets = 2, lost_ham = 1 }"}
+    assert load_settings(None, whole, {}).settings.learner.parameters == {"buckets": 4096, "lost_ham": 1}
 
 
 def test_a_relative_folder_stays_relative_to_where_one_works(file: Path) -> None:

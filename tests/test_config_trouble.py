@@ -64,7 +64,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
             "[commit]\nzzzzzzzzz = 1",
             "unknown setting 'commit.zzzzzzzzz' (FILE): known are commit.events, commit.millisec",
         ),
-        ("commit = 5", "commit = 5 (FILE): must be a section; write [commit] above its keys"),
+        ("commit = 5", "commit = 5 (FILE): commit is a section; write [commit] above its keys"),
         ("[log]\na = 1", "log = {'a': 1} (FILE): must be text"),
         ("log = 5", "log = 5 (FILE): must be text"),
         ('log = ""', "log = '' (FILE): must not be empty"),
@@ -86,7 +86,8 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         ("[status]\nseconds = 'a'", "status.seconds = 'a' (FILE): must be a number"),
         ("[retention]\ndays = 0", "retention.days = 0 (FILE): must be greater than 0"),
         ("[learner]\nparameters = 5", "learner.parameters = 5 (FILE): must be a table of names and values"),
-        ('[topics]\nlabels = "a b"', "topics.labels = 'a b' (FILE): must be 1 to 249 letters, digits, dots, undersco"),
+        ('[topics]\nlabels = "a b"', "topics.labels = 'a b' (FILE): must be letters, digits, underscores, hyphens an"),
+        ('group = "a/b"', "group = 'a/b' (FILE): must be letters, digits"),
         (
             '[topics]\nlabels = "journal"',
             "topics.labels (FILE) and topics.journal (default) are both 'journal': every topic needs a name of its own",
@@ -103,7 +104,11 @@ def test_a_setting_in_a_file_that_cannot_be(content: str, message: str, tmp_path
     ("variable", "text", "message"),
     [
         ("COMIT__EVENTS", "5", "unknown setting 'comit.events' (VARIABLE): did you mean 'commit.events'?"),
-        ("COMMIT", "5", "unknown setting 'commit' (VARIABLE): did you mean 'commit.events'?"),
+        (
+            "LABELS",
+            "5",
+            "labels = 5 (VARIABLE): labels is a section; give its keys, such as STREAM_BAYES__LABELS__BUDGET",
+        ),
         ("COMMIT_EVENTS", "5", "unknown setting 'commit_events' (VARIABLE): did you mean 'commit.events'?"),
         ("", "5", "unknown setting '' (VARIABLE): known are checkpoint, commit"),
         ("COMMIT__EVENTS", "", "commit.events = '' (VARIABLE): must be a whole number"),
@@ -129,3 +134,21 @@ def test_two_topics_of_one_name_from_two_places() -> None:
         f"topics.labels (command line) and topics.status (environment {PREFIX}TOPICS__STATUS) are both 'x': "
         "every topic needs a name of its own"
     )
+
+
+def test_all_mistakes_are_told_together(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text("lgo = 1\nstatus = 2\n[commit]\nevents = 0\nmilliseconds = 0\n[labels]\nbuget = 1\n")
+    message = refused(file, {f"{PREFIX}COMMIT": "1"}, {"grup": "a"})
+    parts = (
+        "'lgo'",
+        "status = 2",
+        "commit.events = 0",
+        "commit.milliseconds = 0",
+        "labels.buget",
+        "commit = 1",
+        "grup",
+    )
+    for part in parts:
+        assert message.count(part) == 1
+    assert message.count("; ") >= len(parts) - 1

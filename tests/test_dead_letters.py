@@ -71,20 +71,34 @@ def test_list(box: Box) -> None:
     assert (code, errors) == (0, "")
     lines = output.splitlines()
     assert len(lines) == 5
-    assert lines[-1].startswith("4 dead letters: 1 ")
+    assert lines[-1].startswith("open: 4 letters (1 ")
     assert any("too-large" in line and "emails-0-1" in line and line.startswith("0-") for line in lines)
     assert "\x1b" not in output
 
 
 def test_list_as_json(box: Box) -> None:
     found = box.answer("list")
-    assert found["counts"] == {"unknown-observation": 1, "too-large": 1, "not-json": 1, "empty-record": 1}
+    assert found["open"] == {"unknown-observation": 1, "too-large": 1, "not-json": 1, "empty-record": 1}
+    assert found["sent_again"] == {}
     assert len(found["newest"]) == 4
     assert {letter["sent_again"] for letter in found["newest"]} == {False}
     assert [letter["code"] for letter in box.answer("list", "--code", "too-large")["newest"]] == ["too-large"]
     newest = box.answer("list", "--limit", "1")
-    assert (len(newest["newest"]), sum(newest["counts"].values())) == (1, 4)
-    assert box.answer("list", "--code", "no-such-code") == {"counts": {}, "newest": []}
+    assert (len(newest["newest"]), sum(newest["open"].values())) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [("to-large", "did you mean 'too-large'?"), ("zzz", "there are ")],
+)
+def test_a_code_that_no_letter_has(box: Box, given: str, hint: str) -> None:
+    for command, answer in (
+        ("list", {"open": {}, "sent_again": {}, "newest": []}),
+        ("requeue", {"sent_again": 0}),
+    ):
+        code, output, errors = box.ask(command, "--code", given, "--json")
+        assert (code, json.loads(output), errors.count("\n")) == (0, answer, 1)
+        assert f"no letter has the code {given!r}; {hint}" in errors
 
 
 def test_show(box: Box) -> None:
@@ -128,6 +142,9 @@ def test_after_a_fix_a_letter_that_is_sent_again_is_predicted(box: Box) -> None:
     assert box.answer("list", "--code", "too-large")["newest"][0]["sent_again"] is True
     assert "(sent again)" in box.ask("list")[1]
     assert len(box.events("dead-letters")) == 4
+    found = box.answer("list")
+    assert (sum(found["open"].values()), found["sent_again"]) == (3, {"too-large": 1})
+    assert box.ask("list")[1].splitlines()[-1].endswith("; sent again: 1 letter (1 too-large)")
 
 
 def test_all_sends_each_once(box: Box) -> None:
@@ -185,4 +202,4 @@ def test_a_log_without_dead_letters(tmp_path: Path, run: Run) -> None:
     with SqliteLog(tmp_path / "log.db"):
         pass
     code, output, errors = run("dead-letters", "list", "--log", f"sqlite:///{tmp_path}/log.db")
-    assert (code, output, errors) == (0, "0 dead letters\n", "")
+    assert (code, output, errors) == (0, "open: 0 letters\n", "")

@@ -1,10 +1,11 @@
-"""The generated mailbox: what is in it, and that it is a fair test for a filter."""
+"""The mails of a demo: what is in the generated mailbox, that it is a fair test for a filter, which corpora will do."""
 
 from __future__ import annotations
 
 from collections import Counter
 from email import message_from_bytes
 from itertools import islice
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -15,9 +16,12 @@ from stream_bayes.demo.mailbox.campaigns import CAMPAIGNS, choose, wording
 from stream_bayes.demo.mailbox.damage import DAMAGES
 from stream_bayes.demo.mailbox.grammar import Writer, read_rules
 from stream_bayes.demo.mailbox.names import MAKERS
+from stream_bayes.demo.mails import corpus_post
+from stream_bayes.errors import CorpusError
 from stream_bayes.evaluate.metrics import one_minus_roca_percent
 from stream_bayes.features import display
 from stream_bayes.spam import SpamFilter
+from tests.corpora import put
 
 BOUND = {"link", "me", "me_full", "first", "host"}
 
@@ -116,3 +120,15 @@ def test_every_campaign_has_its_texts() -> None:
             stem = campaign.name.partition(" ")[0]
             assert len(rules[f"{stem}_subject_{place}"]) >= 4
             assert len(rules[f"{stem}_say_{place}"]) >= 4
+
+
+def test_a_corpus_without_mail_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="there is no mail in it that can be read"):
+        corpus_post(put(tmp_path / "empty.jsonl", '{"id": "a", "label": "ham"}\n'), 10, seed=1)
+
+
+@pytest.mark.parametrize("label", ["", ', "label": "unlabelled"'])
+def test_a_corpus_without_labels_is_refused_with_what_to_do_instead(tmp_path: Path, label: str) -> None:
+    corpus = put(tmp_path / "inbox.jsonl", f'{{"id": "a", "text": "hello"{label}}}\n')
+    with pytest.raises(CorpusError, match=r"needs labels to play the labeller.*--labels none, then stream-bayes run"):
+        corpus_post(corpus, 10, seed=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import signal
 import tomllib
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -19,23 +18,20 @@ from stream_bayes.demo import screen
 from stream_bayes.demo.drawing import bar, sparkline
 from stream_bayes.demo.ending import commands, sentence, summary
 from stream_bayes.demo.figures import Crash
-from stream_bayes.demo.labeller import Labeller
+from stream_bayes.demo.labeller import SHOWN, Labeller
 from stream_bayes.demo.mailbox import mailbox, spans
-from stream_bayes.demo.mails import corpus_post
 from stream_bayes.demo.picture import learning_picture
 from stream_bayes.demo.place import Place
 from stream_bayes.demo.postman import FIRST, Postman
-from stream_bayes.demo.process import WorkerProcess
 from stream_bayes.demo.scores import Scores
 from stream_bayes.demo.stage import LineStage, LiveStage, line, open_stage
 from stream_bayes.demo.watching import Watch
-from stream_bayes.errors import CorpusError, ParameterError, StreamBayesError
+from stream_bayes.errors import ParameterError
 from stream_bayes.evaluate.metrics import one_minus_roca_percent
 from stream_bayes.events import Label, LabelRequest, Prediction, encode
 from stream_bayes.log.base import Log
 from stream_bayes.log.memory import MemoryLog
 from stream_bayes.records import Source
-from tests.corpora import put
 from tests.demos import BINS, FIGURES
 
 
@@ -62,7 +58,7 @@ def test_scores_are_those_of_all_predictions_and_of_the_last() -> None:
     log = MemoryLog()
     predict(log, ids, said)
     watch = Watch(log, TopicSettings(), truth)
-    watch.read_all()
+    watch.read()
     spam, log_odds = (
         np.array([truth[id_] == "spam" for id_ in ids[1:]]),
         np.log(said[1:]) - np.log1p(-np.array(said[1:])),
@@ -126,7 +122,26 @@ def test_the_labeller_answers_after_a_while_with_the_truth() -> None:
         ("a", "spam", Source("emails", 0, 0)),
         ("b", "ham", Source("emails", 0, 1)),
     }
-    assert [question.answer for question in labeller.newest] == ["spam", "ham", ""]
+    assert sorted(question.answer for question in labeller.newest) == ["ham", "spam"]
+
+
+def test_the_newest_answers_are_shown_before_open_requests() -> None:
+    log, ids = MemoryLog(), [f"m{place}" for place in range(20)]
+    labeller = Labeller(log, ("label-requests", "labels"), dict.fromkeys(ids, "spam"), thinking=1.0)
+    for moment, id_ in enumerate(ids):
+        source = Source("emails", 0, moment)
+        request = LabelRequest(id=id_, score=1.0, strategy="s", variance=0.24, source=source, subject=id_)
+        log.append("label-requests", encode(request))
+        log.commit({})
+        labeller.work(0.1 * moment)
+        shown = [question.answer for question in labeller.newest]
+        assert shown == ["spam"] * min(labeller.answered, SHOWN) + [""] * (
+            min(labeller.asked, SHOWN) - min(labeller.answered, SHOWN)
+        )
+        if not labeller.answered:
+            assert labeller.newest[0].subject == id_
+    assert not labeller.idle
+    assert labeller.answered > SHOWN
 
 
 def test_the_settings_of_a_place_are_settings(tmp_path: Path) -> None:
@@ -140,18 +155,6 @@ def test_the_settings_of_a_place_are_settings(tmp_path: Path) -> None:
         Place(tmp_path / 'a "b"')
 
 
-def test_a_worker_that_ends_by_itself_is_an_error_that_names_its_reports(tmp_path: Path) -> None:
-    worker = WorkerProcess(tmp_path / "no settings", tmp_path / "worker.log")
-    worker.start()
-    assert worker._process is not None
-    worker._process.wait()
-    with pytest.raises(StreamBayesError, match=r"ended with code 2: .*no settings.* \(see .*worker.log\)"):
-        worker.look()
-    worker.kill()
-    worker.finish()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
 def drawn(content: object, width: int = 80) -> list[str]:
     console = Console(file=io.StringIO(), width=width, height=24, force_terminal=True, color_system=None)
     with console.capture() as captured:
@@ -159,7 +162,7 @@ def drawn(content: object, width: int = 80) -> list[str]:
     return captured.get().rstrip("\n").split("\n")
 
 
-@pytest.mark.parametrize("phase", ["starting", "running"])
+@pytest.mark.parametrize("phase", ["starting", "compiling", "running"])
 @pytest.mark.parametrize("crash", [None, Crash(2400), Crash(1_234_567, 1_234_567)])
 def test_every_screen_has_the_same_size(phase: str, crash: Crash | None) -> None:
     for seconds in (1.0, 50.0):
@@ -174,7 +177,9 @@ def test_the_screen_says_what_happens() -> None:
     for part in ("3,000 of 6,000", "lag 10", "4.32", "0.988", "asked 120", "left 380", "1,234", "fold 12.3"):
         assert part in text
     assert "killed with SIGKILL at mail 2,400; restarted; 512 events replayed" in text
-    assert screen.COMPILING.split(":")[0] in " ".join(drawn(screen.page(FIGURES._replace(phase="starting"))))
+    for phase, said in screen.WAITING.items():
+        rows = drawn(screen.page(FIGURES._replace(phase=phase, seconds=50.0)))
+        assert said.split(":")[0].removesuffix(" ...") in " ".join(rows)
 
 
 def test_a_terminal_too_small_or_too_simple_gets_lines() -> None:
@@ -182,6 +187,15 @@ def test_a_terminal_too_small_or_too_simple_gets_lines() -> None:
         console = Console(file=io.StringIO(), width=width, height=height, force_terminal=True)
         assert isinstance(open_stage(console, quiet=False), kind)
     assert isinstance(open_stage(Console(file=io.StringIO()), quiet=False), LineStage)
+
+
+def test_who_wants_no_lines_is_told_only_what_takes_long() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    with open_stage(console, quiet=True) as stage:
+        for phase in ("starting", "compiling", "compiling"):
+            stage.show(FIGURES._replace(phase=phase, seconds=50.0))
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue() == f"{screen.COMPILING}\n"
 
 
 def test_lines_come_every_few_seconds_and_tell_each_event_once() -> None:
@@ -207,7 +221,11 @@ def test_the_end_tells_whether_each_mail_has_one_prediction(tmp_path: Path) -> N
     assert "this" not in sentence(whole._replace(crash=None))
     rows = drawn(summary(whole, place))
     assert max(map(len, rows)) <= 80
-    assert "stream-bayes inspect" in commands(place, "stream-bayes")
+    said = commands(whole, place, "stream-bayes")
+    assert f"stream-bayes inspect {place.checkpoints}\n" in said
+    assert "dead-letters" not in said
+    some = whole._replace(seen=seen._replace(dead=1))
+    assert f"dead-letters list --config {place.settings}\n" in commands(some, place, "stream-bayes")
     assert sum(each.mails for each in BINS) == sum(each["mails"] for each in whole.described()["calibration"])
 
 
@@ -220,11 +238,6 @@ def test_the_picture_is_a_picture(mails: int) -> None:
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert "SIGKILL" in picture
     assert len(root.findall(".//{*}path")) == (2 if mails > 1 else 0)
-
-
-def test_a_corpus_without_mail_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError):
-        corpus_post(put(tmp_path / "empty.jsonl", '{"id": "a"}\n'), 10, seed=1)
 
 
 def test_drawings_of_nothing_and_of_equals() -> None:

@@ -33,8 +33,9 @@ def test_a_terminal_without_colour_gets_none_and_the_whole_story(tmp_path: Path)
     found = re.search(rb"killed with SIGKILL at mail (\d+); restarted; (\d+) events? replayed from the journal", text)
     assert found is not None
     assert b"every mail has exactly one prediction." in text
-    for command in (b"inspect ", b"dead-letters list --config ", b"produce your.mbox --to ", b"evaluate your.mbox"):
+    for command in (b"inspect ", b"run --config ", b"produce your.mbox --labels none --config ", b"evaluate your.mbox"):
         assert command in text
+    assert b"dead-letters" not in text, "there are none"
 
 
 def test_the_demo_can_be_written_in_any_encoding_and_keeps_its_folder() -> None:

@@ -12,14 +12,15 @@ import pytest
 from rich.console import Console
 
 from stream_bayes.demo import waiting
+from stream_bayes.kernels.counting import compiled_kernels
 
 
 def test_kernels_count_what_they_compile() -> None:
     miss = SimpleNamespace(kernel=SimpleNamespace(stats=SimpleNamespace(cache_misses=Counter({"one signature": 1}))))
-    before = waiting.compiled_kernels()
+    before = compiled_kernels()
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "stream_bayes.kernels.invented", cast("ModuleType", miss))
-        assert waiting.compiled_kernels() == before + 1
+        assert compiled_kernels() == before + 1
 
 
 def test_compiling_is_announced_only_when_it_happens(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,8 @@ class Reference:
     def observe(self, topic: str, offset: int, event: Observation) -> None:
         if topic != OBSERVATIONS:
             raise EventError("wrong-topic", "")
+        if re.fullmatch(rf"{OBSERVATIONS}-0-[0-9]+", event.id) and event.id != f"{OBSERVATIONS}-0-{offset}":
+            raise EventError("bad-id", "")
         if self.newest(event.id) is not None:
             self.duplicates += 1
             return
@@ -114,9 +116,11 @@ class Reference:
         if self.kind == "SpamFilter":
             fields = {"subject": event.subject, "sender": event.sender, "text": event.text}
             return fields if event.subject or event.sender else event.content
-        if event.raw is not None:
-            raise EventError("bad-input", "")
-        return event.features if event.text is None else Counter(re.findall(r"[a-z]+", event.text.lower()))
+        if event.features is not None:
+            return event.features
+        # The mails of these streams are plain texts with a subject.
+        text = event.text if event.raw is None else event.raw.decode().partition("Subject: ")[2]
+        return Counter(re.findall(r"[a-z]+", (text or "").lower()))
 
     def checked(self, label: Any) -> Any:
         if self.kind == "SpamFilter":

@@ -12,6 +12,7 @@ import pytest
 
 from stream_bayes import SpamFilter
 from stream_bayes.checkpoint import Checkpoint, CheckpointFolder
+from stream_bayes.engine.metrics import Metrics
 from tests.checkpoints import made
 from tests.commands import Run, run
 
@@ -35,8 +36,19 @@ def of_a_filter() -> Checkpoint:
         "labels": {"end": 17, "labels": ["ham", "spam"]},
     }
     shaping = {"learner": {"name": state.kind, "parameters": state.parameters}, "engine": {"remembered_ids": 100}}
-    arrays = {"label_codes": np.zeros(17, np.uint8), **{f"learner.{name}": a for name, a in state.arrays.items()}}
-    return Checkpoint(shaping, scalars, arrays)
+    metrics = Metrics(100)
+    for offset, (log_odds, spam) in enumerate([(2.0, True), (-1.0, False), (-3.0, True), (-4.0, False)]):
+        metrics.remember(offset, log_odds, int(log_odds > 0.0))
+        metrics.count_label(offset, int(spam))
+    own = {f"learner.{name}": array for name, array in state.arrays.items()}
+    return Checkpoint(shaping, scalars, {"label_codes": np.zeros(17, np.uint8), **metrics.arrays(), **own})
+
+
+def plain(value: Any) -> Any:
+    """As JSON has it that knows of no tuples."""
+    if isinstance(value, dict):
+        return plain(value["tuple"]) if "tuple" in value else {name: plain(inner) for name, inner in value.items()}
+    return [plain(inner) for inner in value] if isinstance(value, list) else value
 
 
 @pytest.fixture
@@ -62,6 +74,9 @@ def test_what_a_checkpoint_stands_for(run: Run, folder: CheckpointFolder) -> Non
         "              'spam': 2",
         "              positions.emails = 17",
         "              model_version = 3",
+        "  metrics     labelled = 4",
+        "              accuracy = 0.75",
+        "              one_minus_roca_percent = 25",
         "  state       clock = 1700000000123 (2023-11-14 22:13:20 UTC)",
         "              counts.predict = 12",
         "              refused = {}",
@@ -71,7 +86,7 @@ def test_what_a_checkpoint_stands_for(run: Run, folder: CheckpointFolder) -> Non
         "  settings    engine.remembered_ids = 100",
     ):
         assert line in output.splitlines()
-    assert re.search(r"^ {2}arrays +label_codes +uint8 +17$", output, re.MULTILINE)
+    assert re.search(r"^ +label_codes +uint8 +17$", output, re.MULTILINE)
     assert re.search(r"^ +learner\.totals +float64 +2$", output, re.MULTILINE)
 
 
@@ -82,10 +97,14 @@ def test_for_machines(run: Run, folder: CheckpointFolder) -> None:
     assert code == 0
     assert found["journal_offset"] == 42
     assert found["class"] == "SpamFilter"
-    assert found["parameters"] == expected.scalars["learner"]["parameters"]
+    assert '"tuple"' not in output
+    assert found["parameters"] == plain(expected.scalars["learner"]["parameters"])
+    assert found["parameters"]["classes"] == ["ham", "spam"]
+    assert '"labelled": 4,' in output, "a count is a whole number"
+    assert found["metrics"]["one_minus_roca_percent"] == 25.0
     assert found["labels"] == [{"label": "ham", "evidence": 1.0}, {"label": "spam", "evidence": 2.0}]
     assert found["state"] == {name: value for name, value in expected.scalars.items() if name != "learner"}
-    assert found["settings"] == expected.shaping
+    assert found["settings"] == plain(expected.shaping)
     assert found["arrays"].keys() == expected.arrays.keys()
 
 
@@ -102,14 +121,16 @@ def test_a_damaged_one_is_passed_over(run: Run, folder: CheckpointFolder) -> Non
     assert output.startswith(f"{folder.path_of(7)}\n  journal     what came before record 7\n  state ")
 
 
-def test_several_partitions_must_be_named(run: Run, folder: CheckpointFolder, tmp_path: Path) -> None:
+def test_of_several_partitions_all_are_shown(run: Run, folder: CheckpointFolder, tmp_path: Path) -> None:
     other = CheckpointFolder(folder.folder.with_name("partition-1"))
     other.write(1, made(1))
+    (folder.folder.with_name("partition-2")).mkdir()
     code, output, errors = run("inspect", tmp_path)
-    assert (code, output, errors.count("\n")) == (2, "", 1)
-    assert "several folders, name one of them" in errors
-    assert str(folder.folder) in errors
-    assert str(other.folder) in errors
+    assert (code, errors) == (0, "")
+    blocks = [run("inspect", path)[1] for path in (folder.path_of(42), other.path_of(1))]
+    assert output == "\n".join(blocks)
+    found = json.loads(run("inspect", tmp_path, "--json")[1])
+    assert [each["path"] for each in found] == [str(folder.path_of(42)), str(other.path_of(1))]
 
 
 def test_a_folder_without_any(run: Run, tmp_path: Path) -> None:

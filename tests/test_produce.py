@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.cli.producing import LABELLER, Labelling, Producer, open_labelling
-from stream_bayes.config import EventSettings
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluate.corpora import Mail
 from stream_bayes.events import Label, Limits, Observation, decode
@@ -56,7 +55,9 @@ def test_mails_come_in_order_with_their_labels(run: Run, corpus: Path, log: str)
 def test_without_labels_there_are_none_and_the_corpus_needs_none(run: Run, tmp_path: Path, log: str) -> None:
     lines = "".join(json.dumps({"id": f"m{place}", "text": "hello"}) + "\n" for place in range(5))
     corpus = put(tmp_path / "unlabelled.jsonl", lines)
-    assert run("produce", corpus, "--to", log)[0] == 2
+    code, _, errors = run("produce", corpus, "--to", log)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert errors.endswith("Mail without labels is written with --labels none\n")
     code, output, _ = run("produce", corpus, "--to", log, "--labels", "none", "--json")
     assert code == 0
     found = json.loads(output)
@@ -111,7 +112,7 @@ def test_labels_find_their_mails_among_those_of_others_and_in_every_partition() 
 
 def test_an_id_that_is_none_for_the_engine_gets_the_label_of_its_place() -> None:
     log = MemoryLog()
-    producer = Producer(log, "emails", "labels", Labelling("later", 1), id_bytes=EventSettings().id_bytes)
+    producer = Producer(log, "emails", "labels", Labelling("later", 1))
     producer.add(Mail("x" * 600, "spam", b"x"))
     producer.finish()
     (mail,), (label,) = log.read("emails", 0, 0), log.read("labels", 0, 0)
@@ -127,8 +128,12 @@ def test_only_the_first_mails_and_at_a_rate(run: Run, corpus: Path, log: str) ->
 
 def test_the_log_and_the_topics_are_those_of_the_settings(run: Run, corpus: Path, tmp_path: Path, log: str) -> None:
     settings = put(tmp_path / "own.toml", f'log = "{log}"\n[topics]\nobservations = "post"\n')
-    assert run("produce", corpus, "--config", settings)[0] == 0
-    assert len(read(log, "post")) == 7
+    code, output, _ = run("produce", corpus, "--config", settings)
+    assert (code, len(read(log, "post"))) == (0, 7)
+    assert output.endswith(f"\nTo filter them: stream-bayes run --config {settings}\n")
+    other = f"sqlite:///{tmp_path / 'a b.db'}"
+    output = run("produce", corpus, "--config", settings, "--to", other)[1]
+    assert output.endswith(f"\nTo filter them: stream-bayes run --config {settings} --log '{other}'\n")
 
 
 def test_a_second_run_repeats_the_ids(run: Run, corpus: Path, log: str) -> None:
@@ -179,16 +184,24 @@ def test_labellings_by_name() -> None:
             open_labelling(text)
 
 
-def test_ctrl_c_ends_it_between_transactions_and_says_how_many_were_written(tmp_path: Path, log: str) -> None:
+@pytest.mark.parametrize("as_json", [False, True])
+def test_ctrl_c_ends_it_between_transactions_and_says_how_many_were_written(
+    tmp_path: Path, log: str, as_json: bool
+) -> None:
     corpus = as_json_lines(tmp_path, [Mail(f"m{place}", "ham", b"x" * 100) for place in range(5000)])
-    command = [*COMMAND, "produce", str(corpus), "--to", log, "--rate", "100", "--labels", "later:5", "--json"]
+    command = [*COMMAND, "produce", str(corpus), "--to", log, "--rate", "100", "--labels", "later:5"]
+    command += ["--json"] if as_json else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as process:
         while not (tmp_path / "mail.db").exists() or len(read(log, "emails")) < 20:
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=PATIENCE)
-    found = json.loads(output)
     assert (process.returncode, errors) == (130, b"stream-bayes: stopped\n")
+    if not as_json:
+        assert output.startswith(b"wrote ")
+        assert b"stopped" not in output, "it is said once"
+        return
+    found = json.loads(output)
     assert found["stopped"] is True
     assert found["mails"] == len(read(log, "emails")) < 5000
     assert found["labels"] == len(read(log, "labels"))

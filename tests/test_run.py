@@ -96,8 +96,8 @@ def test_a_signal_ends_it_in_good_order(scene: Scene, worker_command: Run, numbe
     scene.check()
     code, _, errors = worker_command("run", "--config", scene.config, "--until-end", "--json")
     assert code == 0
-    first = json.loads(errors.splitlines()[0])
-    assert (first["event"], first["commits"], first["events"]) == ("recovered", 0, 0)
+    recovered = json.loads(errors.splitlines()[1])
+    assert (recovered["event"], recovered["commits"], recovered["events"]) == ("recovered", 0, 0)
     scene.check()
     with SqliteLog(scene.path) as log:
         assert predicted(log) == 1000
@@ -108,7 +108,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path, worker_command: Run) ->
     scene.more(500, 0)
     worker = scene.start()
     assert worker.stderr is not None
-    assert json.loads(worker.stderr.readline())["event"] == "recovered"
+    assert [json.loads(worker.stderr.readline())["event"] for _ in range(2)] == ["started", "recovered"]
     # Two of one kind at once would be one.
     worker.send_signal(signal.SIGINT)
     worker.send_signal(signal.SIGTERM)
@@ -138,7 +138,8 @@ def test_two_workers(scene: Scene) -> None:
     output, errors = second.communicate(timeout=PATIENCE)
     assert (second.returncode, output) == (2, "")
     assert errors.count("\n") == 1
-    assert f"process {first.pid} already reads for the group 'stream-bayes'. Stop it, or use another group" in errors
+    advice = "Stop it, or give this one another group and output topics of its own"
+    assert f"process {first.pid} already reads for the group 'stream-bayes'. {advice}" in errors
     first.send_signal(signal.SIGTERM)
     assert end(first)[0] == 0
     scene.check()
@@ -148,10 +149,21 @@ def test_what_it_says_to_people(scene: Scene, worker_command: Run) -> None:
     code, output, errors = worker_command("run", "--config", scene.config, "--until-end")
     assert (code, output) == (0, "")
     lines = errors.splitlines()
-    assert "recovered  partition=0  checkpoint=None  commits=0  events=0" in lines[0]
+    settings = scene.settings
+    assert f"started  log={settings.log}  group=stream-bayes  topics=emails, labels  checkpoints=" in lines[0]
+    assert lines[0].endswith(str(settings.checkpoint_folder))
+    assert "recovered  partition=0  checkpoint=none  commits=0  events=0" in lines[1]
+    assert lines[1].endswith("begins=emails 0, labels 0")
     assert any("checkpoint  partition=0  journal=" in line for line in lines)
-    assert "stopped  events=" in lines[-1]
+    with SqliteLog(scene.path) as log:
+        inputs = sum(end for topic in ("emails", "labels") for end in log.ends(topic).values())
+        dead = sum(log.ends("dead-letters").values())
+    learned = saved_state(settings)[1].scalars["model_version"]
+    expected = f"stopped  events={inputs}  predictions=1000  labels_learned={learned}  dead_letters={dead}"
+    assert lines[-1].endswith(expected)
     scene.check()
+    _, _, errors = worker_command("run", "--config", scene.config, "--until-end")
+    assert "stopped  events=0  predictions=0" in errors
 
 
 def test_rebuild(scene: Scene, worker_command: Run) -> None:
@@ -165,7 +177,7 @@ def test_rebuild(scene: Scene, worker_command: Run) -> None:
     assert [json.loads(line)["event"] for line in errors.splitlines()] == ["recovered", "checkpoint"]
     assert saved_state(scene.settings)[0] == number
     assert_same(saved_state(scene.settings)[1], expected)
-    assert len(list(scene.settings.checkpoint.folder.rglob("*.safetensors"))) == 1
+    assert len(list(scene.settings.checkpoint_folder.rglob("*.safetensors"))) == 1
     scene.more(50, 5000)
     assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
     scene.check()
@@ -197,10 +209,11 @@ def test_partitions(tmp_path: Path, worker_command: Run) -> None:
             assert_nothing_lost(scene.settings, log, partition, 2)
 
 
-def test_a_file_that_is_no_log(tmp_path: Path, worker_command: Run) -> None:
-    path = tmp_path / "log.db"
-    path.write_bytes(b"no log at all" * 1000)
-    code, output, errors = worker_command("run", "--log", f"sqlite:///{path}", "--until-end")
-    assert (code, output, errors.count("\n")) == (2, "", 1)
-    assert "this is not an SQLite file" in errors
-    assert path.read_bytes() == b"no log at all" * 1000
+def test_rebuild_for_people(scene: Scene, worker_command: Run) -> None:
+    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    code, output, _ = worker_command("rebuild", "--config", scene.config)
+    first, *rows = output.splitlines()
+    assert (code, first) == (0, "partition 0")
+    assert [row[:26].strip() for row in rows][:2] == ["labels learned", "labelled"]
+    assert rows[-1][:26].strip() == "checkpoints"
+    assert Path(rows[-1][26:]).is_dir()

@@ -1,11 +1,8 @@
-"""`stream-bayes schemas` and `stream-bayes config`."""
+"""`stream-bayes schemas`."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-
-import pytest
 
 from stream_bayes.events import schemas
 from tests.commands import Run, run
@@ -49,42 +46,3 @@ def test_schemas_of_an_unknown_event(run: Run) -> None:
     code, output, errors = run("schemas", "email")
     assert (code, output) == (2, "")
     assert errors == f"stream-bayes: there is no event 'email'; there are {', '.join(EVENTS)}\n"
-
-
-def test_config_prints_each_setting_and_where_it_came_from(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STREAM_BAYES__COMMIT__EVENTS", "5")
-    (tmp_path / "stream_bayes.toml").write_text('[topics]\nlabels = "answers"\n')
-    code, output, errors = run("config")
-    assert (code, errors) == (0, "")
-    lines = output.splitlines()
-    assert (
-        len({line.index(" = ") for line in lines})
-        == len({line.index("   (") for line in lines if "{" not in line})
-        == 1
-    )
-    found = {line.split(" = ")[0].rstrip(): line.split(" = ")[1].split("   ", 1) for line in lines}
-    assert found["topics.labels"][0] == '"answers"'
-    assert found["topics.labels"][1].strip() == "(stream_bayes.toml)"
-    assert found["commit.events"][0] == "5"
-    assert found["commit.events"][1].strip() == "(environment STREAM_BAYES__COMMIT__EVENTS)"
-    assert found["retention.days"][0] == "(not set)"
-    content = json.loads(run("config", "--json")[1])
-    assert list(content) == list(found)
-    assert content["topics.labels"] == {"value": "answers", "origin": "stream_bayes.toml"}
-    assert content["retention.days"] == {"value": None, "origin": "default"}
-
-
-def test_config_of_a_file_by_name(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "a.toml"
-    file.write_text("[learner]\nparameters = { x = nan, day = 2026-01-31 }\n")
-    content = json.loads(run("config", "--config", file, "--json")[1])
-    assert content["learner.parameters"]["value"] == {"x": "NaN", "day": "2026-01-31"}
-    file.write_text("[learnr]\n")
-    assert run("config", "--config", file) == (
-        2,
-        "",
-        f"stream-bayes: unknown section 'learnr' ({file}): did you mean 'learner'?\n",
-    )

@@ -10,16 +10,16 @@ import pytest
 
 from stream_bayes.errors import LogConflict, LogError, RecoveryError
 from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.records import Offsets
 from stream_bayes.worker import Worker
+from stream_bayes.worker import worker as worker_module
 from tests.logs import Logs, MemoryLogs, logs
 from tests.workers import (
     INPUTS,
-    JOURNAL,
     assert_nothing_lost,
     assert_same,
     events,
     feed,
-    journal_order,
     label,
     observation,
     settings_in,
@@ -59,7 +59,7 @@ def test_without_a_checkpoint_the_whole_journal_is_replayed(logs: Logs, tmp_path
     log = logs.open(settings.group, INPUTS)
     expected = state(work(settings, log).shards[0].engine)
     log.close()
-    for path in settings.checkpoint.folder.rglob("*.safetensors"):
+    for path in settings.checkpoint_folder.rglob("*.safetensors"):
         path.unlink()
     log = logs.open(settings.group, INPUTS)
     worker = Worker(settings, log)
@@ -74,7 +74,7 @@ def test_limits_that_were_lowered_do_not_change_what_was_learned(logs: Logs, tmp
     log = logs.open(settings.group, INPUTS)
     expected = state(work(settings, log).shards[0].engine)
     log.close()
-    for path in settings.checkpoint.folder.rglob("*.safetensors"):
+    for path in settings.checkpoint_folder.rglob("*.safetensors"):
         path.unlink()
     lowered = settings_in(tmp_path, events={"record_bytes": 10, "id_bytes": 1}, labels={"budget": 0})
     worker = Worker(lowered, logs.open(settings.group, INPUTS))
@@ -110,27 +110,6 @@ def test_topics_must_have_as_many_partitions(logs: Logs, tmp_path: Path) -> None
         work(settings_in(tmp_path), logs.open("stream-bayes", INPUTS, 1))
 
 
-def test_status_events_are_complete(logs: Logs, tmp_path: Path) -> None:
-    settings = settings_in(tmp_path, status={"seconds": 0.001})
-    feed(logs.open(), stream(100))
-    log = logs.open(settings.group, INPUTS)
-    engine = work(settings, log).shards[0].engine
-    found = events(log, "status")
-    assert len(found) > 2
-    last = found[-1]
-    assert {event["type"] for event in found} == {"status"}
-    assert last["events_in"] == len(journal_order(log)) == sum(engine.counts.values())
-    assert last["predictions"] == 100
-    assert last["labels_learned"] == last["model_version"] == engine.model_version
-    assert (last["labels_used"], last["labels_left"]) == (engine.budget.used, engine.budget.left)
-    assert last["dead"] == sum(last["dead_by_code"].values()) == len(events(log, "dead-letters"))
-    assert (last["lag"], last["partition"], last["group"]) == (0, 0, settings.group)
-    assert last["duplicates"] == engine.counts["duplicate"] > 0
-    assert set(last["stage_seconds"]) >= {"read", "decode", "fold", "encode", "commit"}
-    assert last["metrics"]["accuracy"] > 0.3
-    assert [event["events_in"] for event in found] == sorted(event["events_in"] for event in found)
-
-
 def test_the_clock_may_jump(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     times = iter([1e9, 5e8, 2e9, 1.5e9, 3e9] * 100)
@@ -155,10 +134,6 @@ def test_a_locked_log_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFix
     path = tmp_path / "log.db"
     with SqliteLog(path) as writer:
         feed(writer, stream(100))
-        # Made beforehand: a topic cannot be made while the file is locked.
-        for topic in ("predictions", "label-requests", "dead-letters", "status", JOURNAL):
-            writer.append(topic, b"")
-        writer.discard()
     with SqliteLog(path, settings.group, INPUTS, wait=0.05) as log:
         command = [sys.executable, "-c", HOLD, str(path), "1"]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
@@ -167,6 +142,38 @@ def test_a_locked_log_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFix
             work(settings, log)
         assert "waiting for the log" in caplog.text
         assert_nothing_lost(settings, log)
+
+
+class Passing(LogError):
+    """Over at the next try."""
+
+    retriable = True
+
+
+class Flaky(SqliteLog):
+    """Every other commit fails."""
+
+    commits = 0
+
+    def commit(self, offsets: Offsets) -> None:
+        self.commits += 1
+        if self.commits % 2:
+            message = "not now"
+            raise Passing(message)
+        super().commit(offsets)
+
+
+def test_whatever_may_be_tried_again_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(worker_module, "_FIRST_PAUSE", 0.001)
+    settings = settings_in(tmp_path)
+    with SqliteLog(tmp_path / "log.db") as writer:
+        feed(writer, stream(30))
+    with Flaky(tmp_path / "log.db", settings.group, INPUTS) as log:
+        work(settings, log)
+        assert_nothing_lost(settings, log)
+    assert "waiting for the log" in caplog.text
 
 
 def test_positions_that_somebody_moved_are_noticed(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def work_through(settings: Settings, store: MemoryStore, *, keep_checkpoints: bo
         else:
             return aborted
         if not keep_checkpoints:
-            for path in settings.checkpoint.folder.rglob("*.safetensors"):
+            for path in settings.checkpoint_folder.rglob("*.safetensors"):
                 path.unlink()
 
 

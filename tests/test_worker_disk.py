@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from stream_bayes.log.sqlite import SqliteLog
 from tests.commands import Run, run
-from tests.disks import fill, small_disk
+from tests.disks import fill, mount, small_disk
 from tests.workers import (
     INPUTS,
     all_records,
     assert_nothing_lost,
+    events,
     feed,
     saved_state,
     settings_in,
@@ -56,22 +59,51 @@ def test_no_space_for_a_checkpoint(small_disk: Path, tmp_path: Path, worker_comm
     more(tmp_path, 100, 0)
     assert worker_command(*command)[0] == 0
     before = saved_state(settings)[0]
+    long_ago = time.time() - 5000.0
+    os.utime(max(small_disk.rglob("*.safetensors")), (long_ago, long_ago))
     ballast = fill(small_disk)
     more(tmp_path, 200, 100)
     code, _, errors = worker_command(*command)
-    said = [json.loads(line) for line in errors.splitlines()]
+    *lines, last = errors.splitlines()
+    said = [json.loads(line) for line in lines]
     failed = next(event for event in said if event["event"] == "checkpoint failed")
-    assert (code, failed["level"], said[-1]["event"]) == (0, "error", "stopped")
-    assert "no space left for a checkpoint; the older ones are kept" in failed["reason"]
+    assert (code, failed["level"], failed["stream"], said[-1]["event"]) == (2, "error", "goes on", "stopped")
+    reason = "no space left for a checkpoint; the older ones are kept"
+    assert failed["reason"].startswith(reason)
+    # The stream is over, and the journal has it all.
+    assert last.startswith(f"stream-bayes: everything is committed, but the last checkpoint was not written: {reason}")
+    assert "Errno" not in errors
+    assert "goes on" not in last
     assert saved_state(settings)[0] == before
+    with SqliteLog(tmp_path / "log.db") as log:
+        status = events(log, "status")[-1]
+    # The age of the file that there is, whatever was tried since.
+    assert status["checkpoint_offset"] == before
+    assert status["checkpoint_age_seconds"] > 4000.0
     ballast.unlink()
     code, _, errors = worker_command(*command)
-    recovered = json.loads(errors.splitlines()[0])
+    recovered = json.loads(errors.splitlines()[1])
     assert (code, recovered["event"], recovered["checkpoint"]) == (0, "recovered", before)
     assert recovered["events"] > 200
     with SqliteLog(tmp_path / "log.db") as log:
         assert len(list(all_records(log, "predictions"))) == 300
         assert_nothing_lost(settings, log)
+
+
+def test_a_checkpoint_folder_that_cannot_be_written(small_disk: Path, tmp_path: Path, worker_command: Run) -> None:
+    """Said at the start, and not after an hour of work."""
+    mount("-o", "remount,ro", small_disk)
+    more(tmp_path, 10, 0)
+    config = write_config(settings_in(tmp_path, checkpoint={"folder": small_disk}), tmp_path / "settings.toml")
+    code, output, errors = worker_command("run", "--config", config, "--until-end")
+    assert (code, output) == (2, "")
+    last = errors.splitlines()[-1]
+    assert last.startswith("stream-bayes: the checkpoint folder cannot be written: read-only file system; name another")
+    assert str(small_disk) in last
+    with SqliteLog(tmp_path / "log.db") as log:
+        assert not any(log.ends("predictions").values())
+    assert worker_command("run", "--config", config, "--until-end", "--checkpoints", tmp_path / "other")[0] == 0
+    assert list((tmp_path / "other").rglob("*.safetensors"))
 
 
 def test_no_space_for_a_rebuilt_model(small_disk: Path, tmp_path: Path, worker_command: Run) -> None:
@@ -84,7 +116,7 @@ def test_no_space_for_a_rebuilt_model(small_disk: Path, tmp_path: Path, worker_c
     code, output, errors = worker_command("rebuild", "--config", config)
     assert (code, output) == (2, "")
     assert "no space left for a checkpoint" in errors
-    assert "could not be saved; the checkpoints of before are kept" in errors.splitlines()[-1]
+    assert "the older ones are kept" in errors.splitlines()[-1]
     assert sorted(small_disk.rglob("*.safetensors")) == kept
     ballast.unlink()
     assert worker_command("rebuild", "--config", config)[0] == 0

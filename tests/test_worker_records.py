@@ -59,7 +59,6 @@ BAD = {
     "a label for another topic": Bad("wrong-partition", "labels", event(id="x", label="ham", **source(0, 0, "others"))),
     "an observation among the labels": Bad("wrong-topic", "labels", event(type="observation", id="x", text="a")),
     "a picture": Bad("unknown-content-type", "emails", b"GIF89a", (("content-type", b"image/gif"),)),
-    "a mail where no learner takes one": Bad("bad-input", "emails", b"Subject: a\n\nb\n", MAIL),
     "a feature that the learner refuses": Bad("bad-input", "emails", event(id="x", features={"a": -1})),
 }
 
@@ -109,7 +108,7 @@ def test_all_of_them_in_one_batch_of_mails(logs: Logs, tmp_path: Path) -> None:
         assert len(events(writer, "predictions")) == len(kept)
         assert len(events(writer, "dead-letters")) == len(kept)
         assert_nothing_lost(settings, writer)
-        for path in settings.checkpoint.folder.rglob("*.safetensors"):
+        for path in settings.checkpoint_folder.rglob("*.safetensors"):
             path.unlink()
 
 

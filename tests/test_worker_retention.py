@@ -99,7 +99,7 @@ def test_recovery_works_after_trimming(settings: Settings, clock: Clock) -> None
     with opened(settings, clock) as log:
         worker = work(settings, log)
         trim(worker)
-    checkpoints = sorted(settings.checkpoint.folder.rglob("*.safetensors"))
+    checkpoints = sorted(settings.checkpoint_folder.rglob("*.safetensors"))
     assert len(checkpoints) == 2
     # From either of those that are kept.
     for path in reversed(checkpoints):
@@ -122,7 +122,7 @@ def test_an_old_observation_that_a_replay_reads_again_stays(settings: Settings, 
         trim(worker)
         expected = state(worker.shards[0].engine)
         assert begin(log, "emails") == OLD["source"]["offset"]
-    newest = max(settings.checkpoint.folder.rglob("*.safetensors"))
+    newest = max(settings.checkpoint_folder.rglob("*.safetensors"))
     newest.unlink()
     with opened(settings, clock) as log:
         worker = Worker(settings, log)
@@ -141,7 +141,7 @@ def test_a_label_for_what_was_removed_is_a_dead_letter(settings: Settings, clock
             end = log.ends("dead-letters")[Partition("dead-letters", 0)]
             last = log.read("dead-letters", 0, end - 1)[0]
             assert b"observation-gone" in last.value
-        max(settings.checkpoint.folder.rglob("*.safetensors")).unlink()
+        max(settings.checkpoint_folder.rglob("*.safetensors")).unlink()
         with opened(settings, clock) as log:
             worker = Worker(settings, log)
             worker.recover()
@@ -196,7 +196,7 @@ def test_what_is_not_committed_yet_needs_its_observation_too(
         log.append("labels", json.dumps({"id": "id-1", "label": "ham", **OLD}).encode())
         log.commit({})
         expected = state(work(slow, log).shards[0].engine)
-    max(settings.checkpoint.folder.rglob("*.safetensors")).unlink()
+    max(settings.checkpoint_folder.rglob("*.safetensors")).unlink()
     with opened(settings, clock) as log:
         worker = Worker(settings, log)
         worker.recover()

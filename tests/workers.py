@@ -157,7 +157,7 @@ def state(engine: Engine) -> State:
 
 def saved_state(settings: Settings, partition: int = 0) -> tuple[int, State]:
     """The newest checkpoint and its number."""
-    folder = settings.checkpoint.folder / settings.group / f"partition-{partition}"
+    folder = settings.checkpoint_folder / settings.group / f"partition-{partition}"
     found = CheckpointFolder(folder).newest()
     assert found is not None
     number, checkpoint = found

@@ -32,8 +32,9 @@ class LabelBudget:
 
     @classmethod
     def share(cls, total: int, open_requests: int, part: int, parts: int) -> LabelBudget:
-        """The part that one of several partitions owns: together they ask for `total`, and not one more."""
-        return cls(total // parts + (part < total % parts), -(-open_requests // parts))
+        """The part that one of several partitions owns: together they have both numbers, and not one more."""
+        own = (number // parts + (part < number % parts) for number in (total, open_requests))
+        return cls(*own)
 
     @property
     def left(self) -> int:

@@ -1,13 +1,35 @@
-"""Settings of a checkpoint and of an engine side by side."""
+"""What a checkpoint was made for and what an engine is, side by side."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from stream_bayes.errors import CheckpointMismatch
+
+LOG = "log"
+"""The part of a shaping that says which log the numbers of checkpoints are offsets of."""
 _MOST_SHOWN = 80
 _ABSENT = object()
+
+
+def check_shaping(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint of another log, or of an engine with other settings, in words."""
+    if theirs.get(LOG) != ours.get(LOG):
+        message = (
+            f"{path} is of another log, so it says nothing of this one: name the folder of this log's own checkpoints, "
+            "or a new one, with --checkpoints or checkpoint.folder"
+        )
+        raise CheckpointMismatch(message)
+    differing = differences(theirs, ours)
+    if differing:
+        message = (
+            f"{path} is of an engine with other settings: {'; '.join(differing)}. Go back to those settings, "
+            "name another checkpoint folder, or make a new model from the log with `stream-bayes rebuild`"
+        )
+        raise CheckpointMismatch(message)
 
 
 def differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:

@@ -7,9 +7,10 @@ import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
-from stream_bayes.checkpoint.differences import differences
+from stream_bayes.checkpoint.differences import LOG, check_shaping
 from stream_bayes.checkpoint.files import Checkpoint, read_checkpoint, write_checkpoint
 from stream_bayes.errors import CheckpointMismatch, ParameterError, SnapshotDamaged, SnapshotError, SnapshotTooNew
 from stream_bayes.snapshot.files import flush_folder, remove_abandoned
@@ -39,11 +40,21 @@ class CheckpointFolder:
         self.folder = Path(folder)
         self.keep = keep
 
+    def prepare(self) -> None:
+        """Make the folder, and an `OSError` now where nothing can be written into it."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=self.folder):
+                pass
+        except OSError as problem:
+            reason = f"the checkpoint folder cannot be written: {_words(problem)}; name another with --checkpoints"
+            raise OSError(problem.errno or errno.EIO, reason, str(self.folder)) from problem
+
     def write(self, number: int, checkpoint: Checkpoint) -> Path:
         """Write a checkpoint whole or not at all, then remove all but the newest.
 
         What dead writers left goes first. Where it cannot be written, an `OSError` says what to do, and those that were
-        there stay. Checkpoints of higher numbers are of a journal that is no more: they are renamed and not read again.
+        there stay. Checkpoints of higher numbers are set aside.
         """
         path = self.path_of(number)
         try:
@@ -51,22 +62,46 @@ class CheckpointFolder:
             for abandoned in remove_abandoned(self.folder, _NAME):
                 logger.warning("%s was left by a writer that ended before its time: removed", abandoned)
             write_checkpoint(path, number, checkpoint)
-            self._tidy(number)
+            self.set_aside(number)
+            for _, old in self.checkpoints()[self.keep :]:
+                old.unlink(missing_ok=True)
+            flush_folder(self.folder)
         except OSError as problem:
             raise _readable(problem, path) from problem
         return path
 
-    def newest(
-        self, shaping: Mapping[str, Any] | None = None, most: int | None = None
-    ) -> tuple[int, Checkpoint] | None:
+    def set_aside(self, above: int) -> None:
+        """Rename the checkpoints above a number, which are of a journal that is no more.
+
+        Once the journal of now has grown beyond them, they would pass for checkpoints of it.
+        """
+        ahead = [path for number, path in self.checkpoints() if number > above]
+        for path in ahead:
+            aside = path.rename(path.with_name(f"{path.name}.ahead"))
+            logger.warning("%s is ahead of the journal: it is now %s, and not used", path, aside.name)
+        if ahead:
+            flush_folder(self.folder)
+
+    def check_log(self, identity: str) -> None:
+        """Refuse a folder in which there is a checkpoint of another log; damaged ones are of none."""
+        for _, path in self.checkpoints():
+            try:
+                _, checkpoint = read_checkpoint(path)
+            except SnapshotTooNew:
+                raise
+            except SnapshotError:
+                continue
+            if checkpoint.shaping.get(LOG) != identity:
+                message = f"{self.folder} holds checkpoints of another log: name another one with --checkpoints"
+                raise CheckpointMismatch(message)
+
+    def newest(self, shaping: Mapping[str, Any] | None = None) -> tuple[int, Checkpoint] | None:
         """The newest checkpoint that is whole, and its number; None where there is none.
 
-        Damaged ones are passed over with a warning, and so, without, are those whose number is above `most`. One in a
-        later format is an error, and so is one that does not have this shaping: the message lists what differs.
+        Damaged ones are passed over with a warning. One in a later format is an error, and so is one that does not have
+        this shaping: the message lists what differs.
         """
         for number, path in self.checkpoints():
-            if most is not None and number > most:
-                continue
             try:
                 return number, self._read(number, path, shaping)
             except (SnapshotTooNew, CheckpointMismatch):
@@ -84,7 +119,7 @@ class CheckpointFolder:
         except FileNotFoundError:
             return []
         except OSError as problem:
-            reason = f"the checkpoint folder cannot be read: {(problem.strerror or str(problem)).lower()}"
+            reason = f"the checkpoint folder cannot be read: {_words(problem)}"
             raise OSError(problem.errno, reason, str(self.folder)) from problem
         return sorted(((int(match[1]), self.folder / match[0]) for match in matches if match), reverse=True)
 
@@ -93,13 +128,8 @@ class CheckpointFolder:
         if said != number:
             message = f"{path} is the checkpoint of number {said}: it was renamed"
             raise SnapshotDamaged(message)
-        differing = [] if shaping is None else differences(checkpoint.shaping, shaping)
-        if differing:
-            message = (
-                f"{path} is of an engine with other settings: {'; '.join(differing)}. Go back to those settings, "
-                "name another checkpoint folder, or make a new model from the log with `stream-bayes rebuild`"
-            )
-            raise CheckpointMismatch(message)
+        if shaping is not None:
+            check_shaping(path, checkpoint.shaping, shaping)
         return checkpoint
 
     def path_of(self, number: int) -> Path:
@@ -109,23 +139,14 @@ class CheckpointFolder:
             raise ParameterError(message)
         return self.folder / f"checkpoint-{number:020}.safetensors"
 
-    def _tidy(self, number: int) -> None:
-        there = self.checkpoints()
-        for above, path in there:
-            if above > number:
-                # Once the journal has grown beyond it, it would pass for one of this journal.
-                aside = path.rename(path.with_name(f"{path.name}.ahead"))
-                logger.warning("%s was ahead of the journal: it is now %s, and not used", path, aside.name)
-        for _, path in [entry for entry in there if entry[0] <= number][self.keep :]:
-            path.unlink(missing_ok=True)
-        flush_folder(self.folder)
+
+def _words(problem: OSError) -> str:
+    return (problem.strerror or str(problem)).lower()
 
 
 def _readable(problem: OSError, path: Path) -> OSError:
     if problem.errno in _NO_SPACE:
         reason = "no space left for a checkpoint; the older ones are kept: free some space or name another folder"
     else:
-        reason = (
-            f"a checkpoint cannot be written: {(problem.strerror or str(problem)).lower()}; the older ones are kept"
-        )
+        reason = f"a checkpoint cannot be written: {_words(problem)}; the older ones are kept"
     return OSError(problem.errno or errno.EIO, reason, str(path))

@@ -15,6 +15,8 @@ from stream_bayes.cli import (
     rebuild,
     run,
     schemas,
+    send,
+    tail,
 )
 from stream_bayes.cli.app import app, main
 
@@ -25,6 +27,8 @@ for command in (
     demo.demo,
     run.run,
     produce.produce,
+    send.send,
+    tail.tail,
     rebuild.rebuild,
     inspect.inspect,
     classify.classify,

@@ -27,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 
 
 def main() -> None:

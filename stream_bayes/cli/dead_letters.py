@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stream_bayes.cli.app import Json
+from stream_bayes.cli.app import Json, say
 from stream_bayes.cli.run import Config, LogUrl, existing, settings_from
 from stream_bayes.errors import InputError
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="dead-letters",
-    help="Records that could not be used: list them, show one, send them again.",
+    help="Records that could not be used: list them, show one, send them again after the reason is gone.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -36,25 +39,27 @@ def list_letters(
     limit: Annotated[int, typer.Option(min=1, help="At most so many, the newest.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """List the newest, and count them by code."""
+    """List the newest, and count by code those that are open and those that were sent again."""
     from stream_bayes.cli.letters import letters
 
     settings = settings_from(config, log)
-    counts: Counter[str] = Counter()
+    open_ones: Counter[str] = Counter()
+    sent_again: Counter[str] = Counter()
     newest: deque[Letter] = deque(maxlen=limit)
     with existing(settings) as source:
-        for letter in letters(source, settings, code):
-            counts[letter.content.code] += 1
+        for letter in _with_code(letters(source, settings), code):
+            (sent_again if letter.sent_again else open_ones)[letter.content.code] += 1
             newest.append(letter)
     if as_json:
-        typer.echo(json.dumps({"counts": counts, "newest": [_summary(letter) for letter in newest]}, indent=2))
+        shown = [_summary(letter) for letter in newest]
+        typer.echo(json.dumps({"open": open_ones, "sent_again": sent_again, "newest": shown}, indent=2))
         return
     for letter in newest:
         content, again = letter.content, "  (sent again)" if letter.sent_again else ""
         at = f"{content.at:%Y-%m-%d %H:%M:%S}"
         typer.echo(f"{letter.place:<10} {at}  {_source(letter):<16} {content.code:<20} {content.message}{again}")
-    of_each = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
-    typer.echo(f"{_counted(counts.total(), 'dead letter')}{': ' if counts else ''}{of_each}")
+    again = f"; sent again: {_by_code(sent_again)}" if sent_again else ""
+    typer.echo(f"open: {_by_code(open_ones)}{again}")
 
 
 @app.command()
@@ -85,7 +90,7 @@ def show(
 @app.command()
 def requeue(
     places: Annotated[list[str] | None, typer.Argument(help="PARTITION-OFFSET, as list prints it.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that were not sent again yet.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Each that was not sent again yet.")] = False,
     code: Code = None,
     config: Config = None,
     log: LogUrl = None,
@@ -93,10 +98,12 @@ def requeue(
 ) -> None:
     """Send records again, as they were, to the topics they came from.
 
-    Do this after the reason is gone: a limit raised, a setting mended. A letter named by its place is sent again even
-    if it was before; --all and --code leave those out.
+    Do this after the reason is gone: a limit raised, a setting mended. --all and --code send each letter once: those
+    that were sent again before are left out. A record that fails again is a new letter. A letter named by its place is
+    sent again even if it was before.
     """
     from stream_bayes.cli.letters import letter_at, letters, send_again
+    from stream_bayes.evaluate.corpora.mail import counted
 
     if bool(places) == (everything or code is not None):
         message = "name the letters to send again, or choose --all or --code CODE"
@@ -105,17 +112,34 @@ def requeue(
     count = 0
     with existing(settings) as source:
         named = (letter_at(source, settings, place) for place in places or ())
-        chosen = named if places else (each for each in letters(source, settings, code) if not each.sent_again)
-        for count, letter in enumerate(chosen, 1):
+        matching = () if places else _with_code(letters(source, settings), code)
+        for count, letter in enumerate(chain(named, (each for each in matching if not each.sent_again)), 1):
             send_again(source, settings, letter)
             if count % _AT_ONCE == 0:
                 source.commit({})
         source.commit({})
-    typer.echo(json.dumps({"sent_again": count}) if as_json else f"{_counted(count, 'record')} sent again")
+    typer.echo(json.dumps({"sent_again": count}) if as_json else f"{counted(count, 'record')} sent again")
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def _with_code(found: Iterable[Letter], code: str | None) -> Iterator[Letter]:
+    """Those with a code, if one is given; where there are none, the codes there are are said."""
+    present: Counter[str] = Counter()
+    for letter in found:
+        present[letter.content.code] += 1
+        if code in (None, letter.content.code):
+            yield letter
+    if code is not None and present and code not in present:
+        near = get_close_matches(code, present, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(present)}"
+        say(f"no letter has the code {code!r:.100}; {hint}")
+
+
+def _by_code(counts: Counter[str]) -> str:
+    """The codes, the most frequent first."""
+    from stream_bayes.evaluate.corpora.mail import counted
+
+    of_each = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
+    return f"{counted(counts.total(), 'letter')}{f' ({of_each})' if counts else ''}"
 
 
 def _harmless(text: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stream_bayes.demo.place import Place
     from stream_bayes.demo.play import Terms
 
-_CORPUS = "Real mail with labels, in a random order, instead of generated mail."
+_CORPUS = "Real mail with labels instead of generated mail; it is shuffled, in an order that --seed chooses."
 _FOLDER = "Where the log, the checkpoints and the picture go; by default a new temporary folder, which is kept."
 
 
@@ -64,7 +64,7 @@ def demo(
     from stream_bayes.demo.ending import commands, summary
 
     console.print(summary(figures, place), highlight=False)
-    console.print(commands(place, _this_program()), markup=False, highlight=False, soft_wrap=True)
+    console.print(commands(figures, place, _this_program()), markup=False, highlight=False, soft_wrap=True)
 
 
 def _play(post: Post, place: Place, terms: Terms, console: Console, *, quiet: bool) -> Figures | None:

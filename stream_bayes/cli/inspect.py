@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stream_bayes.cli.app import FAILED, Json, say
-from stream_bayes.errors import SnapshotDamaged
+from stream_bayes.errors import SnapshotDamaged, SnapshotError
 
 if TYPE_CHECKING:
     from stream_bayes.checkpoint import Checkpoint
     from stream_bayes.snapshot import Arrays
 
-# How an engine's checkpoint names the arrays of its learner.
-_LEARNER = "learner."
 _MOST_ENTRIES = 8
 
 
@@ -26,8 +24,8 @@ def inspect(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A file written by a learner's save(path), a checkpoint, or a folder of checkpoints, whose newest "
-            "is taken.",
+            help="A file written by a learner's save(path), a checkpoint, or a folder of checkpoints: the newest of "
+            "each partition is taken.",
             show_default=False,
         ),
     ],
@@ -36,22 +34,25 @@ def inspect(
     """Say what a saved learner or a checkpoint is.
 
     Prints its class, its parameters, the evidence of each label, and its arrays with their shapes; of a checkpoint
-    also the place in the journal that it stands for, positions, counters and the settings that shape it.
+    also the place in the journal that it stands for, how good the predictions were by then, positions, counters and the
+    settings that shape it. Of several partitions --json prints a list of objects.
     """
     try:
-        description = _describe(path)
+        descriptions = _describe_newest(path) if path.is_dir() else [_describe(path)]
     except OSError as problem:
         say(f"cannot read {path}: {(problem.strerror or str(problem)).lower()}")
         raise typer.Exit(FAILED) from problem
-    typer.echo(json.dumps(description, indent=2) if as_json else _as_text(description))
+    if as_json:
+        found = _with_lists(descriptions)
+        typer.echo(json.dumps(found if len(found) > 1 else found[0], indent=2))
+    else:
+        typer.echo("\n\n".join(map(_as_text, descriptions)))
 
 
 def _describe(path: Path) -> dict[str, Any]:
     from stream_bayes.checkpoint import CHECKPOINT, read_checkpoint
     from stream_bayes.snapshot import format_of, read
 
-    if path.is_dir():
-        return _describe_newest(path)
     if format_of(path) == CHECKPOINT.format:
         return _describe_checkpoint(path, *read_checkpoint(path))
     header, arrays = read(path)
@@ -61,33 +62,50 @@ def _describe(path: Path) -> dict[str, Any]:
     return {"path": str(path), **_describe_learner(header, arrays), "arrays": _shapes(arrays)}
 
 
-def _describe_newest(path: Path) -> dict[str, Any]:
-    """That of the folder itself or, where it has none, of the one below it that has some."""
+def _describe_newest(path: Path) -> list[dict[str, Any]]:
+    """That of the folder itself or, where it has none, of each one below it that has some."""
     from stream_bayes.checkpoint import CheckpointFolder
 
-    folders = sorted({found.parent for found in path.rglob("checkpoint-*.safetensors")})
-    if len(folders) > 1 and path not in folders:
-        say(f"{path} has checkpoints in several folders, name one of them: {', '.join(map(str, folders))}")
-        raise typer.Exit(FAILED)
-    folder = CheckpointFolder(folders[0] if len(folders) == 1 else path)
-    newest = folder.newest()
-    if newest is None:
+    below = sorted({found.parent for found in path.rglob("checkpoint-*.safetensors")})
+    folders = [CheckpointFolder(folder) for folder in ([path] if path in below else below)]
+    newest = [(folder, found) for folder in folders if (found := folder.newest()) is not None]
+    if not newest:
         say(f"{path} has no checkpoint that is whole; `stream-bayes run` writes them")
         raise typer.Exit(FAILED)
-    return _describe_checkpoint(folder.path_of(newest[0]), *newest)
+    return [_describe_checkpoint(folder.path_of(number), number, found) for folder, (number, found) in newest]
 
 
 def _describe_checkpoint(path: Path, number: int, checkpoint: Checkpoint) -> dict[str, Any]:
-    own = {name.removeprefix(_LEARNER): a for name, a in checkpoint.arrays.items() if name.startswith(_LEARNER)}
+    from stream_bayes.engine.state import learner_arrays
+
     learner: Any = checkpoint.scalars.get("learner")
+    own = learner_arrays(checkpoint.arrays)
     return {
         "path": str(path),
         "journal_offset": number,
         **(_describe_learner(learner, own) if _is_learner(learner) else {}),
+        "metrics": _metrics(learner, checkpoint.arrays) if _is_learner(learner) else {},
         "state": {name: value for name, value in checkpoint.scalars.items() if name != "learner"},
         "settings": checkpoint.shaping,
         "arrays": _shapes(checkpoint.arrays),
     }
+
+
+def _metrics(learner: dict[str, Any], arrays: Arrays) -> dict[str, float | None]:
+    """How good the predictions were; nothing where nobody here knows the learner."""
+    from stream_bayes.engine.metrics import Metrics
+    from stream_bayes.learners import Learner
+    from stream_bayes.learners.number_learner import NumberLearner
+
+    try:
+        kind = Learner.named(learner["class"])
+    except SnapshotError:
+        return {}
+    metrics = Metrics(max(len(arrays.get("said", ())), 1))
+    if not metrics.arrays().keys() <= arrays.keys():
+        return {}
+    metrics.restore(arrays)
+    return metrics.figures(numbers=issubclass(kind, NumberLearner))
 
 
 def _is_learner(header: Any) -> bool:
@@ -116,9 +134,19 @@ def _labels(parameters: dict[str, Any], arrays: Arrays) -> list[dict[str, Any]]:
     return [{"label": label, "evidence": n} for label, n in zip(labels, evidence.tolist(), strict=True)]
 
 
+def _with_lists(value: Any) -> Any:
+    """The same with lists where a state has tuples."""
+    if isinstance(value, dict):
+        return (
+            _with_lists(value["tuple"]) if value.keys() == {"tuple"} else {k: _with_lists(v) for k, v in value.items()}
+        )
+    return [_with_lists(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
 def _as_text(description: dict[str, Any]) -> str:
     width = max(map(len, description["arrays"]), default=0)
     settings = {name: value for name, value in description.get("settings", {}).items() if name != "learner"}
+    metrics = {name: value for name, value in description.get("metrics", {}).items() if value is not None}
     sections = {
         "journal": [
             f"what came before record {offset}" for offset in (description.get("journal_offset"),) if offset is not None
@@ -126,6 +154,7 @@ def _as_text(description: dict[str, Any]) -> str:
         "class": [description[name] for name in ("class",) if name in description],
         "parameters": [f"{name} = {_plain(value)}" for name, value in description.get("parameters", {}).items()],
         "evidence": [f"{entry['label']!r}: {entry['evidence']:g}" for entry in description.get("labels", ())],
+        "metrics": [f"{name} = {value:g}" for name, value in metrics.items()],
         "state": list(_lines("", description.get("state", {}))),
         "settings": list(_lines("", settings)),
         "arrays": [

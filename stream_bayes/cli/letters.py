@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -11,9 +12,8 @@ from stream_bayes.config import Settings
 from stream_bayes.errors import InputError
 from stream_bayes.events import DeadLetter
 from stream_bayes.log.base import Headers, Log
-from stream_bayes.records import Partition, Record
-
-_AT_ONCE = 200
+from stream_bayes.log.reading import records_from
+from stream_bayes.records import Record
 
 
 class Letter(NamedTuple):
@@ -25,13 +25,10 @@ class Letter(NamedTuple):
     sent_again: bool
 
 
-def letters(log: Log, settings: Settings, code: str | None = None) -> Iterator[Letter]:
-    """All dead letters that are there, by partition and offset; with a code only those that have it."""
+def letters(log: Log, settings: Settings) -> Iterator[Letter]:
+    """All dead letters that are there, by partition and offset."""
     again = places_sent_again(log, settings)
-    for record in _records(log, settings.topics.dead_letters):
-        letter = _letter(record, again)
-        if code is None or letter.content.code == code:
-            yield letter
+    return (_letter(record, again) for record in _records(log, settings.topics.dead_letters))
 
 
 def letter_at(log: Log, settings: Settings, place: str) -> Letter:
@@ -86,12 +83,4 @@ def _letter(record: Record, again: set[str]) -> Letter:
 
 
 def _records(log: Log, topic: str) -> Iterator[Record]:
-    begins: dict[Partition, int] = dict(log.beginnings(topic))
-    for place, end in sorted(log.ends(topic).items()):
-        position = begins[place]
-        while position < end:
-            records = log.read(*place, position, _AT_ONCE)
-            if not records:
-                break
-            yield from records
-            position = records[-1].offset + 1
+    return chain.from_iterable(records_from(log, place) for place in sorted(log.ends(topic)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ import typer
 
 from stream_bayes.cli.app import STOPPED, Json, replace_what_cannot_be_written
 from stream_bayes.cli.run import Config, settings_from
+from stream_bayes.errors import CorpusError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -60,12 +61,10 @@ def produce(
     began = time.monotonic()
     with open_log(settings.log) as log, interruption() as pressed, _bar(Console(stderr=True), limit) as bar:
         topics = settings.topics
-        producer = Producer(
-            log, topics.observations, topics.labels, labelling, id_bytes=settings.events.id_bytes, at_once=pace.at_once
-        )
-        _write(producer, islice(mails, limit), pace, bar, pressed)
+        producer = Producer(log, topics.observations, topics.labels, labelling, at_once=pace.at_once)
+        _write(producer, islice(_told_of_labels(mails), limit), pace, bar, pressed)
     done = _described(producer, mails, settings.log, time.monotonic() - began, stopped=bool(pressed))
-    typer.echo(json.dumps(done, indent=2) if as_json else _as_text(done))
+    typer.echo(json.dumps(done, indent=2) if as_json else f"{_as_text(done)}\n{_next(config, to)}")
     if pressed:
         raise typer.Exit(STOPPED)
 
@@ -118,6 +117,17 @@ def _bar(console: Any, total: int | None) -> Iterator[_Bar]:
         yield _Bar(rich, rich.add_task("writing", total=total, now=""))
 
 
+def _told_of_labels(mails: Iterable[Mail]) -> Iterator[Mail]:
+    """The mails; where one has no label, what to do then."""
+    try:
+        yield from mails
+    except CorpusError as problem:
+        if problem.kind != "missing-label":
+            raise
+        message = f"{problem}. Mail without labels is written with --labels none"
+        raise CorpusError(message, problem.kind) from problem
+
+
 def _write(producer: Producer, mails: Iterator[Mail], pace: _Pace, bar: _Bar, pressed: Sequence[int]) -> None:
     """All mails; on Ctrl-C, or where the corpus has a problem, what is staged is still written and no more."""
     began = due = time.monotonic()
@@ -154,9 +164,15 @@ def _described(producer: Producer, corpus: Corpus, log: str, seconds: float, *, 
 def _as_text(done: dict[str, Any]) -> str:
     from stream_bayes.evaluate.corpora.mail import counted
 
-    begin = "stopped: " if done["stopped"] else ""
-    text = f"{begin}wrote {counted(done['mails'], 'mail')} and {counted(done['labels'], 'label')} to {done['log']}"
+    text = f"wrote {counted(done['mails'], 'mail')} and {counted(done['labels'], 'label')} to {done['log']}"
     if done["labels_not_sent"]:
         text += f"; {counted(done['labels_not_sent'], 'label')} not sent"
     left_out = [f"  left out: {number:,} {kind}" for kind, number in done["left_out"].items()]
-    return "\n".join([text, *left_out, f"To filter them: stream-bayes run --log {shlex.quote(done['log'])}"])
+    return "\n".join([text, *left_out])
+
+
+def _next(config: Path | None, to: str | None) -> str:
+    """How to go on, with the same settings."""
+    options = [("--config", config), ("--log", to)]
+    command = ["stream-bayes", "run", *(str(part) for option in options if option[1] is not None for part in option)]
+    return f"To filter them: {shlex.join(command)}"

@@ -12,6 +12,7 @@ from stream_bayes.evaluate.corpora import Mail
 from stream_bayes.events import Label, encode
 from stream_bayes.events.identity import id_of
 from stream_bayes.log.base import Log
+from stream_bayes.log.reading import records_from
 from stream_bayes.records import Record
 
 MAILS_AT_ONCE = 300
@@ -63,8 +64,6 @@ class Producer:
         The topics.
     labelling
         When labels are sent.
-    id_bytes
-        How long an id may be, see the settings of events.
     at_once
         Mails in one transaction at most.
     """
@@ -76,13 +75,11 @@ class Producer:
         labels: str,
         labelling: Labelling,
         *,
-        id_bytes: int = 512,
         at_once: int = MAILS_AT_ONCE,
     ) -> None:
         self._log = log
         self._mails, self._labels = mails, labels
         self._labelling = labelling
-        self._id_bytes = id_bytes
         # So that the labels of a transaction are not due within it.
         self._at_once = min(at_once, max(labelling.mails, 1)) if labelling.kind == "later" else at_once
         self._staged: dict[bytes, _Waiting | None] = {}
@@ -141,15 +138,12 @@ class Producer:
         for record in self._new_records():
             waiting = self._staged.pop(record.key, None) if record.key is not None else None
             if waiting is not None:
-                at, id_ = datetime.now(UTC), id_of(record, self._id_bytes)
+                at, id_ = datetime.now(UTC), id_of(record)
                 yield waiting.place, Label(id=id_, label=waiting.label, labeller=LABELLER, at=at, source=record.source)
 
     def _new_records(self) -> Iterator[Record]:
         """What the topic has got since the last look, ours and that of others."""
-        for place, end in self._log.ends(self._mails).items():
-            position = self._ends.get(place.number, 0)
-            while position < end:
-                records = self._log.read(self._mails, place.number, position, self._at_once)
-                yield from records
-                position = records[-1].offset + 1 if records else end
-            self._ends[place.number] = end
+        for place in self._log.ends(self._mails):
+            for record in records_from(self._log, place, self._ends.get(place.number, 0)):
+                self._ends[place.number] = record.offset + 1
+                yield record

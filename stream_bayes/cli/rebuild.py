@@ -3,29 +3,73 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from stream_bayes.cli.app import Json
-from stream_bayes.cli.run import Config, Group, LogUrl, opened, settings_from, stop_on_signals
+from stream_bayes.cli.app import STOPPED, Json
+from stream_bayes.cli.run import Checkpoints, Config, Group, LogUrl, existing, opened, settings_from, stop_on_signals
+from stream_bayes.errors import RecoveryError
+
+if TYPE_CHECKING:
+    from stream_bayes.config import Settings
+    from stream_bayes.worker.shard import Shard
+
+_WIDTH = 24
 
 
-def rebuild(config: Config = None, log: LogUrl = None, group: Group = None, as_json: Json = False) -> None:
+def rebuild(
+    config: Config = None,
+    log: LogUrl = None,
+    group: Group = None,
+    checkpoints: Checkpoints = None,
+    as_json: Json = False,
+) -> None:
     """Make a new model from the whole log, with the settings of now.
 
     The inputs are learned again in the order of the journal, and nothing is put out. The new checkpoints replace those
-    of before, once they are written. Stop the worker first. --json prints its messages as JSON, one a line.
+    of before, once they are written; Ctrl-C before that leaves everything as it was. Stop the worker first. --json
+    prints the model of each partition, and all messages, as JSON, one a line.
     """
     from stream_bayes.worker import Worker
     from stream_bayes.worker.reports import report_to_stderr
 
-    settings = settings_from(config, log, group)
+    settings = settings_from(config, log, group, checkpoints)
+    _check_processed(settings)
     report_to_stderr(as_json=as_json)
     with opened(settings) as source:
         worker = Worker(settings, source)
         stop_on_signals(worker)
-        worker.rebuild()
+        if not worker.rebuild():
+            raise typer.Exit(STOPPED)
     for shard in worker.shards.values():
-        figures = shard.engine.metrics.figures(numbers=shard.engine.model.predicts_numbers)
-        made = {"partition": shard.number, "labels_learned": shard.engine.model_version, **figures}
-        typer.echo(json.dumps({**made, "checkpoints": str(shard.folder.folder)}, indent=None if as_json else 2))
+        made = _described(shard)
+        typer.echo(json.dumps(made) if as_json else _as_text(made))
+
+
+def _check_processed(settings: Settings) -> None:
+    with existing(settings) as source:
+        if not any(source.ends(settings.journal).values()):
+            message = f"nothing was processed for group {settings.group!r} in this log yet"
+            raise RecoveryError(message)
+
+
+def _described(shard: Shard) -> dict[str, Any]:
+    engine = shard.engine
+    return {
+        "partition": shard.number,
+        "labels_learned": engine.model_version,
+        **engine.metrics.figures(numbers=engine.model.predicts_numbers),
+        "checkpoints": str(shard.folder.folder),
+    }
+
+
+def _as_text(made: dict[str, Any]) -> str:
+    rows = [f"  {name.replace('_', ' '):<{_WIDTH}}{_plain(made[name])}" for name in made if name != "partition"]
+    return "\n".join([f"partition {made['partition']}", *rows])
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from stream_bayes.cli.app import FAILED, Json, say
+from stream_bayes.cli.app import FAILED, say
 
 
 def schemas(
     name: Annotated[
         str | None, typer.Argument(help="One event only, such as observation or label.", show_default=False)
     ] = None,
-    as_json: Json = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Changes nothing: schemas are JSON.")] = False,
 ) -> None:
     """Print the JSON Schemas of all events.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_origin
 
 from pydantic import ValidationError
 
@@ -26,8 +26,8 @@ class Loaded(NamedTuple):
     """By `section.key`: "default", the path of the file, "environment STREAM_BAYES__..." or "command line"."""
 
     def values(self) -> dict[str, Any]:
-        """Each setting by `section.key`, as JSON has it."""
-        content = self.settings.model_dump(mode="json")
+        """Each setting by `section.key`."""
+        content = self.settings.model_dump()
         return {
             ".".join(place): content[place[0]][place[1]] if len(place) > 1 else content[place[0]]
             for place in (key.split(".") for key in self.origins)
@@ -38,17 +38,19 @@ def load_settings(path: Path | None, environment: Mapping[str, str], overrides: 
     """The settings that hold: of the defaults, the file, the environment and the overrides the last that says so.
 
     The file is the one named, else ./stream_bayes.toml if there is one. Overrides are named `section.key`; those that
-    are None do not count. Raises `ConfigError`, which names the setting, where it was given and what is allowed.
+    are None do not count. Raises `ConfigError`, which names each setting that cannot be, where it was given and what is
+    allowed.
     """
-    given = {**_from_file(path), **_from_environment(environment), **_from_overrides(overrides)}
-    nested: dict[str, Any] = {}
-    for key, (value, _) in given.items():
-        section, _, name = key.rpartition(".")
-        (nested.setdefault(section, {}) if section else nested)[name] = value
-    try:
-        settings = Settings.model_validate(nested)
-    except ValidationError as problem:
-        raise explained(problem.errors(include_url=False)[0], given) from None
+    heap = _Heap({}, [])
+    heap.add_file(path)
+    heap.add_environment(environment)
+    for key, value in overrides.items():
+        if value is not None:
+            heap.add(key, Given(value, "command line"))
+    settings = heap.settings()
+    if settings is None or heap.problems:
+        raise ConfigError("; ".join(heap.problems))
+    given = heap.given
     return Loaded(settings, {key: given[key].origin if key in given else "default" for key in KINDS})
 
 
@@ -64,25 +66,73 @@ def _kinds() -> Iterator[tuple[str, Any]]:
 KINDS: dict[str, Any] = dict(_kinds())
 """The type of each setting by `section.key`, in the order in which they stand in `Settings`."""
 _SECTIONS = {key.partition(".")[0] for key in KINDS if "." in key}
+_TABLES = [key for key, kind in KINDS.items() if get_origin(kind) is dict]
 
 
-def _from_file(path: Path | None) -> dict[str, Given]:
-    if path is None and not FILE.exists():
-        return {}
-    path = path or FILE
-    origin = str(path)
-    given = {}
-    for name, content in _parsed(path).items():
-        if name in KINDS:
-            given[name] = Given(content, origin)
-        elif name not in _SECTIONS:
-            what = "section" if isinstance(content, dict) else "setting"
-            raise unknown(name, origin, (*_SECTIONS, *KINDS), what)
-        elif not isinstance(content, dict):
-            raise not_a_section(name, Given(content, origin))
+class _Heap(NamedTuple):
+    """What was given so far, and what was wrong with it."""
+
+    given: dict[str, Given]
+    problems: list[str]
+
+    def add(self, key: str, given: Given) -> None:
+        """One setting, or one entry of a setting that is a table."""
+        table = next((table for table in _TABLES if key.startswith(f"{table}.")), None)
+        if key in KINDS:
+            self.given[key] = given
+        elif table is None:
+            self.problems.append(unknown(key, given.origin, KINDS))
         else:
-            given.update({f"{name}.{key}": _known(f"{name}.{key}", value, origin) for key, value in content.items()})
-    return given
+            before = self.given.get(table)
+            entries = dict(before.value) if before and isinstance(before.value, dict) else {}
+            origins = [before.origin] if entries and before else []
+            merged = {**entries, key.removeprefix(f"{table}."): given.value}
+            self.given[table] = Given(merged, " and ".join([*origins, given.origin]))
+
+    def add_file(self, path: Path | None) -> None:
+        """All that a file says."""
+        if path is None and not FILE.exists():
+            return
+        origin = str(path or FILE)
+        for name, content in _parsed(path or FILE).items():
+            if name in KINDS:
+                self.add(name, Given(content, origin))
+            elif name not in _SECTIONS:
+                what = "section" if isinstance(content, dict) else "setting"
+                self.problems.append(unknown(name, origin, (*_SECTIONS, *KINDS), what))
+            elif not isinstance(content, dict):
+                hint = f"write [{name}] above its keys"
+                self.problems.append(not_a_section(name, Given(content, origin), hint))
+            else:
+                for key, value in content.items():
+                    # A key in quotes may have dots in it; it is no entry of a table.
+                    self.add(f"{name}.{key}" if "." not in key else f"{name}.{key!r}", Given(value, origin))
+
+    def add_environment(self, environment: Mapping[str, str]) -> None:
+        """All variables that are meant for this; those of whole tables first."""
+        for variable, text in sorted(environment.items()):
+            if not variable.startswith(PREFIX):
+                continue
+            key = variable.removeprefix(PREFIX).lower().replace("__", ".")
+            given = Given(text if KINDS.get(key) is str else _as_toml(text), f"environment {variable}")
+            if key in _SECTIONS:
+                first = next(known for known in KINDS if known.startswith(f"{key}."))
+                hint = f"give its keys, such as {PREFIX}{first.upper().replace('.', '__')}"
+                self.problems.append(not_a_section(key, given, hint))
+            else:
+                self.add(key, given)
+
+    def settings(self) -> Settings | None:
+        """All of it checked; None where something cannot be."""
+        nested: dict[str, Any] = {}
+        for key, (value, _) in self.given.items():
+            section, _, name = key.rpartition(".")
+            (nested.setdefault(section, {}) if section else nested)[name] = value
+        try:
+            return Settings.model_validate(nested)
+        except ValidationError as problem:
+            self.problems.extend(explained(each, self.given) for each in problem.errors(include_url=False))
+            return None
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -99,16 +149,6 @@ def _parsed(path: Path) -> dict[str, Any]:
     raise ConfigError(message)
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
-    given = {}
-    for variable, text in environment.items():
-        if variable.startswith(PREFIX):
-            key = variable.removeprefix(PREFIX).lower().replace("__", ".")
-            origin = f"environment {variable}"
-            given[key] = _known(key, text if KINDS.get(key) is str else _as_toml(text), origin)
-    return given
-
-
 def _as_toml(text: str) -> Any:
     """What the text means as a value in TOML; the text itself where it means nothing."""
     try:
@@ -116,13 +156,3 @@ def _as_toml(text: str) -> Any:
     except (tomllib.TOMLDecodeError, RecursionError):
         return text
     return content["value"] if len(content) == 1 else text
-
-
-def _from_overrides(overrides: Mapping[str, Any]) -> dict[str, Given]:
-    return {key: _known(key, value, "command line") for key, value in overrides.items() if value is not None}
-
-
-def _known(key: str, value: Any, origin: str) -> Given:
-    if key not in KINDS:
-        raise unknown(key, origin, KINDS)
-    return Given(value, origin)

@@ -1,4 +1,4 @@
-"""What is wrong with a setting: its name, its value, where it was given, and what to write instead."""
+"""What is said of a wrong setting: its name, its value, where it was given, and what to write instead."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from pydantic_core import ErrorDetails
 
-from stream_bayes.errors import ConfigError
-
 _LONGEST_VALUE = 80
 _PHRASES = {
     "int_type": "must be a whole number",
@@ -18,7 +16,8 @@ _PHRASES = {
     "finite_number": "must be a finite number",
     "string_type": "must be text",
     "string_too_short": "must not be empty",
-    "string_pattern_mismatch": "must be 1 to 249 letters, digits, dots, underscores and hyphens",
+    "string_pattern_mismatch": "must be letters, digits, underscores, hyphens and dots, no dot first; a topic has at "
+    "most 100 of them, a group 50",
     "path_type": "must be the path of a folder",
     "dict_type": "must be a table of names and values",
 }
@@ -38,8 +37,8 @@ class Given(NamedTuple):
     origin: str
 
 
-def unknown(name: str, origin: str, known: Iterable[str], what: str = "setting") -> ConfigError:
-    """The error of a name that means nothing."""
+def unknown(name: str, origin: str, known: Iterable[str], what: str = "setting") -> str:
+    """Of a name that means nothing."""
     names = sorted(known)
     if near := get_close_matches(name, names, n=1):
         hint = f"did you mean {near[0]!r}?"
@@ -47,23 +46,21 @@ def unknown(name: str, origin: str, known: Iterable[str], what: str = "setting")
         section = name.partition(".")[0]
         inside = [other for other in names if other.startswith(f"{section}.")]
         hint = f"known are {', '.join(inside or dict.fromkeys(other.partition('.')[0] for other in names))}"
-    return ConfigError(f"unknown {what} {_short(name)} ({origin}): {hint}")
+    return f"unknown {what} {_short(name)} ({origin}): {hint}"
 
 
-def not_a_section(name: str, given: Given) -> ConfigError:
-    """The error of a single value where several settings belong."""
-    return ConfigError(
-        f"{name} = {_short(given.value)} ({given.origin}): must be a section; write [{name}] above its keys"
-    )
+def not_a_section(name: str, given: Given, hint: str) -> str:
+    """Of a single value where several settings belong."""
+    return f"{name} = {_short(given.value)} ({given.origin}): {name} is a section; {hint}"
 
 
-def explained(problem: ErrorDetails, given: Mapping[str, Given]) -> ConfigError:
-    """The error of a value that a setting cannot have."""
+def explained(problem: ErrorDetails, given: Mapping[str, Given]) -> str:
+    """Of a value that a setting cannot have."""
     if problem["type"] == "same_topic":
         return _same_topic(problem["ctx"]["topic"], problem["ctx"]["keys"], given)
     key = ".".join(map(str, problem["loc"][:2]))
     value, origin = given.get(key) or given[str(problem["loc"][0])]
-    return ConfigError(f"{key} = {_short(value)} ({origin}): {_allowed(problem)}")
+    return f"{key} = {_short(value)} ({origin}): {_allowed(problem)}"
 
 
 def _allowed(problem: ErrorDetails) -> str:
@@ -73,10 +70,10 @@ def _allowed(problem: ErrorDetails) -> str:
     return _PHRASES.get(kind) or problem["msg"].removeprefix("Value error, ")
 
 
-def _same_topic(topic: str, keys: Iterable[str], given: Mapping[str, Given]) -> ConfigError:
+def _same_topic(topic: str, keys: Iterable[str], given: Mapping[str, Given]) -> str:
     default = Given(None, "default")
     places = " and ".join(f"topics.{key} ({given.get(f'topics.{key}', default).origin})" for key in keys)
-    return ConfigError(f"{places} are both {topic!r}: every topic needs a name of its own")
+    return f"{places} are both {topic!r}: every topic needs a name of its own"
 
 
 def _short(value: object) -> str:

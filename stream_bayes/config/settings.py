@@ -8,6 +8,8 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
+_SQLITE = "sqlite:///"
+
 
 def _home_folder(path: Path) -> Path:
     try:
@@ -18,7 +20,8 @@ def _home_folder(path: Path) -> Path:
 
 Name = Annotated[str, Field(min_length=1)]
 # What Kafka allows, so that settings need not change when the log does.
-TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")]
+GroupName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,49}$")]
 Folder = Annotated[Path, Strict(False), AfterValidator(_home_folder)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 PositiveCount = Annotated[int, Field(ge=1, lt=2**63)]
@@ -72,9 +75,9 @@ class EventSettings(Section):
 class EngineSettings(Section):
     """How much of the past is kept in memory."""
 
-    remembered_labels: PositiveCount = 10_000_000
+    remembered_labels: Annotated[int, Field(ge=1, le=2**32)] = 10_000_000
     """Observations whose label is known to have been learned or not: about a byte each."""
-    remembered_ids: PositiveCount = 100_000
+    remembered_ids: Annotated[int, Field(ge=1, le=2**26)] = 100_000
     """Observations whose id is known, to notice one that comes twice and to find that of a label."""
     remembered_bytes: Count = 64 << 20
     """Contents of the newest observations, for labels that come later; older ones are read from the log again."""
@@ -101,8 +104,8 @@ class CommitSettings(Section):
 class CheckpointSettings(Section):
     """A checkpoint is written after so many events or seconds, whichever comes first; so many are kept."""
 
-    folder: Folder = Path("checkpoints")
-    """A relative one starts where the worker was started, as the file of a log does."""
+    folder: Folder | None = None
+    """By default beside the file of the log; a relative one starts where the worker was started, as that file does."""
     events: PositiveCount = 100_000
     seconds: Positive = 60.0
     keep: PositiveCount = 3
@@ -124,7 +127,7 @@ class Settings(Section):
     """Everything that can be set."""
 
     log: Name = "sqlite:///stream_bayes.db"
-    group: Name = "stream-bayes"
+    group: GroupName = "stream-bayes"
     topics: TopicSettings = TopicSettings()
     learner: LearnerSettings = LearnerSettings()
     events: EventSettings = EventSettings()
@@ -139,3 +142,10 @@ class Settings(Section):
     def journal(self) -> str:
         """The topic of the group's journal: groups that read one log go each their own way."""
         return f"{self.topics.journal}-{self.group}"
+
+    @property
+    def checkpoint_folder(self) -> Path:
+        """Where checkpoints are: in the folder that is set, else beside the file of the log."""
+        file = self.log.removeprefix(_SQLITE)
+        beside = Path("checkpoints" if file == self.log else f"{file}.checkpoints")
+        return self.checkpoint.folder or beside

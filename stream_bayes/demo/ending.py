@@ -61,15 +61,15 @@ def _columns(figures: Figures) -> tuple[list[float], list[float]]:
     return [each.said for each in bins], [each.observed for each in bins]
 
 
-def commands(place: Place, program: str) -> str:
+def commands(figures: Figures, place: Place, program: str) -> str:
     """What to do next, with the command line called like this."""
-    settings, checkpoint = shlex.quote(str(place.settings)), place.newest_checkpoint()
+    settings = f"--config {shlex.quote(str(place.settings))}"
     chosen = [
-        ("what the worker knows", f"inspect {shlex.quote(str(checkpoint or place.checkpoints))}"),
-        ("what it could not use", f"dead-letters list --config {settings}"),
-        ("let it run on", f"run --config {settings}"),
-        ("and send it your own mail", f"produce your.mbox --to {shlex.quote(place.url)}"),
-        ("or only measure it on that", "evaluate your.mbox"),
+        ("what the worker knows", f"inspect {shlex.quote(str(place.checkpoints))}"),
+        *([("what it could not use", f"dead-letters list {settings}")] if figures.seen.dead else []),
+        ("let it run on", f"run {settings}"),
+        ("and send it your own mail", f"produce your.mbox --labels none {settings}"),
+        ("or, if it is labelled, only measure it on that", "evaluate your.mbox"),
     ]
     lines = [f"  {what}:\n    {program} {command}" for what, command in chosen]
     return "\n".join([f"Everything is in {place.folder}. To go on:", *lines])

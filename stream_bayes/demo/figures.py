@@ -43,7 +43,7 @@ class Figures(NamedTuple):
     """One moment of the demo."""
 
     phase: str
-    """"starting", "running" or "ended"."""
+    """"starting", "compiling", "running" or "ended"."""
     seconds: float
     """Since the demo began."""
     flow_seconds: float

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from stream_bayes.log.base import Log
-from stream_bayes.records import Record
-
-_AT_ONCE = 2000
+from stream_bayes.log.reading import records_from
+from stream_bayes.records import Partition, Record
 
 
 class Follower:
-    """Reads a topic of one partition from its beginning, some records at a time, on nobody's behalf."""
+    """Reads a topic of one partition from its beginning, on nobody's behalf."""
 
     def __init__(self, log: Log, topic: str) -> None:
-        self._log, self._topic = log, topic
-        self.position = 0
-        """Of the next record."""
+        self._log, self._place = log, Partition(topic, 0)
+        self._position = 0
 
     def new(self) -> list[Record]:
-        """What has come since the last call, at most 2,000 records."""
-        records = self._log.read(self._topic, 0, self.position, _AT_ONCE)
+        """What has come since the last call."""
+        records = list(records_from(self._log, self._place, self._position))
         if records:
-            self.position = records[-1].offset + 1
+            self._position = records[-1].offset + 1
         return records

@@ -14,13 +14,12 @@ from stream_bayes.log.base import Log
 
 NAME = "demo"
 SHOWN = 6
-"""How many of the newest requests are kept for the screen."""
+"""How many requests there are on the screen."""
 
 
 class Question(NamedTuple):
     """A request as the screen shows it."""
 
-    id: str
     subject: str
     probability: float
     """Of spam."""
@@ -48,16 +47,15 @@ class Labeller:
         self._requests = Follower(log, requests)
         self._random = Random("labeller")
         self._open: deque[tuple[float, LabelRequest]] = deque()
+        self._answers: deque[Question] = deque(maxlen=SHOWN)
         self.asked = 0
         self.answered = 0
-        self.newest: deque[Question] = deque(maxlen=SHOWN)
 
     def work(self, now: float) -> None:
         """Take the new requests, answer those that are due."""
         for record in self._requests.new():
             request = LabelRequest.model_validate_json(record.value)
             self._open.append((now + self._thinking * self._random.uniform(0.5, 1.5), request))
-            self.newest.append(_question(request))
             self.asked += 1
         due = [request for moment, request in self._open if moment <= now]
         if due:
@@ -65,6 +63,12 @@ class Labeller:
             for request in due:
                 self._answer(request)
             self._log.commit({})
+
+    @property
+    def newest(self) -> tuple[Question, ...]:
+        """Of the requests the newest that are answered, the last first; then, where there is room, open ones."""
+        waiting = (_question(request, "") for _, request in reversed(self._open))
+        return (*reversed(self._answers), *waiting)[:SHOWN]
 
     @property
     def idle(self) -> bool:
@@ -78,11 +82,9 @@ class Labeller:
         label = Label(id=request.id, label=answer, labeller=NAME, at=datetime.now(UTC), source=request.source)
         self._log.append(self._labels, encode(label), request.id.encode(), request.source.partition)
         self.answered += 1
-        for place, question in enumerate(self.newest):
-            if question.id == request.id:
-                self.newest[place] = question._replace(answer=answer)
+        self._answers.append(_question(request, answer))
 
 
-def _question(request: LabelRequest) -> Question:
+def _question(request: LabelRequest, answer: str) -> Question:
     probability = (request.probabilities or {}).get("spam", 0.5)
-    return Question(request.id, request.subject or "(no subject)", probability, request.variance, "")
+    return Question(request.subject or "(no subject)", probability, request.variance, answer)

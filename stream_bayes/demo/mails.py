@@ -39,11 +39,17 @@ def generated_post(seed: int, mails: int) -> Post:
 def corpus_post(path: Path, mails: int, seed: int) -> Post:
     """So many mails of a corpus in a random order, since many corpora are sorted by label; all must fit into memory.
 
-    Mails that cannot be read, or have no label, are left out.
+    Mails that cannot be read, or of which nothing says what they are, are left out.
     """
     corpus = open_corpus(path, problems="count")
     found = list(Stream(corpus.name, corpus, shuffle=seed, limit=mails))
-    if not found:
+    if any(mail.label is not None for mail in found):
+        return Post(corpus.name, found, [])
+    if not found and not corpus.counts.problems.get("missing-label"):
         message = f"{path}: there is no mail in it that can be read; see stream-bayes corpus {path}"
         raise CorpusError(message, "no-mail")
-    return Post(corpus.name, found, [])
+    message = (
+        f"{path}: no mail in it has a label, and the demo needs labels to play the labeller. To filter mail without "
+        f"labels: stream-bayes produce {path} --labels none, then stream-bayes run"
+    )
+    raise CorpusError(message, "missing-label")

@@ -69,10 +69,6 @@ seconds = 0.5
 """
         self.settings.write_text(content, encoding="utf-8")
 
-    def newest_checkpoint(self) -> Path | None:
-        """The file to look into afterwards."""
-        return max(self.checkpoints.rglob("checkpoint-*.safetensors"), default=None, key=lambda path: path.name)
-
 
 def _quoted(text: str) -> str:
     # A string of JSON is one of TOML.

@@ -29,6 +29,10 @@ _DOWN = 1.0
 """Seconds until somebody starts it again."""
 _SETTLING = 5.0
 """Seconds at most until the last labels are learned."""
+PATIENCE = 60.0
+"""Seconds without anything new from the worker after which the demo gives up."""
+_COMPILING = 5.0
+"""How many times as long it may take while the worker compiles."""
 
 
 class Terms(NamedTuple):
@@ -75,6 +79,8 @@ class Play:
         self.scores = self._watch.scores
         self._began = self._show_due = time.monotonic()
         self._flow_began: float | None = None
+        self._done: tuple[int, ...] = ()
+        self._done_at = self._began
         self._crash: Crash | None = None
 
     def __enter__(self) -> Self:
@@ -123,14 +129,23 @@ class Play:
             self._postman.send_due(now, self._watch.through)
         self._watch.read()
         self._labeller.work(now)
+        self._give_up_if_stuck(now)
         if now >= self._show_due:
             self._show_due = now + _SHOWN_EVERY
-            self._show(self._figures("starting" if self._flow_began is None else "running", now))
+            starting = "compiling" if self._worker.compiling else "starting"
+            self._show(self._figures(starting if self._flow_began is None else "running", now))
+
+    def _give_up_if_stuck(self, now: float) -> None:
+        done = self._watch.through, self._watch.learned, len(self._worker.recovered)
+        if done != self._done:
+            self._done, self._done_at = done, now
+        if now > self._done_at + PATIENCE * (_COMPILING if self._worker.compiling else 1.0):
+            raise self._worker.stuck(now - self._done_at)
 
     def _kill_and_restart(self) -> bool:
         """SIGKILL in the middle of everything; mails go on to come while the worker is down."""
         self._worker.kill()
-        self._watch.read_all()
+        self._watch.read()
         self._crash = Crash(self._watch.scores.predictions)
         starts, up = len(self._worker.recovered) + 1, time.monotonic() + (0.0 if self._terms.fast else _DOWN)
         if not self._until(lambda: time.monotonic() >= up):
@@ -145,7 +160,7 @@ class Play:
     def _finish(self, flow_ended: float) -> Figures:
         """End the worker as an operator would, then look at all that it has written."""
         self._worker.finish()
-        self._watch.read_all()
+        self._watch.read()
         return self._figures("ended", flow_ended)._replace(seconds=time.monotonic() - self._began)
 
     def _figures(self, phase: str, now: float) -> Figures:
@@ -158,7 +173,7 @@ class Play:
             mails=len(self._post.mails),
             sent=self._postman.sent,
             seen=self._watch.seen(now),
-            asking=Asking(self._terms.budget, labeller.asked, labeller.answered, tuple(labeller.newest)),
+            asking=Asking(self._terms.budget, labeller.asked, labeller.answered, labeller.newest),
             crash=self._crash,
             folder=str(self._place.folder),
         )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stream_bayes.config import PREFIX
 from stream_bayes.errors import StreamBayesError
 
 PATIENCE = 30.0
 """Seconds a worker has to end when it is told to."""
+_LAST_LINES = 3
 
 
 class Recovered(NamedTuple):
@@ -24,7 +27,7 @@ class Recovered(NamedTuple):
 
 
 class WorkerProcess:
-    """`stream-bayes run` with the settings of a demo; what it says goes to a file."""
+    """`stream-bayes run` with the settings of a demo and no others; what it says goes to a file."""
 
     def __init__(self, settings: Path, reports: Path) -> None:
         self._command = [sys.executable, "-m", "stream_bayes.cli", "run", "--json", "--config", str(settings)]
@@ -33,13 +36,23 @@ class WorkerProcess:
         self._read = 0
         self.recovered: list[Recovered] = []
         """Of each start, in order."""
+        self.compiling = False
+        """Whether it has said since its start that it compiles."""
 
     def start(self) -> None:
         """Start it, again if need be."""
+        self.compiling = False
+        # Settings in the environment are of other workers, with other logs.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
         with self._reports.open("ab") as reports:
             # In a process group of its own: Ctrl-C is for the demo, which then ends the worker.
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.DEVNULL, stdout=reports, stderr=reports, process_group=0
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=reports,
+                stderr=reports,
+                process_group=0,
+                env=environment,
             )
 
     def kill(self) -> None:
@@ -65,7 +78,9 @@ class WorkerProcess:
         """Read what it has said since; raise if it has ended."""
         for line in self._new_lines():
             said = _as_object(line)
-            if said.get("event") == "recovered":
+            event = str(said.get("event", ""))
+            self.compiling = self.compiling or event.startswith("compiling")
+            if event == "recovered":
                 self.recovered.append(Recovered(int(said["events"]), float(said["seconds"])))
         code = None if self._process is None else self._process.poll()
         if code is not None:
@@ -80,12 +95,17 @@ class WorkerProcess:
         self._read += len(whole) + len(end)
         return whole.split(b"\n") if end else []
 
+    def stuck(self, seconds: float) -> StreamBayesError:
+        """The error of a worker that does nothing."""
+        return StreamBayesError(f"the worker has done nothing for {seconds:.0f} s; {self._last_words(_LAST_LINES)}")
+
     def _failure(self, code: int) -> StreamBayesError:
-        lines = self._reports.read_text("utf-8", "replace").strip().splitlines()
-        message = (
-            f"the worker ended with code {code}: {lines[-1] if lines else 'it said nothing'} (see {self._reports})"
-        )
-        return StreamBayesError(message)
+        return StreamBayesError(f"the worker ended with code {code}; {self._last_words(1)}")
+
+    def _last_words(self, most: int) -> str:
+        lines = self._reports.read_text("utf-8", "replace").strip().splitlines()[-most:]
+        said = f"it said last: {' / '.join(lines)}" if lines else "it said nothing"
+        return f"{said} (see {self._reports})"
 
 
 def _as_object(line: bytes) -> dict[str, Any]:

@@ -20,10 +20,10 @@ WIDTH, HEIGHT = 79, 23
 """What a page takes; the terminal must be larger."""
 _INSIDE = WIDTH - 4
 _SUBJECT = 41
-STARTING = "Starting the worker in a process of its own ..."
+STARTING = "The worker starts in a process of its own ..."
 COMPILING = "The worker compiles its kernels for this machine: up to a minute, the first time only ..."
-SLOW_START = 6.0
-"""Seconds after which a start is slow: then there is something to compile."""
+WAITING = {"starting": STARTING, "compiling": COMPILING}
+"""What is said before mails flow, by the phase."""
 
 
 def page(figures: Figures) -> RenderableType:
@@ -47,14 +47,9 @@ def page(figures: Figures) -> RenderableType:
 def _event(figures: Figures) -> RenderableType:
     """What is happening apart from mails, in two rows."""
     crash = "" if figures.crash is None else f"The worker was {figures.crash.sentence}."
-    said = starting(figures.seconds) if figures.phase == "starting" else crash
+    said = f"{WAITING[figures.phase]} {figures.seconds:.0f} s" if figures.phase in WAITING else crash
     lines = wrap(said, _INSIDE)[:2]
     return Text("\n".join([*lines, *[""] * (2 - len(lines))]), "bold yellow", no_wrap=True)
-
-
-def starting(seconds: float) -> str:
-    """What is said while the worker starts."""
-    return f"{STARTING if seconds < SLOW_START else COMPILING} {seconds:.0f} s"
 
 
 def _flow(figures: Figures) -> RenderableType:
@@ -101,7 +96,7 @@ def _questions(asking: Asking) -> RenderableType:
         table.add_column(justify="right", width=8)
     table.add_column(width=8)
     table.add_row(*(Text(head, "dim") for head in ("newest label requests", "P(spam)", "variance", "answer")))
-    for question in reversed(asking.newest):
+    for question in asking.newest:
         answer = Text(question.answer or "...", {"spam": "red", "ham": "green"}.get(question.answer, "dim"))
         table.add_row(Text(question.subject), f"{question.probability:.3f}", f"{question.variance:.3f}", answer)
     for _ in range(SHOWN - len(asking.newest)):

@@ -65,9 +65,8 @@ class LineStage(Stage):
 
     def show(self, figures: Figures) -> None:
         """Print what is new."""
-        if figures.phase == "starting":
-            slow = figures.seconds >= screen.SLOW_START
-            self._once(screen.COMPILING if slow else screen.STARTING, must=slow)
+        if figures.phase in screen.WAITING:
+            self._once(screen.WAITING[figures.phase], must=figures.phase == "compiling")
             return
         if figures.crash is not None:
             self._once(f"worker {figures.crash.sentence}", must=False)

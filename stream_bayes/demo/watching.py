@@ -43,7 +43,7 @@ class Watch:
     """Follows the predictions, the dead letters and the status events of a log of one partition."""
 
     def __init__(self, log: Log, topics: TopicSettings, truth: Mapping[str, str]) -> None:
-        self._log, self._topics = log, topics
+        self._topics = topics
         self.scores = Scores(truth)
         self._predictions = Follower(log, topics.predictions)
         self._dead_letters = Follower(log, topics.dead_letters)
@@ -64,18 +64,12 @@ class Watch:
         return 0 if self._status is None else self._status.labels_learned
 
     def read(self) -> None:
-        """Take what is new."""
+        """Take all that is new."""
         self.scores.add(self._predictions.new())
         letters = (DeadLetter.model_validate_json(record.value) for record in self._dead_letters.new())
         self._dead += sum(letter.topic == self._topics.observations for letter in letters)
         for record in self._statuses.new()[-1:]:
             self._status = Status.model_validate_json(record.value)
-
-    def read_all(self) -> None:
-        """Take everything there is."""
-        while self._predictions.position < sum(self._log.ends(self._topics.predictions).values()):
-            self.read()
-        self.read()
 
     def seen(self, now: float) -> Seen:
         """The figures of this moment."""

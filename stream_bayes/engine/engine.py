@@ -168,11 +168,11 @@ class Engine:
             self.open_requests.difference_update(range(before - ring.capacity, min(end - ring.capacity, before)))
 
     def _predicted(self, step: Step, said: Said, row: int) -> None:
-        (_, event), _, offset, label, _, digest, _ = step
+        (record, event), _, offset, label, _, digest, _ = step
         assert isinstance(event, Observation)
         labels, ids, contents = self.memory
         ids.put(digest, offset)
-        contents.put(offset, event)
+        contents.put(offset, event, len(record.value))
         self.metrics.remember(offset, said.scores[row], said.guesses[row])
         labels.put(offset, UNLABELLED if label is None else label)
         if label is not None:

@@ -76,17 +76,17 @@ class Metrics:
             self._sum_at[_SQUARED] += error * error
 
     def figures(self, *, numbers: bool) -> dict[str, float | None]:
-        """All figures, None where nothing has been counted."""
+        """All figures, None where nothing has been counted; the count of labels is an int."""
         count, right, scored, log_loss, absolute, squared = self._sums.tolist()
         if numbers:
             error = _over(squared, count)
             return {
-                "labelled": count,
+                "labelled": int(count),
                 "mean_absolute_error": _over(absolute, count),
                 "root_mean_squared_error": None if error is None else math.sqrt(error),
             }
         return {
-            "labelled": count,
+            "labelled": int(count),
             "accuracy": _over(right, count),
             "log_loss": _over(log_loss, scored),
             "one_minus_roca_percent": one_minus_roca_percent(self._cells),

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from stream_bayes.config import LearnerSettings
 from stream_bayes.engine.remembered import Known
-from stream_bayes.errors import ConfigError, EventError, InputError, SnapshotError, StreamBayesError
+from stream_bayes.errors import ConfigError, InputError, SnapshotError, StreamBayesError
 from stream_bayes.events import Observation
+from stream_bayes.features.display import subject
+from stream_bayes.features.mail import decoded
 from stream_bayes.learners import LabelPredictions, Learner, NumberPredictions
 from stream_bayes.learners.base import Additive
 from stream_bayes.learners.label_learner import LabelLearner
@@ -23,6 +28,7 @@ from stream_bayes.spam import MailPredictions, SpamFilter
 
 _WORD = re.compile(r"[^\W_]+")
 _FAIR_COIN = 0.25
+_LIKE_JSON = re.compile(r'"|-?\d+$|-?\d.*[.eE]|true$|false$')
 # What a filter does with its probabilities does not shape what it knows.
 _DECIDES_ONLY = ("lost_ham", "passed_spam")
 
@@ -70,7 +76,7 @@ class Model:
         }
 
     def content(self, observation: Observation) -> Any:
-        """The observation in the form that the learner takes."""
+        """The observation in the form that the learner takes; where it does not read mail, a text is its words."""
         content = observation.content
         if self._takes_mail:
             if isinstance(content, bytes):
@@ -79,12 +85,9 @@ class Model:
             if own:
                 return {"subject": observation.subject, "sender": observation.sender, "text": content}
             return content
-        if isinstance(content, str):
-            return dict(Counter(_WORD.findall(content.lower())))
         if isinstance(content, bytes):
-            message = f"raw mail is for SpamFilter; {type(self.learner).__name__} takes features or text"
-            raise EventError(InputError.code, message)
-        return content
+            content = f"{subject(content)}\n{decoded(content)[1].decode('utf-8', 'replace')}"
+        return dict(Counter(_WORD.findall(content.lower()))) if isinstance(content, str) else content
 
     def label(self, label: Any) -> Known:
         """The label or target as it is learned and remembered."""
@@ -138,7 +141,7 @@ class Model:
         # that two known ones need not be the first two.
         two = (known == 2) & (table[:, :2] >= 0.0).all(axis=1)
         scores = np.where(two, np.where(best == 1, 1.0, -1.0) * predictions.log_odds, np.nan)
-        texts = [name if isinstance(name, str) else json.dumps(name) for name in names]
+        texts = [_as_key(name) for name in names]
         rows = [dict(zip(texts, row, strict=True)) for row in table.tolist()]
         if known.min(initial=len(texts)) < len(texts):
             rows = [{text: p for text, p in row.items() if p >= 0.0} for row in rows]
@@ -151,19 +154,52 @@ class Model:
         return Said(labels, [None] * count, list(rows), *spread, actions, scores.tolist(), worth, guesses, names)
 
 
-def open_learner(settings: LearnerSettings) -> Learner:
-    """The learner that the settings name; lists become tuples, as constructors want them."""
+def _as_key(label: Known) -> str:
+    """A label as a key in JSON: itself where it is a text, in quotes where it could be taken for something else."""
+    if not isinstance(label, str):
+        return json.dumps(label)
+    return json.dumps(label) if _LIKE_JSON.match(label) else label
+
+
+def learner_kind(settings: LearnerSettings) -> type[Learner]:
+    """The class that the settings name; raises `ConfigError` where there is none, or it has no such parameters."""
     try:
         kind = Learner.named(settings.name)
     except SnapshotError as problem:
-        message = f"learner.name: there is no learner {settings.name!r} in stream_bayes"
+        near = _near(settings.name, _learners())
+        message = f"learner.name: there is no learner {settings.name!r:.100} in stream_bayes{near}"
         raise ConfigError(message) from problem
+    known = signature(kind).parameters
+    unknown = [name for name in settings.parameters if name not in known]
+    if unknown:
+        message = "; ".join(f"learner.parameters.{name:.100}: unknown{_near(name, known)}" for name in unknown)
+        raise ConfigError(message)
+    return kind
+
+
+def open_learner(settings: LearnerSettings) -> Learner:
+    """The learner that the settings name; lists become tuples, as constructors want them."""
+    kind = learner_kind(settings)
     parameters = {name: _as_parameter(value) for name, value in settings.parameters.items()}
     try:
         return kind(**parameters)
     except (TypeError, StreamBayesError) as problem:
-        message = f"learner.parameters: {problem}"
+        # Of a value that it refuses, a learner says `name must be ...`.
+        place = "." if str(problem).partition(" ")[0] in parameters else ": "
+        message = f"learner.parameters{place}{problem}"
         raise ConfigError(message) from problem
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(names)}"
+
+
+def _learners() -> list[str]:
+    package = import_module("stream_bayes")
+    public = {name: getattr(package, name) for name in package.__all__}
+    return [name for name, kind in public.items() if isinstance(kind, type) and issubclass(kind, Learner)]
 
 
 def _as_parameter(value: Any) -> Any:

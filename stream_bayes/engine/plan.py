@@ -92,6 +92,10 @@ class Plan:
         if record.topic != self._topic:
             message = f"an observation belongs into the topic {self._topic!r}, not into {record.topic!r}"
             raise EventError("wrong-topic", message)
+        place = self._place_of(observation.id)
+        if place is not None and place != record.offset:
+            message = f"the id {observation.id!r} is that of the record at offset {place}, by its place"
+            raise EventError("bad-id", message)
         digest = digest_of(observation.id)
         if self._find(digest) is not None:
             return Step(arrival, "duplicate")
@@ -133,13 +137,18 @@ class Plan:
         found = self._find(digest_of(event.id))
         if found is not None:
             return found
-        place = event.id.removeprefix(f"{self._topic}-{self._partition}-")
-        if place != event.id and place.isascii() and place.isdigit() and len(place) < 19:
-            return int(place)
+        place = self._place_of(event.id)
+        if place is not None:
+            return place
         message = (
             "no observation of the last ones has this id: give the label its source, or send it after its observation"
         )
         raise EventError("unknown-observation", message)
+
+    def _place_of(self, name: str) -> int | None:
+        """The offset in an id that is the place of a record of this partition."""
+        text = name.removeprefix(f"{self._topic}-{self._partition}-")
+        return int(text) if text != name and text.isascii() and text.isdigit() and len(text) < 19 else None
 
     def _find(self, digest: int) -> int | None:
         found = self._new_ids.get(digest)

@@ -28,7 +28,7 @@ class Unlabelled(Enum):
 UNLABELLED: Final = Unlabelled.YET
 _NOTHING, _NO_LABEL, _FIRST_LABEL = 0, 1, 2
 _MOST_IN_A_BYTE = 255
-_MOST_LABELS = 2**16 - _FIRST_LABEL
+_MOST_LABELS = 1000
 
 
 class LabelRing:
@@ -65,7 +65,7 @@ class LabelRing:
         return float(self._targets[slot]) if len(self._targets) else self._labels[code - _FIRST_LABEL]
 
     def has_room(self, label: Known, others: set[Known]) -> bool:
-        """Whether the label can be remembered, after the others: there are at most 65,534 different ones."""
+        """Whether the label can be remembered, after the others: there are at most 1,000 different ones."""
         if len(self._targets) or label in self._numbers or len(self._numbers) + len(others) < _MOST_LABELS:
             return True
         return label in others or len(self._numbers.keys() | others) < _MOST_LABELS
@@ -171,6 +171,10 @@ def digest_of(name: str) -> int:
     return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
+# What Python takes for an event, for a byte of its record, for a feature with its value, about.
+_EVENT_BYTES, _BYTES_A_BYTE, _FEATURE_BYTES = 1000, 2, 150
+
+
 class Contents:
     """The newest observations themselves, so that most late labels need no look into the log.
 
@@ -187,9 +191,12 @@ class Contents:
         found = self._kept.get(offset)
         return None if found is None else found[0]
 
-    def put(self, offset: int, observation: Observation) -> None:
-        """Keep it, until `shrink` at least: within a batch nothing that was there at its beginning may go."""
-        size = _size_of(observation)
+    def put(self, offset: int, observation: Observation, size: int) -> None:
+        """Keep it, until `shrink` at least: within a batch nothing that was there at its beginning may go.
+
+        `size` is that of its record.
+        """
+        size = _EVENT_BYTES + _BYTES_A_BYTE * size + _FEATURE_BYTES * len(observation.features or ())
         self._kept[offset] = observation, size
         self._bytes += size
 
@@ -202,13 +209,3 @@ class Contents:
         """Let go of what the log no longer has: what happens then must not depend on what is here."""
         while self._kept and next(iter(self._kept)) < offset:
             self._bytes -= self._kept.popitem(last=False)[1][1]
-
-
-# What Python takes for an event, for a feature and its value, about.
-_EVENT_BYTES, _FEATURE_BYTES = 1000, 150
-
-
-def _size_of(observation: Observation) -> int:
-    if observation.features is None:
-        return _EVENT_BYTES + len(observation.raw or observation.text or "")
-    return _EVENT_BYTES + sum(_FEATURE_BYTES + len(str(value)) for value in observation.features.values())

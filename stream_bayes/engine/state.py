@@ -58,9 +58,14 @@ def state_of(learner: Learner, kept: Bookkeeping) -> tuple[dict[str, Any], Array
     return scalars, {**kept.arrays, **{_LEARNER + name: array for name, array in state.arrays.items()}}
 
 
+def learner_arrays(arrays: Arrays) -> Arrays:
+    """Those of the learner among the arrays of a checkpoint, by the names that it gave them."""
+    return {name.removeprefix(_LEARNER): array for name, array in arrays.items() if name.startswith(_LEARNER)}
+
+
 def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
     """Take over what `state_of` gave; the engine is fresh from its constructor, with settings of the same shape."""
-    learned = {name.removeprefix(_LEARNER): array for name, array in arrays.items() if name.startswith(_LEARNER)}
+    learned = learner_arrays(arrays)
     try:
         # The parameters of now, which may differ in what does not shape the state.
         own = engine.model.learner

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from stream_bayes.events.fields import LONGEST_LABEL
 from stream_bayes.events.identity import check_id, decoded_id, id_of
 from stream_bayes.events.inputs import Label, Observation, ObservationFields, trouble_of
 from stream_bayes.events.quoting import shown
@@ -49,7 +50,7 @@ def decode(record: Record, kind: Kind, limits: Limits) -> Observation | Label:
             return _mail(record, headers, limits)
     event = _from_json(value, kind, limits.depth)
     if not event.id:
-        object.__setattr__(event, "id", id_of(record, limits.id_bytes))
+        object.__setattr__(event, "id", id_of(record))
     else:
         check_id(event.id, limits.id_bytes)
     return event
@@ -66,15 +67,15 @@ def _is_mail(headers: Mapping[str, bytes]) -> bool:
 
 def _mail(record: Record, headers: Mapping[str, bytes], limits: Limits) -> Observation:
     given = headers.get("id")
-    id_ = id_of(record, limits.id_bytes) if given is None else decoded_id(given, limits.id_bytes)
+    id_ = id_of(record) if given is None else decoded_id(given, limits.id_bytes)
     fields: dict[str, object] = {"id": id_, "raw": record.value}
     if "label" in headers:
         try:
             label = headers["label"].decode().strip()
         except UnicodeDecodeError:
             raise refusal("wrong-shape", "the label in the header is not UTF-8") from None
-        if not label:
-            raise refusal("wrong-shape", "the label in the header is empty")
+        if not 0 < len(label) <= LONGEST_LABEL:
+            raise refusal("wrong-shape", f"the label in the header must have 1 to {LONGEST_LABEL} characters")
         fields["label"] = label
     event: Observation = _fields_of_observation.validate_python(fields, self_instance=Observation.__new__(Observation))
     return event

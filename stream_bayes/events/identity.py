@@ -9,6 +9,8 @@ from stream_bayes.records import Record
 
 # Control characters, halves of surrogate pairs, separators of lines and paragraphs.
 _FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
+LONGEST_KEY = 512
+"""Bytes of a key that is taken for an id. No setting: what an observation is called must never change."""
 
 
 def check_id(given: str, most_bytes: int) -> None:
@@ -28,15 +30,15 @@ def decoded_id(given: bytes, most_bytes: int) -> str:
     return text
 
 
-def id_of(record: Record, most_bytes: int) -> str:
+def id_of(record: Record) -> str:
     """The id of an observation that has none: the key of its record if that will do, else its place."""
-    if record.key and len(record.key) <= most_bytes:
+    if record.key and len(record.key) <= LONGEST_KEY:
         try:
             key = record.key.decode()
         except UnicodeDecodeError:
             pass
         else:
-            if not _trouble(key, most_bytes):
+            if not _trouble(key, LONGEST_KEY):
                 return key
     return f"{record.topic}-{record.partition}-{record.offset}"
 

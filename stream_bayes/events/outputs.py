@@ -84,7 +84,7 @@ class Status(Event):
     dead_by_code: dict[str, int]
     lag: Annotated[int, Field(description="Records that wait to be read.")]
     stage_seconds: Annotated[dict[str, Number], Field(description="Time spent: read, decode, fold, encode, commit.")]
-    metrics: Annotated[dict[str, Number | None], Field(description="Of the predictions so far; null: too early.")]
+    metrics: Annotated[dict[str, int | Number | None], Field(description="Of the predictions so far; null: too early.")]
     calibration: Annotated[
         tuple[tuple[Number, Number, int], ...], Field(description="Mean probability, share observed, count.")
     ] = ()

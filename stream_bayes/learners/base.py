@@ -109,6 +109,12 @@ class Learner(base.Estimator):
             raise ParameterError(message)
         self._copy_to(cast(Self, image))
 
+    def touch(self) -> None:
+        """Let the system give this learner its memory now, so that a first copy into it is as fast as the later ones.
+
+        Nothing to do where there is little of it.
+        """
+
     def _copy_to(self, image: Self) -> None:
         """Give an image of the same parameters all that was learned."""
         fresh = self.clone()

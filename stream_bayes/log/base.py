@@ -62,7 +62,8 @@ class Log(ABC):
     def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
         """At most so many records from this offset on, in order; without moving any position.
 
-        Fewer at the end. Where retention has removed the first ones, what is left starts later: look at the offsets.
+        Fewer at the end, and where they are large. Where retention has removed the first ones, what is left starts
+        later: look at the offsets.
         """
 
     @abstractmethod

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from stream_bayes.engine import Outcome, Refused
 from stream_bayes.errors import RecoveryError
 from stream_bayes.log.base import Log
+from stream_bayes.log.reading import records_from
 from stream_bayes.records import Partition, Record
 
 VERSION = 1
-_CHUNK = 100
 
 
 class Run(NamedTuple):
@@ -93,10 +93,4 @@ def new_entry() -> Entry:
 
 def read_journal(log: Log, place: Partition, position: int) -> Iterator[Record]:
     """The records of a journal from an offset to its end as it is now."""
-    end = log.ends(place.topic).get(place, 0)
-    while position < end:
-        records = log.read(*place, position, _CHUNK)
-        if not records:
-            return
-        yield from (record for record in records if record.offset < end)
-        position = records[-1].offset + 1
+    return records_from(log, place, position)

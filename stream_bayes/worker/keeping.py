@@ -10,15 +10,13 @@ from stream_bayes.checkpoint import BackgroundSaver, Checkpoint
 from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.errors import SnapshotError
 from stream_bayes.learners import Learner
-from stream_bayes.spam import SpamFilter
 from stream_bayes.worker.shard import Shard
 
 logger = logging.getLogger("stream_bayes.worker")
-_LOOK = 0.005
 
 
 class Keeper:
-    """The checkpoints of one shard. A checkpoint that cannot be written stops nothing: the journal has it all."""
+    """The checkpoints of one shard. One that cannot be written stops nothing but `finish`: the journal has it all."""
 
     def __init__(self, shard: Shard, last: int | None) -> None:
         self._shard = shard
@@ -28,7 +26,7 @@ class Keeper:
         """The journal offset of the newest checkpoint."""
         self._pending: int | None = None
         self._events = 0
-        self._since = time.monotonic()
+        self._tried = time.monotonic()
         # A second learner to copy into, made beside the stream: into fresh memory the copy would take 30 times as long.
         self._image: Learner | None = None
         self._maker = Thread(target=self._make_image, name="image", daemon=True)
@@ -36,30 +34,35 @@ class Keeper:
 
     @property
     def age_seconds(self) -> float | None:
-        """How long ago the newest checkpoint was taken, by this worker or at its start."""
-        return None if self.number is None else time.monotonic() - self._since
+        """How long ago the newest checkpoint was written, by this worker or by one before it."""
+        if self.number is None:
+            return None
+        try:
+            written = self._shard.folder.path_of(self.number).stat().st_mtime
+        except OSError:
+            return None
+        return max(time.time() - written, 0.0)
 
     def committed(self, events: int, journal_end: int) -> None:
         """So many events were committed; take a checkpoint if it is time."""
-        self._settle()
+        if not self._saver.busy:
+            self._settle_or_say({"stream": "goes on"})
         self._events += events
-        due = self._events >= self._settings.events or time.monotonic() - self._since >= self._settings.seconds
+        due = self._events >= self._settings.events or time.monotonic() - self._tried >= self._settings.seconds
         if due and self._events and not self._saver.busy and not self._maker.is_alive():
             self._take(journal_end)
 
     def finish(self, journal_end: int) -> None:
-        """The last checkpoint, once the one on its way is done."""
+        """The last checkpoint, once the one on its way is done; raises where it cannot be written."""
         self._maker.join()
         self.wait()
         if self.number != journal_end:
             self._take(journal_end)
-            self.wait()
+            self._settle()
 
     def wait(self) -> None:
         """Until no checkpoint is being written."""
-        while self._saver.busy:
-            time.sleep(_LOOK)
-        self._settle()
+        self._settle_or_say({})
 
     def drop_others(self) -> None:
         """Remove every checkpoint but the one just written."""
@@ -69,8 +72,7 @@ class Keeper:
 
     def _make_image(self) -> None:
         image = self._shard.engine.model.learner.clone()
-        if isinstance(image, SpamFilter):
-            image.touch()
+        image.touch()
         self._image = image
 
     def _take(self, journal_end: int) -> None:
@@ -87,17 +89,25 @@ class Keeper:
             return Checkpoint(shard.shaping, {**scalars, "positions": positions}, arrays)
 
         self._saver.save(journal_end, checkpoint)
-        self._pending, self._events, self._since = journal_end, 0, time.monotonic()
+        self._pending, self._events, self._tried = journal_end, 0, time.monotonic()
+
+    def _settle_or_say(self, besides: dict[str, str]) -> None:
+        try:
+            self._settle()
+        except (OSError, SnapshotError) as problem:
+            logger.error("checkpoint failed", extra={"fields": {"reason": reason_of(problem), **besides}})
 
     def _settle(self) -> None:
-        """Take note of the one that was on its way."""
-        if self._pending is None or self._saver.busy:
-            return
+        """Wait for the one that is on its way, and take note of it."""
         number, self._pending = self._pending, None
-        try:
+        if number is not None:
             self._saver.finish()
-        except (OSError, SnapshotError) as problem:
-            logger.error("checkpoint failed", extra={"fields": {"reason": str(problem), "stream": "goes on"}})
-        else:
             self.number = number
             logger.info("checkpoint", extra={"fields": {"partition": self._shard.number, "journal": number}})
+
+
+def reason_of(problem: Exception) -> str:
+    """What went wrong, and with which file."""
+    if isinstance(problem, OSError) and problem.strerror:
+        return f"{problem.strerror} ({problem.filename})" if problem.filename else problem.strerror
+    return str(problem)

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from stream_bayes.checkpoint import CheckpointFolder
+from stream_bayes.checkpoint.differences import LOG
 from stream_bayes.config import Settings
-from stream_bayes.engine import Arrival, Engine, Outcome
+from stream_bayes.engine import Arrival, Engine, Refused
 from stream_bayes.engine.state import restore, shaping_of
 from stream_bayes.errors import EventError, RecoveryError
 from stream_bayes.events import DeadLetter, LabelRequest, Prediction, encode
 from stream_bayes.log.base import Log
 from stream_bayes.records import Partition, Record
-from stream_bayes.snapshot.files import flush_folder
 from stream_bayes.worker.inputs import NO_LIMITS, arrivals_of, found_for, limits_of, read_run
 from stream_bayes.worker.journal import Entry, new_entry, read_journal
 from stream_bayes.worker.stages import Stages
 
 logger = logging.getLogger("stream_bayes.worker")
 _SAY_EVERY = 5.0
+_SHOWN = 3
+# The header of a journal record that says with what learner it was written.
+_LEARNER = "learner"
 
 
 class Recovered(NamedTuple):
@@ -43,7 +49,7 @@ class Shard:
         self.engine = Engine(settings, number, partitions)
         self.stages = stages
         self.folder = CheckpointFolder(
-            settings.checkpoint.folder / settings.group / f"partition-{number}", settings.checkpoint.keep
+            settings.checkpoint_folder / settings.group / f"partition-{number}", settings.checkpoint.keep
         )
         self._limits = limits_of(settings)
         self._topics = {
@@ -55,39 +61,56 @@ class Shard:
         self.positions: dict[Partition, int] = {Partition(topic, number): 0 for topic in inputs}
         self.shaping: dict[str, Any] = {}
         """What a checkpoint must agree with; known once it has recovered."""
+        self._learner = _digest(self.engine.model.shaping)
         self._entry = new_entry()
+        self._newly_refused: Counter[str] = Counter()
+        self._first_refused: list[str] = []
 
     # Recovery
 
-    def recover(self, log: Log, *, rebuild: bool = False) -> Recovered:
-        """From the newest checkpoint, or from nothing, to the last commit, by the journal."""
+    def recover(
+        self, log: Log, *, rebuild: bool = False, stopping: Callable[[], bool] = lambda: False
+    ) -> Recovered | None:
+        """From the newest checkpoint, or from nothing, to the last commit, by the journal; None if stopped before."""
         began = time.monotonic()
         # Offsets mean nothing in another log.
-        self.shaping = {**shaping_of(self.engine), "log": log.identity}
+        self.shaping = {**shaping_of(self.engine), LOG: log.identity}
+        number, position = self._begin(log, rebuild=rebuild)
+        commits, events, due = 0, 0, began + _SAY_EVERY
+        for record in read_journal(log, Partition(self.settings.journal, self.number), position):
+            if stopping():
+                return None
+            entry = Entry.decode(record)
+            self._replay(log, record, entry, lenient=rebuild)
+            commits, events = commits + 1, events + entry.events
+            if time.monotonic() >= due:
+                due = time.monotonic() + _SAY_EVERY
+                logger.info("replaying", extra={"fields": {"partition": self.number, "events": events}})
+        self._say_newly_refused()
+        return Recovered(number, commits, events, time.monotonic() - began)
+
+    def _begin(self, log: Log, *, rebuild: bool) -> tuple[int | None, int]:
+        """The checkpoint to begin with, if any, and the journal record to go on with."""
         journal = Partition(self.settings.journal, self.number)
         begin = log.beginnings(journal.topic).get(journal, 0)
-        number = None if rebuild else self._load(log.ends(journal.topic).get(journal, 0))
+        self.folder.prepare()
+        if rebuild:
+            self.folder.check_log(log.identity)
+            return None, begin
+        number = self._load(log.ends(journal.topic).get(journal, 0))
         position = number or 0
-        if position < begin and not rebuild:
+        if position < begin:
             message = (
                 f"journal {self.number} begins at {begin}, and the newest checkpoint stands for {position}: "
                 "put a later checkpoint back, or start a new model from what is left with stream-bayes rebuild"
             )
             raise RecoveryError(message)
-        commits, events, due = 0, 0, began + _SAY_EVERY
-        for record in read_journal(log, journal, max(position, begin)):
-            entry = Entry.decode(record)
-            self._replay(log, entry, lenient=rebuild)
-            commits, events = commits + 1, events + entry.events
-            if time.monotonic() >= due:
-                due = time.monotonic() + _SAY_EVERY
-                logger.info("replaying", extra={"fields": {"partition": self.number, "events": events}})
-        return Recovered(number, commits, events, time.monotonic() - began)
+        return number, position
 
     def _load(self, most: int) -> int | None:
         found = self.folder.newest(self.shaping)
-        while found is not None and found[0] > most:
-            self._set_aside(found[0], most)
+        if found is not None and found[0] > most:
+            self.folder.set_aside(most)
             found = self.folder.newest(self.shaping)
         if found is None:
             return None
@@ -97,16 +120,7 @@ class Shard:
             self.positions[place] = int(checkpoint.scalars["positions"][place.topic])
         return number
 
-    def _set_aside(self, number: int, most: int) -> None:
-        """Rename a checkpoint of a journal that is no more: once this one is longer, it would pass for one of it."""
-        path = self.folder.path_of(number)
-        aside = path.rename(path.with_name(f"{path.name}.ahead"))
-        flush_folder(aside.parent)
-        logger.warning(
-            "%s is ahead of the journal, which ends at %d: it is now %s, and not used", path, most, aside.name
-        )
-
-    def _replay(self, log: Log, entry: Entry, *, lenient: bool) -> None:
+    def _replay(self, log: Log, record: Record, entry: Entry, *, lenient: bool) -> None:
         refused = {(topic, offset): code for topic, offset, code in entry.refused}
         asked = set(entry.asked)
         for run in entry.runs:
@@ -114,17 +128,35 @@ class Shard:
                 arrivals = arrivals_of(records, self.settings, NO_LIMITS)
                 arrivals = [_as_then(arrival, refused) for arrival in arrivals]
                 outcome = self.engine.process(arrivals, found_for(self.engine, arrivals, log), asked)
-                self._check_repeated(outcome, refused, lenient=lenient)
+                newly = [one for one in outcome.refused if (one.topic, one.offset) not in refused]
+                if newly and not lenient:
+                    raise self._not_repeated(newly[0], record)
+                self._note_refused(newly)
                 self._moved(records)
 
-    def _check_repeated(self, outcome: Outcome, refused: dict[tuple[str, int], str], *, lenient: bool) -> None:
-        for topic, offset, code in outcome.refused:
-            if (topic, offset) not in refused:
-                message = f"{topic}-{self.number}-{offset} was learned when it came and is refused now ({code})"
-                if not lenient:
-                    advice = "; put the log back from a copy, or start a new model with stream-bayes rebuild"
-                    raise RecoveryError(message + advice)
-                logger.warning(message)
+    def _not_repeated(self, refused: Refused, entry: Record) -> RecoveryError:
+        if dict(entry.headers).get(_LEARNER) == self._learner:
+            reason = "the log was changed, or stream_bayes is of another version. Put the log back from a copy"
+        else:
+            reason = (
+                "the journal was written with other learner settings, and there is no checkpoint to go on from "
+                f"(learner.name is {self.settings.learner.name!r} now). Go back to those settings"
+            )
+        message = (
+            f"{refused.topic}-{self.number}-{refused.offset} was learned when it came and is refused now "
+            f"({refused.code}): {reason}, or start a new model with stream-bayes rebuild"
+        )
+        return RecoveryError(message)
+
+    def _note_refused(self, refused: Sequence[Refused]) -> None:
+        self._newly_refused.update(one.code for one in refused)
+        for topic, offset, code in refused[: _SHOWN - len(self._first_refused)]:
+            self._first_refused.append(f"{topic}-{self.number}-{offset} ({code})")
+
+    def _say_newly_refused(self) -> None:
+        if self._newly_refused:
+            fields = {"partition": self.number, **self._newly_refused, "first": ", ".join(self._first_refused)}
+            logger.warning("learned when they came and refused now", extra={"fields": fields})
 
     # The stream
 
@@ -150,8 +182,13 @@ class Shard:
     def stage_entry(self, log: Log) -> None:
         """Stage the journal record of what was taken since the last commit."""
         if self._entry.runs:
-            log.append(self.settings.journal, self._entry.encode(), None, self.number)
+            log.append(self.settings.journal, self._entry.encode(), None, self.number, ((_LEARNER, self._learner),))
             self._entry = new_entry()
+
+
+def _digest(shaping: Any) -> bytes:
+    """A short name of a learner and its settings."""
+    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16].encode()
 
 
 def _as_then(arrival: Arrival, refused: dict[tuple[str, int], str]) -> Arrival:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+import time
+from collections.abc import Collection
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from stream_bayes.events import Status
 from stream_bayes.log.base import Log
 from stream_bayes.worker.keeping import Keeper
 from stream_bayes.worker.shard import Shard
+
+logger = logging.getLogger("stream_bayes.worker")
+FIRST_LINE, NEXT_LINE = 5.0, 60.0
+"""Seconds until the worker says how it is doing, and says it again."""
 
 
 def lag_of(shard: Shard, log: Log) -> int:
@@ -43,3 +51,58 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> S
         checkpoint_offset=keeper.number,
         model_version=engine.model_version,
     )
+
+
+class Totals(NamedTuple):
+    """What was done, in all partitions."""
+
+    events: int
+    predictions: int
+    labels_learned: int
+    dead_letters: int
+
+    def since(self, before: Totals) -> Totals:
+        """What came to it."""
+        return Totals(*(now - then for now, then in zip(self, before, strict=True)))
+
+
+def totals_of(shards: Collection[Shard]) -> Totals:
+    """Since the beginning of the stream."""
+    engines = [shard.engine for shard in shards]
+    counts = [
+        (engine.counts.total(), engine.counts["predict"], engine.model_version, engine.counts["refuse"])
+        for engine in engines
+    ]
+    return Totals(*map(sum, zip(*counts, strict=True)))
+
+
+class Narrator:
+    """Says in a line how a worker is doing: soon after its start, then once a minute while there is something new."""
+
+    def __init__(self, shards: Collection[Shard], log: Log) -> None:
+        self._shards, self._log = shards, log
+        self._start = self._last = totals_of(shards)
+        self._said = time.monotonic()
+        self._due = self._said + FIRST_LINE
+
+    @property
+    def totals(self) -> Totals:
+        """What was done since the worker started."""
+        return totals_of(self._shards).since(self._start)
+
+    def say_if_due(self) -> None:
+        """The line, if it is time."""
+        now, totals = time.monotonic(), totals_of(self._shards)
+        if now < self._due or totals == self._last:
+            return
+        budgets = [shard.engine.budget for shard in self._shards]
+        fields = {
+            "events": totals.events - self._start.events,
+            "per_second": round((totals.events - self._last.events) / max(now - self._said, 1e-9), 1),
+            "lag": sum(lag_of(shard, self._log) for shard in self._shards),
+            "dead": totals.dead_letters - self._start.dead_letters,
+            "labels_used": sum(budget.used for budget in budgets),
+            "labels_left": sum(budget.left for budget in budgets),
+        }
+        logger.info("status", extra={"fields": fields})
+        self._last, self._said, self._due = totals, now, now + NEXT_LINE

@@ -6,18 +6,20 @@ import logging
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeVar
 
 from stream_bayes.config import Settings
-from stream_bayes.errors import LogError, LogLocked, RecoveryError
+from stream_bayes.errors import LogError, RecoveryError, SnapshotError
 from stream_bayes.events import encode
 from stream_bayes.log.base import Log
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.worker.keeping import Keeper
+from stream_bayes.worker.keeping import Keeper, reason_of
+from stream_bayes.worker.reports import Compiling, say_started
 from stream_bayes.worker.retention import Retention
 from stream_bayes.worker.shard import Shard
 from stream_bayes.worker.stages import Stages
-from stream_bayes.worker.status import status_of
+from stream_bayes.worker.status import Narrator, status_of
 
 logger = logging.getLogger("stream_bayes.worker")
 Result = TypeVar("Result")
@@ -54,23 +56,41 @@ class Worker:
         self._started_at = datetime.now(UTC)
         self.shards: dict[int, Shard] = {}
         self._keepers: dict[int, Keeper] = {}
+        self._compiling = Compiling()
 
     def stop(self) -> None:
         """Finish the batch, commit, write a checkpoint and return from `run`; may be called by a signal's handler."""
         self.stopping = True
 
     def run(self, *, until_end: bool = False) -> None:
-        """Work until `stop` is called or the log ends; with `until_end` also when everything there is has been read."""
+        """Work until `stop` is called or the log ends; with `until_end` also when everything there is has been read.
+
+        Raises `SnapshotError`, after everything else was done, where the last checkpoint cannot be written.
+        """
+        say_started(self.settings)
         try:
-            self.recover()
-            self._work(until_end=until_end)
-            self._finish()
+            with self._compiling:
+                self._make_topics()
+                if not self.recover():
+                    logger.info("stopped before it had recovered")
+                    return
+                narrator = Narrator(self.shards.values(), self.log)
+                self._work(narrator, until_end=until_end)
+                self._finish(narrator)
         finally:
             # Once the log is let go of, another worker may write checkpoints.
             for keeper in self._keepers.values():
                 keeper.wait()
 
-    def _work(self, *, until_end: bool) -> None:
+    def _make_topics(self) -> None:
+        """Those that it writes to: a log that is locked cannot make one in the middle of a batch."""
+        topics = self.settings.topics
+        outputs = topics.predictions, topics.label_requests, topics.dead_letters, topics.status, self.settings.journal
+        for topic in outputs:
+            self._insist(partial(self.log.append, topic, b"", partition=0))
+        self.log.discard()
+
+    def _work(self, narrator: Narrator, *, until_end: bool) -> None:
         retention = Retention(self.settings, self.log)
         self._status_due = time.monotonic() + self.settings.status.seconds
         while not self.stopping:
@@ -80,32 +100,41 @@ class Worker:
             if at_end:
                 break
             self._commit_if_due()
+            narrator.say_if_due()
             # What is not committed yet may need old observations, and the journal does not say so yet.
             if not self._uncommitted:
                 self._insist(lambda: retention.trim_if_due(self.shards.values()))
 
-    def recover(self, *, rebuild: bool = False) -> None:
-        """Bring the engine of each partition to the last commit, or with `rebuild` make it anew from the journal."""
+    def recover(self, *, rebuild: bool = False) -> bool:
+        """Bring the engine of each partition to the last commit, or with `rebuild` make it anew from the journal.
+
+        False if it was stopped before that: then nothing may be done with the engines.
+        """
         committed = self.log.committed()
         numbers = self._partitions(committed)
         for number in numbers:
             shard = Shard(self.settings, number, len(numbers), self.stages)
-            recovered = shard.recover(self.log, rebuild=rebuild)
+            recovered = shard.recover(self.log, rebuild=rebuild, stopping=lambda: self.stopping)
+            if recovered is None:
+                return False
             _check_positions(shard, {place: committed.get(place, 0) for place in shard.positions})
-            logger.info("recovered", extra={"fields": {"partition": number, **recovered._asdict()}})
+            begins = {place.topic: offset for place, offset in shard.positions.items()}
+            fields = {"partition": number, **recovered._asdict(), "begins": begins}
+            logger.info("recovered", extra={"fields": fields})
             self.shards[number] = shard
             self._keepers[number] = Keeper(shard, recovered.checkpoint)
         self.log.seek(committed)
+        return True
 
-    def rebuild(self) -> None:
-        """Make new models from the journal, and let their checkpoints replace all others."""
-        self.recover(rebuild=True)
+    def rebuild(self) -> bool:
+        """Make new models from the journal, and let their checkpoints replace all others; False if stopped before."""
+        if not self.recover(rebuild=True):
+            return False
         for number, keeper in self._keepers.items():
             keeper.finish(self._journal_end(number))
-            if keeper.number is None:
-                message = f"the new model of partition {number} could not be saved; the checkpoints of before are kept"
-                raise RecoveryError(message)
+        for keeper in self._keepers.values():
             keeper.drop_others()
+        return True
 
     def _partitions(self, committed: Offsets) -> list[int]:
         topics = self.settings.topics
@@ -168,15 +197,25 @@ class Worker:
             offsets = {place: offset for shard in self.shards.values() for place, offset in shard.positions.items()}
             self._insist(lambda: self.log.commit(offsets))
         events, self._uncommitted = self._uncommitted, 0
+        if events:
+            self._compiling.over()
         for number, keeper in self._keepers.items():
             keeper.committed(events, self._journal_end(number))
 
-    def _finish(self) -> None:
+    def _finish(self, narrator: Narrator) -> None:
         self._stage_status()
         self._commit()
+        problems = []
         for number, keeper in self._keepers.items():
-            keeper.finish(self._journal_end(number))
-        logger.info("stopped", extra={"fields": {"events": self.events}})
+            end = self._journal_end(number)
+            try:
+                keeper.finish(end)
+            except (OSError, SnapshotError) as problem:
+                problems.append(problem)
+        logger.info("stopped", extra={"fields": narrator.totals._asdict()})
+        if problems:
+            message = f"everything is committed, but the last checkpoint was not written: {reason_of(problems[0])}"
+            raise SnapshotError(message) from problems[0]
 
     def _journal_end(self, number: int) -> int:
         topic = self.settings.journal
@@ -188,8 +227,8 @@ class Worker:
         while True:
             try:
                 return work()
-            except LogLocked as problem:
-                if self.stopping:
+            except LogError as problem:
+                if self.stopping or not problem.retriable:
                     raise
                 logger.warning("waiting for the log", extra={"fields": {"reason": str(problem)}})
                 time.sleep(pause)

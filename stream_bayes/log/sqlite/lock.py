@@ -43,5 +43,8 @@ class GroupLock:
         holder = os.pread(self._descriptor, 20, 0).decode("ascii", "replace")
         self.release()
         who = f"process {holder}" if holder.isdigit() else "another process"
-        message = f"{path}: {who} already reads for the group {group!r}. Stop it, or use another group"
+        message = (
+            f"{path}: {who} already reads for the group {group!r}. Stop it, or give this one another "
+            "group and output topics of its own"
+        )
         return LogConflict(message)

@@ -128,12 +128,12 @@ class SqliteLog(Log):
         self._next.update(offsets)
 
     def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
-        """At most so many records from this offset on; none of an unknown topic."""
+        """At most so many records from this offset on, fewer where they are large; none of an unknown topic."""
         arguments.check_most(most)
 
         def work(connection: sqlite3.Connection) -> list[Record]:
             starts = [(place, offset) for place in tables.places(connection, topic) if place.partition[1] == partition]
-            return gather(connection, starts, most, None)[0]
+            return gather(connection, starts, most, arguments.MOST_POLL_BYTES)[0]
 
         return self._file.reading(work)
 

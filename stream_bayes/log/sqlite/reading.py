@@ -14,7 +14,7 @@ from stream_bayes.records import Partition, Record
 
 
 def gather(
-    connection: sqlite3.Connection, starts: Sequence[tuple[tables.Place, int]], most: int, most_bytes: int | None
+    connection: sqlite3.Connection, starts: Sequence[tuple[tables.Place, int]], most: int, most_bytes: int
 ) -> tuple[list[Record], dict[Partition, int]]:
     """The next records by (time, order among `starts`, offset), and how far each partition was read.
 
@@ -34,6 +34,6 @@ def gather(
             records.append(Record(topic, number, offset, time, key, value, unpacked(headers)))
             reached[rank] = offset + 1
             size += len(value) + len(key or b"") + len(headers or b"")
-            if most_bytes is not None and size >= most_bytes:
+            if size >= most_bytes:
                 break
     return records, {starts[rank][0].partition: offset for rank, offset in reached.items()}

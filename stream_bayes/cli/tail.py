@@ -1,0 +1,111 @@
+"""`stream-bayes tail`."""
+
+from __future__ import annotations
+
+import json
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from heapq import merge
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stream_bayes.cli.app import STOPPED, Json, replace_what_cannot_be_written
+from stream_bayes.cli.run import Config, Group, LogUrl, existing, settings_from, topic_named
+from stream_bayes.errors import LogError
+
+if TYPE_CHECKING:
+    from stream_bayes.log.base import Log
+    from stream_bayes.records import Partition, Record
+
+_LOOK_EVERY = 0.2
+_KEY_CHARACTERS, _VALUE_CHARACTERS = 40, 400
+_TOPIC = "Its name, or its role: observations, labels, predictions, label-requests, dead-letters, status, journal."
+
+
+def tail(
+    topic: Annotated[str, typer.Argument(help=_TOPIC, show_default=False)],
+    config: Config = None,
+    log: LogUrl = None,
+    group: Group = None,
+    lines: Annotated[int, typer.Option(min=0, metavar="N", help="So many of the newest records.")] = 10,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with those that come, until Ctrl-C.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the newest records of a topic, one a line.
+
+    PARTITION-OFFSET, time (UTC), key and the beginning of the value; with --json events are printed as they are, and
+    what is no JSON as an object with its value in base64.
+    """
+    from stream_bayes.cli.interruption import interruption
+
+    replace_what_cannot_be_written()
+    settings = settings_from(config, log, group)
+    name = topic_named(settings, topic)
+    with existing(settings) as source, interruption() as pressed:
+        ends = dict(source.ends(name))
+        if not ends and not follow:
+            message = f"the log has no topic {name!r} yet"
+            raise LogError(message)
+        for record in _newest(source, ends, lines):
+            _print(record, as_json=as_json)
+        while follow and not pressed:
+            for record in _since(source, name, ends):
+                _print(record, as_json=as_json)
+            time.sleep(_LOOK_EVERY)
+    if pressed:
+        raise typer.Exit(STOPPED)
+
+
+def _newest(log: Log, ends: dict[Partition, int], count: int) -> Iterator[Record]:
+    """The newest of all partitions together, in the order of their times."""
+    begins = {place: max(end - count, 0) for place, end in ends.items()}
+    for topic in {place.topic for place in ends}:
+        begins |= {place: max(begins[place], first) for place, first in log.beginnings(topic).items()}
+    there = sum(ends[place] - begin for place, begin in begins.items())
+    records = (_between(log, place, begins[place], end) for place, end in ends.items())
+    in_order = merge(*records, key=lambda record: (record.timestamp, record.partition, record.offset))
+    return islice(in_order, max(there - count, 0), None)
+
+
+def _between(log: Log, place: Partition, begin: int, end: int) -> Iterator[Record]:
+    from stream_bayes.log.reading import records_from
+
+    return takewhile(lambda record: record.offset < end, records_from(log, place, begin))
+
+
+def _since(log: Log, topic: str, ends: dict[Partition, int]) -> Iterator[Record]:
+    """What has come to a topic since these ends, which are moved."""
+    from stream_bayes.log.reading import records_from
+
+    for place in log.ends(topic):
+        for record in records_from(log, place, ends.get(place, 0)):
+            ends[place] = record.offset + 1
+            yield record
+
+
+def _print(record: Record, *, as_json: bool) -> None:
+    typer.echo(_as_json(record) if as_json else _as_text(record))
+
+
+def _as_text(record: Record) -> str:
+    from stream_bayes.features.display import harmless
+
+    at = datetime.fromtimestamp(record.timestamp / 1000.0, UTC)
+    key = "-" if record.key is None else harmless(record.key.decode("utf-8", "replace"), _KEY_CHARACTERS)
+    value = harmless(record.value[: 4 * _VALUE_CHARACTERS].decode("utf-8", "replace"), _VALUE_CHARACTERS)
+    return f"{record.partition}-{record.offset:<8} {at:%Y-%m-%d %H:%M:%S}  {key}  {value}"
+
+
+def _as_json(record: Record) -> str:
+    try:
+        content = json.loads(record.value)
+    except (ValueError, RecursionError):
+        key = None if record.key is None else record.key.decode("utf-8", "replace")
+        place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+        return json.dumps({**place, "key": key, "value": b64encode(record.value).decode()})
+    # One line each, also of what was written as several.
+    return json.dumps(content) if b"\n" in record.value or b"\r" in record.value else record.value.decode()

@@ -1,0 +1,58 @@
+"""Any learner in an engine: contents in the form it takes, and settings that name it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import pytest
+
+from stream_bayes.config import LearnerSettings
+from stream_bayes.engine.model import open_learner
+from stream_bayes.errors import ConfigError
+from tests.engines import KINDS, Stream, codes, run, settings_for
+
+ENCODED = b"""\
+Subject: =?utf-8?q?Caf=C3=A9_today?=
+Content-Type: text/plain; charset=utf-8
+Content-Transfer-Encoding: base64
+
+""" + b64encode("Gr\u00fc\u00dfe, lunch today?".encode())
+
+
+@pytest.mark.parametrize("name", ["MultinomialNB", "BayesianLinearRegression"])
+def test_a_mail_is_its_words_for_a_learner_that_reads_none(name: str) -> None:
+    mails, words, label = Stream(), Stream(), "ham" if name == "MultinomialNB" else 1.0
+    mails.observe({"raw": b64encode(ENCODED).decode()}, label, "p")
+    words.observe({"features": {"caf\u00e9": 1, "today": 2, "gr\u00fc\u00dfe": 1, "lunch": 1}}, label, "p")
+    (learned, outcome), (expected, _) = (run(settings_for(KINDS[name]), stream) for stream in (mails, words))
+    assert codes(outcome) == []
+    arrays = learned.model.learner.state().arrays
+    for key, array in expected.model.learner.state().arrays.items():
+        assert array.tobytes() == arrays[key].tobytes(), key
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        (
+            "SpamFliter",
+            {},
+            "learner.name: there is no learner 'SpamFliter' in stream_bayes; did you mean 'SpamFilter'",
+        ),
+        ("LabelBudget", {}, "learner.name: there is no learner 'LabelBudget' in stream_bayes; known are"),
+        (
+            "SpamFilter",
+            {"bukets": 8, "pears": True},
+            "learner.parameters.bukets: unknown; did you mean 'buckets'?; "
+            "learner.parameters.pears: unknown; did you mean 'pairs'?",
+        ),
+        ("GramRegression", {"zzzzzz": 8}, "learner.parameters.zzzzzz: unknown; known are strength, noise_variance, no"),
+        ("SpamFilter", {"buckets": "many"}, "learner.parameters.buckets must be "),
+        ("MultinomialNB", {"prior_count": -1.0}, "learner.parameters.prior_count must be "),
+        ("LogOddsFusion", {}, "learner.parameters: LogOddsFusion.__init__() missing 1 required positional argument"),
+    ],
+)
+def test_a_learner_that_cannot_be(name: str, parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        open_learner(LearnerSettings(name=name, parameters=parameters))
+    assert str(caught.value).startswith(message)

@@ -1,0 +1,94 @@
+"""A journal that is replayed: stopped meanwhile, with other settings, in a changed log, or in another log."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from stream_bayes.config import Settings
+from stream_bayes.errors import CheckpointMismatch, RecoveryError
+from stream_bayes.records import Record
+from stream_bayes.worker.journal import Entry
+from tests.checkpointed import check, files, go_on, more, path_of, settings, worked
+from tests.commands import Run, run
+from tests.workers import settings_in, worker_command, write_config
+
+__all__ = ["run", "settings", "worked", "worker_command"]
+
+
+def test_a_checkpoint_of_another_log(settings: Settings, tmp_path: Path, worker_command: Run) -> None:
+    """Refused in a sentence of its own; rebuild does not touch it either."""
+    before = files(settings)
+    (tmp_path / "other").mkdir()
+    other = settings_in(tmp_path / "other", checkpoint={"folder": settings.checkpoint_folder})
+    more(tmp_path / "other", 0)
+    with pytest.raises(CheckpointMismatch, match=r"is of another log, so it says nothing of this one: name .*folder"):
+        go_on(other)
+    elsewhere = settings_in(tmp_path / "other")
+    go_on(elsewhere)
+    config = write_config(other, tmp_path / "other.toml")
+    code, output, errors = worker_command("rebuild", "--config", config)
+    assert (code, output) == (2, "")
+    assert "holds checkpoints of another log: name another one" in errors.splitlines()[-1]
+    assert files(settings) == before
+    assert worker_command("rebuild", "--config", config, "--checkpoints", tmp_path / "third")[0] == 0
+    assert len(list((tmp_path / "third").rglob("*.safetensors"))) == 1
+
+
+def test_a_stop_while_replaying(settings: Settings, monkeypatch: pytest.MonkeyPatch, worker_command: Run) -> None:
+    """Noticed before the next journal entry: no model that is not whole is ever saved."""
+    config = write_config(settings, path_of(settings).parent / "settings.toml")
+    before = {path: path.read_bytes() for path in files(settings)}
+    decode, seen = Entry.decode, list[Record]()
+
+    def stopped_at_the_third(record: Record) -> Entry:
+        seen.append(record)
+        if len(seen) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return decode(record)
+
+    monkeypatch.setattr(Entry, "decode", stopped_at_the_third)
+    code, output, errors = worker_command("rebuild", "--config", config)
+    assert (code, output, len(seen)) == (130, "", 3)
+    assert errors == "stream-bayes: stopped\n"
+    assert {path: path.read_bytes() for path in files(settings)} == before
+    for path in files(settings):
+        path.unlink()
+    seen.clear()
+    code, _, errors = worker_command("run", "--config", config)
+    assert (code, len(seen), files(settings)) == (0, 3, [])
+    assert errors.splitlines()[-1].endswith("stopped before it had recovered")
+    monkeypatch.undo()
+    go_on(settings)
+    check(settings)
+
+
+def test_other_learner_settings_without_a_checkpoint(settings: Settings, tmp_path: Path, worker_command: Run) -> None:
+    for path in files(settings):
+        path.unlink()
+    other = settings_in(tmp_path, learner={"name": "BayesianLinearRegression"})
+    with pytest.raises(RecoveryError, match=r"is refused now \(.*\): the journal was written with other") as caught:
+        go_on(other)
+    assert "learner.name is 'BayesianLinearRegression' now" in str(caught.value)
+    code, _, errors = worker_command("rebuild", "--config", write_config(other, tmp_path / "other.toml"), "--json")
+    said = [json.loads(line) for line in errors.splitlines()]
+    (warning,) = [line for line in said if line["level"] == "warning"]
+    assert (code, warning["event"], warning["first"].count("(")) == (0, "learned when they came and refused now", 3)
+    assert sum(count for code, count in warning.items() if code != "partition" and isinstance(count, int)) > 3
+
+
+def test_a_log_in_which_a_record_was_changed(settings: Settings) -> None:
+    for path in files(settings):
+        path.unlink()
+    connection = sqlite3.connect(path_of(settings))
+    with connection:
+        ((table,),) = connection.execute("SELECT id FROM partitions WHERE topic = 'emails'")
+        connection.execute(f"UPDATE records_{table} SET value = ? WHERE offset = 5", (b"no event",))
+    connection.close()
+    with pytest.raises(RecoveryError, match=r"emails-0-5 was learned when it came .*: the log was changed"):
+        go_on(settings)
