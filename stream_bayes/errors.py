@@ -93,9 +93,11 @@ class ConfigError(StreamBayesError, ValueError):
 class EventError(StreamBayesError, ValueError):
     """A record that is no event, or an event that cannot be used: it becomes a dead letter with this code."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, observation: int | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.observation = observation
+        """The offset of the observation that a label was for, where it will never get one."""
 
 
 class LogError(StreamBayesError, OSError):
@@ -151,3 +153,11 @@ class CheckpointMismatch(SnapshotError):
     """A checkpoint of an engine whose state has another shape; the message lists the settings that differ."""
 
     code = "other-settings"
+
+
+def reason_of(problem: Exception) -> str:
+    """What went wrong, and with which file."""
+    if isinstance(problem, OSError) and problem.strerror:
+        place = f" ({problem.filename})" if problem.filename else ""
+        return f"{problem.strerror}{place}"
+    return str(problem) or type(problem).__name__

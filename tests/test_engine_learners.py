@@ -6,10 +6,11 @@ from base64 import b64encode
 
 import pytest
 
+from stream_bayes import BernoulliNB, Beta, LogOddsFusion
 from stream_bayes.config import LearnerSettings
 from stream_bayes.engine.model import open_learner
 from stream_bayes.errors import ConfigError
-from tests.engines import KINDS, Stream, codes, run, settings_for
+from tests.engines import KINDS, Stream, codes, predictions, run, settings_for
 
 ENCODED = b"""\
 Subject: =?utf-8?q?Caf=C3=A9_today?=
@@ -56,3 +57,24 @@ def test_a_learner_that_cannot_be(name: str, parameters: dict[str, object], mess
     with pytest.raises(ConfigError) as caught:
         open_learner(LearnerSettings(name=name, parameters=parameters))
     assert str(caught.value).startswith(message)
+
+
+def test_learners_and_posteriors_within_parameters() -> None:
+    members = [{"name": "BernoulliNB", "parameters": {"prior": {"posterior": "Beta", "fields": [0.5, 2.0]}}}] * 2
+    settings = LearnerSettings(name="LogOddsFusion", parameters={"learners": members, "classes": ["ham", "spam"]})
+    fusion = open_learner(settings)
+    member = BernoulliNB(prior=Beta(0.5, 2.0))
+    made = LogOddsFusion((member, member.clone()), classes=("ham", "spam"))
+    assert fusion.description() == made.description()
+
+
+def test_labels_that_look_alike_are_told_apart() -> None:
+    stream = Stream()
+    for label in (1, "1", True, "true", '"1"', "a"):
+        stream.observe({"features": {"x": 1.0}}, label, f"n{label!r}".replace('"', "q"))
+    stream.observe({"features": {"x": 1.0}}, None, "last")
+    for sizes in ((1,), (100,)):
+        _, outcome = run(settings_for(KINDS["MultinomialNB"]), stream, sizes)
+        last = predictions(outcome)[-1]
+        assert last.probabilities is not None
+        assert set(last.probabilities) == {"1", '"1"', '"true"', '"\\"1\\""', "a"}, "1 and True are one label"

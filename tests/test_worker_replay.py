@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 from pathlib import Path
@@ -91,4 +92,23 @@ def test_a_log_in_which_a_record_was_changed(settings: Settings) -> None:
         connection.execute(f"UPDATE records_{table} SET value = ? WHERE offset = 5", (b"no event",))
     connection.close()
     with pytest.raises(RecoveryError, match=r"emails-0-5 was learned when it came .*: the log was changed"):
+        go_on(settings)
+
+
+def test_a_checkpoint_of_a_copy_that_went_on_by_itself(settings: Settings, tmp_path: Path) -> None:
+    log, copy = path_of(settings), tmp_path / "copy.db"
+    shutil.copy(log, copy)
+    more(tmp_path, 1000)
+    shutil.move(log, tmp_path / "original.db")
+    shutil.copy(copy, log)
+    more(tmp_path, 2000)
+    go_on(settings)
+    # Back to the original, whose journal reaches as far, with the checkpoints of the copy.
+    shutil.move(tmp_path / "original.db", log)
+    elsewhere = settings.checkpoint.model_copy(update={"folder": tmp_path / "elsewhere"})
+    shutil.copytree(settings.checkpoint_folder, tmp_path / "aside")
+    shutil.rmtree(settings.checkpoint_folder)
+    go_on(settings.model_copy(update={"checkpoint": elsewhere}))
+    shutil.copytree(tmp_path / "aside", settings.checkpoint_folder)
+    with pytest.raises(CheckpointMismatch, match="a copy of this log that went on by itself"):
         go_on(settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -201,3 +202,51 @@ def test_what_is_not_committed_yet_needs_its_observation_too(
         worker = Worker(settings, log)
         worker.recover()
         assert_same(state(worker.shards[0].engine), expected)
+
+
+def test_a_clock_that_was_wrong_once_removes_nothing(tmp_path: Path) -> None:
+    settings, clock = settings_of(tmp_path), Clock()
+    clock.now = time.time()
+    with opened(settings, clock) as log:
+        feed(log, stream(100))
+        clock.now += 3650 * DAY
+        feed(log, stream(10, 100))
+        worker = work(settings, log)
+        trim(worker)
+        assert begin(log, "emails") == 0
+
+
+def test_rebuild_after_trimming(settings: Settings, clock: Clock) -> None:
+    with opened(settings, clock) as log:
+        trim(work(settings, log))
+        left = begin(log, "emails")
+    with opened(settings, clock) as log:
+        worker = Worker(settings, log)
+        assert worker.rebuild()
+        assert left > 0
+        assert worker.shards[0].engine.counts["predict"] > 0
+
+
+def test_a_question_about_a_removed_observation_is_closed(tmp_path: Path) -> None:
+    clock = Clock()
+    settings = settings_in(tmp_path, retention={"days": 3.0}, labels={"budget": 100, "open_requests": 2})
+    with opened(settings, clock) as log:
+        feed(log, [("emails", json.dumps({"id": f"a{n}", "text": "some words"}).encode()) for n in range(5)])
+        assert work(settings, log).shards[0].engine.open_requests == {0, 1}
+    clock.now += 10 * DAY
+    with opened(settings, clock) as log:
+        feed(log, [("emails", json.dumps({"id": "late", "text": "other words"}).encode())])
+        trim(work(settings, log))
+        assert begin(log, "emails") > 1
+    place = {"topic": "emails", "partition": 0}
+    with opened(settings, clock) as log:
+        answers = [{"id": f"a{n}", "label": "ham", "source": {**place, "offset": n}} for n in range(2)]
+        feed(log, [("labels", json.dumps(answer).encode()) for answer in answers])
+        clock.now += 1
+        feed(log, [("emails", json.dumps({"id": "new", "text": "more words"}).encode())])
+        worker = work(settings, log)
+        assert worker.shards[0].engine.refused["observation-gone"] == 2
+        assert worker.shards[0].engine.open_requests == {6}
+        worker = Worker(settings, log)
+        worker.recover(rebuild=True)
+        assert worker.shards[0].engine.open_requests == {6}

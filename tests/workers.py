@@ -161,7 +161,7 @@ def saved_state(settings: Settings, partition: int = 0) -> tuple[int, State]:
     found = CheckpointFolder(folder).newest()
     assert found is not None
     number, checkpoint = found
-    scalars = {name: value for name, value in checkpoint.scalars.items() if name != "positions"}
+    scalars = {name: value for name, value in checkpoint.scalars.items() if name not in ("positions", "mark")}
     return number, State(scalars, checkpoint.arrays)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from stream_bayes import __version__
-from stream_bayes.errors import StreamBayesError
+from stream_bayes.errors import StreamBayesError, reason_of
 
 FAILED = 2
 STOPPED = 130
@@ -89,14 +89,6 @@ def stop_at_once() -> NoReturn:
     """End the process as Ctrl-C does, with nothing left to be raised, caught or flushed."""
     say(_LAST_WORD)
     os._exit(STOPPED)
-
-
-def reason_of(problem: Exception) -> str:
-    """What went wrong, and with which file."""
-    if isinstance(problem, OSError) and problem.strerror:
-        place = f" ({problem.filename})" if problem.filename else ""
-        return f"{problem.strerror}{place}"
-    return str(problem) or type(problem).__name__
 
 
 def say(text: str) -> None:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from stream_bayes.cli.app import Json, give_up_output, reason_of, say
+from stream_bayes.cli.app import Json, give_up_output, say
+from stream_bayes.errors import reason_of
 
 if TYPE_CHECKING:
     from stream_bayes.spam import SpamFilter

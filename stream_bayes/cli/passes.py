@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from stream_bayes.cli.app import reason_of
 from stream_bayes.cli.interruption import interruption
 from stream_bayes.cli.progress import Bar
-from stream_bayes.errors import CorpusError, ParameterError
+from stream_bayes.errors import CorpusError, ParameterError, reason_of
 from stream_bayes.evaluate import peers
 from stream_bayes.evaluate.bootstrap import summarise
 from stream_bayes.evaluate.corpora import Corpus, Counts, open_corpus

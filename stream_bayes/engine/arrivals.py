@@ -24,6 +24,8 @@ class Refused(NamedTuple):
     topic: str
     offset: int
     code: str
+    observation: int | None = None
+    """The offset of the observation that it was a label for, where that will never get one."""
 
 
 class Outcome(NamedTuple):

@@ -206,7 +206,9 @@ class Engine:
 
     def _refuse(self, record: Record, problem: EventError, outcome: Outcome) -> None:
         self.refused[problem.code] += 1
-        outcome.refused.append(Refused(record.topic, record.offset, problem.code))
+        if problem.observation is not None:
+            self.open_requests.discard(problem.observation)
+        outcome.refused.append(Refused(record.topic, record.offset, problem.code, problem.observation))
         outcome.outputs.append(dead_letter(record, problem, self.clock))
 
 

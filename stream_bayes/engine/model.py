@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stream_bayes import posteriors
 from stream_bayes.config import LearnerSettings
 from stream_bayes.engine.remembered import Known
 from stream_bayes.errors import ConfigError, InputError, SnapshotError, StreamBayesError
@@ -203,4 +204,11 @@ def _learners() -> list[str]:
 
 
 def _as_parameter(value: Any) -> Any:
-    return tuple(_as_parameter(part) for part in value) if isinstance(value, list) else value
+    """A value of the settings as constructors want it: a tuple, a learner by its name, a posterior by its name."""
+    if isinstance(value, list):
+        return tuple(_as_parameter(part) for part in value)
+    if isinstance(value, dict) and value.keys() <= {"name", "parameters"} and "name" in value:
+        return open_learner(LearnerSettings(**value))
+    if isinstance(value, dict) and value.keys() == {"posterior", "fields"} and value["posterior"] in posteriors.__all__:
+        return getattr(posteriors, value["posterior"])(*value["fields"])
+    return value

@@ -115,7 +115,7 @@ class Plan:
         observation = known.get(offset) or self._memory.contents.get(offset)
         if observation is None:
             message = f"its observation, {self._topic}-{self._partition}-{offset}, is no longer in the log"
-            raise EventError("observation-gone", message)
+            raise EventError("observation-gone", message, offset)
         if observation.id != event.id:
             message = f"the observation at {self._topic}-{self._partition}-{offset} has another id than the label"
             raise EventError("wrong-id", message)

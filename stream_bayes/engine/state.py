@@ -31,7 +31,7 @@ def shaping_of(engine: Engine) -> dict[str, Any]:
     return {
         "learner": engine.model.shaping,
         "engine": {"remembered_labels": sizes.remembered_labels, "remembered_ids": sizes.remembered_ids},
-        "topics": {"observations": topics.observations, "labels": topics.labels},
+        "topics": {"observations": topics.observations, "labels": topics.labels, "journal": engine.settings.journal},
         "partition": engine.partition,
     }
 

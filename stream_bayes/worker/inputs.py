@@ -50,14 +50,16 @@ def found_for(engine: Engine, arrivals: Sequence[Arrival], log: Log) -> dict[int
     return found
 
 
-def read_run(log: Log, run: Run) -> Iterator[list[Record]]:
-    """The records of a run in order, some at a time; it is an error if some are gone."""
+def read_run(log: Log, run: Run, *, lenient: bool = False) -> Iterator[list[Record]]:
+    """The records of a run in order, some at a time; it is an error if some are gone, but for a lenient reader."""
     position = run.begin
     while position < run.end:
         records = [record for record in log.read(run.topic, run.partition, position, _CHUNK) if record.offset < run.end]
         begins = records[0].offset if records else run.end
         # The last record of a run is one, so that its end is no gap.
-        if not records or (begins > position and _removed(log, run, position)):
+        if not records and lenient:
+            return
+        if not lenient and (not records or (begins > position and _removed(log, run, position))):
             message = (
                 f"{run.topic}-{run.partition} no longer has the records {position} to {begins - 1}, which the model "
                 "has to learn again: put the log back from a copy, or start a new model with stream-bayes rebuild"

@@ -55,7 +55,8 @@ class Entry(NamedTuple):
 
     def encode(self) -> bytes:
         """As JSON."""
-        content: dict[str, Any] = {"version": VERSION, "runs": self.runs, "asked": self.asked, "dead": self.refused}
+        refused = [one[: 3 if one.observation is None else 4] for one in self.refused]
+        content: dict[str, Any] = {"version": VERSION, "runs": self.runs, "asked": self.asked, "dead": refused}
         if self.late is not None:
             content["late"] = self.late
         return json.dumps(content, separators=(",", ":")).encode()
@@ -69,7 +70,10 @@ class Entry(NamedTuple):
             if version == VERSION:
                 runs = [Run(str(topic), *map(int, rest)) for topic, *rest in content["runs"]]
                 asked, late = [int(offset) for offset in content["asked"]], content.get("late")
-                refused = [Refused(str(topic), int(offset), str(code)) for topic, offset, code in content["dead"]]
+                refused = [
+                    Refused(str(topic), int(offset), str(code), *map(int, rest))
+                    for topic, offset, code, *rest in content["dead"]
+                ]
                 return cls(runs, asked, refused, None if late is None else int(late))
         except (KeyError, TypeError, ValueError) as problem:
             message = f"record {record.offset} of the journal ({record.topic!r}) cannot be read: {problem!r}"

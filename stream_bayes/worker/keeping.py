@@ -8,8 +8,9 @@ from threading import Thread
 
 from stream_bayes.checkpoint import BackgroundSaver, Checkpoint
 from stream_bayes.engine.state import bookkeeping_of, state_of
-from stream_bayes.errors import SnapshotError
+from stream_bayes.errors import reason_of
 from stream_bayes.learners import Learner
+from stream_bayes.log.base import Log
 from stream_bayes.worker.shard import Shard
 
 logger = logging.getLogger("stream_bayes.worker")
@@ -18,8 +19,8 @@ logger = logging.getLogger("stream_bayes.worker")
 class Keeper:
     """The checkpoints of one shard. One that cannot be written stops nothing but `finish`: the journal has it all."""
 
-    def __init__(self, shard: Shard, last: int | None) -> None:
-        self._shard = shard
+    def __init__(self, shard: Shard, last: int | None, log: Log) -> None:
+        self._shard, self._log = shard, log
         self._settings = shard.settings.checkpoint
         self._saver = BackgroundSaver(shard.folder)
         self.number = last
@@ -49,7 +50,7 @@ class Keeper:
             self._settle_or_say({"stream": "goes on"})
         self._events += events
         due = self._events >= self._settings.events or time.monotonic() - self._tried >= self._settings.seconds
-        if due and self._events and not self._saver.busy and not self._maker.is_alive():
+        if due and self._events and self._image is not None and not self._saver.busy:
             self._take(journal_end)
 
     def finish(self, journal_end: int) -> None:
@@ -71,22 +72,28 @@ class Keeper:
                 path.unlink(missing_ok=True)
 
     def _make_image(self) -> None:
-        image = self._shard.engine.model.learner.clone()
-        image.touch()
-        self._image = image
+        try:
+            image = self._shard.engine.model.learner.clone()
+            image.touch()
+        except MemoryError:
+            logger.warning("there is no memory for a second model: the only checkpoint will be that at the end")
+        else:
+            self._image = image
 
     def _take(self, journal_end: int) -> None:
-        shard, image = self._shard, self._image
-        engine = shard.engine
-        assert image is not None
+        shard, engine = self._shard, self._shard.engine
+        # Without an image, for which there was no memory, the stream has ended and the learner stays as it is.
+        image = self._image or engine.model.learner
         with shard.stages.measured("checkpoint"):
-            engine.model.learner.copy_to(image)
+            if image is self._image:
+                engine.model.learner.copy_to(image)
             kept = bookkeeping_of(engine)
             positions = {place.topic: offset for place, offset in shard.positions.items()}
+            place = {"positions": positions, "mark": shard.mark(self._log, journal_end)}
 
         def checkpoint() -> Checkpoint:
             scalars, arrays = state_of(image, kept)
-            return Checkpoint(shard.shaping, {**scalars, "positions": positions}, arrays)
+            return Checkpoint(shard.shaping, {**scalars, **place}, arrays)
 
         self._saver.save(journal_end, checkpoint)
         self._pending, self._events, self._tried = journal_end, 0, time.monotonic()
@@ -94,7 +101,7 @@ class Keeper:
     def _settle_or_say(self, besides: dict[str, str]) -> None:
         try:
             self._settle()
-        except (OSError, SnapshotError) as problem:
+        except Exception as problem:
             logger.error("checkpoint failed", extra={"fields": {"reason": reason_of(problem), **besides}})
 
     def _settle(self) -> None:
@@ -104,10 +111,3 @@ class Keeper:
             self._saver.finish()
             self.number = number
             logger.info("checkpoint", extra={"fields": {"partition": self._shard.number, "journal": number}})
-
-
-def reason_of(problem: Exception) -> str:
-    """What went wrong, and with which file."""
-    if isinstance(problem, OSError) and problem.strerror:
-        return f"{problem.strerror} ({problem.filename})" if problem.filename else problem.strerror
-    return str(problem)

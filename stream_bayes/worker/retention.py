@@ -51,7 +51,8 @@ class Retention:
         kept = shard.folder.checkpoints()
         if not kept:
             return
-        oldest = shard.engine.clock - int(days * _MILLISECONDS_A_DAY)
+        # The log's clock may have been set wrong once, and never goes back.
+        oldest = min(shard.engine.clock, int(1000 * time.time())) - int(days * _MILLISECONDS_A_DAY)
         topics = self._topics
         outputs = topics.predictions, topics.label_requests, topics.dead_letters, topics.status
         floors = {**dict.fromkeys(outputs), **self._floors(shard, kept[-1][0])}

@@ -15,7 +15,7 @@ from stream_bayes.checkpoint.differences import LOG
 from stream_bayes.config import Settings
 from stream_bayes.engine import Arrival, Engine, Refused
 from stream_bayes.engine.state import restore, shaping_of
-from stream_bayes.errors import EventError, RecoveryError
+from stream_bayes.errors import CheckpointMismatch, EventError, RecoveryError
 from stream_bayes.events import DeadLetter, LabelRequest, Prediction, encode
 from stream_bayes.log.base import Log
 from stream_bayes.records import Partition, Record
@@ -97,7 +97,7 @@ class Shard:
         if rebuild:
             self.folder.check_log(log.identity)
             return None, begin
-        number = self._load(log.ends(journal.topic).get(journal, 0))
+        number = self._load(log, log.ends(journal.topic).get(journal, 0))
         position = number or 0
         if position < begin:
             message = (
@@ -107,7 +107,7 @@ class Shard:
             raise RecoveryError(message)
         return number, position
 
-    def _load(self, most: int) -> int | None:
+    def _load(self, log: Log, most: int) -> int | None:
         found = self.folder.newest(self.shaping)
         if found is not None and found[0] > most:
             self.folder.set_aside(most)
@@ -115,16 +115,33 @@ class Shard:
         if found is None:
             return None
         number, checkpoint = found
+        mark = self.mark(log, number)
+        if mark is not None and checkpoint.scalars.get("mark") != mark:
+            message = (
+                f"{self.folder.path_of(number)} is of a copy of this log that went on by itself. Name the folder of "
+                "this log's own checkpoints, or remove that file"
+            )
+            raise CheckpointMismatch(message)
         restore(self.engine, checkpoint.scalars, checkpoint.arrays)
         for place in self.positions:
             self.positions[place] = int(checkpoint.scalars["positions"][place.topic])
         return number
 
+    def mark(self, log: Log, journal_end: int) -> str | None:
+        """What tells the journal up to here from that of a copy of the log; None where retention has removed it."""
+        found = log.read(self.settings.journal, self.number, journal_end - 1) if journal_end else []
+        if not found or found[0].offset >= journal_end:
+            return None
+        return hashlib.sha256(b"%d " % found[0].timestamp + found[0].value).hexdigest()[:16]
+
     def _replay(self, log: Log, record: Record, entry: Entry, *, lenient: bool) -> None:
-        refused = {(topic, offset): code for topic, offset, code in entry.refused}
+        refused = {(one.topic, one.offset): one for one in entry.refused}
         asked = set(entry.asked)
         for run in entry.runs:
-            for records in read_run(log, run):
+            if run.begin < self.positions[Partition(run.topic, self.number)]:
+                message = f"record {record.offset} of {record.topic!r} goes over {run.topic!r} from {run.begin} again"
+                raise RecoveryError(message)
+            for records in read_run(log, run, lenient=lenient):
                 arrivals = arrivals_of(records, self.settings, NO_LIMITS)
                 arrivals = [_as_then(arrival, refused) for arrival in arrivals]
                 outcome = self.engine.process(arrivals, found_for(self.engine, arrivals, log), asked)
@@ -150,8 +167,8 @@ class Shard:
 
     def _note_refused(self, refused: Sequence[Refused]) -> None:
         self._newly_refused.update(one.code for one in refused)
-        for topic, offset, code in refused[: _SHOWN - len(self._first_refused)]:
-            self._first_refused.append(f"{topic}-{self.number}-{offset} ({code})")
+        for one in refused[: _SHOWN - len(self._first_refused)]:
+            self._first_refused.append(f"{one.topic}-{self.number}-{one.offset} ({one.code})")
 
     def _say_newly_refused(self) -> None:
         if self._newly_refused:
@@ -179,11 +196,13 @@ class Shard:
         for topic, offset in {record.topic: record.offset for record in records}.items():
             self.positions[Partition(topic, self.number)] = offset + 1
 
-    def stage_entry(self, log: Log) -> None:
-        """Stage the journal record of what was taken since the last commit."""
-        if self._entry.runs:
+    def stage_entry(self, log: Log) -> int:
+        """Stage the journal record of what was taken since the last commit: so many events."""
+        events = self._entry.events
+        if events:
             log.append(self.settings.journal, self._entry.encode(), None, self.number, ((_LEARNER, self._learner),))
             self._entry = new_entry()
+        return events
 
 
 def _digest(shaping: Any) -> bytes:
@@ -191,7 +210,9 @@ def _digest(shaping: Any) -> bytes:
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16].encode()
 
 
-def _as_then(arrival: Arrival, refused: dict[tuple[str, int], str]) -> Arrival:
+def _as_then(arrival: Arrival, refused: dict[tuple[str, int], Refused]) -> Arrival:
     """What was refused when it came is refused again, whatever would be said of it now."""
-    code = refused.get((arrival.record.topic, arrival.record.offset))
-    return arrival if code is None else Arrival(arrival.record, EventError(code, "as it was when it came"))
+    then = refused.get((arrival.record.topic, arrival.record.offset))
+    if then is None:
+        return arrival
+    return Arrival(arrival.record, EventError(then.code, "as it was when it came", then.observation))

@@ -10,11 +10,11 @@ from functools import partial
 from typing import TypeVar
 
 from stream_bayes.config import Settings
-from stream_bayes.errors import LogError, RecoveryError, SnapshotError
+from stream_bayes.errors import LogError, RecoveryError, SnapshotError, reason_of
 from stream_bayes.events import encode
 from stream_bayes.log.base import Log
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.worker.keeping import Keeper, reason_of
+from stream_bayes.worker.keeping import Keeper
 from stream_bayes.worker.reports import Compiling, say_started
 from stream_bayes.worker.retention import Retention
 from stream_bayes.worker.shard import Shard
@@ -122,7 +122,7 @@ class Worker:
             fields = {"partition": number, **recovered._asdict(), "begins": begins}
             logger.info("recovered", extra={"fields": fields})
             self.shards[number] = shard
-            self._keepers[number] = Keeper(shard, recovered.checkpoint)
+            self._keepers[number] = Keeper(shard, recovered.checkpoint, self.log)
         self.log.seek(committed)
         return True
 
@@ -192,15 +192,14 @@ class Worker:
 
     def _commit(self) -> None:
         with self.stages.measured("commit"):
-            for shard in self.shards.values():
-                shard.stage_entry(self.log)
+            events = {number: shard.stage_entry(self.log) for number, shard in self.shards.items()}
             offsets = {place: offset for shard in self.shards.values() for place, offset in shard.positions.items()}
             self._insist(lambda: self.log.commit(offsets))
-        events, self._uncommitted = self._uncommitted, 0
-        if events:
+        if self._uncommitted:
             self._compiling.over()
+        self._uncommitted = 0
         for number, keeper in self._keepers.items():
-            keeper.committed(events, self._journal_end(number))
+            keeper.committed(events[number], self._journal_end(number))
 
     def _finish(self, narrator: Narrator) -> None:
         self._stage_status()
