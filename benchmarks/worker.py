@@ -188,7 +188,7 @@ def worker_pass(settings: Settings) -> Pass:
 def settle() -> None:
     """Let nothing be done beside what is measured: no image, no checkpoint, no garbage of before."""
     for thread in threading.enumerate():
-        if thread is not threading.current_thread():
+        if thread.name.startswith(("image", "checkpoint")):
             thread.join()
     gc.collect()
 
