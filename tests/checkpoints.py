@@ -35,3 +35,8 @@ def assert_same(found: Checkpoint, expected: Checkpoint) -> None:
 def names(folder: Path) -> list[str]:
     """All that is in a folder, hidden files too."""
     return sorted(path.name for path in folder.iterdir())
+
+
+def name_of(number: int) -> str:
+    """The file of a checkpoint."""
+    return f"checkpoint-{number:020}.safetensors"

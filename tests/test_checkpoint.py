@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import errno
-import json
 import logging
-import threading
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from stream_bayes import BetaBernoulli, SpamFilter
-from stream_bayes.checkpoint import BackgroundSaver, Checkpoint, CheckpointFolder, read_checkpoint
+from stream_bayes import BetaBernoulli
+from stream_bayes.checkpoint import CheckpointFolder, read_checkpoint
 from stream_bayes.checkpoint.differences import differences
 from stream_bayes.errors import CheckpointMismatch, ParameterError, SnapshotError
-from stream_bayes.learners.base import State
-from tests.checkpoints import SHAPING, assert_same, made, names
+from tests.checkpoints import SHAPING, assert_same, made, name_of, names
 from tests.disks import mount, small_disk
-from tests.spam import SMALL, stream
 
 __all__ = ["small_disk"]
-
-
-def name_of(number: int) -> str:
-    return f"checkpoint-{number:020}.safetensors"
 
 
 def test_nothing_is_there_at_first(tmp_path: Path) -> None:
@@ -191,69 +182,3 @@ def test_a_folder_that_is_read_only(small_disk: Path) -> None:
     found = folder.newest(SHAPING)
     assert found is not None
     assert_same(found[1], made(1))
-
-
-def test_the_saver_writes_beside_the_stream(tmp_path: Path) -> None:
-    """`make` runs in the thread; the next save waits for the one before."""
-    saver, go, threads = BackgroundSaver(CheckpointFolder(tmp_path)), threading.Event(), []
-
-    def make() -> Checkpoint:
-        threads.append(threading.current_thread())
-        assert go.wait(60)
-        return made(4)
-
-    def said() -> tuple[bool, int | None]:
-        return saver.busy, saver.written
-
-    saver.finish()
-    assert said() == (False, None)
-    saver.save(4, make)
-    assert said() == (True, None)
-    go.set()
-    saver.save(5, lambda: made(5))
-    assert said()[1] in (4, 5)
-    saver.finish()
-    assert said() == (False, 5)
-    assert threads[0] is not threading.main_thread()
-    assert names(tmp_path) == [name_of(4), name_of(5)]
-
-
-def test_what_goes_wrong_in_the_thread_is_raised_once(tmp_path: Path) -> None:
-    saver = BackgroundSaver(CheckpointFolder(tmp_path))
-    saver.save(1, lambda: json.loads("nonsense"))
-    with pytest.raises(json.JSONDecodeError):
-        saver.save(2, lambda: made(2))
-    assert not saver.busy
-    saver.save(3, lambda: made(3))
-    saver.finish()
-    assert names(tmp_path) == [name_of(3)]
-
-
-def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
-    mails, labels = stream(120, seed=8)
-    model, folder = SpamFilter(buckets=SMALL), CheckpointFolder(tmp_path)
-    image, saver, expected = model.image(), BackgroundSaver(folder), None
-
-    def make() -> Checkpoint:
-        state = image.state()
-        return Checkpoint({}, {"kind": state.kind, "parameters": state.parameters}, state.arrays)
-
-    for number, start in enumerate(range(0, 120, 30)):
-        model.learn_many(mails[start : start + 30], labels[start : start + 30])
-        saver.finish()
-        model.copy_to(image)
-        expected = model.state()
-        saver.save(number, make)
-    model.learn_many(mails, labels)
-    saver.finish()
-    found, said = folder.newest(), model.predictive_many(mails)
-    assert found is not None
-    assert expected is not None
-    assert found[0] == 3
-    assert found[1].arrays.keys() == expected.arrays.keys()
-    for name, array in expected.arrays.items():
-        np.testing.assert_array_equal(found[1].arrays[name], array, strict=True)
-    state = State(found[1].scalars["kind"], found[1].scalars["parameters"], found[1].arrays)
-    restored = SpamFilter.from_state(state, copy=False)
-    restored.learn_many(mails, labels)
-    np.testing.assert_array_equal(restored.predictive_many(mails).probabilities, said.probabilities)

@@ -21,8 +21,6 @@ from tests.workers import INPUTS, JOURNAL, assert_same, feed, saved_state, setti
 DAY = 86_400.0
 OLD = {"source": {"topic": "emails", "partition": 0, "offset": 3}}
 """Of the first day, without a label."""
-
-
 DAYS = 10
 
 
