@@ -44,10 +44,10 @@ tests: $(STAMP) $(PEERS) ## the whole test suite
 bench: $(STAMP) $(PEERS) ## measure speed, and the mail filter against others
 	@$(BIN)/python -m benchmarks
 
-chaos: $(STAMP) ## kill a worker 100 times within 300,000 messages: nothing lost, nothing counted twice (about 10 minutes)
+chaos: $(STAMP) ## kill a worker 100 times within 300,000 messages: nothing lost, nothing counted twice (about 5 minutes)
 	@$(BIN)/python -m tests.chaos
 
-soak: $(STAMP) ## a million mangled records, then two million events: memory must stay flat (about 20 minutes)
+soak: $(STAMP) ## a million mangled records, then two million events: memory must stay flat (about 5 minutes)
 	@$(BIN)/python -m tests.fuzz_events
 	@$(BIN)/python -m tests.soak
 
