@@ -111,15 +111,20 @@ def test_rebuild_makes_the_same_model_and_takes_other_settings(settings: Setting
         go_on(settings)
 
 
-def test_a_log_put_back_from_an_older_copy(tmp_path: Path) -> None:
-    settings = settings_in(tmp_path, checkpoint={"events": 20})
-    path, copy = path_of(settings), tmp_path / "copy.db"
-    more(tmp_path, 0)
+def put_an_older_copy_back(settings: Settings, folder: Path) -> None:
+    """A log as it was before the newest checkpoints."""
+    path, copy = path_of(settings), folder / "copy.db"
+    more(folder, 0)
     go_on(settings)
     shutil.copy(path, copy)
-    more(tmp_path, 50)
+    more(folder, 50)
     go_on(settings)
     shutil.copy(copy, path)
+
+
+def test_a_log_put_back_from_an_older_copy(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, checkpoint={"events": 20})
+    put_an_older_copy_back(settings, tmp_path)
     more(tmp_path, 300)
     go_on(settings)
     check(settings)
@@ -128,17 +133,11 @@ def test_a_log_put_back_from_an_older_copy(tmp_path: Path) -> None:
 def test_checkpoints_ahead_of_the_journal_never_come_back(tmp_path: Path) -> None:
     """After an older copy of the log the journal grows beyond them before the first new checkpoint is written."""
     settings = settings_in(tmp_path)
-    path, copy = path_of(settings), tmp_path / "copy.db"
-    more(tmp_path, 0)
-    go_on(settings)
-    shutil.copy(path, copy)
-    more(tmp_path, 50)
-    go_on(settings)
-    shutil.copy(copy, path)
+    put_an_older_copy_back(settings, tmp_path)
     more(tmp_path, 300)
     more(tmp_path, 400)
     # A worker that is killed before it writes a checkpoint.
-    with SqliteLog(path, settings.group, INPUTS) as log:
+    with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         killed = Worker(settings_in(tmp_path, checkpoint={"events": 10_000}), log)
         killed._finish = lambda narrator: None  # type: ignore[method-assign]
         killed.run(until_end=True)
