@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from abc import abstractmethod
 from pathlib import Path
 
 from hypothesis import settings
@@ -25,8 +26,9 @@ places = st.sampled_from(PARTITIONS)
 class AnyOrder(RuleBasedStateMachine):
     """The machine; `make` says which kind of log it drives."""
 
+    @abstractmethod
     def make(self) -> Logs:
-        raise NotImplementedError
+        """A log of that kind."""
 
     @initialize()
     def begin(self) -> None:

@@ -7,16 +7,14 @@ was asked counts as asked, and nothing is decided anew.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from stream_bayes.engine import Outcome, Refused
 from stream_bayes.errors import RecoveryError
-from stream_bayes.log.base import Log
-from stream_bayes.log.reading import records_from
-from stream_bayes.records import Partition, Record
+from stream_bayes.records import Record
 
 VERSION = 1
 
@@ -93,8 +91,3 @@ class Entry(NamedTuple):
 def new_entry() -> Entry:
     """An entry of nothing."""
     return Entry([], [], [], None)
-
-
-def read_journal(log: Log, place: Partition, position: int) -> Iterator[Record]:
-    """The records of a journal from an offset to its end as it is now."""
-    return records_from(log, place, position)

@@ -44,19 +44,20 @@ class Keeper:
             return None
         return max(time.time() - written, 0.0)
 
-    def committed(self, events: int, journal_end: int) -> None:
+    def committed(self, events: int) -> None:
         """So many events were committed; take a checkpoint if it is time."""
         if not self._saver.busy:
             self._settle_or_say({"stream": "goes on"})
         self._events += events
         due = self._events >= self._settings.events or time.monotonic() - self._tried >= self._settings.seconds
         if due and self._events and self._image is not None and not self._saver.busy:
-            self._take(journal_end)
+            self._take(self._shard.journal_end(self._log))
 
-    def finish(self, journal_end: int) -> None:
+    def finish(self) -> None:
         """The last checkpoint, once the one on its way is done; raises where it cannot be written."""
         self._maker.join()
         self.wait()
+        journal_end = self._shard.journal_end(self._log)
         if self.number != journal_end:
             self._take(journal_end)
             self._settle()

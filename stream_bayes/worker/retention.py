@@ -8,8 +8,9 @@ from collections.abc import Iterable
 
 from stream_bayes.config import Settings
 from stream_bayes.log.base import Log
+from stream_bayes.log.reading import records_from
 from stream_bayes.records import Partition
-from stream_bayes.worker.journal import Entry, read_journal
+from stream_bayes.worker.journal import Entry
 from stream_bayes.worker.shard import Shard
 
 _MILLISECONDS_A_DAY = 86_400_000
@@ -67,13 +68,13 @@ class Retention:
     def _floors(self, shard: Shard, checkpoint: int) -> dict[str, int]:
         """What recovery from a checkpoint reads: the journal from there, its inputs, observations of late labels."""
         floors = {place.topic: offset for place, offset in shard.positions.items()}
-        for record in read_journal(self._log, Partition(shard.settings.journal, shard.number), checkpoint):
+        for record in records_from(self._log, shard.journal, checkpoint):
             entry = Entry.decode(record)
             for run in entry.runs:
                 floors[run.topic] = min(floors[run.topic], run.begin)
             if entry.late is not None:
                 floors[self._topics.observations] = min(floors[self._topics.observations], entry.late)
-        return {**floors, shard.settings.journal: checkpoint}
+        return {**floors, shard.journal.topic: checkpoint}
 
     def _first_since(self, place: Partition, timestamp: int) -> int:
         """The offset of the first record that is not older; times never fall within a partition."""

@@ -18,9 +18,10 @@ from stream_bayes.engine.state import restore, shaping_of
 from stream_bayes.errors import CheckpointMismatch, EventError, RecoveryError
 from stream_bayes.events import DeadLetter, LabelRequest, Prediction, encode
 from stream_bayes.log.base import Log
+from stream_bayes.log.reading import records_from
 from stream_bayes.records import Partition, Record
 from stream_bayes.worker.inputs import NO_LIMITS, arrivals_of, found_for, limits_of, read_run
-from stream_bayes.worker.journal import Entry, new_entry, read_journal
+from stream_bayes.worker.journal import Entry, new_entry
 from stream_bayes.worker.stages import Stages
 
 logger = logging.getLogger("stream_bayes.worker")
@@ -58,6 +59,7 @@ class Shard:
             DeadLetter: settings.topics.dead_letters,
         }
         inputs = settings.topics.observations, settings.topics.labels
+        self.journal = Partition(settings.journal, number)
         self.positions: dict[Partition, int] = {Partition(topic, number): 0 for topic in inputs}
         self.shaping: dict[str, Any] = {}
         """What a checkpoint must agree with; known once it has recovered."""
@@ -77,7 +79,7 @@ class Shard:
         self.shaping = {**shaping_of(self.engine), LOG: log.identity}
         number, position = self._begin(log, rebuild=rebuild)
         commits, events, due = 0, 0, began + _SAY_EVERY
-        for record in read_journal(log, Partition(self.settings.journal, self.number), position):
+        for record in records_from(log, self.journal, position):
             if stopping():
                 return None
             entry = Entry.decode(record)
@@ -91,13 +93,12 @@ class Shard:
 
     def _begin(self, log: Log, *, rebuild: bool) -> tuple[int | None, int]:
         """The checkpoint to begin with, if any, and the journal record to go on with."""
-        journal = Partition(self.settings.journal, self.number)
-        begin = log.beginnings(journal.topic).get(journal, 0)
+        begin = log.beginnings(self.journal.topic).get(self.journal, 0)
         self.folder.prepare()
         if rebuild:
             self.folder.check_log(log.identity)
             return None, begin
-        number = self._load(log, log.ends(journal.topic).get(journal, 0))
+        number = self._load(log, self.journal_end(log))
         position = number or 0
         if position < begin:
             message = (
@@ -127,9 +128,13 @@ class Shard:
             self.positions[place] = int(checkpoint.scalars["positions"][place.topic])
         return number
 
+    def journal_end(self, log: Log) -> int:
+        """The offset that the next journal record will have: the number of a checkpoint taken now."""
+        return log.ends(self.journal.topic).get(self.journal, 0)
+
     def mark(self, log: Log, journal_end: int) -> str | None:
         """What tells the journal up to here from that of a copy of the log; None where retention has removed it."""
-        found = log.read(self.settings.journal, self.number, journal_end - 1) if journal_end else []
+        found = log.read(*self.journal, journal_end - 1) if journal_end else []
         if not found or found[0].offset >= journal_end:
             return None
         return hashlib.sha256(b"%d " % found[0].timestamp + found[0].value).hexdigest()[:16]
@@ -200,7 +205,7 @@ class Shard:
         """Stage the journal record of what was taken since the last commit: so many events."""
         events = self._entry.events
         if events:
-            log.append(self.settings.journal, self._entry.encode(), None, self.number, ((_LEARNER, self._learner),))
+            log.append(self.journal.topic, self._entry.encode(), None, self.number, ((_LEARNER, self._learner),))
             self._entry = new_entry()
         return events
 

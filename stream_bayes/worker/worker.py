@@ -130,8 +130,8 @@ class Worker:
         """Make new models from the journal, and let their checkpoints replace all others; False if stopped before."""
         if not self.recover(rebuild=True):
             return False
-        for number, keeper in self._keepers.items():
-            keeper.finish(self._journal_end(number))
+        for keeper in self._keepers.values():
+            keeper.finish()
         for keeper in self._keepers.values():
             keeper.drop_others()
         return True
@@ -199,26 +199,21 @@ class Worker:
             self._compiling.over()
         self._uncommitted = 0
         for number, keeper in self._keepers.items():
-            keeper.committed(events[number], self._journal_end(number))
+            keeper.committed(events[number])
 
     def _finish(self, narrator: Narrator) -> None:
         self._stage_status()
         self._commit()
         problems = []
-        for number, keeper in self._keepers.items():
-            end = self._journal_end(number)
+        for keeper in self._keepers.values():
             try:
-                keeper.finish(end)
+                keeper.finish()
             except (OSError, SnapshotError) as problem:
                 problems.append(problem)
         logger.info("stopped", extra={"fields": narrator.totals._asdict()})
         if problems:
             message = f"everything is committed, but the last checkpoint was not written: {reason_of(problems[0])}"
             raise SnapshotError(message) from problems[0]
-
-    def _journal_end(self, number: int) -> int:
-        topic = self.settings.journal
-        return self.log.ends(topic).get(Partition(topic, number), 0)
 
     def _insist(self, work: Callable[[], Result]) -> Result:
         """Try again while somebody else holds the log; nothing is lost meanwhile."""
