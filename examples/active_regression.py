@@ -1,78 +1,78 @@
 """Which measurement to make next: the one whose outcome is least certain, against any one.
 
-Look at how many labels each way needs for the same error. Where the predictive variance is largest, the entropy of the
-belief falls most, by 1/2 ln(variance / noise). No answer changes that: all rows can be chosen before the first comes.
+The larger the predictive variance, the more entropy falls, whatever the answer: a pool is ranked beforehand. With
+--stream a budget is spent on events as they come, a few of them far out; "random" asks when it does, about any one.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from stream_bayes import Batch, BayesianLinearRegression
+from stream_bayes.active import LabelBudget, LabelSelector
 
-REPEATS, POOL, FEATURES, LABELS, PRECISION, NOISE = 30, 400, 7, range(1, 61), 0.25, 1.0
-WAYS = {"random": "C1-", "largest variance": "C0-", "ranked beforehand": "k:"}
+REPEATS, POOL, STREAM, FEATURES, LABELS, PRECISION, NOISE = 30, 400, 1500, 7, range(1, 61), 0.25, 1.0
+WAYS = ("random", "largest variance")
 
 
-def measure(seed: int) -> NDArray[np.float64]:
-    """Return error, entropy and the row chosen, for each way after each label; half of the events are the pool."""
-    generator, curves = np.random.default_rng(seed), np.empty((len(WAYS), len(LABELS), 3))
-    features = generator.normal(size=(2 * POOL, FEATURES)) @ generator.normal(size=(FEATURES, FEATURES))
-    line = np.column_stack((np.ones(2 * POOL), features)) @ generator.normal(0, PRECISION**-0.5, FEATURES + 1)
-    answers = generator.normal(line, NOISE**0.5)
-    pool, test = (Batch.from_matrix(half, range(FEATURES)) for half in np.split(features, 2))
-    ranked = BayesianLinearRegression(PRECISION, NOISE).rank_by_information(pool, len(LABELS))
-    for order, curve in zip((generator.permutation(POOL), None, ranked), curves, strict=True):
-        model, left = BayesianLinearRegression(PRECISION, NOISE), np.ones(POOL, dtype=bool)
-        for place in range(len(LABELS)):
-            variances = np.where(left, model.predictive_many(pool).variance, 0)
-            row = int(variances.argmax() if order is None else order[place])
-            left[row] = False
+def ask(model: BayesianLinearRegression, events: list[list[float]], draw: np.random.Generator) -> Iterator[list[int]]:
+    """Give rows to ask about as they come: any one that was not asked before, and the one that the selector wants."""
+    selector, free = LabelSelector("variance", LabelBudget(total=100, audit_share=0)), list[int]()
+    for row, event in enumerate(events):
+        free.append(row)
+        if selector.ask(row, model.predictive_one(dict(enumerate(event)))):
+            yield [free.pop(draw.integers(len(free))), row]
+            selector.answered(row, "measured")
+
+
+def measure(seed: int, stream: bool) -> Iterator[list[tuple[float, float]]]:
+    """Give error and entropy of both ways after each label; the last events are the test."""
+    draw, size = np.random.default_rng(seed), ((STREAM if stream else POOL) + POOL, FEATURES)
+    features = (draw.standard_t(3, size) if stream else draw.normal(size=size)) @ draw.normal(size=(FEATURES, FEATURES))
+    line = np.column_stack((np.ones(len(features)), features)) @ draw.normal(0, PRECISION**-0.5, FEATURES + 1)
+    answers, models = draw.normal(line, NOISE**0.5), [BayesianLinearRegression(PRECISION, NOISE) for _ in WAYS]
+    pool, test = (Batch.from_matrix(part, range(FEATURES)) for part in (features[:-POOL], features[-POOL:]))
+    ranked = zip(draw.permutation(POOL), models[1].rank_by_information(pool, len(LABELS)), strict=False)
+    for _, pair in zip(LABELS, ask(models[1], features[:-POOL].tolist(), draw) if stream else ranked, strict=False):
+        for model, row in zip(models, pair, strict=True):
             model.learn_one(dict(enumerate(features[row].tolist())), answers[row])
-            away = model.predictive_many(test).mean - line[POOL:]
-            curve[place] = np.sqrt(np.mean(away**2)), model.entropy(), row
-    return curves
-
-
-def draw(axes: Axes, curves: NDArray[np.float64], **labels: str) -> None:
-    """Draw the median of each way and the quartiles around it."""
-    for curve, (name, style) in zip(curves, WAYS.items(), strict=True):
-        low, middle, high = np.quantile(curve, (0.25, 0.5, 0.75), axis=0)
-        axes.plot(LABELS, middle, style, label=name)
-        axes.fill_between(LABELS, low, high, color=style[:-1], alpha=0.15 * (style[0] == "C"), linewidth=0)
-    axes.set(xlabel="labels", **labels)
+        away = [model.predictive_many(test).mean - line[-POOL:] for model in models]
+        yield [(float(np.sqrt(np.mean(gap**2))), model.entropy()) for model, gap in zip(models, away, strict=True)]
 
 
 def main() -> None:
     """Measure, print the table and draw both curves."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("pictures"), help="folder for the picture")
-    picture = parser.parse_args().out / "active_regression.png"
-    curves = np.stack([measure(seed) for seed in range(REPEATS)], axis=1)
-    middle, same = np.median(curves, axis=1), (curves[1] == curves[2]).all(axis=(1, 2)).sum()
+    parser.add_argument("--stream", action="store_true", help="ask as events come, within a budget")
+    out, stream = vars(parser.parse_args()).values()
+    curves = np.array([list(measure(seed, stream)) for seed in range(REPEATS)])
+    middle, lower = np.median(curves, axis=0), (curves[:, :, 1, 1] <= curves[:, :, 0, 1]).all(axis=1).sum()
     print(f"Medians of {REPEATS} repetitions: error, entropy\nlabels" + "".join(f"{way:>20}" for way in WAYS))
     for count in (5, 10, 20, 40, 60):
-        print(f"{count:>6}" + "".join(f"{error:>11.4f}{entropy:>9.4f}" for error, entropy, _ in middle[:, count - 1]))
-    error, entropy, _ = 1 + (middle[0] <= middle[1, 19]).argmax(axis=0)
+        print(f"{count:>6}" + "".join(f"{error:>11.4f}{entropy:>9.4f}" for error, entropy in middle[count - 1]))
+    error, entropy = 1 + (middle[:, 0] <= middle[19, 1]).argmax(axis=0)
     print(f"20 labels of largest variance are worth {error} at random by error, {entropy} by entropy")
-    print(f"all ranked beforehand or each chosen in turn: the same rows and curves in {same} of {REPEATS}")
+    print(f"after no label is their entropy above that of random ones, in {lower} of {REPEATS}\n")
     plt.switch_backend("agg")
     plt.style.use(Path(__file__).with_name("pictures.mplstyle"))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.2))
-    draw(left, curves[..., 0], title="error against the true line", ylabel="root mean square")
-    left.set_yscale("log", subs=())
+    for way, (axes, measured) in product(range(2), ((left, 0), (right, 1))):
+        axes.plot(LABELS, middle[:, way, measured], label=WAYS[way])
+        axes.fill_between(LABELS, *np.quantile(curves[:, :, way, measured], (0.25, 0.75), axis=0), alpha=0.15, lw=0)
+    left.set(title="error against the true line (root mean square)", xlabel="labels", yscale="log")
     left.set_yticks((0.2, 0.5, 1, 2, 5, 10), ("0.2", "0.5", "1", "2", "5", "10"))
-    draw(right, curves[..., 1], title="entropy of the belief", ylabel="nats")
+    right.set(title="entropy of the belief (nats)", xlabel="labels")
     right.legend(title=f"median and quartiles of {REPEATS} repetitions", alignment="left")
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(picture)
-    print(f"\nPicture: {picture}")
+    out.mkdir(parents=True, exist_ok=True)
+    figure.savefig(picture := out / f"active_regression{'_stream' if stream else ''}.png")
+    print(f"Picture: {picture}")
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ class EventError(StreamBayesError, ValueError):
         super().__init__(message)
         self.code = code
         self.observation = observation
-        """The offset of the observation that a label was for, where it will never get one."""
+        """The offset of the observation that a label was for, where that is known."""
 
 
 class LogError(StreamBayesError, OSError):

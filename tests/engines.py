@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
-from stream_bayes.engine import Arrival, Engine, Outcome, Refused
+from stream_bayes.engine import Arrival, Decided, Engine, Outcome, Refused
+from stream_bayes.engine.arrivals import nothing
 from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.events import DeadLetter, Limits, Observation, Prediction, encode
 from stream_bayes.records import Record
@@ -81,18 +82,23 @@ SMALL = {
     "remembered_bytes": PLENTY,
     "budget": 5,
     "open_requests": 3,
-    "least_variance": 0.1,
+    "audit_share": 0.4,
+    "expires": "6s",
 }
 """Of an engine that forgets, and stops asking, soon."""
 
 
-def settings_for(kind: Kind, **changes: float) -> Settings:
+def settings_for(kind: Kind, **changes: Any) -> Settings:
     """Settings with the small sizes, but for these."""
     values: dict[str, Any] = {**SMALL, **changes}
+    engine, labels = (
+        {name: values[name] for name in section.model_fields if name in values}
+        for section in (EngineSettings, LabelSettings)
+    )
     return Settings(
         learner=LearnerSettings(name=kind.name, parameters=kind.parameters),
-        engine=EngineSettings(**{name: values[name] for name in EngineSettings.model_fields}),
-        labels=LabelSettings(**{name: values[name] for name in LabelSettings.model_fields}),
+        engine=EngineSettings(**engine),
+        labels=LabelSettings(**labels),
     )
 
 
@@ -118,12 +124,11 @@ class Stream:
         self.names[offset] = name or f"{OBSERVATIONS}-0-{offset}"
         return self.put(OBSERVATIONS, _json({"id": name, **content, "label": label}), lead)
 
-    def answer(
-        self, label: Any, name: str, offset: int | None = None, *, topic: str = LABELS, partition: int = 0
-    ) -> int:
-        """A label for an observation by its id, and with an offset also by its place."""
-        source = None if offset is None else {"topic": OBSERVATIONS, "partition": partition, "offset": offset}
-        return self.put(topic, _json({"type": "label", "id": name, "label": label, "source": source}))
+    def answer(self, label: Any, name: str, offset: int | None = None, *, topic: str = LABELS, **other: Any) -> int:
+        """A label for an observation by its id, and with an offset also by its place; maybe by a labeller."""
+        place = {"topic": OBSERVATIONS, "partition": other.get("partition", 0), "offset": offset}
+        fields = {"id": name, "label": label, "source": None if offset is None else place}
+        return self.put(topic, _json({"type": "label", **fields, "labeller": other.get("labeller")}))
 
     @property
     def arrivals(self) -> list[Arrival]:
@@ -149,7 +154,7 @@ def random_stream(kind: Kind, seed: int, length: int) -> Stream:
                 label = _early(rng, kind.labels) if rng.random() < 0.4 else None
                 stream.observe(_early(rng, kind.contents), label, name, rng.randrange(3))
             case "label":
-                _answer(stream, rng, _early(rng, kind.labels))
+                _answer(stream, rng, "unsure" if rng.random() < 0.1 else _early(rng, kind.labels))
             case "rubbish":
                 stream.put(rng.choice((OBSERVATIONS, LABELS, LABELS)), rng.choice(_RUBBISH))
             case _:
@@ -170,7 +175,7 @@ def _answer(stream: Stream, rng: random.Random, label: Any) -> None:
         case "id":
             stream.answer(label, name, topic=rng.choice((LABELS, LABELS, LABELS, OBSERVATIONS)))
         case "source":
-            stream.answer(label, name, offset)
+            stream.answer(label, name, offset, labeller=rng.choice((None, "ann", "bob")))
         case "place":
             stream.answer(label, place)
         case "name":
@@ -186,9 +191,9 @@ def streams(kind: Kind, most: int = 60) -> st.SearchStrategy[Stream]:
     return st.builds(random_stream, st.just(kind), st.integers(0, 2**32), st.integers(1, most))
 
 
-def fold(engine: Engine, arrivals: Sequence[Arrival], sizes: Iterable[int], asked: set[int] | None = None) -> Outcome:
+def fold(engine: Engine, arrivals: Sequence[Arrival], sizes: Iterable[int], decided: Decided | None = None) -> Outcome:
     """Process events in pieces of these sizes, over and over; what is not in memory is found again."""
-    whole = Outcome([], [], [], [])
+    whole = nothing()
     observations = {
         record.offset: event
         for record, event in arrivals
@@ -198,8 +203,11 @@ def fold(engine: Engine, arrivals: Sequence[Arrival], sizes: Iterable[int], aske
     while begin < len(arrivals):
         piece = arrivals[begin : begin + next(lengths)]
         found = {offset: observations.get(offset) for offset in engine.wanted(piece)}
-        new = engine.process(piece, found, asked)
-        whole = Outcome(*(before + after for before, after in zip(whole, new, strict=True)))  # type: ignore[operator]
+        new = engine.process(piece, found, decided)
+        whole.asked.update(new.asked)
+        for before, after in zip(whole, new, strict=True):
+            if isinstance(before, list) and isinstance(after, list):
+                before.extend(after)
         begin += len(piece)
     return whole
 
@@ -210,9 +218,10 @@ def run(settings: Settings, stream: Stream, sizes: Iterable[int] = (1,)) -> tupl
     return engine, fold(engine, stream.arrivals, sizes)
 
 
-def said(outcome: Outcome) -> tuple[list[bytes], list[int], list[Refused], list[int]]:
+def said(outcome: Outcome) -> tuple[list[bytes], list[Any], list[Refused], list[int], list[tuple[str, int]]]:
     """All of an outcome, as it would be written."""
-    return [encode(event) for event in outcome.outputs], outcome.asked, outcome.refused, outcome.late
+    outputs, asked, refused, late, unsure = outcome
+    return [encode(event) for event in outputs], [*asked.items()], refused, late, unsure
 
 
 def everything(engine: Engine) -> tuple[str, dict[str, tuple[str, tuple[int, ...], bytes]]]:

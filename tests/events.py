@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 from stream_bayes.events import (
+    AuditFigures,
     DeadLetter,
     Event,
     Label,
+    LabellerFigures,
+    LabelOutcome,
     LabelRequest,
     Limits,
     Observation,
@@ -73,6 +76,14 @@ GOLDEN: dict[bytes, Event] = {
             explanation=(Reason(what="word free", log_odds=1.5),),
         )
     ),
+    b'{"type":"label-outcome","id":"a","outcome":"answered","label":"spam","labeller":"me","open":false,'
+    b'"source":{"topic":"emails","partition":2,"offset":7},"at":"2026-01-31T12:00:00.250000Z"}': (
+        LabelOutcome(id="a", outcome="answered", label="spam", labeller="me", open=False, source=PLACE, at=MOMENT)
+    ),
+    b'{"type":"label-outcome","id":"a","outcome":"expired","open":false,'
+    b'"source":{"topic":"emails","partition":2,"offset":7},"at":"2026-01-31T12:00:00.250000Z"}': (
+        LabelOutcome(id="a", outcome="expired", open=False, source=PLACE, at=MOMENT)
+    ),
     b'{"type":"dead-letter","code":"not-json","message":"no","topic":"emails","partition":2,"offset":7,'
     b'"payload":"/+8+","key":"aw==","headers":[["content-type","YQ=="]],"at":"2026-01-31T12:00:00.250000Z"}': (
         DeadLetter(
@@ -89,7 +100,10 @@ GOLDEN: dict[bytes, Event] = {
     ),
     b'{"type":"status","at":"2026-01-31T12:00:00.250000Z","group":"g","partition":2,'
     b'"started_at":"2026-01-31T12:00:00.250000Z","events_in":10,"predictions":8,"labels_learned":5,"labels_used":4,'
-    b'"labels_left":6,"open_requests":1,"duplicates":1,"dead":1,"dead_by_code":{"not-json":1},"lag":3,'
+    b'"labels_left":6,"open_requests":1,"label_outcomes":{"answered":3,"asked":4},'
+    b'"audit":{"accuracy":0.75,"low":0.2,"high":0.99,"answers":4},'
+    b'"labellers":{"me":{"agreement":0.5,"low":0.025,"high":0.975,"checked":0,"labels":3}},'
+    b'"duplicates":1,"dead":1,"dead_by_code":{"not-json":1},"lag":3,'
     b'"stage_seconds":{"read":0.5},"metrics":{"log_loss":null,"accuracy":0.5},"calibration":[[0.25,0.5,4]],'
     b'"checkpoint_age_seconds":1.5,"checkpoint_offset":12,"model_version":5}': (
         Status(
@@ -103,6 +117,9 @@ GOLDEN: dict[bytes, Event] = {
             labels_used=4,
             labels_left=6,
             open_requests=1,
+            label_outcomes={"answered": 3, "asked": 4},
+            audit=AuditFigures(accuracy=0.75, low=0.2, high=0.99, answers=4),
+            labellers={"me": LabellerFigures(agreement=0.5, low=0.025, high=0.975, checked=0, labels=3)},
             duplicates=1,
             dead=1,
             dead_by_code={"not-json": 1},

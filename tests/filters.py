@@ -21,8 +21,10 @@ from stream_bayes.evaluate.filters import Scores
 from stream_bayes.evaluate.order import Stream
 from stream_bayes.evaluate.protocol import Run
 from stream_bayes.evaluate.protocol import run as run_filter
+from stream_bayes.spam import SpamFilter
 
 RIVER = "tests.filters:RiverFilter"
+SMALL = "tests.filters:small_filter"
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -68,6 +70,11 @@ def generated_mails(number: int = 120, *, unlabelled: int = 0) -> list[Mail]:
         known = label if not unlabelled or place % unlabelled else None
         mails.append(Mail(f"mail/{place}", known, text.encode()))
     return mails
+
+
+def small_filter() -> SpamFilter:
+    """Ours, with small tables."""
+    return SpamFilter(buckets=2**12)
 
 
 class Contrary(RiverFilter):

@@ -1,79 +1,37 @@
-"""The budget of labels and the choice of questions."""
+"""Engines never ask for more labels than they may: whatever comes, however often they start again, with any clock."""
 
 from __future__ import annotations
 
-import math
+import json
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes import LabelBudget, LabelSelector
-from stream_bayes.engine import Engine
-from stream_bayes.errors import ParameterError
+from stream_bayes.config import LabelSettings, Settings
+from stream_bayes.engine import Arrival, Decided, Engine
+from stream_bayes.engine.arrivals import nothing
+from stream_bayes.engine.state import bookkeeping_of, restore, state_of
+from stream_bayes.errors import ConfigError
 from stream_bayes.events import LabelRequest
-from tests.engines import KINDS, fold, random_stream, settings_for
+from tests.engines import KINDS, Stream, fold, random_stream, run, settings_for
+from tests.questions import as_then, decided_in, waiting
 
 SPAM = KINDS["SpamFilter"]
+PERIOD = 60_000
 
 
-@given(total=st.integers(0, 10**12), open_requests=st.integers(0, 10**6), parts=st.integers(1, 300))
-def test_the_shares_are_the_total(total: int, open_requests: int, parts: int) -> None:
-    shares = [LabelBudget.share(total, open_requests, part, parts) for part in range(parts)]
-    for whole, each in (
-        (total, [share.total for share in shares]),
-        (open_requests, [share.open_requests for share in shares]),
-    ):
-        assert sum(each) == whole
-        assert each == sorted(each, reverse=True)
-        assert max(each) - min(each) <= 1
-
-
-@given(total=st.integers(0, 20), open_requests=st.integers(0, 5), answers=st.lists(st.booleans(), max_size=60))
-def test_the_budget_is_never_exceeded(total: int, open_requests: int, answers: list[bool]) -> None:
-    budget, open_now = LabelBudget(total, open_requests), 0
-    for answer in answers:
-        if budget.may_ask(open_now):
-            budget.spend()
-            open_now += 1
-        elif answer and open_now:
-            open_now -= 1
-        assert budget.used <= total
-        assert budget.used + budget.left == total
-        assert open_now <= open_requests
-
-
-@given(total=st.integers(0, 5), used=st.integers(0, 9), open_requests=st.integers(0, 5), open_now=st.integers(0, 9))
-def test_asking_whether_one_may_ask_changes_nothing(total: int, used: int, open_requests: int, open_now: int) -> None:
-    budget = LabelBudget(total, open_requests)
-    budget.used = used
-    before = vars(budget).copy()
-    answers = {budget.may_ask(open_now) for _ in range(3)}
-    assert answers == {used < total and open_now < open_requests}
-    assert vars(budget) == before
-    # A total that was lowered below what is used leaves nothing, and never less.
-    assert budget.left == max(total - used, 0)
-
-
-@pytest.mark.parametrize("bad", [-1, 1.5, "many", None])
-def test_a_budget_is_a_whole_number(bad: object) -> None:
-    with pytest.raises(ParameterError, match="total"):
-        LabelBudget(total=bad, open_requests=1)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="open_requests"):
-        LabelBudget(total=1, open_requests=bad)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf, "much"])
-def test_a_least_variance_is_a_number_from_zero_on(bad: object) -> None:
-    with pytest.raises(ParameterError, match="least_variance"):
-        LabelSelector(least_variance=bad)  # type: ignore[arg-type]
-
-
-@given(least=st.floats(0.0, 1e6), variance=st.floats(0.0, allow_nan=False))
-def test_questions_are_asked_from_the_least_variance_on(least: float, variance: float) -> None:
-    selector = LabelSelector(least)
-    assert selector.wants(variance) == (variance >= least)
-    assert selector.wants(least)
+def mails(count: int, gaps: Sequence[int] = (1000,)) -> list[Arrival]:
+    """Mails of which no two look alike, without labels; the gaps between them are repeated, in milliseconds."""
+    stream, clock, arrivals = Stream(), 0, []
+    for number in range(count):
+        stream.observe({"text": " ".join(f"word{number * step % 997}" for step in range(1, 30))}, None, f"m{number}")
+    for number, arrival in enumerate(stream.arrivals):
+        clock += gaps[number % len(gaps)]
+        arrivals.append(arrival._replace(record=arrival.record._replace(timestamp=clock)))
+    return arrivals
 
 
 @settings(max_examples=25, deadline=None)
@@ -84,24 +42,126 @@ def test_questions_are_asked_from_the_least_variance_on(least: float, variance: 
     seed=st.integers(0, 2**32),
 )
 def test_engines_ask_for_no_more_than_their_shares(budget: int, open_requests: int, partitions: int, seed: int) -> None:
-    own = settings_for(SPAM, budget=budget, open_requests=open_requests, least_variance=0.0)
+    own = settings_for(SPAM, budget=budget, open_requests=open_requests)
     arrivals = random_stream(SPAM, seed, 60).arrivals
-    asked = 0
+    asked, most_open = 0, 0
     for part in range(partitions):
         engine = Engine(own, part, partitions)
+        most = 0
         for arrival in arrivals:
-            moved = arrival._replace(record=arrival.record._replace(partition=part))
-            engine.process([moved])
-            assert len(engine.open_requests) <= engine.budget.open_requests
-        asked += engine.budget.used
+            engine.process([arrival._replace(record=arrival.record._replace(partition=part))])
+            most = max(most, len(engine.selector.requests))
+        asked += engine.selector.budget.used
+        most_open += most
     assert asked <= budget
+    assert most_open <= open_requests
 
 
 def test_a_request_says_what_is_left_and_why() -> None:
-    engine = Engine(settings_for(SPAM, budget=3, open_requests=3, least_variance=0.2))
-    outcome = fold(engine, random_stream(SPAM, 1, 40).arrivals, (40,))
+    engine = Engine(
+        settings_for(SPAM, budget=20, open_requests=20, expires="1h", audit_share=0.5, remembered_labels=999)
+    )
+    outcome = fold(engine, mails(400), (40,))
     requests = [event for event in outcome.outputs if isinstance(event, LabelRequest)]
-    assert [request.budget_left for request in requests] == [2, 1, 0]
-    assert [request.source.offset for request in requests] == outcome.asked
-    assert all(request.score == request.variance >= 0.2 for request in requests)
-    assert {request.strategy for request in requests} == {LabelSelector.strategy}
+    assert [request.budget_left for request in requests] == list(range(19, 19 - len(requests), -1))
+    assert [request.source.offset for request in requests] == list(outcome.asked) == waiting(engine)
+    assert {request.strategy for request in requests} == {"epistemic", "audit"}
+    for request, question in zip(requests, outcome.asked.values(), strict=True):
+        assert (request.strategy == "audit") == (question.audited is not None)
+        assert request.score <= request.variance
+
+
+@pytest.mark.parametrize("gaps", [(1000,), (0, 0, 0, 0, 90_000), (1, 10**9), (30_000, 0), (0,)], ids=str)
+def test_no_span_of_a_period_has_more_questions_than_it_may(gaps: tuple[int, ...]) -> None:
+    limits = {"budget": None, "per_period": 7, "period": "60s", "open_requests": 10_000, "expires": "1h"}
+    arrivals = mails(300, gaps)
+    times = {arrival.record.offset: arrival.record.timestamp for arrival in arrivals}
+    outcome = fold(Engine(settings_for(SPAM, **limits)), arrivals, (50,))
+    asked = [times[offset] for offset in outcome.asked]
+    assert asked
+    for first, later in zip(asked, asked[7:], strict=False):
+        assert later - first >= PERIOD
+    both = fold(Engine(settings_for(SPAM, **{**limits, "budget": 9})), arrivals, (50,))
+    assert 0 < len(both.asked) <= 9
+
+
+Change = tuple[int, int | None]
+CHANGES = st.lists(st.tuples(st.integers(0, 30), st.none() | st.integers(0, 10)), min_size=1, max_size=4)
+
+
+@settings(max_examples=30, deadline=None)
+@given(changes=CHANGES, lost=st.booleans(), seed=st.integers(0, 99))
+def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: bool, seed: int) -> None:
+    """Each time from a checkpoint, or silently from the beginning, as when all checkpoints are lost."""
+    arrivals = mails(60 * len(changes))
+    whole, state = nothing(), None
+    for number, (budget, per_period) in enumerate(changes):
+        own = settings_for(
+            SPAM, budget=budget, per_period=per_period, period="60s", open_requests=50, expires="1h", seed=seed
+        )
+        engine = Engine(own)
+        if state is not None and not lost:
+            restore(engine, *state)
+        elif number:
+            fold(engine, as_then(arrivals[: 60 * number], whole), (17,), decided_in(whole))
+        before = engine.selector.budget.used
+        assert before == len(whole.asked)
+        new = fold(engine, arrivals[60 * number : 60 * (number + 1)], (9,))
+        whole.asked.update(new.asked)
+        assert engine.selector.budget.used == len(whole.asked) <= max(budget, before)
+        if per_period is not None:
+            check_periods(arrivals, list(new.asked), per_period)
+        state = saved(engine)
+
+
+def check_periods(arrivals: list[Arrival], asked: list[int], most: int) -> None:
+    times = {arrival.record.offset: arrival.record.timestamp for arrival in arrivals}
+    spans = zip(asked, asked[most:], strict=False) if most else ((offset, offset) for offset in asked)
+    assert all(times[later] - times[first] >= PERIOD for first, later in spans)
+
+
+def saved(engine: Engine) -> Any:
+    scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
+    return json.loads(json.dumps(scalars, sort_keys=True)), {name: array.copy() for name, array in arrays.items()}
+
+
+def test_a_period_goes_on_through_a_restart() -> None:
+    limits = {"budget": None, "per_period": 5, "period": "60s", "open_requests": 100, "expires": "1h"}
+    arrivals = mails(200, (1,))
+    first, second = Engine(settings_for(SPAM, **limits)), Engine(settings_for(SPAM, **limits))
+    outcome = fold(first, arrivals[:100], (10,))
+    assert len(outcome.asked) == 5
+    restore(second, *saved(first))
+    assert not fold(second, arrivals[100:], (10,)).asked
+
+
+def test_what_looks_like_something_asked_about_is_not_asked_about() -> None:
+    stream = Stream()
+    for number in range(25):
+        stream.observe({"text": f"buy cheap pills from our shop today and save a lot of money {chr(97 + number)}"})
+    engine, outcome = run(settings_for(SPAM, budget=30, open_requests=30, audit_share=0.0, expires="1h"), stream)
+    assert len(outcome.asked) == 1
+    assert engine.selector.counts["suppressed"] > 0
+    same, _ = run(settings_for(SPAM, budget=30, open_requests=30, audit_share=0.0, similarity=1.0), stream)
+    assert same.selector.budget.used > 1
+
+
+def test_observations_that_have_a_label_are_no_candidates() -> None:
+    stream = Stream()
+    for number in range(30):
+        stream.observe({"text": f"mail{number}"}, ("ham", "spam")[number % 2])
+    engine, outcome = run(settings_for(SPAM, budget=30), stream)
+    assert not outcome.asked
+    assert engine.selector.budget.seen == 0
+
+
+def test_a_strategy_that_is_none_is_a_bad_setting() -> None:
+    with pytest.raises(ConfigError, match=r"^labels\.strategy: .*'epistemc'.*epistemic"):
+        Engine(Settings(labels=LabelSettings(strategy="epistemc")))
+
+
+def test_nothing_is_asked_in_silence() -> None:
+    engine = Engine(settings_for(SPAM, budget=30, open_requests=30))
+    outcome = fold(engine, mails(50), (10,), Decided({}))
+    assert (outcome.asked, outcome.outputs, engine.selector.budget.used) == ({}, [], 0)
+    assert engine.selector.budget.seen == 50

@@ -21,8 +21,11 @@ name = "BayesianLinearRegression"
 parameters = { prior_precision = 2.0, noise_variance = 0.5 }
 
 [labels]
-budget = 0
-least_variance = 0
+budget = "none"
+per_period = 50
+period = "12h"
+strategy = "entropy"
+unsure = ""
 
 [checkpoint]
 folder = "/var/lib/stream_bayes"
@@ -58,7 +61,9 @@ def test_the_file_in_the_working_folder_is_read(file: Path) -> None:
     assert settings.log == "kafka://one:9092,two:9092"
     assert (settings.topics.observations, settings.topics.predictions) == ("mails", "predictions")
     assert settings.learner.parameters == {"prior_precision": 2.0, "noise_variance": 0.5}
-    assert (settings.labels.budget, settings.labels.least_variance) == (0, 0.0)
+    labels = settings.labels
+    assert (labels.budget, labels.per_period, labels.period, labels.strategy) == (None, 50, "12h", "entropy")
+    assert (labels.unsure, labels.expires, labels.audit_share) == ("", "7d", 0.05)
     assert settings.checkpoint.folder == Path("/var/lib/stream_bayes")
     assert settings.retention.days == 7.0
     assert origins["topics.observations"] == origins["log"] == "stream_bayes.toml"
@@ -96,6 +101,9 @@ def test_environment_goes_before_the_file_and_the_command_line_before_both(file:
         ("STREAM_BAYES__CHECKPOINT__FOLDER", "a/b", "checkpoint.folder", Path("a/b")),
         ("STREAM_BAYES__CHECKPOINT__FOLDER", "~/b", "checkpoint.folder", Path.home() / "b"),
         ("STREAM_BAYES__RETENTION__DAYS", "0.5", "retention.days", 0.5),
+        ("STREAM_BAYES__LABELS__PER_PERIOD", "5", "labels.per_period", 5),
+        ("STREAM_BAYES__LABELS__PER_PERIOD", "none", "labels.per_period", "none"),
+        ("STREAM_BAYES__LABELS__PERIOD", "30m", "labels.period", "30m"),
         ("STREAM_BAYES__LEARNER__PARAMETERS", "{ buckets = 1024, a = [true] }", "learner.parameters", None),
     ],
 )

@@ -6,6 +6,7 @@ import io
 import math
 import tomllib
 import xml.etree.ElementTree as ET
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
@@ -28,7 +29,7 @@ from stream_bayes.demo.stage import LineStage, LiveStage, line, open_stage
 from stream_bayes.demo.watching import Watch
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluate.metrics import one_minus_roca_percent
-from stream_bayes.events import Label, LabelRequest, Prediction, encode
+from stream_bayes.events import Label, LabelOutcome, LabelRequest, Prediction, encode
 from stream_bayes.log.base import Log
 from stream_bayes.log.memory import MemoryLog
 from stream_bayes.records import Source
@@ -110,6 +111,9 @@ def test_the_labeller_answers_after_a_while_with_the_truth() -> None:
         source = Source("emails", 0, offset)
         request = LabelRequest(id=id_, score=1.0, strategy="s", variance=0.24, source=source, subject="Hello")
         log.append("label-requests", encode(request))
+    moment = datetime.fromtimestamp(0.0, UTC)
+    ended = LabelOutcome(id="old", outcome="expired", open=False, source=Source("emails", 0, 9), at=moment)
+    log.append("label-requests", encode(ended))
     log.commit({})
     labeller.work(10.0)
     assert (labeller.asked, labeller.answered, labeller.idle) == (3, 0, False)

@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 
 from stream_bayes.engine import remembered
 from tests.engines import KINDS, PLENTY, Stream, codes, everything, random_stream, run, said, settings_for, streams
+from tests.questions import outcomes
 
 CUTS = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 # Nothing, about two observations, all of them.
 MEMORIES = (0, 2100, PLENTY)
+
+
+MANY = {"budget": 50, "open_requests": 20, "per_period": 8, "period": "40s", "expires": "30s"}
 
 
 def check_same(name: str, stream: Stream, cuts: Sequence[int], memory: int, **sizes: Any) -> None:
@@ -39,15 +43,15 @@ def test_cuts_do_not_matter(name: str, data: st.DataObject) -> None:
 def test_cuts_of_a_long_stream_do_not_matter(name: str, memory: int) -> None:
     stream = random_stream(KINDS[name], seed=5, length=400)
     for cuts in ((1000,), (7, 1, 90)):
-        check_same(name, stream, cuts, memory, remembered_labels=100, remembered_ids=50, budget=50, open_requests=20)
+        check_same(name, stream, cuts, memory, remembered_labels=100, remembered_ids=50, **MANY)
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_streams_have_everything_in_them(name: str) -> None:
     kind = KINDS[name]
     stream = random_stream(kind, seed=5, length=400)
-    engine, outcome = run(settings_for(kind), stream)
-    done = {"predict", "learn", "repeat", "duplicate", "refuse"}
+    engine, outcome = run(settings_for(kind, budget=60), stream)
+    done = {"predict", "learn", "repeat", "unsure", "duplicate", "refuse"}
     exact = {"BayesianLinearRegression", "MultinomialNB"}
     assert set(engine.counts) == (done | {"correct"} if name in exact else done)
     decoding = {"empty-record", "not-json", "wrong-shape", "bad-id"}
@@ -61,7 +65,17 @@ def test_the_streams_have_everything_in_them(name: str) -> None:
         "wrong-partition",
     }
     assert set(codes(outcome)) == decoding | learning
-    assert outcome.asked
+    assert {question.audited is None for question in outcome.asked.values()} == {True, False}
+
+
+def test_the_streams_have_every_end_of_a_question_in_them() -> None:
+    found = set()
+    for kind in KINDS.values():
+        for seed in range(6):
+            found |= set(outcomes(run(settings_for(kind, budget=60), random_stream(kind, seed, 400))[1]))
+    ends = {(what, still_open) for _, what, still_open in found}
+    closed = {(what, False) for what in ("answered", "late", "expired", "unsure", "corrected")}
+    assert ends == closed | {("refused", True)}
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "SpamFilter"])

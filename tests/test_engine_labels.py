@@ -40,7 +40,7 @@ def test_the_same_label_again_changes_nothing() -> None:
     again.answer("spam", "p")
     again.answer("spam", "p", place)
     outcome = fold(engine, again.arrivals, (1,))
-    assert said(outcome) == ([], [], [], [])
+    assert said(outcome) == ([], [], [], [], [])
     assert {k: v.tobytes() for k, v in engine.model.learner.state().arrays.items()} == {
         name: array.tobytes() for name, array in before.items()
     }
@@ -231,12 +231,3 @@ def test_a_dead_letter_has_the_record_and_the_time_of_the_log() -> None:
     assert isinstance(letter, DeadLetter)
     assert (letter.code, letter.topic, letter.offset, letter.payload) == ("not-json", "labels", 0, b"\xff\x00")
     assert letter.at.timestamp() == 60.0
-
-
-def test_questions_that_can_no_longer_be_answered_make_room_for_others() -> None:
-    stream = Stream()
-    for number in range(20):
-        stream.observe(MAIL, None, f"p{number}")
-    engine, outcome = run(settings_for(SPAM, remembered_labels=8, budget=100, open_requests=3), stream, (7,))
-    assert outcome.asked == [0, 1, 2, 8, 9, 10, 16, 17, 18]
-    assert engine.open_requests == {16, 17, 18}

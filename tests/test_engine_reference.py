@@ -12,11 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stream_bayes
+from stream_bayes.active import Candidate
+from stream_bayes.active.scores import doubt_of, scores
+from stream_bayes.active.selector import expected_of
 from stream_bayes.config import Settings
 from stream_bayes.engine import Arrival
+from stream_bayes.engine.questions import selector_for
 from stream_bayes.errors import EventError, StreamBayesError
-from stream_bayes.events import DeadLetter, Label, LabelRequest, Observation, Prediction
+from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
 from tests.engines import KINDS, OBSERVATIONS, Stream, random_stream, run, settings_for, streams
+from tests.questions import waiting
 
 EXACT = ("BayesianLinearRegression", "MultinomialNB")
 """Those that take a wrong label back."""
@@ -30,16 +35,21 @@ class Reference:
         self.learner: Any = getattr(stream_bayes, self.kind)(**settings.learner.parameters)
         self.observations: dict[int, Observation] = {}
         self.labels: dict[int, Any] = {}
-        self.end = self.learned = self.duplicates = self.used = 0
-        self.open: set[int] = set()
+        self.end = self.learned = self.duplicates = self.clock = 0
+        # Tested by itself; here it is told one thing after the other.
+        self.selector = selector_for(settings.labels, 0, 1)
         self.said: list[tuple[Any, ...]] = []
 
     def take(self, arrival: Arrival) -> None:
         record, event = arrival
-        if record.topic == OBSERVATIONS:
-            # An answer would be too old from this record on.
-            oldest = record.offset + 1 - self.settings.engine.remembered_labels
-            self.open = {offset for offset in self.open if offset >= oldest}
+        self.clock = max(self.clock, record.timestamp)
+        for place, _ in self.selector.expire(self.clock):
+            self.said.append(("outcome", "expired", place))
+        # An answer would be too old from this record on.
+        end = record.offset + 1 if record.topic == OBSERVATIONS else self.end
+        for place in [p for p in self.selector.requests if int(p) < end - self.settings.engine.remembered_labels]:
+            self.selector.close(place)
+            self.said.append(("outcome", "expired", place))
         try:
             if isinstance(event, Observation):
                 self.observe(record.topic, record.offset, event)
@@ -48,6 +58,13 @@ class Reference:
             else:
                 raise event
         except StreamBayesError as problem:
+            # An answer that is no label, or that the learner cannot take.
+            if (
+                isinstance(event, Label)
+                and problem.code == "bad-input"
+                and (place := self.meant(event)) in self.selector.requests
+            ):
+                self.said.append(("outcome", "refused", place))
             self.said.append(("dead", record.topic, record.offset, problem.code))
         if record.topic == OBSERVATIONS:
             self.end = record.offset + 1
@@ -67,14 +84,18 @@ class Reference:
             self.learn(content, label)
         self.observations[offset], self.labels[offset] = event, label
         self.said.append(("prediction", event.id, answer, variance, version))
-        asks = self.settings.labels
-        # Nobody can be sure of a label who knows of no other.
-        score = 0.25 if isinstance(answer, dict) and len(answer) < 2 else variance
-        wanted = label is None and score >= asks.least_variance
-        if wanted and self.used < asks.budget and len(self.open) < asks.open_requests:
-            self.used += 1
-            self.open.add(offset)
-            self.said.append(("request", event.id, answer, score, asks.budget - self.used))
+        if label is None:
+            self.maybe_ask(offset, event.id, content, answer, variance)
+
+    def maybe_ask(self, offset: int, name: str, content: Any, answer: Any, variance: float) -> None:
+        predictive = self.learner.predictive_one(content)
+        score = float(scores(self.selector.strategy, doubt_of(predictive))[0])
+        candidate = Candidate(offset, score, expected_of(predictive), content, name)
+        question = self.selector.question(candidate, self.clock)
+        self.selector.note(candidate, self.clock, question)
+        if question is not None:
+            left = self.selector.budget.left(self.clock)
+            self.said.append(("request", name, answer, variance, left, question.audited is None))
 
     def label(self, event: Label) -> None:
         offset = self.meant(event)
@@ -82,8 +103,14 @@ class Reference:
             raise EventError("label-too-old", "")
         if offset not in self.observations:
             raise EventError("unknown-observation", "")
+        if event.label == self.settings.labels.unsure:
+            if offset in self.selector.requests:
+                self.said.append(("outcome", "unsure", offset))
+            self.selector.answered(offset, "", event.labeller, self.clock)
+            return
         label, before = self.checked(event.label), self.labels[offset]
         if before is not None and label == before:
+            self.selector.answered(offset, label, event.labeller, self.clock)
             return
         if event.id != self.observations[offset].id:
             raise EventError("wrong-id", "")
@@ -92,7 +119,9 @@ class Reference:
             self.learner.unlearn_one(content, before)
         self.learn(content, label)
         self.labels[offset] = label
-        self.open.discard(offset)
+        outcome = self.selector.answered(offset, label, event.labeller, self.clock)
+        if before is not None or outcome != "unasked":
+            self.said.append(("outcome", outcome if before is None else "corrected", offset))
 
     def meant(self, event: Label) -> int:
         if event.source is not None:
@@ -151,11 +180,14 @@ def outputs_of(outputs: list[Any]) -> list[tuple[Any, ...]]:
         if isinstance(event, DeadLetter):
             found.append(("dead", event.topic, event.offset, event.code))
             continue
+        if isinstance(event, LabelOutcome):
+            found.append(("outcome", event.outcome, event.source.offset))
+            continue
         answer = event.mean if event.probabilities is None else event.probabilities
         if isinstance(event, Prediction):
             found.append(("prediction", event.id, answer, event.variance, event.model_version))
         elif isinstance(event, LabelRequest):
-            found.append(("request", event.id, answer, event.score, event.budget_left))
+            found.append(("request", event.id, answer, event.variance, event.budget_left, event.strategy != "audit"))
     return found
 
 
@@ -169,13 +201,16 @@ def check_same(name: str, stream: Stream, cuts: tuple[int, ...], **sizes: float)
     assert len(got) == len(reference.said)
     for ours, theirs in zip(got, reference.said, strict=True):
         assert ours[:2] + ours[4:] == theirs[:2] + theirs[4:]
-        if ours[0] == "dead":
+        if ours[0] in ("dead", "outcome"):
             assert ours == theirs
         else:
             check_close(ours[2], theirs[2], ours[3], theirs[3])
     assert engine.model_version == reference.learned
     assert engine.counts["duplicate"] == reference.duplicates
-    assert (engine.budget.used, engine.open_requests) == (reference.used, reference.open)
+    assert engine.selector.budget.used == reference.selector.budget.used
+    assert waiting(engine) == [*reference.selector.requests]
+    assert engine.selector.labellers.figures() == reference.selector.labellers.figures()
+    assert engine.selector.audit.estimate() == reference.selector.audit.estimate()
     mine, other = engine.model.learner.state().arrays, reference.learner.state().arrays
     assert {key: array.tobytes() for key, array in mine.items()} == {k: array.tobytes() for k, array in other.items()}
 

@@ -12,7 +12,16 @@ import pytest
 
 from stream_bayes import BayesianLinearRegression
 from stream_bayes.config import CheckpointSettings, CommitSettings, LearnerSettings, Settings
-from stream_bayes.events import DeadLetter, Label, LabelRequest, Observation, Prediction, encode
+from stream_bayes.events import (
+    DeadLetter,
+    Label,
+    LabelOutcome,
+    LabelRequest,
+    Observation,
+    Prediction,
+    decode_request,
+    encode,
+)
 from stream_bayes.log.memory import MemoryLog, MemoryStore
 from stream_bayes.records import Source
 from stream_bayes.worker import Worker
@@ -126,13 +135,18 @@ def test_counts_and_questions_add_up(finished: tuple[MemoryStore, list[tuple[str
     late = sum(what == "learn" for what, _ in order)
     assert engine.counts == {"predict": EVENTS, "learn": late, "correct": 1}
     assert engine.model_version == late + sum(what == "with" for what, _ in order) + 1
-    asked = outputs(store, "label-requests", LabelRequest)
+    events = [decode_request(record.value) for record in store.records("label-requests")]
+    asked = [event for event in events if isinstance(event, LabelRequest)]
     unlabelled = {f"p{number}" for number, case in enumerate(cases()) if case.way != "with"}
-    assert {request.id for request in asked} == unlabelled
-    assert engine.budget.used == len(asked)
-    assert {f"p{offset}" for offset in engine.open_requests} == {
-        f"p{number}" for number, case in enumerate(cases()) if case.way != "with" and not is_learned(number, case)
-    }
+    assert 0 < len(asked) == engine.selector.budget.used
+    assert {request.id for request in asked} < unlabelled
+    answered = {event.id for event in events if isinstance(event, LabelOutcome) and event.outcome == "answered"}
+    learned = {f"p{number}" for number, case in enumerate(cases()) if is_learned(number, case)}
+    assert answered == learned & {request.id for request in asked}
+    assert {f"p{place}" for place in engine.selector.requests} == {request.id for request in asked} - answered
+    assert [event.id for event in events if isinstance(event, LabelOutcome) and event.outcome == "corrected"] == [
+        f"p{WRONG}"
+    ]
     assert outputs(store, "dead-letters", DeadLetter) == []
 
 

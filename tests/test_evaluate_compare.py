@@ -20,6 +20,8 @@ from stream_bayes.evaluate.opening import open_filter
 from stream_bayes.evaluate.order import Stream
 from stream_bayes.evaluate.protocol import run as run_filter
 from stream_bayes.evaluate.protocol import warm_up
+from stream_bayes.evaluate.regime import Regime
+from stream_bayes.evaluate.source import Source
 from stream_bayes.evaluate.tables import comparison_table
 from tests.commands import run
 from tests.filters import RIVER, Command, Talkative, corpus, evaluate, generated_mails, passed
@@ -28,13 +30,13 @@ __all__ = ["corpus", "evaluate", "run"]
 
 
 def task(path: Path, feedback: str = "immediate") -> Task:
-    return Task(path, "", "stop", None, None, feedback, 0.5)
+    return Task(Source(path), Regime(feedback))
 
 
 def ran(names: Sequence[str], what: Task) -> Passes:
     """On a screen that is no terminal."""
     passes = Passes(names)
-    passes.warm_up()
+    passes.warm_up(what.regime)
     passes.run(what, Console(file=io.StringIO()))
     return passes
 

@@ -17,8 +17,14 @@ import pytest
 
 from stream_bayes import Learner, SpamFilter
 from stream_bayes.checkpoint import CHECKPOINT, Checkpoint, read_checkpoint
+from stream_bayes.checkpoint.differences import differences
 from stream_bayes.checkpoint.files import write_checkpoint
+from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
+from stream_bayes.engine import Engine
+from stream_bayes.engine.state import bookkeeping_of, restore, shaping_of, state_of
+from stream_bayes.events import Prediction
 from stream_bayes.learners.base import State
+from tests.engines import Stream
 
 FOLDER = Path(__file__).with_name("golden") / "checkpoints"
 ANSWERS = FOLDER / "answers.json"
@@ -44,7 +50,33 @@ def mail_filter() -> Checkpoint:
     return Checkpoint({"learner": state.kind}, {"parameters": state.parameters}, state.arrays)
 
 
-CHECKPOINTS: dict[str, Callable[[], Checkpoint]] = {"every_type": every_type, "mail_filter": mail_filter}
+def settings_then() -> Settings:
+    """Of the engines in the files; version 1 had the same ones, and a least variance of 0."""
+    learner = LearnerSettings(name="MultinomialNB", parameters={"prior_count": 0.5})
+    sizes = EngineSettings(remembered_labels=50, remembered_ids=20)
+    return Settings(learner=learner, engine=sizes, labels=LabelSettings(budget=10, open_requests=6))
+
+
+def engine_with_questions() -> Checkpoint:
+    """An engine that has asked, of which some questions are answered, and some records refused."""
+    stream = Stream()
+    for number in range(30):
+        text = " ".join(f"w{number * step % 97}" for step in range(1, 12))
+        stream.observe({"text": text}, ("ham", "spam")[number % 2] if number % 5 == 4 else None, f"p{number}")
+        if number % 3 == 1:
+            stream.answer(("ham", "spam")[number % 2], f"p{number - 1}")
+    stream.put("labels", b"{")
+    engine = Engine(settings_then())
+    engine.process(stream.arrivals)
+    scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
+    return Checkpoint(shaping_of(engine), scalars, arrays)
+
+
+CHECKPOINTS: dict[str, Callable[[], Checkpoint]] = {
+    "every_type": every_type,
+    "mail_filter": mail_filter,
+    "engine": engine_with_questions,
+}
 
 
 def path_of(name: str, version: int = CHECKPOINT.version) -> Path:
@@ -54,12 +86,34 @@ def path_of(name: str, version: int = CHECKPOINT.version) -> Path:
 def said(checkpoint: Checkpoint) -> Any:
     """Everything as JSON; of a learner also what it says."""
     found: dict[str, Any] = {"shaping": checkpoint.shaping, "scalars": checkpoint.scalars}
+    if "model_version" in checkpoint.scalars:
+        return found | {"engine": said_by_engine(checkpoint)}
     if "parameters" in checkpoint.scalars:
         state = State(checkpoint.shaping["learner"], checkpoint.scalars["parameters"], checkpoint.arrays)
         model: Any = Learner.from_state(state)
         return found | {"probabilities": [round(model.predict_proba_one(mail)["spam"], 9) for mail in MAILS]}
     arrays = {name: [str(array.dtype), array.tolist()] for name, array in checkpoint.arrays.items()}
     return found | {"arrays": arrays}
+
+
+def said_by_engine(checkpoint: Checkpoint) -> Any:
+    """What the engine of a checkpoint knows, and what it says next."""
+    engine = Engine(settings_then())
+    assert differences(checkpoint.shaping, shaping_of(engine)) == []
+    restore(engine, checkpoint.scalars, checkpoint.arrays)
+    stream = Stream()
+    stream.ends["emails"] = 30
+    stream.observe({"text": "w1 w2 w3"}, "ham", "next")
+    first = engine.process(stream.arrivals).outputs[0]
+    assert isinstance(first, Prediction)
+    return {
+        "asked": engine.selector.budget.used,
+        "left": engine.selector.budget.left(),
+        "waiting": list(engine.selector.requests),
+        "counts": engine.counts,
+        "figures": engine.metrics.figures(numbers=False),
+        "probabilities": {name: round(p, 9) for name, p in (first.probabilities or {}).items()},
+    }
 
 
 def write_missing() -> None:

@@ -13,8 +13,11 @@ import pytest
 from stream_bayes import SpamFilter
 from stream_bayes.checkpoint import Checkpoint, CheckpointFolder
 from stream_bayes.engine.metrics import Metrics
+from stream_bayes.engine.state import bookkeeping_of, shaping_of, state_of
 from tests.checkpoints import made
 from tests.commands import Run, run
+from tests.engines import KINDS, Stream, settings_for
+from tests.engines import run as run_engine
 
 __all__ = ["run"]
 
@@ -108,6 +111,43 @@ def test_for_machines(run: Run, folder: CheckpointFolder) -> None:
     assert found["arrays"].keys() == expected.arrays.keys()
 
 
+def of_an_engine() -> Checkpoint:
+    """One that has asked and was answered, by two who do not agree."""
+    stream = Stream()
+    for number in range(60):
+        stream.observe({"features": {f"x{number}": 1.0, f"z{number}": 2.0}}, None, f"p{number}")
+        stream.answer("a", f"p{number}", labeller="ann")
+        stream.answer("b" if number % 2 else "a", f"p{number}", labeller="bob\x1b[2J")
+    stream.observe({"features": {"y": 1.0}}, None, "q")
+    engine, _ = run_engine(settings_for(KINDS["MultinomialNB"], budget=40, audit_share=0.5, expires="1h"), stream)
+    scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
+    return Checkpoint(shaping_of(engine), scalars, arrays)
+
+
+def test_questions_audit_and_labellers(run: Run, tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path)
+    path = folder.write(3, of_an_engine())
+    code, output, errors = run("inspect", path)
+    assert (code, errors) == (0, "")
+    found = json.loads(run("inspect", path, "--json")[1])
+    questions, audit = found["questions"], found["audit"]
+    assert questions["asked"] == questions["outcomes"]["asked"] > questions["by_chance"] > 0
+    assert audit["answers"] > 0
+    assert found["labellers"]["ann"]["checked"] == 60
+    assert found["labellers"]["ann"]["agreement"] == pytest.approx(31.0 / 62.0)
+    lines = output.splitlines()
+    assert f"  questions   asked = {questions['asked']}" in lines
+    assert f"              outcomes.corrected = {questions['outcomes']['corrected']}" in lines
+    assert re.search(
+        r"^  audit       accuracy [01]\.\d{3} \([01]\.\d{3} to [01]\.\d{3} with 95 %\), by \d answers? to q",
+        output,
+        re.M,
+    )
+    assert "  labellers   'ann': agreement 0.500 (0.377 to 0.623 with 95 %), 60 of 60 labels checked" in lines
+    assert "\x1b" not in output
+    assert "selector" not in found["state"]
+
+
 @pytest.mark.parametrize("above", [0, 1, 2], ids=["itself", "one above", "two above"])
 def test_the_newest_of_a_folder(run: Run, folder: CheckpointFolder, above: int) -> None:
     given = (folder.folder, *folder.folder.parents)[above]
@@ -142,7 +182,7 @@ def test_a_folder_without_any(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("edit", "problem"),
     [
-        ((b'"version":"1"', b'"version":"3"'), "update stream_bayes"),
+        ((b'"version":"2"', b'"version":"3"'), "update stream_bayes"),
         ((b"word.buckets", b"word.bucketz"), "does not fit its checksum"),
         ((b'"dtype"', b'"dtypo"'), "cut short or damaged"),
     ],

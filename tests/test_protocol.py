@@ -10,10 +10,11 @@ import pytest
 
 from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.evaluate.corpora import Mail
-from stream_bayes.evaluate.feedback import Row, open_feedback
+from stream_bayes.evaluate.feedback import Feedback, Row, open_feedback
 from stream_bayes.evaluate.filters import Filter, Scores
 from stream_bayes.evaluate.order import Stream
 from stream_bayes.evaluate.protocol import Progress, Run, run
+from stream_bayes.evaluate.regime import Regime
 from stream_bayes.kernels.compiled import FloatArray
 from tests.filters import RiverFilter
 from tests.filters import generated_mails as stream
@@ -61,8 +62,14 @@ def test_chunks_change_nothing(regime: str, chunk: int) -> None:
     assert (found.feedback, found.corpus, found.filter_name) == (regime, "generated", "river")
 
 
+def opened(regime: str) -> Feedback:
+    found = open_feedback(regime)
+    assert found is not None
+    return found
+
+
 def rows(regime: str, number: int) -> list[tuple[int, bool, bool]]:
-    return [(row.place, row.label is not None, row.scored) for row in open_feedback(regime).rows(stream(number))]
+    return [(row.place, row.label is not None, row.scored) for row in opened(regime).rows(stream(number))]
 
 
 def test_rows_by_hand() -> None:
@@ -77,7 +84,7 @@ def test_rows_by_hand() -> None:
 
 def test_a_label_that_comes_late_comes_with_its_own_message() -> None:
     mails = stream(10, unlabelled=4)
-    late = [row for row in open_feedback("delayed:3").rows(mails) if not row.scored]
+    late = [row for row in opened("delayed:3").rows(mails) if not row.scored]
     expected = [Row(place, mails[place].raw, mails[place].label, False) for place in (1, 2, 3, 5, 6)]
     assert late == expected, "those of 7 to 9 never come, 0, 4 and 8 have none"
 
@@ -104,8 +111,9 @@ def test_partial_tells_its_share() -> None:
     ],
 )
 def test_a_regime_that_is_none(text: str) -> None:
-    with pytest.raises(ParameterError, match="feedback must be immediate, delayed:N, first:N or partial:FRACTION"):
-        open_feedback(text)
+    assert open_feedback(text) is None
+    with pytest.raises(ParameterError, match="feedback must be immediate, delayed:N, first:N, partial:FRACTION"):
+        Regime(text).check()
 
 
 def test_the_filter_is_called_once_a_chunk_and_closed_once() -> None:

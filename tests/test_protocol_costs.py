@@ -92,7 +92,9 @@ def test_a_chunk_is_bounded_in_bytes() -> None:
 
 def test_no_more_of_a_mail_is_kept_than_the_filter_looks_at() -> None:
     mails = [Mail(str(place), "spam", b"0123456789"[place:] * 2) for place in range(4)]
-    late = [row.raw for row in open_feedback("delayed:1", 15).rows(mails) if not row.scored]
+    feedback = open_feedback("delayed:1", 15)
+    assert feedback is not None
+    late = [row.raw for row in feedback.rows(mails) if not row.scored]
     assert late == [mail.raw[:15] for mail in mails[:3]]
 
     class Short(RiverFilter):

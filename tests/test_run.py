@@ -15,11 +15,11 @@ import pytest
 from stream_bayes.config import Settings
 from stream_bayes.log.sqlite import SqliteLog
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, run
+from tests.questions import different, requests
 from tests.workers import (
     all_records,
     assert_nothing_lost,
     assert_same,
-    events,
     feed,
     saved_state,
     settings_in,
@@ -197,14 +197,14 @@ def test_rebuild_with_other_settings(scene: Scene, worker_command: Run) -> None:
 
 
 def test_partitions(tmp_path: Path, worker_command: Run) -> None:
-    scene = Scene(tmp_path, settings_in(tmp_path, labels={"budget": 5, "open_requests": 100, "least_variance": 0.0}))
+    scene = Scene(tmp_path, settings_in(tmp_path, labels={"budget": 5, "open_requests": 100, "audit_share": 0.0}))
     with SqliteLog(scene.path, partitions=2) as log:
         for partition in (0, 1):
-            feed(log, stream(100, 1000 * partition), partition)
+            feed(log, different(500, 1000 * partition), partition)
     # New topics get as many partitions as the observations have.
     assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
     with SqliteLog(scene.path) as log:
-        assert [len(events(log, "label-requests", partition)) for partition in (0, 1)] == [3, 2]
+        assert [len(requests(log, partition)) for partition in (0, 1)] == [3, 2]
         for partition in (0, 1):
             assert_nothing_lost(scene.settings, log, partition, 2)
 

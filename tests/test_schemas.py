@@ -10,7 +10,7 @@ from tests.events import GOLDEN
 
 __all__ = ["run"]
 
-EVENTS = ["observation", "label", "prediction", "label-request", "dead-letter", "status"]
+EVENTS = ["observation", "label", "prediction", "label-request", "label-outcome", "dead-letter", "status"]
 
 
 def test_every_event_has_a_schema_with_its_fields() -> None:

@@ -16,7 +16,8 @@ from stream_bayes.log.sqlite import SqliteLog
 from stream_bayes.records import Partition
 from stream_bayes.worker import Worker, retention
 from stream_bayes.worker.retention import Retention
-from tests.workers import INPUTS, JOURNAL, assert_same, feed, saved_state, settings_in, state, stream, work
+from tests.questions import different, waiting
+from tests.workers import INPUTS, JOURNAL, assert_same, events, feed, saved_state, settings_in, state, stream, work
 
 DAY = 86_400.0
 OLD = {"source": {"topic": "emails", "partition": 0, "offset": 3}}
@@ -227,24 +228,23 @@ def test_rebuild_after_trimming(settings: Settings, clock: Clock) -> None:
 
 def test_a_question_about_a_removed_observation_is_closed(tmp_path: Path) -> None:
     clock = Clock()
-    settings = settings_in(tmp_path, retention={"days": 3.0}, labels={"budget": 100, "open_requests": 2})
+    labels = {"budget": 100, "open_requests": 2, "expires": "20d"}
+    settings = settings_in(tmp_path, retention={"days": 3.0}, labels=labels)
     with opened(settings, clock) as log:
-        feed(log, [("emails", json.dumps({"id": f"a{n}", "text": "some words"}).encode()) for n in range(5)])
-        assert work(settings, log).shards[0].engine.open_requests == {0, 1}
+        feed(log, different(50))
+        asked = waiting(work(settings, log).shards[0].engine)
     clock.now += 10 * DAY
     with opened(settings, clock) as log:
         feed(log, [("emails", json.dumps({"id": "late", "text": "other words"}).encode())])
         trim(work(settings, log))
-        assert begin(log, "emails") > 1
+        assert begin(log, "emails") == 50
     place = {"topic": "emails", "partition": 0}
     with opened(settings, clock) as log:
-        answers = [{"id": f"a{n}", "label": "ham", "source": {**place, "offset": n}} for n in range(2)]
+        answers = [{"id": f"id-{n}", "label": "ham", "source": {**place, "offset": n}} for n in asked]
         feed(log, [("labels", json.dumps(answer).encode()) for answer in answers])
         clock.now += 1
         feed(log, [("emails", json.dumps({"id": "new", "text": "more words"}).encode())])
         worker = work(settings, log)
         assert worker.shards[0].engine.refused["observation-gone"] == 2
-        assert worker.shards[0].engine.open_requests == {6}
-        worker = Worker(settings, log)
-        worker.recover(rebuild=True)
-        assert worker.shards[0].engine.open_requests == {6}
+        assert not {*waiting(worker.shards[0].engine)} & {*asked}
+        assert [end["outcome"] for end in events(log, "label-requests")[:2]] == ["refused", "refused"]

@@ -16,7 +16,17 @@ from stream_bayes.config import Settings
 from stream_bayes.engine import Arrival, Engine
 from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.errors import EventError
-from stream_bayes.events import DeadLetter, Label, LabelRequest, Limits, Observation, Prediction, decode, encode
+from stream_bayes.events import (
+    DeadLetter,
+    Label,
+    LabelOutcome,
+    LabelRequest,
+    Limits,
+    Observation,
+    Prediction,
+    decode,
+    encode,
+)
 from stream_bayes.log.base import Log
 from stream_bayes.records import Record
 from stream_bayes.snapshot import Arrays
@@ -27,7 +37,12 @@ __all__ = ["run"]
 
 INPUTS = "emails", "labels"
 JOURNAL = "journal-stream-bayes"
-OUTPUTS = {Prediction: "predictions", LabelRequest: "label-requests", DeadLetter: "dead-letters"}
+OUTPUTS = {
+    Prediction: "predictions",
+    LabelRequest: "label-requests",
+    LabelOutcome: "label-requests",
+    DeadLetter: "dead-letters",
+}
 Place = tuple[str, int]
 """Topic and offset, in some partition."""
 _AT_ONCE = 1000
@@ -58,7 +73,7 @@ def settings_in(folder: Path, **sections: dict[str, Any]) -> Settings:
     given: dict[str, dict[str, Any]] = {
         "learner": {"name": "MultinomialNB"},
         "engine": {"remembered_labels": 10_000, "remembered_ids": 1000, "remembered_bytes": 20_000},
-        "labels": {"budget": 20, "open_requests": 10, "least_variance": 0.05},
+        "labels": {"budget": 20, "open_requests": 10, "audit_share": 0.2},
         "commit": {"events": 10},
         "checkpoint": {"folder": folder / "checkpoints", "events": 50},
     }

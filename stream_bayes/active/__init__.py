@@ -1,6 +1,18 @@
-"""Which labels to ask for: scores of predictions, and a budget that limits them."""
+"""Which labels to ask for: scores of predictions, a budget that limits the questions, and what becomes of them.
+
+doubts      what predictions say of their own doubt, ours or river's
+scores      what that makes their labels worth: `STRATEGIES`
+budget      how many labels, and how fast: `LabelBudget`
+selector    one decision for each observation: `LabelSelector`
+threshold, draws, similar, requests    its parts: the quantile that is followed, chance, near-duplicates, open questions
+audit       the accuracy, estimated without bias from questions drawn by chance
+labellers   how often later labels agree with each labeller
+windows     the best rows of a window, all at once
+"""
 
 from stream_bayes.active.budget import LabelBudget
-from stream_bayes.active.selector import LabelSelector
+from stream_bayes.active.requests import Expected, Request
+from stream_bayes.active.scores import STRATEGIES
+from stream_bayes.active.selector import Candidate, LabelSelector, Question
 
-__all__ = ["LabelBudget", "LabelSelector"]
+__all__ = ["STRATEGIES", "Candidate", "Expected", "LabelBudget", "LabelSelector", "Question", "Request"]

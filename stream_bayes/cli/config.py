@@ -34,11 +34,13 @@ def config(
     """
     from stream_bayes.config import load_settings
     from stream_bayes.engine.model import learner_kind
+    from stream_bayes.engine.questions import strategy_of
 
     loaded = load_settings(config, os.environ, {"log": log, "group": group, "checkpoint.folder": checkpoints})
     typer.echo(_as_json(loaded) if as_json else _as_text(loaded))
-    # After them: they are good, and say where the name came from.
+    # After them: they are good, and say where the names came from.
     learner_kind(loaded.settings.learner)
+    strategy_of(loaded.settings.labels)
 
 
 def _as_json(loaded: Loaded) -> str:

@@ -12,19 +12,32 @@ import typer
 from stream_bayes.cli.app import FAILED, STOPPED, Json, replace_what_cannot_be_written, say, stop_at_once
 
 if TYPE_CHECKING:
-    from stream_bayes.cli.passes import Passes
+    from stream_bayes.cli.passes import Passes, Task
 
 _FILTER = "default, light, the name of a peer, or package.module:factory."
-_FEEDBACK = "Which labels are told: immediate, delayed:N, first:N or partial:FRACTION."
+_FEEDBACK = "Which labels are told: immediate, delayed:N, first:N, partial:FRACTION or active:QUOTA."
 _COMPARE = "Run default, light and every peer that is installed, and print one table."
 _PROBLEMS = "What is wrong in the corpus ends the pass (stop) or is left out and counted (count)."
+_STRATEGY = "Which labels active:QUOTA asks for: epistemic, variance, margin, random, first, ..."
+_DELAY = "How late the answers of active:QUOTA come: messages (100), or time by the dates of the mails (12h, 1d)."
+_REPEAT = "So many passes of active:QUOTA, each with a seed of its own; with --strategies 5 unless named."
+_STRATEGIES = "all, or some separated by commas: a table and a picture of them with several quotas."
+_QUOTAS = "For --strategies; 50,100,350,1000,5000 unless named."
+_INTERLEAVE = "Mailboxes, which are ids up to the first /, message by message in turn."
 
 
 def evaluate(
     corpus: Annotated[Path, typer.Argument(help="A file or a folder of mail with labels.", show_default=False)],
     name: Annotated[str, typer.Option("--filter", help=_FILTER)] = "default",
-    feedback: Annotated[str, typer.Option(help=_FEEDBACK)] = "immediate",
+    feedback: Annotated[str | None, typer.Option(help=_FEEDBACK, show_default="immediate")] = None,
+    strategy: Annotated[str | None, typer.Option(metavar="NAME", help=_STRATEGY)] = None,
+    delay: Annotated[str | None, typer.Option(metavar="N|SPAN", help=_DELAY)] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of what active:QUOTA draws by chance.")] = 1,
+    repeat: Annotated[int | None, typer.Option(min=1, metavar="K", help=_REPEAT)] = None,
+    strategies: Annotated[str | None, typer.Option(metavar="all|NAMES", help=_STRATEGIES)] = None,
+    quotas: Annotated[str | None, typer.Option(metavar="N,N,..", help=_QUOTAS)] = None,
     shuffle: Annotated[int | None, typer.Option(min=0, metavar="SEED", help="A random order of the messages.")] = None,
+    interleave: Annotated[bool, typer.Option("--interleave", help=_INTERLEAVE)] = False,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N messages.")] = None,
     prefix: Annotated[str, typer.Option(metavar="TEXT", help="Only messages whose id begins like this.")] = "",
     problems: Annotated[str, typer.Option(metavar="stop|count", help=_PROBLEMS)] = "stop",
@@ -42,20 +55,34 @@ def evaluate(
 
     from stream_bayes.demo.waiting import Waiting
 
+    given = {"--compare": compare, "--members": members, "--threshold": threshold != 0.5}
     replace_what_cannot_be_written()
     # Where `package.module:factory` is looked for besides what is installed.
     sys.path.append(str(Path.cwd()))
     console = Console(stderr=True)
     with Waiting(console, stop_at_once):
         from stream_bayes.cli.passes import Passes, Task, chosen_filters
-        from stream_bayes.cli.reporting import page_in, write_page
+        from stream_bayes.cli.strategies import Comparison, Wish
+        from stream_bayes.evaluate.source import Source
 
-        task = Task(corpus, prefix, problems, shuffle, limit, feedback, threshold)
+        wish = Wish(strategies, quotas, repeat, tuple(option for option, wanted in given.items() if wanted))
+        source = Source(corpus, prefix, problems, shuffle, limit, interleave)
+        task = Task(source, wish.regime(feedback, strategy, delay, seed), threshold)
         task.check()
+        many = None if wish.is_one_pass else Comparison(wish.plan(task, name), report)
         passes = Passes(chosen_filters(name, everything=compare))
-        passes.warm_up()
-        _make_folder(report)
-    passes.run(task, console)
+        passes.warm_up(task.regime)
+        _make_folder(report if many is None else many.folder)
+    if many is not None:
+        many.perform(console, as_json)
+    else:
+        passes.run(task, console)
+        _show(passes, task, report, as_json, compare, members)
+
+
+def _show(passes: Passes, task: Task, report: Path | None, as_json: bool, compare: bool, members: bool) -> None:
+    from stream_bayes.cli.reporting import page_in, write_page
+
     if passes.done:
         page = None if report is None else page_in(report)
         typer.echo(_for_machines(passes, page, compare) if as_json else _for_people(passes, page, compare, members))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stream_bayes.snapshot import Arrays
 
 _MOST_ENTRIES = 8
+_LONGEST_NAME = 60
 
 
 def inspect(
@@ -34,8 +35,9 @@ def inspect(
     """Say what a saved learner or a checkpoint is.
 
     Prints its class, its parameters, the evidence of each label, and its arrays with their shapes; of a checkpoint
-    also the place in the journal that it stands for, how good the predictions were by then, positions, counters and the
-    settings that shape it. Of several partitions --json prints a list of objects.
+    also the place in the journal that it stands for, how good the predictions were by then, what became of questions,
+    how far labellers are borne out by later labels, positions, counters and the settings that shape it. Of several
+    partitions --json prints a list of objects.
     """
     try:
         descriptions = _describe_newest(path) if path.is_dir() else [_describe(path)]
@@ -85,7 +87,8 @@ def _describe_checkpoint(path: Path, number: int, checkpoint: Checkpoint) -> dic
         "journal_offset": number,
         **(_describe_learner(learner, own) if _is_learner(learner) else {}),
         "metrics": _metrics(learner, checkpoint.arrays) if _is_learner(learner) else {},
-        "state": {name: value for name, value in checkpoint.scalars.items() if name != "learner"},
+        **_questions(checkpoint),
+        "state": {name: value for name, value in checkpoint.scalars.items() if name not in ("learner", "selector")},
         "settings": checkpoint.shaping,
         "arrays": _shapes(checkpoint.arrays),
     }
@@ -106,6 +109,25 @@ def _metrics(learner: dict[str, Any], arrays: Arrays) -> dict[str, float | None]
         return {}
     metrics.restore(arrays)
     return metrics.figures(numbers=issubclass(kind, NumberLearner))
+
+
+def _questions(checkpoint: Checkpoint) -> dict[str, Any]:
+    """What was asked and what became of it, the audit and the labellers; nothing where there is none of it."""
+    from stream_bayes.active import LabelSelector
+    from stream_bayes.engine.state import selector_state
+
+    selector = LabelSelector()
+    try:
+        selector.restore(*selector_state(checkpoint.scalars, checkpoint.arrays))
+    except (KeyError, TypeError, ValueError):
+        return {}
+    estimate = selector.audit.estimate()
+    asked = {"asked": selector.budget.used, "by_chance": selector.budget.audited, "open": list(selector.requests)}
+    return {
+        "questions": {**asked, "outcomes": dict(sorted(selector.counts.items()))},
+        "audit": None if estimate is None else estimate._asdict(),
+        "labellers": selector.labellers.figures(),
+    }
 
 
 def _is_learner(header: Any) -> bool:
@@ -155,6 +177,9 @@ def _as_text(description: dict[str, Any]) -> str:
         "parameters": [f"{name} = {_plain(value)}" for name, value in description.get("parameters", {}).items()],
         "evidence": [f"{entry['label']!r}: {entry['evidence']:g}" for entry in description.get("labels", ())],
         "metrics": [f"{name} = {value:g}" for name, value in metrics.items()],
+        "questions": list(_lines("", description["questions"])) if "questions" in description else [],
+        "audit": [_of_audit(audit) for audit in (description.get("audit"),) if audit],
+        "labellers": [_of_labeller(*each) for each in description.get("labellers", {}).items()],
         "state": list(_lines("", description.get("state", {}))),
         "settings": list(_lines("", settings)),
         "arrays": [
@@ -164,6 +189,18 @@ def _as_text(description: dict[str, Any]) -> str:
     }
     rows = [(name if not place else "", text) for name, texts in sections.items() for place, text in enumerate(texts)]
     return "\n".join([description["path"], *(f"  {name:<12}{text}" for name, text in rows)])
+
+
+def _of_audit(audit: dict[str, float]) -> str:
+    interval = f"{audit['low']:.3f} to {audit['high']:.3f} with 95 %"
+    answers = f"{audit['answers']} {'answer' if audit['answers'] == 1 else 'answers'}"
+    return f"accuracy {audit['accuracy']:.3f} ({interval}), by {answers} to questions drawn by chance"
+
+
+def _of_labeller(name: str, figures: dict[str, float]) -> str:
+    interval = f"{figures['low']:.3f} to {figures['high']:.3f} with 95 %"
+    checked = f"{figures['checked']:.0f} of {figures['labels']:.0f} labels checked"
+    return f"{name[:_LONGEST_NAME]!r}: agreement {figures['agreement']:.3f} ({interval}), {checked}"
 
 
 def _lines(path: str, value: Any) -> Iterator[str]:

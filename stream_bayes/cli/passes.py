@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
@@ -15,43 +14,29 @@ from stream_bayes.cli.progress import Bar
 from stream_bayes.errors import CorpusError, ParameterError, reason_of
 from stream_bayes.evaluate import peers
 from stream_bayes.evaluate.bootstrap import summarise
-from stream_bayes.evaluate.corpora import Corpus, Counts, open_corpus
+from stream_bayes.evaluate.corpora import Counts
 from stream_bayes.evaluate.described import notes
-from stream_bayes.evaluate.feedback import open_feedback
 from stream_bayes.evaluate.metrics import Summary
 from stream_bayes.evaluate.opening import OURS, open_filter
-from stream_bayes.evaluate.order import Stream
 from stream_bayes.evaluate.protocol import Progress, Run, run, warm_up
+from stream_bayes.evaluate.regime import Regime
+from stream_bayes.evaluate.source import Source
 
 
 class Task(NamedTuple):
     """What every filter is to be run over and told, and how it is judged."""
 
-    path: Path
-    prefix: str
-    problems: str
-    shuffle: int | None
-    limit: int | None
-    feedback: str
-    threshold: float
+    source: Source
+    regime: Regime = Regime()
+    threshold: float = 0.5
 
     def check(self) -> None:
         """Refuse what cannot work before anything takes time."""
-        open_feedback(self.feedback)
-        self.open()
+        self.regime.check()
+        self.source.check()
         if not 0.0 < self.threshold < 1.0:
             message = f"threshold must lie between 0 and 1; got {self.threshold!r}"
             raise ParameterError(message)
-
-    def open(self) -> Corpus:
-        """The corpus from its beginning."""
-        return open_corpus(self.path, problems=self.problems, prefix=self.prefix)
-
-    def name(self, corpus: Corpus) -> str:
-        """What the stream is called in a table."""
-        shuffled = "" if self.shuffle is None else f"shuffle {self.shuffle}"
-        limited = "" if self.limit is None else f"first {self.limit:,}"
-        return ", ".join(part for part in (corpus.name, shuffled, limited) if part)
 
 
 class Pass(NamedTuple):
@@ -79,11 +64,11 @@ class Passes:
         """Whether Ctrl-C was pressed."""
         self._names = names
 
-    def warm_up(self) -> None:
+    def warm_up(self, regime: Regime) -> None:
         """Let each filter load and compile what it needs."""
         for name in self._names:
             with self._kept(name):
-                warm_up(partial(open_filter, name))
+                warm_up(partial(open_filter, name), regime._replace(delay=None))
 
     def run(self, task: Task, console: Console) -> None:
         """Run each filter; Ctrl-C ends the pass that runs and leaves out the others."""
@@ -91,7 +76,7 @@ class Passes:
             for name in self._names:
                 if pressed or name in self.failed:
                     continue
-                total = self.done[0].run.messages if self.done else task.limit
+                total = self.done[0].run.messages if self.done else task.source.limit
                 with self._kept(name):
                     self.done.append(_run(name, task, Bar(console, name, total), pressed))
             self.stopped = bool(pressed)
@@ -116,14 +101,13 @@ class Passes:
 
 
 def _run(name: str, task: Task, bar: Bar, pressed: Sequence[int]) -> Pass:
-    corpus = task.open()
+    corpus = task.source.open()
 
     def stop(progress: Progress) -> bool:
         bar.show(progress)
         return bool(pressed)
 
     with bar:
-        stream = Stream(task.name(corpus), corpus, task.shuffle, task.limit)
-        done = run(partial(open_filter, name), stream, feedback=task.feedback, stop=stop)
+        done = run(partial(open_filter, name), task.source.stream(corpus), feedback=task.regime, stop=stop)
     summary = summarise(done.spam, done.log_odds, threshold=task.threshold)
     return Pass(done, summary, corpus.counts)

@@ -1,4 +1,4 @@
-"""The progress bar of a pass, on the error output of a terminal; elsewhere nothing."""
+"""How far a pass is, or how many are done, on the error output of a terminal; elsewhere nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
 from stream_bayes.evaluate.metrics import one_minus_roca_percent
@@ -53,6 +53,28 @@ class Bar:
         self._rich.update(self._task, completed=len(progress), now=now, refresh=True)
         ended = time.monotonic()
         self._due = ended + pause(ended - began)
+
+
+class Tally:
+    """How many passes are done."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        shown = console.is_terminal and not console.is_dumb_terminal
+        columns = TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeRemainingColumn()
+        self._rich = RichProgress(*columns, console=console, auto_refresh=False, transient=True, disable=not shown)
+        self._task = self._rich.add_task("passes", total=total)
+
+    def __enter__(self) -> Self:
+        self._rich.start()
+        self._rich.refresh()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._rich.stop()
+
+    def add(self) -> None:
+        """One more is done."""
+        self._rich.update(self._task, advance=1, refresh=True)
 
 
 def pause(took: float) -> float:

@@ -27,7 +27,7 @@ def write_page(folder: Path, passes: Passes, task: Task) -> Path:
 def _found(task: Task, wanted: Set[str]) -> Iterator[Mail]:
     left = set(wanted)
     # What is wrong in the corpus has been said; it is no reason to lose the report now.
-    mails = iter(task._replace(problems="count").open())
+    mails = iter(task.source._replace(problems="count").open())
     while left:
         mail = next(mails, None)
         if mail is None:

@@ -22,6 +22,7 @@ _PHRASES = {
     "dict_type": "must be a table of names and values",
 }
 
+_MAY_BE_NONE = (("labels", "budget"), ("labels", "per_period"))
 _BOUNDS = {
     "greater_than": "must be greater than {gt:g}",
     "greater_than_equal": "must be at least {ge}",
@@ -58,6 +59,9 @@ def explained(problem: ErrorDetails, given: Mapping[str, Given]) -> str:
     """Of a value that a setting cannot have."""
     if problem["type"] == "same_topic":
         return _same_topic(problem["ctx"]["topic"], problem["ctx"]["keys"], given)
+    if problem["type"] == "no_limit":
+        origin = given["labels.budget"].origin
+        return f"labels.budget = 'none' ({origin}): without a total, labels.per_period must be set"
     key = ".".join(map(str, problem["loc"][:2]))
     value, origin = given.get(key) or given[str(problem["loc"][0])]
     return f"{key} = {_short(value)} ({origin}): {_allowed(problem)}"
@@ -67,7 +71,8 @@ def _allowed(problem: ErrorDetails) -> str:
     kind = problem["type"]
     if kind in _BOUNDS:
         return _BOUNDS[kind].format(**problem["ctx"])
-    return _PHRASES.get(kind) or problem["msg"].removeprefix("Value error, ")
+    phrase = _PHRASES.get(kind) or problem["msg"].removeprefix("Value error, ")
+    return f"{phrase}, or 'none'" if kind == "int_type" and problem["loc"] in _MAY_BE_NONE else phrase
 
 
 def _same_topic(topic: str, keys: Iterable[str], given: Mapping[str, Given]) -> str:

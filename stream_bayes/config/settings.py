@@ -5,8 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    Strict,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
+
+from stream_bayes.durations import milliseconds
+from stream_bayes.errors import ParameterError
 
 _SQLITE = "sqlite:///"
 
@@ -18,6 +30,26 @@ def _home_folder(path: Path) -> Path:
         raise ValueError(str(problem)) from problem
 
 
+def _span(text: str) -> str:
+    try:
+        milliseconds("it", text)
+    except ParameterError as problem:
+        # Without "it" and the value, which the message has already.
+        raise ValueError(str(problem).removeprefix("it ").partition(";")[0]) from problem
+    return text
+
+
+_NONE = "none"
+
+
+def _from_text(value: Any) -> Any:
+    return None if value == _NONE else value
+
+
+def _to_text(value: Any) -> Any:
+    return _NONE if value is None else value
+
+
 Name = Annotated[str, Field(min_length=1)]
 # What Kafka allows, so that settings need not change when the log does.
 TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")]
@@ -26,6 +58,10 @@ Folder = Annotated[Path, Strict(False), AfterValidator(_home_folder)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 PositiveCount = Annotated[int, Field(ge=1, lt=2**63)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Span = Annotated[str, AfterValidator(_span)]
+Limit = Annotated[Count | None, BeforeValidator(_from_text), PlainSerializer(_to_text)]
+"""A number or None; as text "none", since TOML has no such value."""
 
 
 class Section(BaseModel):
@@ -84,14 +120,34 @@ class EngineSettings(Section):
 
 
 class LabelSettings(Section):
-    """How many labels people are asked for."""
+    """How many labels people are asked for, which ones, and how long an answer is waited for."""
 
-    budget: Count = 1000
-    """In all, for ever."""
+    budget: Limit = 1000
+    """In all, for ever; "none" if only `per_period` limits them."""
+    per_period: Limit = None
+    """Within any span of one period."""
+    period: Span = "1d"
+    reserve: Share = 0.1
+    """The share that is kept back for what is new."""
+    audit_share: Share = 0.05
+    """The share that is drawn by chance, to know the accuracy."""
     open_requests: Count = 100
     """At a time."""
-    least_variance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
-    """Of the label; what is surer than this is not asked for."""
+    expires: Span = "7d"
+    """What nobody has answered by then is closed; it has cost its label."""
+    strategy: Name = "epistemic"
+    """What makes an observation worth a question: one of `stream_bayes.active.STRATEGIES`."""
+    similarity: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.8
+    """What has so much in common with something asked about lately is not asked about; 1: only what is the same."""
+    unsure: str | None = "unsure"
+    """The answer that closes a question without a label; "" if there is none."""
+    seed: Annotated[int, Field(ge=0, lt=2**62)] = 1
+
+    @model_validator(mode="after")
+    def _limited(self) -> Self:
+        if self.budget is None and self.per_period is None:
+            raise PydanticCustomError("no_limit", "no limit", {})
+        return self
 
 
 class CommitSettings(Section):

@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from stream_bayes.demo.following import Follower
-from stream_bayes.events import Label, LabelRequest, encode
+from stream_bayes.events import Label, LabelOutcome, LabelRequest, decode_request, encode
 from stream_bayes.log.base import Log
 
 NAME = "demo"
@@ -54,7 +54,9 @@ class Labeller:
     def work(self, now: float) -> None:
         """Take the new requests, answer those that are due."""
         for record in self._requests.new():
-            request = LabelRequest.model_validate_json(record.value)
+            request = decode_request(record.value)
+            if isinstance(request, LabelOutcome):
+                continue
             self._open.append((now + self._thinking * self._random.uniform(0.5, 1.5), request))
             self.asked += 1
         due = [request for moment, request in self._open if moment <= now]

@@ -10,8 +10,8 @@ from stream_bayes.errors import ParameterError
 
 BUCKETS = 1 << 19
 """Enough for some thousand mails; a checkpoint is then of 36 MB, not of 200."""
-OPEN_REQUESTS = 9
-"""As many as the labeller has on the table; this is what spreads the budget over the mails."""
+OPEN_REQUESTS = 25
+"""As many as the labeller has on the table."""
 CHECKPOINT_SECONDS = 9.0
 
 

@@ -20,7 +20,7 @@ LONGEST = 60.0
 """Seconds of mail at most, when there is a pace."""
 MAILS_A_SECOND = 100.0
 _THINKING = 0.8
-"""Seconds; with `OPEN_REQUESTS` it makes some eight labels a second, a little less than the budget over the flow."""
+"""Seconds, in the mean."""
 _TICK, _FAST_TICK = 0.05, 0.01
 _SHOWN_EVERY = 0.25
 _KILLED_AT = 0.4

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from stream_bayes.active import LabelBudget, LabelSelector
+from stream_bayes.active import LabelSelector
 from stream_bayes.config import Settings
-from stream_bayes.engine.arrivals import Arrival, Outcome, Refused
+from stream_bayes.engine.arrivals import Arrival, Decided, Outcome, Progress, Refused, nothing
 from stream_bayes.engine.metrics import Metrics
-from stream_bayes.engine.model import Model, Said, open_learner
-from stream_bayes.engine.outputs import dead_letter, label_request, prediction
+from stream_bayes.engine.model import Model, Row, Said, open_learner
+from stream_bayes.engine.outputs import AUDIT, dead_letter, label_request, prediction
 from stream_bayes.engine.plan import Memory, Plan, Step
+from stream_bayes.engine.questions import Questions
 from stream_bayes.engine.remembered import UNLABELLED, Contents, IdWindow, Known, LabelRing, Unlabelled
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Label, Observation
@@ -37,28 +38,31 @@ class Engine:
     def __init__(self, settings: Settings, partition: int = 0, partitions: int = 1) -> None:
         self.settings, self.partition = settings, partition
         self.model = Model(open_learner(settings.learner))
-        sizes, labels = settings.engine, settings.labels
+        sizes = settings.engine
         ring = LabelRing(sizes.remembered_labels, numbers=self.model.predicts_numbers)
         self.memory = Memory(ring, IdWindow(sizes.remembered_ids), Contents(sizes.remembered_bytes))
         self.metrics = Metrics(sizes.remembered_labels)
-        self.selector = LabelSelector(labels.least_variance)
-        self.budget = LabelBudget.share(labels.budget, labels.open_requests, partition, partitions)
-        self.open_requests: set[int] = set()
+        self._questions = Questions(settings, self.model, partition, partitions)
         self.model_version = 0
         """How many labels were learned."""
         self.clock = 0
         """The greatest timestamp that the log gave to an event so far."""
         self.counts: Counter[str] = Counter()
-        """Of what happened to the events: "predict", "learn", "correct", "repeat", "duplicate", "refuse"."""
+        """Of what happened to the events: "predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse"."""
         self.refused: Counter[str] = Counter()
         """Dead letters by code."""
+
+    @property
+    def selector(self) -> LabelSelector:
+        """Who asks for labels: with the partition's share of the budget, the open questions, and what became of all."""
+        return self._questions.selector
 
     def wanted(self, arrivals: Sequence[Arrival]) -> set[int]:
         """The offsets of observations that labels among these are for, and that are not in memory any more."""
         offsets: set[int] = set()
         if not _any_label(arrivals):
             return offsets
-        plan = self._plan()
+        plan = self._plan(None)
         for arrival in arrivals:
             if isinstance(arrival.event, Label) and (offset := self._missing(plan, arrival.event)) is not None:
                 offsets.add(offset)
@@ -78,14 +82,14 @@ class Engine:
         self,
         arrivals: Sequence[Arrival],
         found: Mapping[int, Observation | None] | None = None,
-        asked: set[int] | None = None,
+        decided: Decided | None = None,
     ) -> Outcome:
         """Take events in order; `found` are the observations that `wanted` named, None where the log has lost one.
 
-        With `asked` they are learned silently: these observations were asked about when the events first came, and
-        nothing is decided again; of the outputs only the dead letters are made.
+        With `decided` they are learned silently: this was decided when the events first came, and nothing is decided
+        again; of the outputs only the dead letters are made.
         """
-        outcome = Outcome([], [], [], [])
+        outcome = nothing()
         topic = self.settings.topics.observations
         known = dict(found or {})
         if _any_label(arrivals):
@@ -94,37 +98,35 @@ class Engine:
                 for record, event in arrivals
                 if record.topic == topic and isinstance(event, Observation)
             }
-        self._run(arrivals, known, asked, outcome)
+        self._run(arrivals, known, Progress(decided, outcome))
         self.memory.contents.shrink()
         return outcome
 
-    def _run(
-        self,
-        arrivals: Sequence[Arrival],
-        known: Mapping[int, Observation | None],
-        asked: set[int] | None,
-        outcome: Outcome,
-    ) -> None:
+    def _run(self, arrivals: Sequence[Arrival], known: Mapping[int, Observation | None], progress: Progress) -> None:
         done = 0
         while done < len(arrivals):
-            plan = self._plan()
+            plan = self._plan(progress.decided)
             count = plan.take(arrivals[done:], known)
             try:
                 said = self._fold(plan)
             except StreamBayesError as problem:
                 if count > 1:
                     half = done + count // 2
-                    self._run(arrivals[done:half], known, asked, outcome)
-                    self._run(arrivals[half : done + count], known, asked, outcome)
+                    self._run(arrivals[done:half], known, progress)
+                    self._run(arrivals[half : done + count], known, progress)
                 else:
-                    refusal = EventError(problem.code, str(problem))
-                    self._carry_out([Step(arrivals[done], "refuse", problem=refusal)], None, asked, outcome)
+                    self._carry_out(plan.refused(problem), None, progress)
             else:
-                self._carry_out(plan.steps, said, asked, outcome)
+                self._carry_out(plan, said, progress)
             done += count
 
-    def _plan(self) -> Plan:
-        return Plan(self.memory, self.model, self.settings.topics.observations, self.partition)
+    def _plan(self, decided: Decided | None) -> Plan:
+        def is_unsure(record: Record, event: Label) -> bool:
+            if decided is None:
+                return self._questions.unsure is not None and event.label == self._questions.unsure
+            return (record.topic, record.offset) in decided.unsure
+
+        return Plan(self.memory, self.model, self.settings.topics.observations, self.partition, is_unsure)
 
     def _fold(self, plan: Plan) -> Said | None:
         """The only place where the learner changes; a refusal leaves everything as it was."""
@@ -134,38 +136,42 @@ class Engine:
             assert not isinstance(first.before, Unlabelled)
             self.model.correct(plan.contents[0], first.before, first.label)
             return None
-        return self.model.said(self.model.fold(plan.contents, plan.labels)) if plan.contents else None
+        if not plan.contents:
+            return None
+        return self.model.said(self.model.fold(plan.contents, plan.labels), self.selector.strategy)
 
-    def _carry_out(self, steps: list[Step], said: Said | None, asked: set[int] | None, outcome: Outcome) -> None:
+    def _carry_out(self, plan: Plan, said: Said | None, progress: Progress) -> None:
         """Remember what was done, and put out what there is to say; nothing here can be refused."""
-        topic, row = self.settings.topics.observations, 0
-        for step in steps:
+        topic, ring, requests = self.settings.topics.observations, self.memory.labels, self.selector.requests
+        row = 0
+        for step in plan.steps:
             record, action = step.arrival.record, step.action
             self.clock = record.timestamp if record.timestamp > self.clock else self.clock
             self.counts[action] += 1
             if record.topic == topic:
-                self._advance(record.offset + 1)
+                ring.advance(record.offset + 1)
+            if requests.is_due(self.clock) or ring.end > ring.capacity:
+                self._close(progress)
             if action == "predict" and said is not None:
                 self._predicted(step, said, row)
-                if asked is None:
-                    self._put_out(step, said, row, outcome)
-                elif step.offset in asked:
-                    self._ask(step.offset)
-                self.model_version += step.label is not None
+                self._put_out(step, Row(said, row, plan.contents[row]), progress)
                 row += 1
             elif action in ("learn", "correct"):
                 self._learned(step, said)
-                outcome.late.append(step.offset)
+                progress.outcome.late.append(step.offset)
                 row += 1
+            elif action == "unsure":
+                progress.outcome.unsure.append((record.topic, record.offset))
             elif step.problem is not None:
-                self._refuse(record, step.problem, outcome)
+                self._refuse(step, step.problem, progress)
+            if action in ("learn", "correct", "repeat", "unsure"):
+                progress.say(self._questions.answered(step, self.clock))
 
-    def _advance(self, end: int) -> None:
-        """Let the oldest observations go, and with them their questions: an answer would be too old."""
-        ring, before = self.memory.labels, self.memory.labels.end
-        ring.advance(end)
-        if self.open_requests and end > ring.capacity:
-            self.open_requests.difference_update(range(before - ring.capacity, min(end - ring.capacity, before)))
+    def _close(self, progress: Progress) -> None:
+        """The questions that have waited too long, and those whose answer would be too old."""
+        ring = self.memory.labels
+        for event in self._questions.closed(ring.end - ring.capacity, self.clock):
+            progress.say(event)
 
     def _predicted(self, step: Step, said: Said, row: int) -> None:
         (record, event), _, offset, label, _, digest, _ = step
@@ -178,22 +184,23 @@ class Engine:
         if label is not None:
             self._count(offset, label, said)
 
-    def _put_out(self, step: Step, said: Said, row: int, outcome: Outcome) -> None:
-        outcome.outputs.append(prediction(step.arrival, said, row, self.model_version))
-        wanted = step.label is None and self.selector.wants(said.worth[row])
-        if wanted and self.budget.may_ask(len(self.open_requests)):
-            self._ask(step.offset)
-            outcome.asked.append(step.offset)
-            outcome.outputs.append(label_request(step.arrival, said, row, self.selector.strategy, self.budget.left))
-
-    def _ask(self, offset: int) -> None:
-        self.budget.spend()
-        self.open_requests.add(offset)
+    def _put_out(self, step: Step, row: Row, progress: Progress) -> None:
+        """The prediction, and the question if there is one: decided now, or when the event first came."""
+        if not progress.silent:
+            progress.outcome.outputs.append(prediction(step.arrival, row, self.model_version))
+        if step.label is not None:
+            self.model_version += 1
+            return
+        question = self._questions.question(step, row, self.clock, progress.decided)
+        if question is not None and not progress.silent:
+            progress.outcome.asked[step.offset] = question
+            left = self.selector.budget.left(self.clock)
+            strategy = self.selector.strategy if question.audited is None else AUDIT
+            progress.outcome.outputs.append(label_request(step.arrival, row, strategy, left))
 
     def _learned(self, step: Step, said: Said | None) -> None:
         assert step.label is not None
         self.memory.labels.put(step.offset, step.label)
-        self.open_requests.discard(step.offset)
         self.model_version += 1
         if isinstance(step.before, Unlabelled) and said is not None:
             self._count(step.offset, step.label, said)
@@ -204,12 +211,12 @@ class Engine:
         else:
             self.metrics.count_label(offset, said.names.index(label) if label in said.names else -1)
 
-    def _refuse(self, record: Record, problem: EventError, outcome: Outcome) -> None:
+    def _refuse(self, step: Step, problem: EventError, progress: Progress) -> None:
+        record, event = step.arrival
         self.refused[problem.code] += 1
-        if problem.observation is not None:
-            self.open_requests.discard(problem.observation)
-        outcome.refused.append(Refused(record.topic, record.offset, problem.code, problem.observation))
-        outcome.outputs.append(dead_letter(record, problem, self.clock))
+        progress.say(self._questions.refused(event, problem, self.clock))
+        progress.outcome.refused.append(Refused(record.topic, record.offset, problem.code, problem.observation))
+        progress.outcome.outputs.append(dead_letter(record, problem, self.clock))
 
 
 def _any_label(arrivals: Sequence[Arrival]) -> bool:

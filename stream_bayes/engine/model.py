@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_bayes import posteriors
+from stream_bayes.active.scores import doubts_of, scores
 from stream_bayes.config import LearnerSettings
 from stream_bayes.engine.remembered import Known
 from stream_bayes.errors import ConfigError, InputError, SnapshotError, StreamBayesError
@@ -28,7 +29,6 @@ from stream_bayes.learners.number_learner import NumberLearner, check_target
 from stream_bayes.spam import MailPredictions, SpamFilter
 
 _WORD = re.compile(r"[^\W_]+")
-_FAIR_COIN = 0.25
 _LIKE_JSON = re.compile(r'"|-?\d+$|-?\d.*[.eE]|true$|false$')
 # What a filter does with its probabilities does not shape what it knows.
 _DECIDES_ONLY = ("lost_ham", "passed_spam")
@@ -47,11 +47,25 @@ class Said(NamedTuple):
     scores: list[float]
     """Log-odds of the second label, NaN where the first two are not all that are known; or the mean."""
     worth: list[float]
-    """Of knowing the label: its variance; that of a fair coin while fewer than two labels are known."""
+    """Of knowing the label, by the score that was asked for."""
     guesses: list[int]
     """The number of the most probable label, -1 while there is none."""
     names: tuple[Any, ...]
     """The labels by number."""
+
+
+class Row(NamedTuple):
+    """One prediction of a batch."""
+
+    said: Said
+    number: int
+    content: Any
+    """What the learner was given."""
+
+    @property
+    def worth(self) -> float:
+        """Of knowing the label."""
+        return self.said.worth[self.number]
 
 
 class Model:
@@ -122,17 +136,23 @@ class Model:
             self.learner.learn_one(content, before)
             raise
 
-    def said(self, predictions: LabelPredictions | NumberPredictions) -> Said:
-        """Predictions as columns."""
+    @property
+    def declared_labels(self) -> tuple[Any, ...]:
+        """Those that the learner was told beforehand."""
+        return getattr(self.learner, "classes", None) or ()
+
+    def said(self, predictions: LabelPredictions | NumberPredictions, strategy: str) -> Said:
+        """Predictions as columns, with the worth of each label by a strategy."""
+        worth = scores(strategy, doubts_of(predictions)).tolist()
         if isinstance(predictions, LabelPredictions):
-            return self._of_labels(predictions)
+            return self._of_labels(predictions, worth)
         count = len(predictions)
         nothing: list[Any] = [None] * count
         means = predictions.mean.tolist()
         spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
-        return Said(nothing, means, nothing, *spread, nothing, means, spread[0], [-1] * count, ())
+        return Said(nothing, means, nothing, *spread, nothing, means, worth, [-1] * count, ())
 
-    def _of_labels(self, predictions: LabelPredictions) -> Said:
+    def _of_labels(self, predictions: LabelPredictions, worth: list[float]) -> Said:
         names, count = predictions.labels, len(predictions)
         table = np.where(np.isnan(predictions.probabilities), -1.0, predictions.probabilities)
         known = (table >= 0.0).sum(axis=1) if names else np.zeros(count)
@@ -151,7 +171,6 @@ class Model:
             actions = list(self.learner.decide_many(predictions))
         labels = [None if guess < 0 else names[guess] for guess in guesses]
         spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
-        worth = np.where(known < 2, _FAIR_COIN, predictions.variance).tolist()
         return Said(labels, [None] * count, list(rows), *spread, actions, scores.tolist(), worth, guesses, names)
 
 

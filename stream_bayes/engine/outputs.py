@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Literal
 
 from stream_bayes.engine.arrivals import Arrival
-from stream_bayes.engine.model import Said
+from stream_bayes.engine.model import Row
 from stream_bayes.errors import EventError
-from stream_bayes.events import DeadLetter, LabelRequest, Observation, Prediction
+from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
 from stream_bayes.features.display import harmless, preview, subject
-from stream_bayes.records import Record
+from stream_bayes.records import Record, Source
 
+What = Literal["answered", "late", "expired", "unsure", "corrected", "refused"]
 _PREVIEW = 200
+AUDIT = "audit"
+"""Instead of a strategy, where chance has chosen."""
 MOST_PAYLOAD, MOST_LABELS = 32 << 20, 1 << 20
 """Bytes of a value, and of a key with headers, that go into a dead letter: it must still be a record itself."""
 
 
-def prediction(arrival: Arrival, said: Said, row: int, model_version: int) -> Prediction:
+def prediction(arrival: Arrival, predicted: Row, model_version: int) -> Prediction:
     """What is said of an observation before its label is learned."""
-    event = arrival.event
+    event, (said, row, _) = arrival.event, predicted
     assert isinstance(event, Observation)
     return Prediction(
         id=event.id,
@@ -33,9 +37,9 @@ def prediction(arrival: Arrival, said: Said, row: int, model_version: int) -> Pr
     )
 
 
-def label_request(arrival: Arrival, said: Said, row: int, strategy: str, budget_left: int) -> LabelRequest:
+def label_request(arrival: Arrival, predicted: Row, strategy: str, budget_left: int | None) -> LabelRequest:
     """The question what an observation is, with what a person wants to see of it."""
-    event = arrival.event
+    event, (said, row, _) = arrival.event, predicted
     assert isinstance(event, Observation)
     return LabelRequest(
         id=event.id,
@@ -50,6 +54,28 @@ def label_request(arrival: Arrival, said: Said, row: int, strategy: str, budget_
         subject=_subject(event),
         preview=_preview(event),
     )
+
+
+def label_outcome(source: Source, outcome: What, clock: int, name: str | None) -> LabelOutcome:
+    """What became of a question without an answer."""
+    return LabelOutcome(id=name or None, outcome=outcome, open=False, source=source, at=_moment(clock))
+
+
+def label_answer(source: Source, outcome: What, clock: int, answer: Label, *, still_open: bool = False) -> LabelOutcome:
+    """What became of an answer, and of its question."""
+    return LabelOutcome(
+        id=answer.id,
+        outcome=outcome,
+        label=answer.label,
+        labeller=answer.labeller,
+        open=still_open,
+        source=source,
+        at=_moment(clock),
+    )
+
+
+def _moment(clock: int) -> datetime:
+    return datetime.fromtimestamp(clock / 1000.0, UTC)
 
 
 def _subject(event: Observation) -> str | None:
@@ -81,5 +107,5 @@ def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
         size=len(record.value) if cut else None,
         key=None if cut else record.key,
         headers=None if cut else record.headers or None,
-        at=datetime.fromtimestamp(clock / 1000.0, UTC),
+        at=_moment(clock),
     )

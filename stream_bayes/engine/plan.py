@@ -6,7 +6,7 @@ no trace. Each event is judged as if those before it had been carried out: the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from stream_bayes.engine.arrivals import Arrival
@@ -16,7 +16,9 @@ from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Label, Observation
 from stream_bayes.records import Record
 
-Action = Literal["predict", "learn", "correct", "repeat", "duplicate", "refuse"]
+Action = Literal["predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse"]
+GONE = "observation-gone"
+"""The code of a label whose observation will never get one."""
 
 
 class Step(NamedTuple):
@@ -42,14 +44,21 @@ class Memory(NamedTuple):
 
 
 class Plan:
-    """The steps of a run of events, and the rows of the fold that carries them out."""
+    """The steps of a run of events, and the rows of the fold that carries them out.
 
-    def __init__(self, memory: Memory, model: Model, topic: str, partition: int) -> None:
+    `is_unsure` says which labels are the answer that nobody knows.
+    """
+
+    def __init__(
+        self, memory: Memory, model: Model, topic: str, partition: int, is_unsure: Callable[[Record, Label], bool]
+    ) -> None:
         self.steps: list[Step] = []
         self.contents: list[Any] = []
         self.labels: list[Known | None] = []
         self._memory, self._model = memory, model
         self._topic, self._partition = topic, partition
+        self._is_unsure = is_unsure
+        self._meant: int | None = None
         self._end = memory.labels.end
         self._fresh: set[Known] = set()
         self._new_ids: dict[int, int] = {}
@@ -62,6 +71,8 @@ class Plan:
                 step = self._step(arrival, known)
             except StreamBayesError as problem:
                 refusal = problem if isinstance(problem, EventError) else EventError(problem.code, str(problem))
+                if refusal.observation is None:
+                    refusal.observation, self._meant = self._meant, None
                 # Its traceback would hold this plan, which holds it: a whole batch, until Python looks for garbage.
                 step = Step(arrival, "refuse", problem=refusal.with_traceback(None))
             if step.action == "correct" and self.steps:
@@ -73,6 +84,13 @@ class Plan:
             if step.action == "correct":
                 return place + 1
         return len(arrivals)
+
+    def refused(self, problem: StreamBayesError) -> Plan:
+        """The plan of an only step once its fold was refused."""
+        (step,) = self.steps
+        meant = step.offset if step.action in ("learn", "correct") else None
+        self.steps = [Step(step.arrival, "refuse", problem=EventError(problem.code, str(problem), meant))]
+        return self
 
     def leave_behind(self, record: Record) -> None:
         """From here on the record is one of the past: what is remembered ends with it."""
@@ -109,13 +127,18 @@ class Plan:
     def _learn(self, arrival: Arrival, event: Label, known: Mapping[int, Observation | None]) -> Step:
         offset = self.offset_of(event)
         before = self._label_of(offset)
+        if self._is_unsure(arrival.record, event):
+            return Step(arrival, "unsure", offset, before=before)
+        # What is refused here is an answer about it.
+        self._meant = offset
         label = self._known(event.label)
+        self._meant = None
         if label == before:
-            return Step(arrival, "repeat", offset)
+            return Step(arrival, "repeat", offset, label, before)
         observation = known.get(offset) or self._memory.contents.get(offset)
         if observation is None:
             message = f"its observation, {self._topic}-{self._partition}-{offset}, is no longer in the log"
-            raise EventError("observation-gone", message, offset)
+            raise EventError(GONE, message, offset)
         if observation.id != event.id:
             message = f"the observation at {self._topic}-{self._partition}-{offset} has another id than the label"
             raise EventError("wrong-id", message)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
+from stream_bayes.active import LabelSelector, Request
 from stream_bayes.engine.engine import Engine
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.learners import Learner, State
 from stream_bayes.snapshot import Arrays
 
-_LEARNER = "learner."
+_LEARNER, _SELECTOR = "learner.", "selector."
 _DAMAGED = (AttributeError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError)
 
 
@@ -43,12 +44,12 @@ def bookkeeping_of(engine: Engine) -> Bookkeeping:
         "model_version": engine.model_version,
         "counts": dict(sorted(engine.counts.items())),
         "refused": dict(sorted(engine.refused.items())),
-        "labels_used": engine.budget.used,
-        "open_requests": sorted(engine.open_requests),
         "labels": engine.memory.labels.scalars(),
     }
     memory = engine.memory
-    return Bookkeeping(scalars, {**memory.labels.arrays(), **memory.ids.arrays(), **engine.metrics.arrays()})
+    scalars["selector"], asked = engine.selector.state()
+    own = {_SELECTOR + name: array for name, array in asked.items()}
+    return Bookkeeping(scalars, {**memory.labels.arrays(), **memory.ids.arrays(), **engine.metrics.arrays(), **own})
 
 
 def state_of(learner: Learner, kept: Bookkeeping) -> tuple[dict[str, Any], Arrays]:
@@ -63,6 +64,12 @@ def learner_arrays(arrays: Arrays) -> Arrays:
     return {name.removeprefix(_LEARNER): array for name, array in arrays.items() if name.startswith(_LEARNER)}
 
 
+def selector_state(scalars: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
+    """That of the selector in a checkpoint, as `LabelSelector.restore` takes it; a `KeyError` if it has none."""
+    own = {name.removeprefix(_SELECTOR): array for name, array in arrays.items() if name.startswith(_SELECTOR)}
+    return scalars["selector"], own
+
+
 def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
     """Take over what `state_of` gave; the engine is fresh from its constructor, with settings of the same shape."""
     learned = learner_arrays(arrays)
@@ -72,8 +79,11 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
         engine.model.learner = type(own).from_state(State(*own.description(), learned), copy=False)
         engine.clock, engine.model_version = int(scalars["clock"]), int(scalars["model_version"])
         engine.counts, engine.refused = Counter(scalars["counts"]), Counter(scalars["refused"])
-        engine.budget.used = int(scalars["labels_used"])
-        engine.open_requests = set(scalars["open_requests"])
+        if "labels_used" in scalars:
+            arrays = {**arrays, **_taken_over(engine.selector, scalars)}
+        else:
+            _check_types(arrays, bookkeeping_of(engine).arrays)
+            engine.selector.restore(*selector_state(scalars, arrays))
         engine.memory.labels.restore(scalars["labels"], arrays)
         engine.memory.ids.restore(arrays)
         engine.metrics.restore(arrays)
@@ -81,6 +91,23 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
     except _DAMAGED as problem:
         message = f"the checkpoint does not make an engine: {problem!r}"
         raise SnapshotDamaged(message) from problem
+
+
+def _taken_over(selector: LabelSelector, scalars: dict[str, Any]) -> Arrays:
+    """Begin with what a checkpoint of version 1 has of questions: how many were asked, and which are open."""
+    selector.budget.used = selector.counts["asked"] = int(scalars["labels_used"])
+    selector.budget.seen = int(scalars["counts"].get("predict", 0))
+    for offset in scalars["open_requests"]:
+        selector.requests.open(int(offset), Request(int(scalars["clock"]), None, None, ""))
+    return {_SELECTOR + name: array for name, array in selector.state()[1].items()}
+
+
+def _check_types(given: Arrays, fresh: Arrays) -> None:
+    """Before anything is made of them: the sizes of those of a selector depend on what it has seen, no more."""
+    for name, array in fresh.items():
+        if name.startswith(_SELECTOR) and (given[name].dtype, given[name].ndim) != (array.dtype, array.ndim):
+            message = f"{name}: {given[name].dtype}, where {array.dtype} belongs"
+            raise SnapshotDamaged(message)
 
 
 def _check_forms(given: Arrays, kept: Arrays) -> None:

@@ -25,13 +25,14 @@ def described(run: Run, summary: Summary, counts: Counts) -> dict[str, Any]:
         "spam": summary.spam,
         "unlabelled": run.unlabelled,
         "labels_used": int(run.learned.sum()),
+        "asked": _asked(run),
         "stopped": run.stopped,
         "threshold": summary.threshold,
-        **{name: _number(value) for name, value in summary.values._asdict().items()},
-        "intervals": {name: [_number(low), _number(high)] for name, low, high in intervals},
-        "members_one_minus_roca_percent": {name: _number(value) for name, value in member_areas(run).items()},
-        "messages_per_second": _number(run.messages_per_second),
-        "cpu_microseconds_per_message": _number(run.cpu_microseconds),
+        **{name: number(value) for name, value in summary.values._asdict().items()},
+        "intervals": {name: [number(low), number(high)] for name, low, high in intervals},
+        "members_one_minus_roca_percent": {name: number(value) for name, value in member_areas(run).items()},
+        "messages_per_second": number(run.messages_per_second),
+        "cpu_microseconds_per_message": number(run.cpu_microseconds),
         "stages": {name: {"cpu_seconds": cpu, "wall_seconds": wall} for name, (cpu, wall) in run.stages.items()},
         "peak_memory_mb": run.peak_memory_mb,
         "memory_mb": list(run.memory_mb),
@@ -60,6 +61,9 @@ def notes(run: Run, summary: Summary, counts: Counts) -> list[str]:
         f"{run.filter_name} was stopped before the end of the corpus, after {messages}: its figures are those so far": (
             run.stopped
         ),
+        f"{run.filter_name} states probabilities and no doubt about them: the strategy had to do with those": (
+            run.asked is not None and run.asked.stand_in
+        ),
     }
     left_out = [
         f"{count} left out as {kind}, such as {counts.examples[kind]}" for kind, count in counts.problems.items()
@@ -67,5 +71,14 @@ def notes(run: Run, summary: Summary, counts: Counts) -> list[str]:
     return [*(remark for remark, holds in remarks.items() if holds), *left_out]
 
 
-def _number(value: float) -> float | None:
+def _asked(run: Run) -> dict[str, Any] | None:
+    """What became of the questions; the accuracy is the true one, the audit's is what it would have been taken for."""
+    if run.asked is None:
+        return None
+    audit = None if run.asked.audit is None else run.asked.audit._asdict()
+    return {**run.asked.counts, "accuracy": number(run.accuracy), "audit": audit}
+
+
+def number(value: float) -> float | None:
+    """As JSON can have it: None where there is none."""
     return value if math.isfinite(value) else None

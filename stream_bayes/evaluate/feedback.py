@@ -1,28 +1,31 @@
-"""Which labels a filter is told, and when: the regimes of feedback.
+"""Which labels a filter is told, and when: the regimes of feedback that do not depend on what it predicts.
 
     immediate           each label right after the prediction
     delayed:N           the label of a message after the prediction of the N-th message after it
     first:N             the labels of the first N messages, right after the prediction; then none
     partial:FRACTION    each label with that probability, right after the prediction
 
-A regime turns messages into the rows of `Filter.test_then_train`: predict, then learn what has a label.
+`stream_bayes.evaluate.regime` has the one that does. A regime turns messages into the rows of `Filter.test_then_train`:
+predict, then learn what has a label.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from stream_bayes.errors import ParameterError
 from stream_bayes.evaluate.corpora import Mail
+from stream_bayes.evaluate.delay import AT_ONCE, Delay, Timetable
 
 SEED = 1
 """Of the labels that `partial` tells."""
+
+Wanted = Callable[[int], bool]
+"""Whether the label of the message at a place is told; asked once for each place, in order."""
 
 
 class Row(NamedTuple):
@@ -37,69 +40,69 @@ class Row(NamedTuple):
     """Whether this is the prediction that counts; a message that is learned later comes again."""
 
 
-class Feedback(ABC):
-    """One pass under a regime; `rows` must see every message once, in order, in pieces of any size."""
+class Feedback:
+    """One pass under a regime; `rows` must see every message once, in order, in pieces of any size.
 
-    def __init__(self) -> None:
+    Labels that come late wait; those of the last messages never come. Of a message that waits, only so many bytes are
+    kept as are looked at; all of them with None.
+    """
+
+    def __init__(self, wanted: Wanted, delay: Delay = AT_ONCE, most_bytes: int | None = None) -> None:
+        self._wanted = wanted
+        # A label that comes at once is learned with the prediction: the same by the contract, at half the cost.
+        self._at_once = delay == AT_ONCE
+        self._times = Timetable(delay)
+        self._most_bytes = most_bytes
         self._seen = 0
+        self._waiting: deque[tuple[int, Row]] = deque()
 
     def rows(self, mails: Iterable[Mail]) -> Iterator[Row]:
         """What the filter sees while these messages come."""
         for mail in mails:
             place, self._seen = self._seen, self._seen + 1
-            yield from self._rows_of(place, mail)
+            label = mail.label if self._wanted(place) else None
+            if self._at_once:
+                yield Row(place, mail.raw, label, True)
+            else:
+                yield from self._late(place, mail.raw, label)
 
-    @abstractmethod
-    def _rows_of(self, place: int, mail: Mail) -> Iterable[Row]:
-        """What the filter sees when this message comes."""
+    def _late(self, place: int, raw: bytes, label: str | None) -> Iterator[Row]:
+        moment = self._times.arrive(raw)
+        yield from self._due(moment.before)
+        yield Row(place, raw, None, True)
+        if label is not None:
+            self._waiting.append((self._times.due(moment), Row(place, raw[: self._most_bytes], label, False)))
+        yield from self._due(moment.after)
+
+    def _due(self, now: int) -> Iterator[Row]:
+        while self._waiting and self._waiting[0][0] <= now:
+            yield self._waiting.popleft()[1]
 
 
-class First(Feedback):
+def first(told: float) -> Wanted:
     """The labels of the first messages; of all of them with infinity."""
-
-    def __init__(self, told: float) -> None:
-        super().__init__()
-        self._told = told
-
-    def _rows_of(self, place: int, mail: Mail) -> Iterable[Row]:
-        return (Row(place, mail.raw, mail.label if place < self._told else None, True),)
+    return lambda place: place < told
 
 
-class Partial(Feedback):
+def share(fraction: float, seed: int = SEED) -> Wanted:
     """Each label with the same probability, drawn message by message."""
-
-    def __init__(self, fraction: float, seed: int = SEED) -> None:
-        super().__init__()
-        self._fraction = fraction
-        self._generator = np.random.default_rng(seed)
-
-    def _rows_of(self, place: int, mail: Mail) -> Iterable[Row]:
-        told = self._generator.random() < self._fraction
-        return (Row(place, mail.raw, mail.label if told else None, True),)
+    generator = np.random.default_rng(seed)
+    return lambda _: bool(generator.random() < fraction)
 
 
-class Delayed(Feedback):
-    """Each label so many messages late; those of the last messages never come.
+def drawn(count: int, messages: int, seed: int = SEED) -> Wanted:
+    """Exactly so many labels of a stream whose length is known, all of them equally likely.
 
-    Of a message that waits, only so many bytes are kept as are looked at; all of them with None.
+    >>> wanted = drawn(3, 10)
+    >>> sum(map(wanted, range(10)))
+    3
     """
-
-    def __init__(self, delay: int, most_bytes: int | None = None) -> None:
-        super().__init__()
-        self._delay = delay
-        self._most_bytes = most_bytes
-        self._waiting: deque[Row] = deque()
-
-    def _rows_of(self, place: int, mail: Mail) -> Iterable[Row]:
-        yield Row(place, mail.raw, None, True)
-        if mail.label is not None:
-            self._waiting.append(Row(place, mail.raw[: self._most_bytes], mail.label, False))
-        while self._waiting and self._waiting[0].place + self._delay <= place:
-            yield self._waiting.popleft()
+    places = np.random.default_rng(seed).choice(messages, min(count, messages), replace=False)
+    return frozenset(places.tolist()).__contains__
 
 
-def open_feedback(text: str, most_bytes: int | None = None) -> Feedback:
-    """The regime of that name, at the beginning of its pass; of messages that wait, it keeps at most so many bytes.
+def open_feedback(text: str, most_bytes: int | None = None) -> Feedback | None:
+    """The regime of that name, at the beginning of its pass, or None; of messages that wait, so many bytes are kept.
 
     >>> mails = [Mail("a", "spam", b"1"), Mail("b", "ham", b"2")]
     >>> [(row.place, row.label, row.scored) for row in open_feedback("delayed:1").rows(mails)]
@@ -107,19 +110,22 @@ def open_feedback(text: str, most_bytes: int | None = None) -> Feedback:
     """
     kind, _, amount = text.partition(":")
     if text == "immediate":
-        return First(math.inf)
-    if kind == "first" and _is_whole(amount):
-        return First(int(amount))
-    if kind == "delayed" and _is_whole(amount):
-        # A label that comes at once is learned with the prediction: the same by the contract, at half the cost.
-        return Delayed(int(amount), most_bytes) if int(amount) else First(math.inf)
+        return Feedback(first(math.inf))
+    if kind == "first" and is_whole(amount):
+        return Feedback(first(int(amount)))
+    if kind == "delayed" and is_whole(amount):
+        return Feedback(first(math.inf), Delay(int(amount)), most_bytes)
     if kind == "partial" and _is_share(amount):
-        return Partial(float(amount))
-    message = f"feedback must be immediate, delayed:N, first:N or partial:FRACTION (0 to 1); got {text!r}"
-    raise ParameterError(message)
+        return Feedback(share(float(amount)))
+    return None
 
 
-def _is_whole(amount: str) -> bool:
+def is_whole(amount: str) -> bool:
+    """Whether this is a number without sign, point or too many digits.
+
+    >>> is_whole("350"), is_whole("-1"), is_whole("")
+    (True, False, False)
+    """
     return amount.isascii() and amount.isdigit() and len(amount) < 16
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from importlib import import_module
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluate import peers
 from stream_bayes.evaluate.filters import Filter, Scores
+from stream_bayes.features.mail import MailBatch
 from stream_bayes.kernels.mail_decode import MOST_RAW
+from stream_bayes.kernels.mail_features import VIEWS
 from stream_bayes.spam import SpamFilter
 
 OURS = {"default": "stream_bayes.spam:SpamFilter", "light": "stream_bayes.spam:SpamFilter.light"}
@@ -36,7 +39,14 @@ class OwnFilter:
     def test_then_train(self, features: Any, labels: Sequence[str | None]) -> Scores:
         """Score each mail, then learn it if its label is given."""
         said = self._learner.test_then_train(features, labels)
-        return Scores(said.spam_log_odds, dict(zip(said.members, said.member_log_odds.T, strict=True)))
+        return Scores(said.spam_log_odds, dict(zip(said.members, said.member_log_odds.T, strict=True)), said)
+
+    def part(self, features: Any, begin: int, end: int) -> Any:
+        """Some mails of a batch, which share its memory."""
+        if not isinstance(features, MailBatch):
+            return features[begin:end]
+        starts = features.view_starts[VIEWS * begin : VIEWS * end + 1]
+        return replace(features, row_starts=starts[::VIEWS], view_starts=starts, raws=features.raws[begin:end])
 
     def close(self) -> None:
         """Nothing to give back."""

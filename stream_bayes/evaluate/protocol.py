@@ -7,17 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stream_bayes.errors import InputError
-from stream_bayes.evaluate.clock import FEATURES, LEARN, MAKE, READ, Stopwatch, memory_mb
+from stream_bayes.evaluate.asking import Asked, Asking
+from stream_bayes.evaluate.clock import FEATURES, LEARN, MAKE, READ, Stopwatch
 from stream_bayes.evaluate.corpora import Mail
-from stream_bayes.evaluate.feedback import Feedback, Row, open_feedback
-from stream_bayes.evaluate.filters import HAM, SPAM, Filter, Scores, most_bytes, prepare
+from stream_bayes.evaluate.feedback import Feedback
+from stream_bayes.evaluate.filters import HAM, SPAM, Filter, Scores, check_scores, most_bytes, prepare
 from stream_bayes.evaluate.order import Stream
+from stream_bayes.evaluate.progress import TENTHS, Progress
+from stream_bayes.evaluate.regime import Regime
 from stream_bayes.kernels.compiled import BoolArray, FloatArray
+
+__all__ = ["CHUNK", "CHUNK_BYTES", "TENTHS", "Progress", "Run", "run", "warm_up"]
 
 CHUNK = 256
 CHUNK_BYTES = 16 << 20
-TENTHS = 10
 _WARM_UP = (
     Mail("1", SPAM, b"Subject: a\n\nwin money now"),
     Mail("2", HAM, b"Subject: b\n\nsee you at lunch"),
@@ -50,11 +53,18 @@ class Run:
     """Messages without a label: scored as the others, but nothing can be said of the score."""
     stopped: bool
     """Whether somebody ended the pass; there may have been more messages."""
+    asked: Asked | None = None
+    """What became of the questions, where a selector decided whose labels to ask for."""
 
     @property
     def messages(self) -> int:
         """All that came, with and without a label."""
         return len(self.ids) + self.unlabelled
+
+    @property
+    def accuracy(self) -> float:
+        """The share of messages whose more probable label came; NaN without messages."""
+        return float(np.mean((self.log_odds > 0.0) == self.spam)) if len(self.spam) else np.nan
 
     @property
     def cpu_microseconds(self) -> float:
@@ -72,51 +82,11 @@ class Run:
         return seconds / self.messages if self.messages else np.nan
 
 
-class Progress:
-    """What is known while a pass goes on."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-        self.labels: list[str | None] = []
-        self.learned: list[bool] = []
-        self.log_odds: list[FloatArray] = []
-        self.members: dict[str, list[FloatArray]] = {}
-        self.memory: list[tuple[int, float]] = [(0, memory_mb())]
-        self.watch = Stopwatch()
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @property
-    def so_far(self) -> tuple[BoolArray, FloatArray]:
-        """Which were spam, and their log-odds; of the messages with a label."""
-        known = self.known
-        return np.array([label == SPAM for label in self.labels], dtype=np.bool_)[known], _joined(self.log_odds)[known]
-
-    @property
-    def known(self) -> BoolArray:
-        """Which messages have a label."""
-        return np.array([label is not None for label in self.labels], dtype=np.bool_)
-
-    def take(self, mails: Sequence[Mail], rows: Sequence[Row], scores: Scores) -> None:
-        """Add what a filter said of these messages, and which of the messages it was told."""
-        self.ids += [mail.id for mail in mails]
-        self.labels += [mail.label for mail in mails]
-        self.learned += [False] * len(mails)
-        for row in rows:
-            self.learned[row.place] |= row.label is not None
-        scored = np.array([row.scored for row in rows], dtype=np.bool_)
-        self.log_odds.append(scores.log_odds[scored])
-        for name, values in scores.members.items():
-            self.members.setdefault(name, []).append(values[scored])
-        self.memory.append((len(self), memory_mb()))
-
-
 def run(
     make: Callable[[], Filter],
     stream: Stream,
     *,
-    feedback: str = "immediate",
+    feedback: str | Regime = "immediate",
     chunk: int = CHUNK,
     stop: Callable[[Progress], bool] = lambda _: False,
 ) -> Run:
@@ -124,15 +94,17 @@ def run(
 
     The size of the chunks, so many messages or 16 MiB of them, decides how often the filter is called and nothing else.
     """
+    regime = Regime(feedback) if isinstance(feedback, str) else feedback
+    regime.check()
     progress, stopped = Progress(), False
     with progress.watch.stage(MAKE):
         chosen = make()
     try:
         with progress.watch.stage(MAKE):
             prepare(chosen)
-        regime = open_feedback(feedback, most_bytes(chosen))
+        way = _way(chosen, stream, regime, progress.watch)
         for part in _chunks(stream, chunk, progress.watch):
-            _pass(chosen, part, regime, progress)
+            progress.take(part, *way.over(part))
             if stop(progress):
                 stopped = True
                 break
@@ -140,12 +112,38 @@ def run(
         # What a filter leaves to the end is work of it, such as the CPU time of a process it has run.
         with progress.watch.stage(LEARN):
             chosen.close()
-    return _result(progress, (chosen.name, stream.corpus, feedback), stopped)
+    return _result(progress, (chosen.name, stream.corpus, str(regime)), stopped, way.asked)
 
 
-def warm_up(make: Callable[[], Filter]) -> None:
+def warm_up(make: Callable[[], Filter], feedback: str | Regime = "immediate") -> None:
     """Let a filter of its own load and compile what it needs, so that no pass is charged for it."""
-    run(make, Stream("", _WARM_UP))
+    run(make, Stream("", _WARM_UP), feedback=feedback)
+
+
+def _way(chosen: Filter, stream: Stream, regime: Regime, watch: Stopwatch) -> Asking | _Telling:
+    selector = regime.selector()
+    if selector is None:
+        return _Telling(chosen, regime.told(stream, most_bytes(chosen)), watch)
+    return Asking(chosen, selector, regime.late, watch)
+
+
+class _Telling:
+    """A pass in which it is known beforehand whose labels are told."""
+
+    asked: Asked | None = None
+
+    def __init__(self, chosen: Filter, feedback: Feedback, watch: Stopwatch) -> None:
+        self._filter, self._feedback, self._watch = chosen, feedback, watch
+
+    def over(self, mails: Sequence[Mail]) -> tuple[Scores, list[int]]:
+        rows = list(self._feedback.rows(mails))
+        with self._watch.stage(FEATURES):
+            features = self._filter.features([row.raw for row in rows])
+        with self._watch.stage(LEARN):
+            said = self._filter.test_then_train(features, [row.label for row in rows])
+        check_scores(self._filter.name, len(rows), said)
+        scored = np.array([row.scored for row in rows], dtype=np.bool_)
+        return said.taken(scored), [row.place for row in rows if row.label is not None]
 
 
 def _chunks(mails: Iterable[Mail], size: int, watch: Stopwatch) -> Iterator[list[Mail]]:
@@ -171,25 +169,7 @@ def _chunk(source: Iterator[Mail], size: int) -> list[Mail]:
     return part
 
 
-def _pass(chosen: Filter, mails: Sequence[Mail], regime: Feedback, progress: Progress) -> None:
-    rows = list(regime.rows(mails))
-    raw, labels = [row.raw for row in rows], [row.label for row in rows]
-    with progress.watch.stage(FEATURES):
-        features = chosen.features(raw)
-    with progress.watch.stage(LEARN):
-        scores = chosen.test_then_train(features, labels)
-    _check(chosen.name, rows, scores)
-    progress.take(mails, rows, scores)
-
-
-def _check(name: str, rows: Sequence[Row], scores: Scores) -> None:
-    for part, values in (("it", scores.log_odds), *scores.members.items()):
-        if len(values) != len(rows) or not np.isfinite(values).all():
-            message = f"{name} must give one finite score to each message; of {len(rows)}, {part} gave {values!r}"
-            raise InputError(message)
-
-
-def _result(progress: Progress, names: tuple[str, str, str], stopped: bool) -> Run:
+def _result(progress: Progress, names: tuple[str, str, str], stopped: bool, asked: Asked | None) -> Run:
     known, (spam, log_odds) = progress.known, progress.so_far
     return Run(
         *names,
@@ -197,21 +177,11 @@ def _result(progress: Progress, names: tuple[str, str, str], stopped: bool) -> R
         spam,
         log_odds,
         np.array(progress.learned, dtype=np.bool_)[known],
-        {name: _joined(parts)[known] for name, parts in progress.members.items()},
+        progress.members,
         progress.watch.stages,
         max(megabytes for _, megabytes in progress.memory),
-        _tenths(progress.memory),
+        progress.tenths,
         int((~known).sum()),
         stopped,
+        asked,
     )
-
-
-def _tenths(memory: list[tuple[int, float]]) -> tuple[float, ...]:
-    """The memory at the first look, and at the first after each tenth of the messages."""
-    seen, megabytes = np.array([place for place, _ in memory]), [value for _, value in memory]
-    wanted = np.ceil(seen[-1] * np.arange(TENTHS + 1) / TENTHS)
-    return tuple(megabytes[place] for place in np.searchsorted(seen, wanted).tolist())
-
-
-def _joined(parts: list[FloatArray]) -> FloatArray:
-    return np.concatenate([np.zeros(0), *parts])

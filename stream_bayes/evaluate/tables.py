@@ -17,7 +17,7 @@ _COLUMNS = (9, 18, 8, 7, 14, 10)
 
 def pass_table(run: Run, summary: Summary, *, members: bool, notes: Sequence[str] = ()) -> str:
     """The metrics of one pass with their intervals, what it cost, and what should be known of it."""
-    parts = [_heading(run, summary), _metrics(summary), _costs(run)]
+    parts = [_heading(run, summary), _metrics(summary), *_questions(run), _costs(run)]
     if members:
         parts.append(_members(run, summary))
     if notes:
@@ -61,6 +61,21 @@ def _metrics(summary: Summary) -> list[str]:
         f"  {NAMES[name]:<{_WIDTH}}{figure(value):>10}   {_interval(low, high)}" for name, value, low, high in columns
     ]
     return [f"  {'':<{_WIDTH}}{'':>10}   95 % interval", *rows]
+
+
+def _questions(run: Run) -> list[list[str]]:
+    """What became of the questions, and the accuracy that is estimated from those drawn by chance."""
+    if run.asked is None:
+        return []
+    counts, audit = run.asked.counts, run.asked.audit
+    names = ("asked", "audited", "answered", "suppressed", "expired", "late")
+    rows = [f"  {name:<{_WIDTH}}{counts.get(name, 0):>10,}" for name in names if counts.get(name) or name in names[:4]]
+    rows.append(f"  {'accuracy %':<{_WIDTH}}{figure(100.0 * run.accuracy, 2):>10}")
+    if audit is None:
+        return [["  labels", *rows, "  no audited answer came: the accuracy cannot be estimated without all labels"]]
+    interval = f"{100.0 * audit.low:.2f} to {100.0 * audit.high:.2f}"
+    estimate = f"  {'estimated by the audit':<{_WIDTH}}{figure(100.0 * audit.accuracy, 2):>10}   {interval}"
+    return [["  labels", *rows, f"{estimate}, of {counted(audit.answers, 'answer')}"]]
 
 
 def _costs(run: Run) -> list[str]:

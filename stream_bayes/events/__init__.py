@@ -1,7 +1,8 @@
 """The events of a stream, and their form in a log: JSON, with the kind of event as `type`.
 
 `decode` reads what comes in, or says in an `EventError` why it cannot; `encode` writes any event; what went out is
-read with `Prediction.model_validate_json(value)` and the like.
+read with `Prediction.model_validate_json(value)` and the like, and label requests, among which their outcomes stand,
+with `decode_request(value)`.
 """
 
 from __future__ import annotations
@@ -13,26 +14,48 @@ from pydantic_core import PydanticSerializationError, to_json
 from stream_bayes.events.decoding import Limits, decode
 from stream_bayes.events.fields import Event
 from stream_bayes.events.inputs import Label, Observation, ObservationFields
-from stream_bayes.events.outputs import DeadLetter, LabelRequest, Prediction, Reason, Status
+from stream_bayes.events.outputs import (
+    AuditFigures,
+    DeadLetter,
+    LabellerFigures,
+    LabelOutcome,
+    LabelRequest,
+    Prediction,
+    Reason,
+    Status,
+    decode_request,
+)
 from stream_bayes.events.refusals import CODES
 
 __all__ = [
     "CODES",
+    "AuditFigures",
     "DeadLetter",
     "Event",
     "Label",
+    "LabelOutcome",
     "LabelRequest",
+    "LabellerFigures",
     "Limits",
     "Observation",
     "Prediction",
     "Reason",
     "Status",
     "decode",
+    "decode_request",
     "encode",
     "schemas",
 ]
 
-_CLASSES: tuple[type[Event], ...] = (ObservationFields, Label, Prediction, LabelRequest, DeadLetter, Status)
+_CLASSES: tuple[type[Event], ...] = (
+    ObservationFields,
+    Label,
+    Prediction,
+    LabelRequest,
+    LabelOutcome,
+    DeadLetter,
+    Status,
+)
 
 
 def encode(event: Event) -> bytes:

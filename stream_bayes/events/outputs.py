@@ -1,10 +1,10 @@
-"""What goes out: predictions, label requests, dead letters and the state of the worker."""
+"""What goes out: predictions, label requests and what became of them, dead letters and the state of the worker."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from stream_bayes.events.fields import Base64, Event, LabelValue, Moment, Number, Part, SourceField
 
@@ -36,8 +36,8 @@ class LabelRequest(Event):
 
     type: Literal["label-request"] = "label-request"
     id: Annotated[str, Field(description="The id of the observation.")]
-    score: Annotated[Number, Field(description="How much the answer is worth, by the strategy.")]
-    strategy: str
+    score: Annotated[Number, Field(description="How much the answer is worth, by the strategy of the settings.")]
+    strategy: Annotated[str, Field(description="Why it is asked: by which score, or 'audit' if drawn by chance.")]
     probabilities: Annotated[dict[str, Number] | None, Field(description="Of each label, as believed.")] = None
     mean: Annotated[Number | None, Field(description="Instead, where numbers are predicted.")] = None
     variance: Number
@@ -47,6 +47,34 @@ class LabelRequest(Event):
     subject: str | None = None
     preview: Annotated[str | None, Field(description="The beginning of the content as text.")] = None
     explanation: tuple[Reason, ...] | None = None
+
+
+class LabelOutcome(Event):
+    """What became of a question, or of a label that was corrected; in the topic of the questions."""
+
+    type: Literal["label-outcome"] = "label-outcome"
+    id: Annotated[
+        str | None, Field(description="The id of the observation; missing if it was asked by an older version.")
+    ] = None
+    outcome: Annotated[
+        Literal["answered", "late", "expired", "unsure", "corrected", "refused"],
+        Field(description="Late: learned after it had expired. Refused: the label is a dead letter."),
+    ]
+    label: Annotated[LabelValue | None, Field(description="What the answer was.")] = None
+    labeller: Annotated[str | None, Field(description="Who answered.")] = None
+    open: Annotated[bool, Field(description="Whether an answer is still waited for: after one that was refused.")]
+    source: Annotated[SourceField, Field(description="The place of the observation.")]
+    at: Annotated[Moment, Field(description="By the clock of the log.")]
+
+
+_asked: TypeAdapter[LabelRequest | LabelOutcome] = TypeAdapter(
+    Annotated[LabelRequest | LabelOutcome, Field(discriminator="type")]
+)
+
+
+def decode_request(value: bytes) -> LabelRequest | LabelOutcome:
+    """An event of the topic of the questions: one that was asked, or what became of it."""
+    return _asked.validate_json(value)
 
 
 class DeadLetter(Event):
@@ -65,6 +93,25 @@ class DeadLetter(Event):
     at: Annotated[Moment, Field(description="When the log had received the record.")]
 
 
+class AuditFigures(Part):
+    """The accuracy as questions drawn by chance show it, without bias, with an interval of 95 %."""
+
+    accuracy: Number
+    low: Number
+    high: Number
+    answers: Annotated[int, Field(description="That it rests on.")]
+
+
+class LabellerFigures(Part):
+    """How often later labels agreed with those of one labeller: the mean and the 95 % interval of a Beta posterior."""
+
+    agreement: Number
+    low: Number
+    high: Number
+    checked: Annotated[int, Field(description="Labels that somebody else confirmed, or anybody corrected.")]
+    labels: Annotated[int, Field(description="That were learned.")]
+
+
 class Status(Event):
     """How a worker and one partition of it are doing; counts are since the beginning of the stream."""
 
@@ -77,8 +124,13 @@ class Status(Event):
     predictions: int
     labels_learned: int
     labels_used: Annotated[int, Field(description="Labels asked for.")]
-    labels_left: Annotated[int, Field(description="Labels that may still be asked for.")]
+    labels_left: Annotated[int | None, Field(description="Labels that may still be asked for.")] = None
     open_requests: int
+    label_outcomes: Annotated[
+        dict[str, int], Field(description="What became of questions and labels.", default_factory=dict)
+    ]
+    audit: Annotated[AuditFigures | None, Field(description="None: too early.")] = None
+    labellers: Annotated[dict[str, LabellerFigures], Field(description="Of the busiest.", default_factory=dict)]
     duplicates: Annotated[int, Field(description="Observations ignored since their id had been seen.")]
     dead: int
     dead_by_code: dict[str, int]

@@ -12,11 +12,13 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from stream_bayes.engine import Outcome, Refused
+from stream_bayes.active import Question
+from stream_bayes.engine import Decided, Outcome, Refused
 from stream_bayes.errors import RecoveryError
 from stream_bayes.records import Record
 
-VERSION = 1
+VERSION = 2
+"""Of what is written; version 1, which has neither audits nor answers that are unsure, is read too."""
 
 
 class Run(NamedTuple):
@@ -32,10 +34,17 @@ class Entry(NamedTuple):
     """What one commit stands for."""
 
     runs: list[Run]
-    asked: list[int]
+    asked: dict[int, Question]
     refused: list[Refused]
+    unsure: list[tuple[str, int]]
+    """Topic and offset of labels that said that nobody knows."""
     late: int | None
     """The oldest observation that was learned when its label came later."""
+
+    @property
+    def decided(self) -> Decided:
+        """For an engine that takes the same records again."""
+        return Decided(self.asked, set(self.unsure))
 
     def noted(self, records: Iterable[Record], outcome: Outcome) -> Entry:
         """The entry once these records were processed, and this came of it."""
@@ -46,17 +55,20 @@ class Entry(NamedTuple):
                 self.runs[-1] = self.runs[-1]._replace(end=end)
             else:
                 self.runs.append(Run(topic, first.partition, first.offset, end))
-        self.asked.extend(outcome.asked)
+        self.asked.update(outcome.asked)
         self.refused.extend(outcome.refused)
+        self.unsure.extend(outcome.unsure)
         oldest = [offset for offset in (self.late, min(outcome.late, default=None)) if offset is not None]
         return self._replace(late=min(oldest, default=None))
 
     def encode(self) -> bytes:
         """As JSON."""
         refused = [one[: 3 if one.observation is None else 4] for one in self.refused]
-        content: dict[str, Any] = {"version": VERSION, "runs": self.runs, "asked": self.asked, "dead": refused}
+        content: dict[str, Any] = {"version": VERSION, "runs": self.runs, "asked": list(self.asked), "dead": refused}
         if self.late is not None:
             content["late"] = self.late
+        audited = [(offset, chance) for offset, (chance,) in self.asked.items() if chance is not None]
+        content.update({name: some for name, some in (("audited", audited), ("unsure", self.unsure)) if some})
         return json.dumps(content, separators=(",", ":")).encode()
 
     @classmethod
@@ -65,22 +77,29 @@ class Entry(NamedTuple):
         try:
             content = json.loads(record.value)
             version = int(content["version"])
-            if version == VERSION:
-                runs = [Run(str(topic), *map(int, rest)) for topic, *rest in content["runs"]]
-                asked, late = [int(offset) for offset in content["asked"]], content.get("late")
-                refused = [
-                    Refused(str(topic), int(offset), str(code), *map(int, rest))
-                    for topic, offset, code, *rest in content["dead"]
-                ]
-                return cls(runs, asked, refused, None if late is None else int(late))
+            if 1 <= version <= VERSION:
+                return cls._of(content)
         except (KeyError, TypeError, ValueError) as problem:
             message = f"record {record.offset} of the journal ({record.topic!r}) cannot be read: {problem!r}"
             raise RecoveryError(message) from problem
         message = (
             f"record {record.offset} of the journal ({record.topic!r}) has version {version}, "
-            f"and this stream_bayes reads {VERSION}: update stream_bayes"
+            f"and this stream_bayes reads up to {VERSION}: update stream_bayes"
         )
         raise RecoveryError(message)
+
+    @classmethod
+    def _of(cls, content: dict[str, Any]) -> Entry:
+        runs = [Run(str(topic), *map(int, rest)) for topic, *rest in content["runs"]]
+        asked = {int(offset): Question() for offset in content["asked"]}
+        asked.update({int(offset): Question(float(chance)) for offset, chance in content.get("audited", ())})
+        refused = [
+            Refused(str(topic), int(offset), str(code), *map(int, rest))
+            for topic, offset, code, *rest in content["dead"]
+        ]
+        unsure = [(str(topic), int(offset)) for topic, offset in content.get("unsure", ())]
+        late = content.get("late")
+        return cls(runs, asked, refused, unsure, None if late is None else int(late))
 
     @property
     def events(self) -> int:
@@ -90,4 +109,4 @@ class Entry(NamedTuple):
 
 def new_entry() -> Entry:
     """An entry of nothing."""
-    return Entry([], [], [], None)
+    return Entry([], {}, [], [], None)

@@ -16,7 +16,7 @@ from stream_bayes.config import Settings
 from stream_bayes.engine import Arrival, Engine, Refused
 from stream_bayes.engine.state import restore, shaping_of
 from stream_bayes.errors import CheckpointMismatch, EventError, RecoveryError
-from stream_bayes.events import DeadLetter, LabelRequest, Prediction, encode
+from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Prediction, encode
 from stream_bayes.log.base import Log
 from stream_bayes.log.reading import records_from
 from stream_bayes.records import Partition, Record
@@ -56,6 +56,7 @@ class Shard:
         self._topics = {
             Prediction: settings.topics.predictions,
             LabelRequest: settings.topics.label_requests,
+            LabelOutcome: settings.topics.label_requests,
             DeadLetter: settings.topics.dead_letters,
         }
         inputs = settings.topics.observations, settings.topics.labels
@@ -141,7 +142,7 @@ class Shard:
 
     def _replay(self, log: Log, record: Record, entry: Entry, *, lenient: bool) -> None:
         refused = {(one.topic, one.offset): one for one in entry.refused}
-        asked = set(entry.asked)
+        decided = entry.decided
         for run in entry.runs:
             if run.begin < self.positions[Partition(run.topic, self.number)]:
                 message = f"record {record.offset} of {record.topic!r} goes over {run.topic!r} from {run.begin} again"
@@ -149,7 +150,7 @@ class Shard:
             for records in read_run(log, run, lenient=lenient):
                 arrivals = arrivals_of(records, self.settings, NO_LIMITS)
                 arrivals = [_as_then(arrival, refused) for arrival in arrivals]
-                outcome = self.engine.process(arrivals, found_for(self.engine, arrivals, log), asked)
+                outcome = self.engine.process(arrivals, found_for(self.engine, arrivals, log), decided)
                 newly = [one for one in outcome.refused if (one.topic, one.offset) not in refused]
                 if newly and not lenient:
                     raise self._not_repeated(newly[0], record)
@@ -192,7 +193,8 @@ class Shard:
             outcome = self.engine.process(arrivals, found)
         with self.stages.measured("encode"):
             for event in outcome.outputs:
-                key = event.id.encode("utf-8", "surrogatepass") if not isinstance(event, DeadLetter) else None
+                name = None if isinstance(event, DeadLetter) else event.id
+                key = None if name is None else name.encode("utf-8", "surrogatepass")
                 log.append(self._topics[type(event)], encode(event), key, self.number)
         self._entry = self._entry.noted(records, outcome)
         self._moved(records)

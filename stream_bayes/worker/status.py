@@ -8,7 +8,9 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from stream_bayes.events import Status
+from stream_bayes.active import LabelSelector
+from stream_bayes.engine import Engine
+from stream_bayes.events import AuditFigures, LabellerFigures, Status
 from stream_bayes.log.base import Log
 from stream_bayes.worker.keeping import Keeper
 from stream_bayes.worker.shard import Shard
@@ -16,6 +18,8 @@ from stream_bayes.worker.shard import Shard
 logger = logging.getLogger("stream_bayes.worker")
 FIRST_LINE, NEXT_LINE = 5.0, 60.0
 """Seconds until the worker says how it is doing, and says it again."""
+MOST_LABELLERS = 50
+"""In a status event; `stream-bayes inspect` has all of them."""
 
 
 def lag_of(shard: Shard, log: Log) -> int:
@@ -28,7 +32,7 @@ def lag_of(shard: Shard, log: Log) -> int:
 
 def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> Status:
     """The state of one partition; counts are since the beginning of the stream, seconds since the worker started."""
-    engine = shard.engine
+    engine, selector = shard.engine, shard.engine.selector
     return Status(
         at=datetime.now(UTC),
         group=shard.settings.group,
@@ -37,9 +41,12 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> S
         events_in=engine.counts.total(),
         predictions=engine.counts["predict"],
         labels_learned=engine.model_version,
-        labels_used=engine.budget.used,
-        labels_left=engine.budget.left,
-        open_requests=len(engine.open_requests),
+        labels_used=selector.budget.used,
+        labels_left=selector.budget.left(engine.clock),
+        open_requests=len(selector.requests),
+        label_outcomes=dict(sorted(selector.counts.items())),
+        audit=audit_of(selector),
+        labellers=labellers_of(selector, MOST_LABELLERS),
         duplicates=engine.counts["duplicate"],
         dead=engine.counts["refuse"],
         dead_by_code=dict(engine.refused),
@@ -51,6 +58,18 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> S
         checkpoint_offset=keeper.number,
         model_version=engine.model_version,
     )
+
+
+def audit_of(selector: LabelSelector) -> AuditFigures | None:
+    """The accuracy by the questions that were drawn by chance; None before the first answer."""
+    found = selector.audit.estimate()
+    return None if found is None else AuditFigures(accuracy=found[0], low=found[1], high=found[2], answers=found[3])
+
+
+def labellers_of(selector: LabelSelector, most: int) -> dict[str, LabellerFigures]:
+    """How far those are borne out who gave the most labels."""
+    figures = {name: LabellerFigures.model_validate(found) for name, found in selector.labellers.figures().items()}
+    return dict(sorted(figures.items(), key=lambda each: -each[1].labels)[:most])
 
 
 class Totals(NamedTuple):
@@ -95,14 +114,22 @@ class Narrator:
         now, totals = time.monotonic(), totals_of(self._shards)
         if now < self._due or totals == self._last:
             return
-        budgets = [shard.engine.budget for shard in self._shards]
+        engines = [shard.engine for shard in self._shards]
         fields = {
             "events": totals.events - self._start.events,
             "per_second": round((totals.events - self._last.events) / max(now - self._said, 1e-9), 1),
             "lag": sum(lag_of(shard, self._log) for shard in self._shards),
             "dead": totals.dead_letters - self._start.dead_letters,
-            "labels_used": sum(budget.used for budget in budgets),
-            "labels_left": sum(budget.left for budget in budgets),
+            "labels_used": sum(engine.selector.budget.used for engine in engines),
+            "labels_left": sum(engine.selector.budget.left(engine.clock) for engine in engines),
+            "open": sum(len(engine.selector.requests) for engine in engines),
+            **_accuracy(engines),
         }
         logger.info("status", extra={"fields": fields})
         self._last, self._said, self._due = totals, now, now + NEXT_LINE
+
+
+def _accuracy(engines: list[Engine]) -> dict[str, str]:
+    """That of the audit, where there is one partition: estimates of several do not add up."""
+    audit = audit_of(engines[0].selector) if len(engines) == 1 else None
+    return {} if audit is None else {"accuracy": f"{audit.accuracy:.3f} ({audit.low:.3f} to {audit.high:.3f})"}

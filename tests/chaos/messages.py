@@ -22,6 +22,8 @@ MOST_A_COMMIT = 1000
 _POOL, _LARGEST = 800, 900
 _RECENT = 300
 _NAMES = ("ham", "spam")
+_LABELLERS = ("ann", "bob", "eve")
+_UNSURE = 0.05
 _Headers = tuple[tuple[str, bytes], ...]
 
 
@@ -29,7 +31,7 @@ class Fate(NamedTuple):
     """What must become of a message."""
 
     what: str
-    """"predict", "duplicate", "learn", "repeat", or the code of a dead letter."""
+    """"predict", "duplicate", "learn", "repeat", "unsure", or the code of a dead letter."""
     id: str = ""
     label: str | None = None
     """Of a label, or of an e-mail that has its own."""
@@ -129,15 +131,17 @@ class Script:
             return self._label_message(mail, label, Fate("unknown-observation"), name="nothing")
         if age >= self._remembered:
             return self._label_message(mail, label, Fate("label-too-old"), by_place=True)
+        by_place = age > REMEMBERED_IDS - 2 * MOST_A_COMMIT or self._random.random() < 0.3
+        if self._random.random() < _UNSURE:
+            return self._label_message(mail, "unsure", Fate("unsure", mail.id, None, mail.offset), by_place=by_place)
         what = "repeat" if self._labels.get(mail.offset) == label else "learn"
         self._labels[mail.offset] = label
-        by_place = age > REMEMBERED_IDS - 2 * MOST_A_COMMIT or self._random.random() < 0.3
         return self._label_message(mail, label, Fate(what, mail.id, label, mail.offset), by_place=by_place)
 
     def _label_message(
         self, mail: _Mail, label: str, fate: Fate, *, by_place: bool = False, name: str | None = None
     ) -> Message:
-        event = {"id": name or mail.id, "label": label}
+        event = {"id": name or mail.id, "label": label, "labeller": self._random.choice(_LABELLERS)}
         place = {"source": {"topic": EMAILS, "partition": 0, "offset": mail.offset}} if by_place else {}
         return Message(LABELS, json.dumps({**event, **place}).encode(), mail.id.encode(), (), fate)
 

@@ -141,7 +141,8 @@ remembered_bytes = 200_000
 [labels]
 budget = {BUDGET}
 open_requests = 60
-least_variance = 0.01
+audit_share = 0.2
+expires = "5s"
 
 [commit]
 events = {{commit}}

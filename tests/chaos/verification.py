@@ -113,7 +113,7 @@ def _check_predictions(log: Log, fates: Fates) -> int:
 
 def _check_dead_letters(log: Log, fates: Fates) -> Counter[str]:
     """Exactly one for each record that cannot be used, with the record in it."""
-    alive = ("predict", "duplicate", "learn", "repeat")
+    alive = ("predict", "duplicate", "learn", "repeat", "unsure")
     expected = {place: fate.what for place, fate in fates.items() if fate.what not in alive}
     found = events(log, "dead-letters")
     places = [(event["topic"], event["offset"]) for event in found]
@@ -124,12 +124,34 @@ def _check_dead_letters(log: Log, fates: Fates) -> Counter[str]:
 
 def _check_requests(log: Log, fates: Fates) -> int:
     """Within the budget, each once, each for an e-mail that came without a label, and as the journal has it."""
-    found = [event["source"]["offset"] for event in events(log, "label-requests")]
+    written = events(log, "label-requests")
+    found = [event["source"]["offset"] for event in written if event["type"] == "label-request"]
+    _check_outcomes(written)
     assert len(found) <= BUDGET
     assert len(set(found)) == len(found)
     assert all(fates[EMAILS, offset].what == "predict" and fates[EMAILS, offset].label is None for offset in found)
-    assert found == [offset for entry in events(log, JOURNAL) for offset in entry["asked"]]
+    entries = events(log, JOURNAL)
+    assert found == [offset for entry in entries for offset in entry["asked"]]
+    audited = {offset for entry in entries for offset, _ in entry.get("audited", ())}
+    strategies = {event["source"]["offset"]: event["strategy"] for event in written if "strategy" in event}
+    assert {offset for offset, strategy in strategies.items() if strategy == "audit"} == audited
     return len(found)
+
+
+def _check_outcomes(written: list[dict[str, Any]]) -> None:
+    """A question ends once, and only after it was asked; after it has expired, an answer may come late."""
+    state: dict[int, str] = {}
+    for event in written:
+        offset, what = event["source"]["offset"], event.get("outcome", "asked")
+        before = state.get(offset)
+        if what == "asked":
+            assert before in (None, "corrected"), f"{offset} was asked about after it was {before}"
+        elif what in ("answered", "expired", "unsure", "refused"):
+            assert before == "asked", f"{offset} was {what} after it was {before}"
+        elif what == "late":
+            assert before == "expired", f"{offset} was late after it was {before}"
+        if what != "corrected" and not event.get("open", False):
+            state[offset] = what
 
 
 def _check_counts(scalars: dict[str, Any], fates: Fates, learned: int, repeated: int) -> None:
@@ -138,6 +160,7 @@ def _check_counts(scalars: dict[str, Any], fates: Fates, learned: int, repeated:
     assert scalars["model_version"] == learned == expected["learn"] + _own_labels(fates)
     assert counts["repeat"] == repeated == expected["repeat"]
     assert counts["duplicate"] == expected["duplicate"]
+    assert counts["unsure"] == scalars["selector"]["counts"]["unsure"] == expected["unsure"]
     assert counts["predict"] == expected["predict"]
     assert sum(counts.values()) == len(fates)
 

@@ -29,6 +29,8 @@ class Axis:
     begin: float
     end: float
     logarithmic: bool = False
+    marked: tuple[float, ...] = ()
+    """Where ticks are; at round numbers if nothing is said."""
 
     def at(self, values: FloatArray) -> FloatArray:
         """Where the values lie; those beyond an end of the scale lie on it."""
@@ -42,22 +44,22 @@ class Axis:
 
     def ticks(self) -> list[tuple[float, str]]:
         """Places and words of the ticks."""
-        values = _decades(self.low, self.high) if self.logarithmic else _even(self.low, self.high)
+        values = self.marked or (_decades if self.logarithmic else _even)(self.low, self.high)
         return [(self.place(value), f"{value:,.10g}") for value in values]
 
     def _spread(self, values: FloatArray) -> FloatArray:
         return np.log10(values) if self.logarithmic else values
 
 
-def _decades(low: float, high: float) -> list[float]:
-    return [10.0**power for power in range(round(math.log10(low)), round(math.log10(high)) + 1)]
+def _decades(low: float, high: float) -> tuple[float, ...]:
+    return tuple(10.0**power for power in range(round(math.log10(low)), round(math.log10(high)) + 1))
 
 
-def _even(low: float, high: float) -> list[float]:
+def _even(low: float, high: float) -> tuple[float, ...]:
     rough = (high - low) / 5.0
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(step * size for step in _STEPS if step * size >= rough * (1.0 - 1e-9))
-    return [step * place for place in range(math.ceil(low / step), math.floor(high / step + 1e-9) + 1)]
+    return tuple(step * place for place in range(math.ceil(low / step), math.floor(high / step + 1e-9) + 1))
 
 
 def decade_below(value: float) -> float:

@@ -1,0 +1,188 @@
+"""Few labels, chosen: what the default strategy makes of them, beside random choice and the first messages.
+
+Every figure is that of `stream-bayes evaluate --feedback active:QUOTA`, over seeds 1 to 5. The selector does not know
+how long a stream is; "random" alone is told.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from stream_bayes.evaluate.corpora.listing import CORPORA
+from stream_bayes.evaluate.regime import DEFAULT, FIRST, PACED, RANDOM
+from stream_bayes.evaluate.source import Source
+from stream_bayes.evaluate.strategies import QUOTAS
+from stream_bayes.evaluate.sweep import Job, Outcome, Spread, spread, sweep, trials
+
+SEEDS = (1, 2, 3, 4, 5)
+RIVALS = (DEFAULT, RANDOM, PACED, FIRST)
+LATE = "100"
+# Cells with more labels than that, as a share of the stream, are not counted in the mean ratio.
+SCARCE = 0.05
+LEAST_RATIO = 4.0
+ENRON, INTERLEAVED, SPAMASSASSIN, SHUFFLED, SMS = (
+    *("enron1..6 concatenated", "enron1..6 interleaved"),
+    *("spamassassin as given", "spamassassin shuffled", "sms as given"),
+)
+
+
+class Mark(NamedTuple):
+    """(1-ROCA)% to reach with so many labels."""
+
+    stream: str
+    quota: int
+    floor: float
+    goal: float
+
+
+MARKS = (
+    Mark(SPAMASSASSIN, 350, 0.25, 0.17),
+    Mark(ENRON, 1000, 0.085, 0.060),
+    Mark(ENRON, 5000, 0.030, 0.022),
+    Mark(INTERLEAVED, 1000, 0.15, 0.10),
+    Mark(INTERLEAVED, 5000, 0.050, 0.036),
+    Mark(SMS, 350, 2.0, 1.6),
+)
+
+
+class Cell(NamedTuple):
+    """One strategy on one stream with one quota."""
+
+    stream: str
+    strategy: str
+    quota: int
+    delay: str | None = None
+
+
+def run(console: Console) -> None:
+    """Print all tables; without corpora, one line."""
+    folder = os.environ.get(CORPORA)
+    streams = sources(Path(folder)) if folder else {}
+    if not streams:
+        console.print(
+            f"Label requests are not measured: {CORPORA} names no folder with the corpora they are measured on"
+        )
+        return
+    lengths = {name: count(source) for name, source in streams.items()}
+    marks = [Cell(mark.stream, DEFAULT, mark.quota) for mark in MARKS if mark.stream in streams]
+    found = measured(marks, streams)
+    console.print(marks_table(found))
+    for name in streams:
+        quotas = quotas_of(lengths[name])
+        cells = [Cell(name, rival, quota) for rival in RIVALS for quota in quotas]
+        cells += [Cell(name, DEFAULT, quota, LATE) for quota in quotas]
+        found |= measured([cell for cell in cells if cell not in found], streams)
+        console.print(cells_table(name, lengths[name], found))
+    for line in (*ratio_lines(found, lengths), *behind_lines(found)):
+        console.print(line)
+
+
+def sources(folder: Path) -> dict[str, Source]:
+    """The streams whose corpora are there."""
+    enron, assassin, sms = (
+        folder / f"{name}.jsonl.gz" for name in ("enron_spam", "spamassassin", "sms_spam_collection")
+    )
+    streams = {
+        SPAMASSASSIN: Source(assassin),
+        SHUFFLED: Source(assassin, shuffle=1),
+        ENRON: Source(enron),
+        INTERLEAVED: Source(enron, interleave=True),
+        SMS: Source(sms),
+    }
+    return {name: source for name, source in streams.items() if source.path.exists()}
+
+
+def count(source: Source) -> int:
+    return sum(1 for _ in source.open())
+
+
+def quotas_of(messages: int) -> tuple[int, ...]:
+    return tuple(quota for quota in QUOTAS if quota < messages)
+
+
+def measured(cells: Iterable[Cell], streams: Mapping[str, Source]) -> dict[Cell, Spread]:
+    """Every cell over the seeds, on all cores."""
+    jobs: dict[Job, Cell] = {}
+    for cell in cells:
+        for regime in trials(cell.strategy, cell.quota, SEEDS, cell.delay):
+            jobs[Job(streams[cell.stream], "default", regime)] = cell
+    outcomes: dict[Cell, list[Outcome]] = {}
+    for outcome in sweep(list(jobs)):
+        outcomes.setdefault(jobs[outcome.job], []).append(outcome)
+    return {cell: spread(own) for cell, own in outcomes.items()}
+
+
+def marks_table(found: Mapping[Cell, Spread]) -> Table:
+    table = new_table(
+        f"(1-ROCA)% with few labels, strategy {DEFAULT}, seeds {SEEDS[0]} to {SEEDS[-1]}, length of the stream unknown",
+        ("stream", "quota", "labels told", "mean", "deviation", "range", "floor", "goal", "reached"),
+    )
+    for mark in MARKS:
+        over = found.get(Cell(mark.stream, DEFAULT, mark.quota))
+        if over is None:
+            continue
+        reached = "goal" if over.mean <= mark.goal else "floor" if over.mean <= mark.floor else "no"
+        spread_of = f"{over.deviation:.4f}", f"{over.least:.4f} to {over.greatest:.4f}"
+        figures = f"{over.labels:,.0f}", f"{over.mean:.4f}", *spread_of, f"{mark.floor:g}", f"{mark.goal:g}", reached
+        table.add_row(mark.stream, f"{mark.quota:,}", *figures)
+    return table
+
+
+def cells_table(name: str, messages: int, found: Mapping[Cell, Spread]) -> Table:
+    columns = ("quota", "share", *RIVALS, "random / default", f"default, {LATE} late")
+    table = new_table(f"{name}, {messages:,} mails: mean (1-ROCA)%, deviation", columns)
+    for quota in quotas_of(messages):
+        rivals = [written(found[Cell(name, rival, quota)]) for rival in RIVALS]
+        late = written(found[Cell(name, DEFAULT, quota, LATE)])
+        table.add_row(
+            f"{quota:,}", f"{100 * quota / messages:.1f} %", *rivals, f"{ratio(name, quota, found):.2f}", late
+        )
+    return table
+
+
+def written(over: Spread) -> str:
+    return f"{over.mean:.4f}" if over.passes == 1 else f"{over.mean:.4f} ±{over.deviation:.3f}"
+
+
+def ratio(name: str, quota: int, found: Mapping[Cell, Spread]) -> float:
+    """Of random choice to the default; of two without a mistake 1."""
+    ours, chance = (found[Cell(name, strategy, quota)].mean for strategy in (DEFAULT, RANDOM))
+    return chance / ours if ours else (math.inf if chance else 1.0)
+
+
+def ratio_lines(found: Mapping[Cell, Spread], lengths: Mapping[str, int]) -> list[str]:
+    """The geometric mean of random / default over the cells with few labels."""
+    lines = []
+    for title, names in (("with the shuffle", list(lengths)), ("without it", [n for n in lengths if n != SHUFFLED])):
+        ratios = [ratio(name, quota, found) for name in names for quota in QUOTAS if quota <= SCARCE * lengths[name]]
+        mean = math.exp(float(np.mean(np.log(ratios))))
+        lines.append(
+            f"random / default over the {len(ratios)} cells with labels for at most {100 * SCARCE:g} % of the stream, "
+            f"{title}: geometric mean {mean:.2f}, least {min(ratios):.2f} (target: a mean of at least {LEAST_RATIO:g})"
+        )
+    return lines
+
+
+def behind_lines(found: Mapping[Cell, Spread]) -> list[str]:
+    """Every cell in which the first messages do better than the default."""
+    lines = []
+    for cell, over in found.items():
+        rival = found.get(cell._replace(strategy=FIRST))
+        if cell.strategy == DEFAULT and rival is not None and over.mean > rival.mean:
+            lines.append(f"behind the first {cell.quota:,}: {cell.stream}, {over.mean:.4f} against {rival.mean:.4f}")
+    return lines or ["The default is behind the first messages in no cell."]
+
+
+def new_table(title: str, columns: Sequence[str]) -> Table:
+    table = Table(title=title)
+    for column in columns:
+        table.add_column(column, justify="left" if column in ("stream", "reached") else "right")
+    return table

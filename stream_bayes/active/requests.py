@@ -1,0 +1,94 @@
+"""Questions that wait for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+Place = int | str
+"""What a question is about: the offset of an observation, or its id."""
+# Of so many questions that nobody answered in time it is remembered that they were asked.
+_MOST_EXPIRED = 10_000
+
+
+class Expected(NamedTuple):
+    """What was predicted for an observation when it was asked about."""
+
+    label: Any
+    """The most probable one; None while there is none, or where numbers are predicted."""
+    probability: float
+    """Of that label."""
+
+
+class Request(NamedTuple):
+    """A question that is open."""
+
+    asked_at: int
+    """On the clock of the stream, in milliseconds."""
+    expected: Expected | None
+    audited: float | None
+    """The probability with which it was drawn for the audit; None if it was chosen for its score."""
+    title: str
+    """The id of the observation, for people."""
+
+
+class Requests:
+    """The open questions in the order in which they were asked; those too old are closed."""
+
+    def __init__(self, expires: int) -> None:
+        self._expires = expires
+        self._open: dict[Place, Request] = {}
+        self._expired: dict[Place, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def __iter__(self) -> Iterator[Place]:
+        return iter(self._open)
+
+    def __contains__(self, place: Place) -> bool:
+        return place in self._open
+
+    def open(self, place: Place, request: Request) -> None:
+        """One more question."""
+        self._open[place] = request
+
+    def close(self, place: Place) -> Request | None:
+        """The question is answered, or will never be."""
+        return self._open.pop(place, None)
+
+    def is_due(self, clock: int) -> bool:
+        """Whether a question has waited too long."""
+        for request in self._open.values():
+            return clock - request.asked_at >= self._expires
+        return False
+
+    def expire(self, clock: int) -> list[tuple[Place, Request]]:
+        """Close those that waited too long; the clock never falls, so they are the first ones."""
+        gone: list[tuple[Place, Request]] = []
+        while self.is_due(clock):
+            place = next(iter(self._open))
+            gone.append((place, self._open.pop(place)))
+            self._expired[place] = None
+        while len(self._expired) > _MOST_EXPIRED:
+            del self._expired[next(iter(self._expired))]
+        return gone
+
+    def take_expired(self, place: Place) -> bool:
+        """Whether it was asked and had expired; forgotten then."""
+        return self._expired.pop(place, self) is None
+
+    def state(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "open": [[place, *request] for place, request in self._open.items()],
+            "expired": list(self._expired),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what `state` gave."""
+        for place, asked_at, expected, audited, title in state["open"]:
+            known = None if expected is None else Expected(expected[0], float(expected[1]))
+            chance = None if audited is None else float(audited)
+            self._open[place] = Request(int(asked_at), known, chance, str(title))
+        self._expired = dict.fromkeys(state["expired"])

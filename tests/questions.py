@@ -1,0 +1,58 @@
+"""Questions for the suites about them: what was asked and decided, and what became of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from stream_bayes.engine import Arrival, Decided, Engine, Outcome
+from stream_bayes.errors import EventError
+from stream_bayes.events import LabelOutcome
+from stream_bayes.log.base import Log
+from tests.workers import State, events
+
+
+def decided_in(outcome: Outcome) -> Decided:
+    """What a journal says of it."""
+    return Decided(outcome.asked, set(outcome.unsure))
+
+
+def as_then(arrivals: Sequence[Arrival], outcome: Outcome) -> list[Arrival]:
+    """What a journal gives back: events that were refused are refused again with the same code."""
+    then = {(refused.topic, refused.offset): refused for refused in outcome.refused}
+    found = [(arrival, then.get((arrival.record.topic, arrival.record.offset))) for arrival in arrivals]
+    return [
+        arrival if one is None else Arrival(arrival.record, EventError(one.code, "as it was", one.observation))
+        for arrival, one in found
+    ]
+
+
+def waiting(engine: Engine) -> list[int]:
+    """The offsets of the observations whose label is asked for, as they were asked."""
+    return [int(place) for place in engine.selector.requests]
+
+
+def outcomes(outcome: Outcome) -> list[tuple[int, str, bool]]:
+    """What became of questions: the observation, how, and whether it is still open."""
+    found = [event for event in outcome.outputs if isinstance(event, LabelOutcome)]
+    return [(event.source.offset, event.outcome, event.open) for event in found]
+
+
+def different(count: int, first: int = 0) -> list[tuple[str, bytes]]:
+    """Observations without labels of which no two look alike."""
+    texts = [" ".join(f"w{number * step % 997}" for step in range(1, 30)) for number in range(first, first + count)]
+    fields = [{"id": f"id-{first + place}", "text": text} for place, text in enumerate(texts)]
+    return [("emails", json.dumps(one).encode()) for one in fields]
+
+
+def requests(log: Log, partition: int = 0) -> list[dict[str, Any]]:
+    """Everything that was asked, without what became of it."""
+    return [event for event in events(log, "label-requests", partition) if event["type"] == "label-request"]
+
+
+def but_the_threshold(found: State) -> State:
+    """Without what follows the budget of now, and not that of the time when the events came."""
+    selector = {name: value for name, value in found.scalars["selector"].items() if name != "threshold"}
+    selector["counts"] = {name: count for name, count in selector["counts"].items() if name != "suppressed"}
+    return found._replace(scalars={**found.scalars, "selector": selector})

@@ -1,0 +1,140 @@
+"""The audit: unbiased, and an interval that covers the accuracy of the whole stream as often as it says."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from stream_bayes.active.audit import Audit, AuditEstimate
+from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.posteriors.checked import FloatArray
+
+MESSAGES = 10_000
+# The accuracy of the predictor over the stream, from 0 to 1.
+COURSES: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "always 0.99": lambda part: np.full(len(part), 0.99),
+    "always 0.8": lambda part: np.full(len(part), 0.8),
+    "learns to 0.99": lambda part: 0.99 - 0.4 * np.exp(-20.0 * part),
+    "falls from 0.99": lambda part: 0.99 - 0.2 * part,
+    "breaks at the end": lambda part: np.where(part < 0.9, 0.99, 0.5),
+    "comes and goes": lambda part: np.where(np.sin(20.0 * part) > 0.5, 0.65, 0.95),
+}
+answers = st.lists(st.tuples(st.booleans(), st.floats(1e-6, 1.0)), min_size=1, max_size=40)
+
+
+def audited(course: str, seed: int, pace: float = 20.0, patience: float = 400.0) -> tuple[float, AuditEstimate | None]:
+    """The true accuracy of a stream, and its estimate from draws with probability pace / (t + patience)."""
+    generator, time = np.random.default_rng(seed), np.arange(MESSAGES)
+    right = generator.random(MESSAGES) < COURSES[course](time / MESSAGES)
+    chances = pace / (time + patience)
+    audit = Audit()
+    for place in np.flatnonzero(generator.random(MESSAGES) < chances).tolist():
+        audit.add(bool(right[place]), float(chances[place]))
+    return float(right.mean()), audit.estimate()
+
+
+def filled(events: list[tuple[bool, float]]) -> Audit:
+    audit = Audit()
+    for right, probability in events:
+        audit.add(right, probability)
+    return audit
+
+
+def estimated(events: list[tuple[bool, float]], mass: float = 0.95) -> AuditEstimate:
+    estimate = filled(events).estimate(mass)
+    assert estimate is not None
+    return estimate
+
+
+@pytest.mark.parametrize("course", COURSES)
+def test_the_interval_covers_the_accuracy(course: str) -> None:
+    covered, widths = 0, []
+    for seed in range(100):
+        truth, estimate = audited(course, seed)
+        assert estimate is not None
+        covered += estimate.low <= truth <= estimate.high
+        widths.append(estimate.high - estimate.low)
+    print(f"{course:<18} covered in {covered} of 100 streams, mean width {np.mean(widths):.3f}")
+    assert covered >= 93
+    assert np.mean(widths) < 0.35
+
+
+def test_the_interval_covers_with_very_few_answers() -> None:
+    found = [audited("breaks at the end", seed, pace=1.0) for seed in range(300)]
+    told = [(truth, estimate) for truth, estimate in found if estimate is not None]
+    assert len(told) > 250
+    assert np.mean([estimate.low <= truth <= estimate.high for truth, estimate in told]) >= 0.95
+
+
+def test_the_estimate_is_not_that_of_equal_weights() -> None:
+    found = [audited("breaks at the end", seed) for seed in range(300)]
+    errors = [estimate.accuracy - truth for truth, estimate in found if estimate is not None]
+    assert abs(np.mean(errors)) < 3.0 * np.std(errors) / math.sqrt(len(errors)) + 0.005
+
+
+@given(right=st.integers(0, 50), wrong=st.integers(0, 50), probability=st.floats(1e-3, 1.0))
+def test_with_equal_weights_it_is_the_interval_of_clopper_and_pearson(
+    right: int, wrong: int, probability: float
+) -> None:
+    if right + wrong:
+        estimate = estimated([(True, probability)] * right + [(False, probability)] * wrong)
+        exact = binomtest(right, right + wrong).proportion_ci(0.95, "exact")
+        expected = (right / (right + wrong), exact.low, exact.high, right + wrong, right + wrong)
+        assert estimate == pytest.approx(expected, abs=1e-9)
+
+
+@given(answers)
+def test_the_interval_holds_the_estimate(events: list[tuple[bool, float]]) -> None:
+    estimate = estimated(events)
+    assert 0.0 <= estimate.low <= estimate.accuracy <= estimate.high <= 1.0
+    assert estimate.answers == len(events)
+    assert 1.0 <= estimate.effective <= len(events)
+    wider = estimated(events, 0.99)
+    assert wider.low <= estimate.low
+    assert wider.high >= estimate.high
+
+
+@given(answers, st.randoms(use_true_random=False))
+def test_the_order_of_the_answers_does_not_matter(events: list[tuple[bool, float]], random: object) -> None:
+    estimate = estimated(events)
+    random.shuffle(events)  # type: ignore[attr-defined]
+    assert estimated(events) == pytest.approx(estimate, abs=1e-9)
+
+
+@given(answers)
+def test_a_state_goes_through_json(events: list[tuple[bool, float]]) -> None:
+    audit, other = filled(events), Audit()
+    other.restore(json.loads(json.dumps(audit.state())))
+    for one in (audit, other):
+        one.add(True, 0.25)
+    assert other.state() == audit.state()
+    assert other.estimate() == audit.estimate()
+
+
+def test_without_answers_there_is_no_estimate() -> None:
+    assert Audit().estimate() is None
+
+
+@pytest.mark.parametrize("bad", [0.0, -0.1, 1.5, math.nan, 1e-200])
+def test_a_probability_that_cannot_be_is_refused(bad: float) -> None:
+    audit = filled([(True, 0.5)])
+    before = audit.state()
+    with pytest.raises(InputError, match="probability must be at least"):
+        audit.add(False, bad)
+    assert audit.state() == before
+
+
+def test_other_bad_arguments_are_refused() -> None:
+    audit = Audit()
+    with pytest.raises(InputError, match="right must be True or False"):
+        audit.add("yes", 0.5)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="mass"):
+        audit.estimate(1.0)
+    assert audit.answers == 0

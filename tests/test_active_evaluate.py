@@ -1,0 +1,213 @@
+"""A pass in which labels are asked for is the plain loop over its messages, whatever is predicted ahead."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from stream_bayes.active import Candidate, Expected, LabelBudget, LabelSelector
+from stream_bayes.active.doubts import doubts_of
+from stream_bayes.active.scores import scores
+from stream_bayes.errors import CorpusError, ParameterError
+from stream_bayes.evaluate import asking
+from stream_bayes.evaluate.corpora import Mail
+from stream_bayes.evaluate.filters import Filter
+from stream_bayes.evaluate.opening import open_filter
+from stream_bayes.evaluate.order import Stream
+from stream_bayes.evaluate.protocol import Run, run
+from stream_bayes.evaluate.regime import DEFAULT, PACED, STRATEGIES, Regime
+from stream_bayes.kernels.compiled import FloatArray
+from tests.filters import SMALL, RiverFilter, generated_mails
+
+MINUTE = 60_000
+
+
+def dated(mails: Sequence[Mail]) -> list[Mail]:
+    """One mail a minute by what the receiving server says."""
+    received = "Received: from a by b;\n\tMon, 25 Jun 2001 {:02}:{:02}:00 +0000\n"
+    heads = [received.format(place // 60, place % 60).encode() for place in range(len(mails))]
+    return [mail._replace(raw=head + b"\n" + mail.raw) for mail, head in zip(mails, heads, strict=True)]
+
+
+def plain(
+    mails: Sequence[Mail], regime: Regime, late: int, minutes: bool
+) -> tuple[FloatArray, set[int], LabelSelector]:
+    """Our filter, one message after the other: predict, decide, and learn what has come."""
+    model, selector = open_filter(SMALL), LabelSelector(regime.named, LabelBudget(total=regime.quota), seed=regime.seed)
+    said, learned, waiting = [], set[int](), deque[tuple[int, int]]()
+    begin = 993_427_200_000  # 25 June 2001
+
+    def learn(now: int) -> None:
+        while waiting and waiting[0][0] <= now:
+            place = waiting.popleft()[1]
+            selector.answered(place, mails[place].label)
+            model.test_then_train(model.features([mails[place].raw]), [mails[place].label])
+            learned.add(place)
+
+    for place, mail in enumerate(mails):
+        clock = begin + place * MINUTE if minutes else 0
+        learn(place)
+        found = model.test_then_train(model.features([mail.raw]), [None])
+        odds = float(found.log_odds[0])
+        said.append(odds)
+        assert found.predictions is not None
+        worth = float(scores(regime.named, doubts_of(found.predictions))[0])
+        expected = Expected("spam" if odds > 0 else "ham", float(expit(abs(odds))))
+        candidate = Candidate(place, worth, expected, mail.raw)
+        selector.expire(clock)
+        question = selector.question(candidate, clock)
+        selector.note(candidate, clock, question)
+        if question is not None and mail.label is not None:
+            waiting.append((place + late + (not minutes), place))
+        if not minutes:
+            learn(place + 1)
+    return np.array(said), learned, selector
+
+
+def asked(mails: Sequence[Mail], regime: Regime, chunk: int = 64, filter_name: str = SMALL) -> Run:
+    return run(partial(open_filter, filter_name), Stream("generated", mails), feedback=regime, chunk=chunk)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 7, 64, 1000])
+@pytest.mark.parametrize(("delay", "late"), [(None, 0), ("0", 0), ("1", 1), ("9", 9), ("500", 500), ("5m", 5)])
+def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: int) -> None:
+    mails = dated(generated_mails(150, unlabelled=11))
+    regime = Regime("active:40", delay=delay)
+    said, learned, selector = plain(mails, regime, late, minutes=delay == "5m")
+    found = asked(mails, regime, chunk)
+    known = np.array([mail.label is not None for mail in mails])
+    assert np.array_equal(found.log_odds, said[known]), "bit for bit"
+    assert found.learned.tolist() == [place in learned for place in np.flatnonzero(known)]
+    assert found.asked is not None
+    assert found.asked.counts == dict(+selector.counts)
+    assert found.asked.audit == selector.audit.estimate()
+    assert delay == "500" or 5 < len(learned) <= 40
+
+
+@pytest.mark.parametrize("ahead", [1, 3, 64])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_no_strategy_goes_over_its_quota(strategy: str, ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "MOST_AHEAD", ahead)
+    mails = generated_mails(200)
+    found = asked(mails, Regime("active:30", strategy))
+    assert 3 <= found.learned.sum() <= 30
+    assert np.array_equal(found.log_odds, asked(mails, Regime("active:30", strategy), 17).log_odds)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_filter_of_rivers_can_be_asked_with_every_strategy(name: str) -> None:
+    mails = generated_mails(200)
+    found = run(RiverFilter, Stream("generated", mails), feedback=Regime("active:30", name))
+    assert 3 <= found.learned.sum() <= 30
+    stated = {"variance", "margin", "entropy", PACED, "random", "first"}
+    assert (found.asked is not None and found.asked.stand_in) == (name not in stated)
+
+
+def test_a_filter_with_probabilities_alone_is_asked_by_their_variance() -> None:
+    mails = generated_mails(150)
+    model, selector = RiverFilter(), LabelSelector("variance", LabelBudget(total=25))
+    for place, mail in enumerate(mails):
+        words = model.features([mail.raw])[0]
+        odds = model.event(words, None)
+        expected = Expected("spam" if odds > 0 else "ham", float(expit(abs(odds))))
+        candidate = Candidate(place, float(expit(odds) * expit(-odds)), expected, mail.raw)
+        question = selector.question(candidate)
+        selector.note(candidate, 0, question)
+        if question is not None:
+            model.event(words, mail.label)
+            selector.answered(place, mail.label)
+    found = run(RiverFilter, Stream("generated", mails), feedback=Regime("active:25", "variance"))
+    assert found.asked is not None
+    assert found.asked.counts == dict(+selector.counts)
+
+
+def test_the_first_messages_are_a_strategy() -> None:
+    mails = generated_mails(120)
+    chosen, usual = asked(mails, Regime("active:30", "first")), asked(mails, Regime("first:30"))
+    assert np.array_equal(chosen.log_odds, usual.log_odds)
+    late = asked(mails, Regime("active:30", "first", "20"))
+    assert late.learned.sum() == 30
+    assert not np.array_equal(late.log_odds, usual.log_odds)
+
+
+def test_random_choice_spends_exactly_its_quota_on_the_whole_stream() -> None:
+    mails, counts = generated_mails(400), np.zeros(400)
+    for seed in range(30):
+        learned = run(RiverFilter, Stream("", mails), feedback=Regime("active:100", "random", None, seed)).learned
+        assert learned.sum() == 100
+        counts += learned
+    assert counts[:200].sum() == pytest.approx(1500, abs=4 * np.sqrt(30 * 25))
+    assert run(RiverFilter, Stream("", mails), feedback=Regime("active:1000", "random")).learned.all()
+
+
+def test_seeds_differ_and_repeat() -> None:
+    mails = generated_mails(300)
+    first, second, third = (asked(mails, Regime("active:60", PACED, None, seed)) for seed in (1, 2, 1))
+    assert np.array_equal(first.learned, third.learned)
+    assert not np.array_equal(first.learned, second.learned)
+
+
+@pytest.mark.parametrize("label", ["ham", "spam"])
+def test_a_stream_of_one_class_is_asked_about(label: str) -> None:
+    mails = [mail._replace(label=label) for mail in generated_mails(80)]
+    assert 1 <= asked(mails, Regime("active:20")).learned.sum() <= 20
+
+
+def test_streams_shorter_than_the_quota_and_without_messages() -> None:
+    assert 1 <= asked(generated_mails(15), Regime("active:5000")).learned.sum() <= 15
+    empty = asked([], Regime("active:5"))
+    assert (empty.messages, len(empty.log_odds)) == (0, 0)
+    assert empty.asked is not None
+    assert empty.asked.audit is None
+
+
+def test_a_question_about_a_message_without_a_label_is_never_answered() -> None:
+    found = asked(generated_mails(60, unlabelled=1), Regime("active:10"))
+    assert found.asked is not None
+    assert found.asked.counts["asked"] > 0
+    assert "answered" not in found.asked.counts
+
+
+def test_a_span_of_time_needs_dates() -> None:
+    with pytest.raises(CorpusError, match="none of the first 100 mails has a date: give the delay as a number"):
+        asked(generated_mails(150), Regime("active:10", delay="1d"))
+
+
+@pytest.mark.parametrize(
+    ("regime", "problem"),
+    [
+        (Regime("active:0"), "needs a number of labels, at least 1; got 'active:0'"),
+        (Regime("active:-1"), "needs a number of labels"),
+        (Regime("active:x"), "needs a number of labels"),
+        (Regime("active"), "needs a number of labels"),
+        (Regime("active:5", "epistemc"), "no strategy 'epistemc'; did you mean 'epistemic'"),
+        (Regime("active:5", "random-pace"), "did you mean 'random-paced'"),
+        (Regime("active:5", delay="soon"), "delay must be a number of messages, or a span such as 30s"),
+        (Regime("active:5", delay="-1"), "delay must be a number of messages"),
+        (Regime("active:5", delay="0h"), "delay must be a number of messages"),
+        (Regime("immediate", "margin"), "a strategy and a delay go with feedback active:QUOTA"),
+        (Regime("first:5", delay="3"), "a strategy and a delay go with feedback active:QUOTA"),
+    ],
+)
+def test_what_cannot_be_asked_for(regime: Regime, problem: str) -> None:
+    with pytest.raises(ParameterError, match=problem):
+        run(RiverFilter, Stream("", []), feedback=regime)
+
+
+def test_our_filter_gives_its_features_in_parts() -> None:
+    mails = [mail.raw for mail in generated_mails(12)]
+    first, second = open_filter(SMALL), open_filter(SMALL)
+    assert isinstance(first, Filter)
+    whole = first.test_then_train(first.features(mails), ["spam", "ham"] * 6)
+    features = second.features(mails)
+    parts = [
+        second.test_then_train(second.part(features, begin, end), (["spam", "ham"] * 6)[begin:end])  # type: ignore[attr-defined]
+        for begin, end in ((0, 1), (1, 1), (1, 8), (8, 12))
+    ]
+    assert np.array_equal(np.concatenate([part.log_odds for part in parts]), whole.log_odds)
+    assert DEFAULT in STRATEGIES

@@ -1,0 +1,124 @@
+"""Many passes at once, and the clock of the mails."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from stream_bayes.errors import StreamBayesError
+from stream_bayes.evaluate.delay import Delay, MailClock, Timetable, open_delay
+from stream_bayes.evaluate.processes import answers, cores
+from stream_bayes.evaluate.regime import Regime
+from stream_bayes.evaluate.source import Source
+from stream_bayes.evaluate.strategies import Found, Plan
+from stream_bayes.evaluate.strategy_tables import strategies_table
+from stream_bayes.evaluate.sweep import Job, Outcome, perform, spread, sweep
+from tests.filters import RIVER, generated_mails, write
+
+
+def square(number: int) -> int:
+    if number == 13:
+        message = "thirteen"
+        raise ValueError(message)
+    if number == 14:
+        os._exit(1)
+    return number * number
+
+
+def slowly(number: int) -> int:
+    time.sleep(60.0 * (number > 0))
+    return number
+
+
+def test_every_item_is_answered_once() -> None:
+    assert sorted(answers(square, range(9), 2)) == [number**2 for number in range(9)]
+    assert list(answers(square, [], 2)) == []
+    assert cores() >= 1
+
+
+@pytest.mark.parametrize(("number", "reason"), [(13, "thirteen"), (14, "a process was ended from outside")])
+def test_what_goes_wrong_in_a_process_is_said(number: int, reason: str) -> None:
+    with pytest.raises(StreamBayesError, match=reason):
+        list(answers(square, [number], 1))
+
+
+def test_work_can_be_ended() -> None:
+    done: list[int] = []
+    for answer in answers(slowly, [0, 1], 2, stop=lambda: bool(done)):
+        done.append(answer)
+    assert done == [0]
+
+
+def jobs(tmp_path: Path) -> list[Job]:
+    source = Source(write(tmp_path / "mails.jsonl.gz", generated_mails(200)))
+    return [Job(source, RIVER, regime) for regime in (Regime(), Regime("active:20", "margin"), Regime("first:9"))]
+
+
+def test_processes_change_nothing(tmp_path: Path) -> None:
+    wanted = jobs(tmp_path)
+    here, there = ({one.job: one for one in sweep(wanted, processes=count)} for count in (1, 2))
+    assert here == there
+    assert list(here) == wanted
+    assert here[wanted[1]] == perform(wanted[1])
+    assert [here[job].labels for job in wanted[::2]] == [200, 9]
+
+
+def test_a_sweep_can_be_ended(tmp_path: Path) -> None:
+    wanted = jobs(tmp_path)
+    done: list[Outcome] = []
+    for outcome in sweep(wanted, processes=1, stop=lambda: bool(done)):
+        done.append(outcome)
+    assert [outcome.job for outcome in done] == wanted[:1]
+    assert perform(wanted[0], lambda: True) is None
+
+
+def test_a_table_of_passes_that_are_not_all_done(tmp_path: Path) -> None:
+    full, active, _ = jobs(tmp_path)
+    outcomes = tuple(sweep([active], processes=1))
+    found = Found(Plan(full.source, RIVER, ("margin", "first"), (20,), (1, 2)), "mails", 200, outcomes)
+    assert found.full is None
+    assert found.cell("first", 20) is None
+    assert found.cell("margin", 20) == spread(outcomes)
+    lines = strategies_table(found, ["half of it"]).splitlines()
+    assert [line.split() for line in lines if line.startswith("  first")] == [["first", "-"], ["first", "-"]]
+    assert lines[-1] == "  note: half of it"
+
+
+RECEIVED = b"Received: from a by b; %b\nReceived: from c by a; Tue, 1 Jan 2030 00:00:00 +0000\nDate: %b\n\nhello"
+NOON = 1_000_000_000_000  # 9 September 2001, 01:46:40
+
+
+@pytest.mark.parametrize(
+    ("raw", "clock"),
+    [
+        (RECEIVED % (b"Sun, 9 Sep 2001 01:46:40 +0000", b"Tue, 1 Jan 2030 00:00:00 +0000"), NOON),
+        (b"received: by b\r\n\t(x; y)\r\n\tid 1;\r\n\tSun, 9 Sep 2001 03:46:40 +0200 (CEST)\r\n\r\nhello", NOON),
+        (b"Date: Sun, 9 Sep 2001 01:46:40 -0000\n\nhello", NOON),
+        (b"Date: soon\n\nhello", 0),
+        (b"Date: Sun, 99 Sep 2001 01:46:40 +9999\n\nhello", 0),
+        (b"Subject: x\n\nDate: Sun, 9 Sep 2001 01:46:40 +0000", 0),
+        (b"", 0),
+    ],
+)
+def test_the_date_of_a_mail(raw: bytes, clock: int) -> None:
+    assert MailClock().read(raw) == clock
+
+
+def test_the_clock_never_goes_back_and_trusts_the_receiving_server() -> None:
+    clock = MailClock()
+    mail = RECEIVED % (b"Sun, 9 Sep 2001 01:46:40 +0000", b"x")
+    assert [clock.read(raw) for raw in (mail, b"Date: Tue, 1 Jan 2030 00:00:00 +0000\n\n", b"", mail)] == [NOON] * 4
+    assert clock.read(RECEIVED % (b"Sun, 9 Sep 2001 01:46:30 +0000", b"x")) == NOON
+
+
+def test_when_labels_are_due() -> None:
+    by_messages = Timetable(Delay(2))
+    first, second = by_messages.arrive(b""), by_messages.arrive(b"")
+    assert (first.before, first.after, second.before, first.clock) == (0, 1, 1, 0)
+    assert by_messages.due(first) == 3, "after the prediction of the message at place 2"
+    by_time = Timetable(open_delay("1h"))
+    moment = by_time.arrive(RECEIVED % (b"Sun, 9 Sep 2001 01:46:40 +0000", b"x"))
+    assert by_time.due(moment) == NOON + 3_600_000
