@@ -139,10 +139,14 @@ def test_what_looks_like_something_asked_about_is_not_asked_about() -> None:
     stream = Stream()
     for number in range(25):
         stream.observe({"text": f"buy cheap pills from our shop today and save a lot of money {chr(97 + number)}"})
-    engine, outcome = run(settings_for(SPAM, budget=30, open_requests=30, audit_share=0.0, expires="1h"), stream)
+    engine, outcome = run(
+        settings_for(SPAM, budget=30, open_requests=30, audit_share=0.0, expires="1h", remembered_labels=100), stream
+    )
     assert len(outcome.asked) == 1
     assert engine.selector.counts["suppressed"] > 0
-    same, _ = run(settings_for(SPAM, budget=30, open_requests=30, audit_share=0.0, similarity=1.0), stream)
+    same, _ = run(
+        settings_for(SPAM, budget=30, open_requests=30, audit_share=0.0, similarity=1.0, remembered_labels=100), stream
+    )
     assert same.selector.budget.used > 1
 
 
