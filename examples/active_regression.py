@@ -1,7 +1,7 @@
 """Which measurement to make next: the one whose outcome is least certain, against any one.
 
-The larger the predictive variance, the more entropy falls, whatever the answer: a pool is ranked beforehand. With
---stream a budget is spent on events as they come, a few of them far out; "random" asks when it does, about any one.
+The larger the predictive variance, the more entropy falls, whatever the answer: a pool is ranked beforehand. A --stream
+has a budget, "random" asks when it does, both ask about the first ten. The fewer events lie far out, the less is saved.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 from stream_bayes import Batch, BayesianLinearRegression
 from stream_bayes.active import LabelBudget, LabelSelector
 
-REPEATS, POOL, STREAM, FEATURES, LABELS, PRECISION, NOISE = 30, 400, 1500, 7, range(1, 61), 0.25, 1.0
+REPEATS, POOL, STREAM, BUDGET, FEATURES, LABELS, PRECISION, NOISE = 30, 400, 4000, 70, 7, range(1, 61), 0.25, 1.0
 WAYS = ("random", "largest variance")
 
 
 def ask(model: BayesianLinearRegression, events: list[list[float]], draw: np.random.Generator) -> Iterator[list[int]]:
     """Give rows to ask about as they come: any one that was not asked before, and the one that the selector wants."""
-    selector, free = LabelSelector("variance", LabelBudget(total=100, audit_share=0)), list[int]()
+    selector, free = LabelSelector("variance", LabelBudget(BUDGET, audit_share=0)), list[int]()
     for row, event in enumerate(events):
         free.append(row)
         if selector.ask(row, model.predictive_one(dict(enumerate(event)))):
@@ -34,7 +34,7 @@ def ask(model: BayesianLinearRegression, events: list[list[float]], draw: np.ran
 def measure(seed: int, stream: bool) -> Iterator[list[tuple[float, float]]]:
     """Give error and entropy of both ways after each label; the last events are the test."""
     draw, size = np.random.default_rng(seed), ((STREAM if stream else POOL) + POOL, FEATURES)
-    features = (draw.standard_t(3, size) if stream else draw.normal(size=size)) @ draw.normal(size=(FEATURES, FEATURES))
+    features = (draw.standard_t(2, size) if stream else draw.normal(size=size)) @ draw.normal(size=(FEATURES, FEATURES))
     line = np.column_stack((np.ones(len(features)), features)) @ draw.normal(0, PRECISION**-0.5, FEATURES + 1)
     answers, models = draw.normal(line, NOISE**0.5), [BayesianLinearRegression(PRECISION, NOISE) for _ in WAYS]
     pool, test = (Batch.from_matrix(part, range(FEATURES)) for part in (features[:-POOL], features[-POOL:]))

@@ -54,7 +54,7 @@ def from_pool(design: FloatArray, order: list[int]) -> list[list[int]]:
 
 def from_stream(design: FloatArray, targets: FloatArray, generator: np.random.Generator) -> list[list[int]]:
     """Rows at random among those that have come, and those that the selector wants."""
-    selector = LabelSelector("variance", LabelBudget(total=100, audit_share=0))
+    selector = LabelSelector("variance", LabelBudget(total=70, audit_share=0))
     random, chosen, free = list[int](), list[int](), list[int]()
     mean, covariance = np.zeros(8), np.eye(8) / 0.25
     for row, x in enumerate(design):
@@ -70,8 +70,8 @@ def from_stream(design: FloatArray, targets: FloatArray, generator: np.random.Ge
 
 def labelled(seed: int, stream: bool) -> FloatArray:
     """Error and entropy, a row a label, of labels at random and of large variance, each from the closed form."""
-    generator, count, curves = np.random.default_rng(seed), 1500 if stream else 400, np.empty((2, 60, 2))
-    plain = generator.standard_t(3, (count + 400, 7)) if stream else generator.normal(size=(count + 400, 7))
+    generator, count, curves = np.random.default_rng(seed), 4000 if stream else 400, np.empty((2, 60, 2))
+    plain = generator.standard_t(2, (count + 400, 7)) if stream else generator.normal(size=(count + 400, 7))
     design = np.column_stack((np.ones(count + 400), plain @ generator.normal(size=(7, 7))))
     line = design @ generator.normal(0, 2, 8)
     targets, order = generator.normal(line, 1), generator.permutation(400).tolist()
@@ -89,7 +89,7 @@ def labelled(seed: int, stream: bool) -> FloatArray:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_active_regression(tmp_path: Path, stream: bool) -> None:
-    """Half of the labels of a pool are saved, by either measure; the median of entropy is the lower one all along."""
+    """Half of the labels are saved, by either measure; the median of entropy is the lower one all along."""
     lines = run("active_regression", tmp_path, "--out", str(tmp_path), *["--stream"] * stream).rstrip().splitlines()
     picture = tmp_path / f"active_regression{'_stream' * stream}.png"
     assert lines[-1] == f"Picture: {picture}"
@@ -100,13 +100,14 @@ def test_active_regression(tmp_path: Path, stream: bool) -> None:
         assert shown == pytest.approx([labels, *random[labels - 1], *active[labels - 1]], abs=5.1e-5)
     worth = [int(np.flatnonzero(random[:, measured] <= active[19, measured])[0]) + 1 for measured in (0, 1)]
     assert rows(lines, "20 labels") == [[20, *worth]]
-    # In a stream the selector's edge is soft, and an event is asked about at once or never: fewer are saved than half.
-    assert min(worth) > (20 if stream else 39)
+    # In a stream they were worth 46 and 54 with the seeds 1000 to 1029, and 45 and 52 with 2000 to 2299; of events with
+    # three degrees of freedom instead of two, which are less often far out, 33 and 38.
+    assert min(worth) >= 40
     never_above = (curves[:, 1, :, 1] <= curves[:, 0, :, 1]).all(axis=1).sum()
     assert rows(lines, "after no label") == [[never_above, 30]]
     assert stream or never_above == 30
     # Both ask about the first events of a stream, before there is anything to compare them with.
-    first = 5 if stream else 0
+    first = 10 if stream else 0
     assert (active[:first, 1] == random[:first, 1]).all()
     assert (active[first:, 1] < random[first:, 1]).all()
 

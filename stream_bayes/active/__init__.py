@@ -4,7 +4,8 @@ doubts      what predictions say of their own doubt, ours or river's
 scores      what that makes their labels worth: `STRATEGIES`
 budget      how many labels, and how fast: `LabelBudget`
 selector    one decision for each observation: `LabelSelector`
-threshold, draws, similar, requests    its parts: the quantile that is followed, chance, near-duplicates, open questions
+threshold, urgency, draws, similar, requests    its parts: the quantile that is followed, how fast to go, chance,
+            near-duplicates, open questions
 audit       the accuracy, estimated without bias from questions drawn by chance
 labellers   how often later labels agree with each labeller
 windows     the best rows of a window, all at once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -39,6 +40,10 @@ class Requests:
         self._expires = expires
         self._open: dict[Place, Request] = {}
         self._expired: dict[Place, None] = {}
+        self.first: Place | None = None
+        """What the oldest question is about; None while there is none."""
+        self.due = math.inf
+        """From this time on it has waited too long."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -52,24 +57,33 @@ class Requests:
     def open(self, place: Place, request: Request) -> None:
         """One more question."""
         self._open[place] = request
+        if self.first is None or self.first == place:
+            self._look_at_first()
 
     def close(self, place: Place) -> Request | None:
         """The question is answered, or will never be."""
-        return self._open.pop(place, None)
+        request = self._open.pop(place, None)
+        if place == self.first:
+            self._look_at_first()
+        return request
 
     def is_due(self, clock: int) -> bool:
         """Whether a question has waited too long."""
-        for request in self._open.values():
-            return clock - request.asked_at >= self._expires
-        return False
+        return clock >= self.due
+
+    def _look_at_first(self) -> None:
+        # Looked at when it changes, and not for each observation.
+        self.first = next(iter(self._open), None)
+        self.due = math.inf if self.first is None else self._open[self.first].asked_at + self._expires
 
     def expire(self, clock: int) -> list[tuple[Place, Request]]:
         """Close those that waited too long; the clock never falls, so they are the first ones."""
         gone: list[tuple[Place, Request]] = []
-        while self.is_due(clock):
-            place = next(iter(self._open))
+        while self.first is not None and self.is_due(clock):
+            place = self.first
             gone.append((place, self._open.pop(place)))
             self._expired[place] = None
+            self._look_at_first()
         while len(self._expired) > _MOST_EXPIRED:
             del self._expired[next(iter(self._expired))]
         return gone
@@ -92,3 +106,4 @@ class Requests:
             chance = None if audited is None else float(audited)
             self._open[place] = Request(int(asked_at), known, chance, str(title))
         self._expired = dict.fromkeys(state["expired"])
+        self._look_at_first()

@@ -14,17 +14,12 @@ from stream_bayes.active.requests import Expected, Place, Request, Requests
 from stream_bayes.active.scores import check_strategy, doubt_of, scores
 from stream_bayes.active.similar import Similar
 from stream_bayes.active.threshold import Threshold
+from stream_bayes.active.urgency import Urgency
 from stream_bayes.active.windows import pick
 from stream_bayes.durations import milliseconds
 from stream_bayes.errors import ParameterError
 from stream_bayes.posteriors.checked import finite, refuse, whole
 from stream_bayes.snapshot import Arrays
-
-# Answers that surprise less than this, on average, teach little: questions become rarer by the square of it, down to the
-# least urgency. So a stream that begins with one class alone does not eat the budget before the other comes.
-SURPRISING, LEAST_URGENCY = 0.3, 0.02
-_FORGOTTEN = 0.2
-_SURPRISE_AT_FIRST = 0.5
 
 
 class Question(NamedTuple):
@@ -96,13 +91,8 @@ class LabelSelector:
         self.counts: Counter[str] = Counter()
         """Of what became of observations and questions: "asked", "audited", "suppressed", "answered", ..."""
         self._threshold, self._similar = Threshold(), Similar()
-        self._surprise = _SURPRISE_AT_FIRST
+        self._urgency = Urgency()
         self._draws, self._audit_draws = (Draws(2 * int(whole("seed", seed, ParameterError)) + own) for own in (0, 1))
-
-    @property
-    def urgency(self) -> float:
-        """How much of late the answers were not what was expected: 1 if questions should come at full pace."""
-        return min(max((self._surprise / SURPRISING) ** 2, LEAST_URGENCY), 1.0)
 
     def question(self, candidate: Candidate, clock: int = 0) -> Question | None:
         """Whether and why to ask about the observation that came now; changes nothing."""
@@ -118,7 +108,7 @@ class LabelSelector:
 
     def note(self, candidate: Candidate, clock: int = 0, question: Question | None = None) -> None:
         """The observation came by, and this was decided: now, or when the events came for the first time."""
-        budget, urgency = self.budget, self.urgency
+        budget, urgency = self.budget, self._urgency.value
         has_room = len(self.requests) < self.open_requests
         if question is None and has_room and self._is_let_through(candidate) and self._is_similar(candidate):
             # A campaign must not lift the threshold for all others.
@@ -155,7 +145,7 @@ class LabelSelector:
             rows.append(row)
         self.counts["asked"] += len(rows)
         for _ in window:
-            self.budget.see(clock, self.urgency)
+            self.budget.see(clock, self._urgency.value)
         return rows
 
     def answered(self, place: Place, label: Any, labeller: str | None = None, clock: int = 0) -> str:
@@ -202,7 +192,7 @@ class LabelSelector:
             return
         right = request.expected.label == label
         probability = request.expected.probability
-        self._surprise += _FORGOTTEN * ((1.0 - probability if right else probability) - self._surprise)
+        self._urgency.hear(label, 1.0 - probability if right else probability)
         if request.audited is not None:
             self.audit.add(right, request.audited)
 
@@ -217,7 +207,7 @@ class LabelSelector:
         scalars = {
             "budget": self.budget.state(),
             "threshold": self._threshold.state(),
-            "surprise": self._surprise,
+            "urgency": self._urgency.state(),
             "requests": self.requests.state(),
             "audit": self.audit.state(),
             "labellers": self.labellers.state(),
@@ -229,7 +219,7 @@ class LabelSelector:
         """Take over what `state` gave; this one is fresh from its constructor, its settings may be others."""
         self.budget.restore(scalars["budget"])
         self._threshold.restore(scalars["threshold"])
-        self._surprise = float(scalars["surprise"])
+        self._urgency.restore(scalars["urgency"])
         self.requests.restore(scalars["requests"])
         self.audit.restore(scalars["audit"])
         self.labellers.restore(scalars["labellers"])

@@ -56,10 +56,13 @@ class Threshold:
     def _look(self, score: float) -> tuple[int, float, float, float]:
         last = self._last
         if last[0] != self.seen or last[1] != score:
-            height, softness = math.log(max(score, _SMALLEST)), SOFT_SHARE * self._deviation
+            # Conditions where min and max would do: those would be half of the time, and this is for each observation.
+            height, softness = math.log(score if score > _SMALLEST else _SMALLEST), SOFT_SHARE * self._deviation
             # Without any difference chance alone decides.
-            softness = SOFTEST if softness > SOFTEST or not softness else max(softness, HARDEST)
-            odds = math.exp(min((self.height - height) / softness, _MOST_EXPONENT))
+            if softness > SOFTEST or not softness:
+                softness = SOFTEST
+            exponent = (self.height - height) / (softness if softness > HARDEST else HARDEST)
+            odds = math.exp(exponent if exponent < _MOST_EXPONENT else _MOST_EXPONENT)
             probability = 1.0 if self.seen < WARM_UP else 1.0 / (1.0 + odds)
             last = self._last = self.seen, score, height, probability
         return last

@@ -142,19 +142,21 @@ class Engine:
 
     def _carry_out(self, plan: Plan, said: Said | None, progress: Progress) -> None:
         """Remember what was done, and put out what there is to say; nothing here can be refused."""
-        topic, ring, requests = self.settings.topics.observations, self.memory.labels, self.selector.requests
-        row = 0
+        topic, ring, questions = self.settings.topics.observations, self.memory.labels, self._questions
+        row, capacity = 0, ring.capacity
         for step in plan.steps:
             record, action = step.arrival.record, step.action
             self.clock = record.timestamp if record.timestamp > self.clock else self.clock
             self.counts[action] += 1
             if record.topic == topic:
                 ring.advance(record.offset + 1)
-            if requests.is_due(self.clock) or ring.end > ring.capacity:
-                self._close(progress)
+            if questions.are_over(ring.end - capacity, self.clock):
+                for event in questions.closed(ring.end - capacity, self.clock):
+                    progress.say(event)
             if action == "predict" and said is not None:
-                self._predicted(step, said, row)
-                self._put_out(step, Row(said, row, plan.contents[row]), progress)
+                self._predicted(step, said, row, progress)
+                if step.label is None:
+                    self._ask(step, Row(said, row, plan.contents[row]), progress)
                 row += 1
             elif action in ("learn", "correct"):
                 self._learned(step, said)
@@ -165,15 +167,9 @@ class Engine:
             elif step.problem is not None:
                 self._refuse(step, step.problem, progress)
             if action in ("learn", "correct", "repeat", "unsure"):
-                progress.say(self._questions.answered(step, self.clock))
+                progress.say(questions.answered(step, self.clock))
 
-    def _close(self, progress: Progress) -> None:
-        """The questions that have waited too long, and those whose answer would be too old."""
-        ring = self.memory.labels
-        for event in self._questions.closed(ring.end - ring.capacity, self.clock):
-            progress.say(event)
-
-    def _predicted(self, step: Step, said: Said, row: int) -> None:
+    def _predicted(self, step: Step, said: Said, row: int, progress: Progress) -> None:
         (record, event), _, offset, label, _, digest, _ = step
         assert isinstance(event, Observation)
         labels, ids, contents = self.memory
@@ -181,16 +177,14 @@ class Engine:
         contents.put(offset, event, len(record.value))
         self.metrics.remember(offset, said.scores[row], said.guesses[row])
         labels.put(offset, UNLABELLED if label is None else label)
+        if not progress.silent:
+            progress.outcome.outputs.append(prediction(step.arrival, said, row, self.model_version))
         if label is not None:
+            self.model_version += 1
             self._count(offset, label, said)
 
-    def _put_out(self, step: Step, row: Row, progress: Progress) -> None:
-        """The prediction, and the question if there is one: decided now, or when the event first came."""
-        if not progress.silent:
-            progress.outcome.outputs.append(prediction(step.arrival, row, self.model_version))
-        if step.label is not None:
-            self.model_version += 1
-            return
+    def _ask(self, step: Step, row: Row, progress: Progress) -> None:
+        """The question, if there is one: decided now, or when the event first came."""
         question = self._questions.question(step, row, self.clock, progress.decided)
         if question is not None and not progress.silent:
             progress.outcome.asked[step.offset] = question

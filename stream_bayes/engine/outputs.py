@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from stream_bayes.engine.arrivals import Arrival
-from stream_bayes.engine.model import Row
+from stream_bayes.engine.model import Row, Said
 from stream_bayes.errors import EventError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
 from stream_bayes.features.display import harmless, preview, subject
@@ -20,9 +20,9 @@ MOST_PAYLOAD, MOST_LABELS = 32 << 20, 1 << 20
 """Bytes of a value, and of a key with headers, that go into a dead letter: it must still be a record itself."""
 
 
-def prediction(arrival: Arrival, predicted: Row, model_version: int) -> Prediction:
+def prediction(arrival: Arrival, said: Said, row: int, model_version: int) -> Prediction:
     """What is said of an observation before its label is learned."""
-    event, (said, row, _) = arrival.event, predicted
+    event = arrival.event
     assert isinstance(event, Observation)
     return Prediction(
         id=event.id,

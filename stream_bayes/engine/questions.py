@@ -68,6 +68,11 @@ class Questions:
         self.selector.note(candidate, clock, question)
         return question
 
+    def are_over(self, oldest: int, clock: int) -> bool:
+        """Whether there is any for `closed` to close."""
+        requests = self.selector.requests
+        return clock >= requests.due or (requests.first is not None and int(requests.first) < oldest)
+
     def closed(self, oldest: int, clock: int) -> Iterator[LabelOutcome]:
         """Close what has waited too long, and what is about observations before this one."""
         selector, requests = self.selector, self.selector.requests
@@ -75,7 +80,7 @@ class Questions:
         if requests.is_due(clock):
             gone.extend(selector.expire(clock))
         # They are in the order of the observations.
-        while (first := next(iter(requests), None)) is not None and int(first) < oldest:
+        while (first := requests.first) is not None and int(first) < oldest:
             gone.append((first, selector.close(first)))
             selector.counts["expired"] += 1
         for place, request in gone:
