@@ -1,7 +1,7 @@
 """Few labels, chosen: what the default strategy makes of them, beside random choice and the first messages.
 
-Every figure is that of `stream-bayes evaluate --feedback active:QUOTA`, over seeds 1 to 5. The selector does not know
-how long a stream is; "random" alone is told.
+Every figure is that of `stream-bayes evaluate --feedback active:QUOTA`, over seeds 1 to 5, of the six mailboxes alone
+over seeds 1 to 3. The selector does not know how long a stream is; "random" alone is told.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from stream_bayes.errors import StreamBayesError
 from stream_bayes.evaluate.corpora.listing import CORPORA
+from stream_bayes.evaluate.processes import Failure
 from stream_bayes.evaluate.regime import DEFAULT, FIRST, PACED, RANDOM
 from stream_bayes.evaluate.source import Source
 from stream_bayes.evaluate.strategies import QUOTAS
@@ -24,6 +26,7 @@ from stream_bayes.evaluate.sweep import Job, Outcome, Spread, spread, sweep, tri
 
 SEEDS = (1, 2, 3, 4, 5)
 RIVALS = (DEFAULT, RANDOM, PACED, FIRST)
+BOX_SEEDS, BOX_RIVALS, BOX_QUOTAS = SEEDS[:3], (DEFAULT, RANDOM, FIRST), (50, 100)
 LATE = "100"
 # Cells with more labels than that, as a share of the stream, are not counted in the mean ratio.
 SCARCE = 0.05
@@ -32,6 +35,7 @@ ENRON, INTERLEAVED, SPAMASSASSIN, SHUFFLED, SMS = (
     *("enron1..6 concatenated", "enron1..6 interleaved"),
     *("spamassassin as given", "spamassassin shuffled", "sms as given"),
 )
+BOXES = tuple(f"enron{number}" for number in range(1, 7))
 
 
 class Mark(NamedTuple):
@@ -81,6 +85,12 @@ def run(console: Console) -> None:
         cells += [Cell(name, DEFAULT, quota, LATE) for quota in quotas]
         found |= measured([cell for cell in cells if cell not in found], streams)
         console.print(cells_table(name, lengths[name], found))
+    boxes = boxes_of(streams)
+    lengths |= {name: count(source) for name, source in boxes.items()}
+    cells = [Cell(name, rival, quota) for name in boxes for rival in BOX_RIVALS for quota in BOX_QUOTAS]
+    found |= measured(cells, boxes, BOX_SEEDS)
+    if boxes:
+        console.print(boxes_table(found, lengths))
     for line in (*ratio_lines(found, lengths), *behind_lines(found)):
         console.print(line)
 
@@ -100,6 +110,11 @@ def sources(folder: Path) -> dict[str, Source]:
     return {name: source for name, source in streams.items() if source.path.exists()}
 
 
+def boxes_of(streams: Mapping[str, Source]) -> dict[str, Source]:
+    """Each mailbox as a stream of its own."""
+    return {name: Source(streams[ENRON].path, prefix=f"{name}/") for name in BOXES if ENRON in streams}
+
+
 def count(source: Source) -> int:
     return sum(1 for _ in source.open())
 
@@ -108,14 +123,17 @@ def quotas_of(messages: int) -> tuple[int, ...]:
     return tuple(quota for quota in QUOTAS if quota < messages)
 
 
-def measured(cells: Iterable[Cell], streams: Mapping[str, Source]) -> dict[Cell, Spread]:
+def measured(cells: Iterable[Cell], streams: Mapping[str, Source], seeds: Sequence[int] = SEEDS) -> dict[Cell, Spread]:
     """Every cell over the seeds, on all cores."""
     jobs: dict[Job, Cell] = {}
     for cell in cells:
-        for regime in trials(cell.strategy, cell.quota, SEEDS, cell.delay):
+        for regime in trials(cell.strategy, cell.quota, seeds, cell.delay):
             jobs[Job(streams[cell.stream], "default", regime)] = cell
     outcomes: dict[Cell, list[Outcome]] = {}
     for outcome in sweep(list(jobs)):
+        if isinstance(outcome, Failure):
+            message = f"{outcome.item}: {outcome.reason}"
+            raise StreamBayesError(message)
         outcomes.setdefault(jobs[outcome.job], []).append(outcome)
     return {cell: spread(own) for cell, own in outcomes.items()}
 
@@ -148,6 +166,16 @@ def cells_table(name: str, messages: int, found: Mapping[Cell, Spread]) -> Table
     return table
 
 
+def boxes_table(found: Mapping[Cell, Spread], lengths: Mapping[str, int]) -> Table:
+    columns = ("stream", "mails", "quota", *BOX_RIVALS, "random / default")
+    table = new_table(f"each mailbox as its own stream: mean (1-ROCA)%, deviation, {len(BOX_SEEDS)} seeds", columns)
+    for name in BOXES:
+        for quota in BOX_QUOTAS:
+            rivals = [written(found[Cell(name, rival, quota)]) for rival in BOX_RIVALS]
+            table.add_row(name, f"{lengths[name]:,}", f"{quota:,}", *rivals, f"{ratio(name, quota, found):.2f}")
+    return table
+
+
 def written(over: Spread) -> str:
     return f"{over.mean:.4f}" if over.passes == 1 else f"{over.mean:.4f} ±{over.deviation:.3f}"
 
@@ -160,9 +188,18 @@ def ratio(name: str, quota: int, found: Mapping[Cell, Spread]) -> float:
 
 def ratio_lines(found: Mapping[Cell, Spread], lengths: Mapping[str, int]) -> list[str]:
     """The geometric mean of random / default over the cells with few labels."""
+    own = [name for name in lengths if name not in BOXES]
+    as_given = [name for name in own if name != SHUFFLED]
+    boxes = [name for name in lengths if name in BOXES]
+    sets = {
+        "with the shuffle": own,
+        "without it": as_given,
+        "without it and with each mailbox as its own stream": [*as_given, *boxes] if boxes else [],
+    }
     lines = []
-    for title, names in (("with the shuffle", list(lengths)), ("without it", [n for n in lengths if n != SHUFFLED])):
-        ratios = [ratio(name, quota, found) for name in names for quota in QUOTAS if quota <= SCARCE * lengths[name]]
+    for title, names in ((title, names) for title, names in sets.items() if names):
+        cells = [(name, quota) for name in names for quota in QUOTAS if Cell(name, DEFAULT, quota) in found]
+        ratios = [ratio(name, quota, found) for name, quota in cells if quota <= SCARCE * lengths[name]]
         mean = math.exp(float(np.mean(np.log(ratios))))
         lines.append(
             f"random / default over the {len(ratios)} cells with labels for at most {100 * SCARCE:g} % of the stream, "

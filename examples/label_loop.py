@@ -3,7 +3,7 @@
 Each mail is predicted first. Then the selector says whether its label is worth a question. A simulated labeller answers
 50 mails later, is wrong now and then, sometimes unsure, and sometimes never answers. Beside it, a second filter learns
 at the same pace: for each question the label of one of the last 50 mails, drawn by chance, told at once, and right.
-One stream is not much: with the seeds 1 to 8, asking made 75 errors on average and chance 133; with one seed it lost.
+One stream is not much: with the seeds 1 to 8, asking made 83 errors on average, chance 147, and asking won each time.
 """
 
 import random

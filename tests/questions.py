@@ -6,16 +6,16 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from stream_bayes.engine import Arrival, Decided, Engine, Outcome
+from stream_bayes.engine import Arrival, Decided, Engine, Outcome, Terms
 from stream_bayes.errors import EventError
 from stream_bayes.events import LabelOutcome
 from stream_bayes.log.base import Log
 from tests.workers import State, events
 
 
-def decided_in(outcome: Outcome) -> Decided:
-    """What a journal says of it."""
-    return Decided(outcome.asked, set(outcome.unsure))
+def decided_in(outcome: Outcome, terms: Terms | None = None) -> Decided:
+    """What a journal says of it; without terms, what one of before they were written down says."""
+    return Decided(outcome.asked, set(outcome.unsure), terms)
 
 
 def as_then(arrivals: Sequence[Arrival], outcome: Outcome) -> list[Arrival]:
@@ -52,7 +52,8 @@ def requests(log: Log, partition: int = 0) -> list[dict[str, Any]]:
 
 
 def but_the_threshold(found: State) -> State:
-    """Without what follows the budget of now, and not that of the time when the events came."""
-    selector = {name: value for name, value in found.scalars["selector"].items() if name != "threshold"}
+    """Without what follows the budget and the strategy of now, and not those of the time when the events came."""
+    selector = dict(found.scalars["selector"])
+    del selector["threshold"], selector["strategy"]
     selector["counts"] = {name: count for name, count in selector["counts"].items() if name != "suppressed"}
     return found._replace(scalars={**found.scalars, "selector": selector})

@@ -54,7 +54,8 @@ def test_engines_ask_for_no_more_than_their_shares(budget: int, open_requests: i
         asked += engine.selector.budget.used
         most_open += most
     assert asked <= budget
-    assert most_open <= open_requests
+    # One at a time is for each partition, if any.
+    assert most_open <= max(open_requests, partitions if open_requests else 0)
 
 
 def test_a_request_says_what_is_left_and_why() -> None:
@@ -86,7 +87,8 @@ def test_no_span_of_a_period_has_more_questions_than_it_may(gaps: tuple[int, ...
 
 
 Change = tuple[int, int | None]
-CHANGES = st.lists(st.tuples(st.integers(0, 30), st.none() | st.integers(0, 10)), min_size=1, max_size=4)
+CHANGES = st.lists(st.tuples(st.integers(0, 30), st.none() | st.integers(0, 3)), min_size=1, max_size=4)
+LONG = 600_000
 
 
 @settings(max_examples=30, deadline=None)
@@ -97,7 +99,7 @@ def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: b
     whole, state = nothing(), None
     for number, (budget, per_period) in enumerate(changes):
         own = settings_for(
-            SPAM, budget=budget, per_period=per_period, period="60s", open_requests=50, expires="1h", seed=seed
+            SPAM, budget=budget, per_period=per_period, period="600s", open_requests=50, expires="1h", seed=seed
         )
         engine = Engine(own)
         if state is not None and not lost:
@@ -110,14 +112,15 @@ def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: b
         whole.asked.update(new.asked)
         assert engine.selector.budget.used == len(whole.asked) <= max(budget, before)
         if per_period is not None:
-            check_periods(arrivals, list(new.asked), per_period)
+            check_periods(arrivals, list(whole.asked), per_period, set(new.asked))
         state = saved(engine)
 
 
-def check_periods(arrivals: list[Arrival], asked: list[int], most: int) -> None:
+def check_periods(arrivals: list[Arrival], asked: list[int], most: int, new: set[int]) -> None:
+    """Each new question, with all that was asked in the period before it, also before a restart."""
     times = {arrival.record.offset: arrival.record.timestamp for arrival in arrivals}
     spans = zip(asked, asked[most:], strict=False) if most else ((offset, offset) for offset in asked)
-    assert all(times[later] - times[first] >= PERIOD for first, later in spans)
+    assert all(times[later] - times[first] >= LONG for first, later in spans if later in new)
 
 
 def saved(engine: Engine) -> Any:

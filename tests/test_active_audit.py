@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from stream_bayes import LabelBudget, LabelSelector
+from stream_bayes.active import Candidate, Expected
 from stream_bayes.active.audit import Audit, AuditEstimate
 from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.posteriors.checked import FloatArray
@@ -64,6 +67,45 @@ def test_the_interval_covers_the_accuracy(course: str) -> None:
     print(f"{course:<18} covered in {covered} of 100 streams, mean width {np.mean(widths):.3f}")
     assert covered >= 93
     assert np.mean(widths) < 0.35
+
+
+def selected(course: str, seed: int, messages: int = 3000, total: int = 400) -> tuple[float, LabelSelector]:
+    """The true accuracy of a stream, and a selector that asked about what is doubtful; answers come 20 messages later.
+
+    Where the predictor is wrong it is mostly in doubt, so that what is chosen for its score says nothing of the rest.
+    """
+    generator = np.random.default_rng(seed)
+    right = generator.random(messages) < COURSES[course](np.arange(messages) / messages)
+    sure = 0.5 + 0.5 * np.where(right, generator.beta(8, 1, messages), generator.beta(2, 2, messages))
+    selector = LabelSelector("variance", LabelBudget(total=total), seed=seed + 1)
+    waiting: deque[int] = deque()
+    for place, probability in enumerate(sure.tolist()):
+        candidate = Candidate(place, probability * (1.0 - probability), Expected("as told", probability))
+        question = selector.question(candidate)
+        selector.note(candidate, 0, question)
+        waiting.extend([] if question is None else [place])
+        while waiting and (place - waiting[0] >= 20 or place == messages - 1):
+            answered = waiting.popleft()
+            selector.answered(answered, "as told" if right[answered] else "otherwise")
+    return float(right.mean()), selector
+
+
+@pytest.mark.parametrize("course", ["learns to 0.99", "falls from 0.99", "breaks at the end"])
+def test_the_interval_of_a_selector_covers_the_accuracy(course: str) -> None:
+    """Of 400 labels at most 20 are of the audit; the others would make the accuracy look worse than it is."""
+    covered, widths, answers = 0, [], []
+    for seed in range(100):
+        truth, selector = selected(course, seed)
+        estimate = selector.audit.estimate()
+        assert estimate is not None
+        covered += estimate.low <= truth <= estimate.high
+        widths.append(estimate.high - estimate.low)
+        answers.append(estimate.answers)
+        assert estimate.answers <= selector.counts["audited"] <= 20
+        assert selector.budget.used <= 400
+    told = f"mean width {np.mean(widths):.3f}, {np.mean(answers):.1f} answers"
+    print(f"{course:<18} covered by selectors in {covered} of 100 streams, {told}")
+    assert covered >= 93
 
 
 def test_the_interval_covers_with_very_few_answers() -> None:

@@ -21,10 +21,10 @@ from stream_bayes.evaluate.opening import open_filter
 from stream_bayes.evaluate.order import Stream
 from stream_bayes.evaluate.protocol import Run, run
 from stream_bayes.evaluate.regime import DEFAULT, PACED, STRATEGIES, Regime
-from stream_bayes.kernels.compiled import FloatArray
 from tests.filters import SMALL, RiverFilter, generated_mails
 
 MINUTE = 60_000
+BEGIN = 993_427_200_000  # 25 June 2001
 
 
 def dated(mails: Sequence[Mail]) -> list[Mail]:
@@ -34,39 +34,45 @@ def dated(mails: Sequence[Mail]) -> list[Mail]:
     return [mail._replace(raw=head + b"\n" + mail.raw) for mail, head in zip(mails, heads, strict=True)]
 
 
-def plain(
-    mails: Sequence[Mail], regime: Regime, late: int, minutes: bool
-) -> tuple[FloatArray, set[int], LabelSelector]:
+class Plain:
     """Our filter, one message after the other: predict, decide, and learn what has come."""
-    model, selector = open_filter(SMALL), LabelSelector(regime.named, LabelBudget(total=regime.quota), seed=regime.seed)
-    said, learned, waiting = [], set[int](), deque[tuple[int, int]]()
-    begin = 993_427_200_000  # 25 June 2001
 
-    def learn(now: int) -> None:
-        while waiting and waiting[0][0] <= now:
-            place = waiting.popleft()[1]
-            selector.answered(place, mails[place].label)
-            model.test_then_train(model.features([mails[place].raw]), [mails[place].label])
-            learned.add(place)
+    def __init__(self, mails: Sequence[Mail], regime: Regime) -> None:
+        self.mails, self.regime, self.model = mails, regime, open_filter(SMALL)
+        self.selector = LabelSelector(regime.named, LabelBudget(total=regime.quota), seed=regime.seed)
+        self.said, self.learned, self.waiting = list[float](), set[int](), deque[tuple[int, int]]()
 
-    for place, mail in enumerate(mails):
-        clock = begin + place * MINUTE if minutes else 0
-        learn(place)
-        found = model.test_then_train(model.features([mail.raw]), [None])
-        odds = float(found.log_odds[0])
-        said.append(odds)
+    def run(self, late: int, minutes: bool) -> None:
+        for place in range(len(self.mails)):
+            self.learn(place)
+            if self.asks(place, BEGIN + place * MINUTE if minutes else 0) and self.mails[place].label is not None:
+                self.waiting.append((place + late + (not minutes), place))
+            if not minutes:
+                self.learn(place + 1)
+
+    def learn(self, now: int) -> None:
+        while self.waiting and self.waiting[0][0] <= now:
+            place = self.waiting.popleft()[1]
+            mail = self.mails[place]
+            self.selector.answered(place, mail.label)
+            self.model.test_then_train(self.model.features([mail.raw]), [mail.label])
+            self.learned.add(place)
+
+    def asks(self, place: int, clock: int) -> bool:
+        raw = self.mails[place].raw
+        found = self.model.test_then_train(self.model.features([raw]), [None])
+        self.said.append(float(found.log_odds[0]))
         assert found.predictions is not None
-        worth = float(scores(regime.named, doubts_of(found.predictions))[0])
-        expected = Expected("spam" if odds > 0 else "ham", float(expit(abs(odds))))
-        candidate = Candidate(place, worth, expected, mail.raw)
-        selector.expire(clock)
-        question = selector.question(candidate, clock)
-        selector.note(candidate, clock, question)
-        if question is not None and mail.label is not None:
-            waiting.append((place + late + (not minutes), place))
-        if not minutes:
-            learn(place + 1)
-    return np.array(said), learned, selector
+        worth = float(scores(self.regime.named, doubts_of(found.predictions))[0])
+        candidate = Candidate(place, worth, expected(self.said[-1]), raw)
+        self.selector.expire(clock)
+        question = self.selector.question(candidate, clock)
+        self.selector.note(candidate, clock, question)
+        return question is not None
+
+
+def expected(odds: float) -> Expected:
+    return Expected("spam" if odds > 0 else "ham", float(expit(abs(odds))))
 
 
 def asked(mails: Sequence[Mail], regime: Regime, chunk: int = 64, filter_name: str = SMALL) -> Run:
@@ -78,15 +84,17 @@ def asked(mails: Sequence[Mail], regime: Regime, chunk: int = 64, filter_name: s
 def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: int) -> None:
     mails = dated(generated_mails(150, unlabelled=11))
     regime = Regime("active:40", delay=delay)
-    said, learned, selector = plain(mails, regime, late, minutes=delay == "5m")
+    plain = Plain(mails, regime)
+    plain.run(late, minutes=delay == "5m")
     found = asked(mails, regime, chunk)
     known = np.array([mail.label is not None for mail in mails])
-    assert np.array_equal(found.log_odds, said[known]), "bit for bit"
-    assert found.learned.tolist() == [place in learned for place in np.flatnonzero(known)]
+    assert np.array_equal(found.log_odds, np.array(plain.said)[known]), "bit for bit"
+    assert found.learned.tolist() == [place in plain.learned for place in np.flatnonzero(known)]
     assert found.asked is not None
-    assert found.asked.counts == dict(+selector.counts)
-    assert found.asked.audit == selector.audit.estimate()
-    assert delay == "500" or 5 < len(learned) <= 40
+    assert found.waiting == len(plain.waiting)
+    assert found.asked.counts == dict(+plain.selector.counts)
+    assert found.asked.audit == plain.selector.audit.estimate()
+    assert delay == "500" or 5 < len(plain.learned) <= 40
 
 
 @pytest.mark.parametrize("ahead", [1, 3, 64])
@@ -114,8 +122,7 @@ def test_a_filter_with_probabilities_alone_is_asked_by_their_variance() -> None:
     for place, mail in enumerate(mails):
         words = model.features([mail.raw])[0]
         odds = model.event(words, None)
-        expected = Expected("spam" if odds > 0 else "ham", float(expit(abs(odds))))
-        candidate = Candidate(place, float(expit(odds) * expit(-odds)), expected, mail.raw)
+        candidate = Candidate(place, float(expit(odds) * expit(-odds)), expected(odds), mail.raw)
         question = selector.question(candidate)
         selector.note(candidate, 0, question)
         if question is not None:
@@ -173,9 +180,31 @@ def test_a_question_about_a_message_without_a_label_is_never_answered() -> None:
     assert "answered" not in found.asked.counts
 
 
-def test_a_span_of_time_needs_dates() -> None:
-    with pytest.raises(CorpusError, match="none of the first 100 mails has a date: give the delay as a number"):
-        asked(generated_mails(150), Regime("active:10", delay="1d"))
+@pytest.mark.parametrize("strategy", [DEFAULT, "first", "random"])
+@pytest.mark.parametrize(("count", "which"), [(150, "none of the first 100 mails"), (99, "no mail of the stream")])
+def test_a_span_of_time_needs_dates(strategy: str, count: int, which: str) -> None:
+    with pytest.raises(CorpusError, match=f"{which} has a date: give the delay as a number"):
+        asked(generated_mails(count), Regime("active:10", strategy, "1d"))
+    assert asked([], Regime("active:10", strategy, "1d")).messages == 0
+
+
+@pytest.mark.parametrize("strategy", [DEFAULT, "first"])
+@pytest.mark.parametrize("wrong", [0, 20, 120])
+def test_one_date_in_the_future_holds_back_no_labels(strategy: str, wrong: int) -> None:
+    mails = dated(generated_mails(200))
+    regime = Regime("active:60", strategy, "15m")
+    right = asked(mails, regime)
+    odd = mails[wrong]._replace(raw=mails[wrong].raw.replace(b"Mon, 25 Jun 2001", b"Mon, 25 Jun 2035"))
+    found = asked([*mails[:wrong], odd, *mails[wrong + 1 :]], regime)
+    assert found.learned.sum() >= right.learned.sum() - 5
+    assert found.waiting <= right.waiting + 5
+
+
+def test_labels_that_never_come_are_counted() -> None:
+    found = asked(generated_mails(100), Regime("active:30", "first", "90"))
+    assert (found.learned.sum(), found.waiting) == (10, 20)
+    assert asked(generated_mails(100), Regime("delayed:30")).waiting == 30
+    assert asked(generated_mails(100), Regime("immediate")).waiting == 0
 
 
 @pytest.mark.parametrize(
@@ -190,6 +219,11 @@ def test_a_span_of_time_needs_dates() -> None:
         (Regime("active:5", delay="soon"), "delay must be a number of messages, or a span such as 30s"),
         (Regime("active:5", delay="-1"), "delay must be a number of messages"),
         (Regime("active:5", delay="0h"), "delay must be a number of messages"),
+        (
+            Regime("active:5", seed=2**53),
+            "seed must be a whole number from 0 to 9007199254740991; got 9007199254740992",
+        ),
+        (Regime("partial:0.5", seed=-1), "seed must be a whole number from 0"),
         (Regime("immediate", "margin"), "a strategy and a delay go with feedback active:QUOTA"),
         (Regime("first:5", delay="3"), "a strategy and a delay go with feedback active:QUOTA"),
     ],

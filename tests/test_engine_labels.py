@@ -99,7 +99,7 @@ def test_a_correction_that_is_refused_leaves_every_bit_as_it_was() -> None:
     assert everything(engine)[1] == before
 
 
-def test_a_correction_of_a_mail_is_one_more_step() -> None:
+def test_a_correction_of_a_mail_is_one_more_step_but_for_the_fusion() -> None:
     stream = Stream()
     stream.observe(MAIL, "ham", "p")
     stream.answer("spam", "p")
@@ -108,8 +108,13 @@ def test_a_correction_of_a_mail_is_one_more_step() -> None:
     again.observe(MAIL, "ham", "p")
     again.observe(MAIL, "spam", "q")
     twice, _ = run(settings_for(SPAM), again)
+    once = Stream()
+    once.observe(MAIL, "ham", "p")
+    before, _ = run(settings_for(SPAM), once)
     assert (engine.model_version, outcome.late) == (2, [0])
-    assert everything(engine)[1]["learner.fusion_factor"] == everything(twice)[1]["learner.fusion_factor"]
+    arrays, stepped, first = (everything(one)[1] for one in (engine, twice, before))
+    assert arrays["learner.word.weights"] == stepped["learner.word.weights"] != first["learner.word.weights"]
+    assert arrays["learner.fusion_factor"] == first["learner.fusion_factor"] != stepped["learner.fusion_factor"]
 
 
 def test_a_correction_is_not_counted_as_another_prediction() -> None:

@@ -28,7 +28,7 @@ def after(stream: Stream, kind: Kind = WORDS, **labels: Any) -> tuple[Engine, Ou
     own = settings_for(kind, **{**ASKING, **labels})
     engine, outcome = run(own, stream, (3,))
     silent = Engine(own)
-    again = fold(silent, as_then(stream.arrivals, outcome), (1,), decided_in(outcome))
+    again = fold(silent, as_then(stream.arrivals, outcome), (1,), decided_in(outcome, engine.terms))
     assert everything(silent) == everything(engine)
     assert not outcomes(again)
     return engine, outcome

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 import stream_bayes
 from stream_bayes.active import Candidate
+from stream_bayes.active.doubts import expected_of
 from stream_bayes.active.scores import doubt_of, scores
-from stream_bayes.active.selector import expected_of
 from stream_bayes.config import Settings
 from stream_bayes.engine import Arrival
 from stream_bayes.engine.questions import selector_for
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
+from stream_bayes.spam import SpamFilter
 from tests.engines import KINDS, OBSERVATIONS, Stream, random_stream, run, settings_for, streams
 from tests.questions import waiting
 
@@ -117,7 +118,11 @@ class Reference:
         content = self.content(self.observations[offset])
         if before is not None and self.kind in EXACT:
             self.learner.unlearn_one(content, before)
-        self.learn(content, label)
+        if before is not None and isinstance(self.learner, SpamFilter):
+            self.learner.relearn_one(content, label)
+            self.learned += 1
+        else:
+            self.learn(content, label)
         self.labels[offset] = label
         outcome = self.selector.answered(offset, label, event.labeller, self.clock)
         if before is not None or outcome != "unasked":

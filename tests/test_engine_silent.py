@@ -35,7 +35,7 @@ def test_a_silent_pass_ends_in_the_same_state(name: str, data: st.DataObject) ->
     stream = data.draw(streams(KINDS[name]))
     loud, outcome = run(own, stream, data.draw(CUTS))
     silent = Engine(own)
-    again = fold(silent, as_then(stream.arrivals, outcome), data.draw(CUTS), decided_in(outcome))
+    again = fold(silent, as_then(stream.arrivals, outcome), data.draw(CUTS), decided_in(outcome, loud.terms))
     assert everything(silent) == everything(loud)
     assert again.asked == {}
     assert all(isinstance(event, DeadLetter) for event in again.outputs)
@@ -127,6 +127,7 @@ def test_the_shape_is_what_the_state_depends_on() -> None:
     own = shaping_of(Engine(settings_for(kind)))
     assert own == shaping_of(Engine(settings_for(kind, budget=9, open_requests=9, strategy="margin")))
     assert own != shaping_of(Engine(settings_for(kind, remembered_labels=9)))
+    assert own != shaping_of(Engine(settings_for(kind), 0, 2))
     cheap = Kind(kind.name, {**kind.parameters, "lost_ham": 2.0}, (), ())
     small = Kind(kind.name, {"buckets": 2**11}, (), ())
     assert own == shaping_of(Engine(settings_for(cheap)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,10 +16,9 @@ from stream_bayes.evaluate.bootstrap import summarise
 from stream_bayes.evaluate.metrics import one_minus_roca_percent
 from stream_bayes.evaluate.order import Stream
 from stream_bayes.evaluate.protocol import run as run_filter
-from stream_bayes.evaluate.regime import DEFAULT, STRATEGIES, Regime
-from stream_bayes.evaluate.report.markup import figure
+from stream_bayes.evaluate.regime import DEFAULT, Regime
 from stream_bayes.evaluate.tables import pass_table
-from tests.commands import on_a_terminal, run
+from tests.commands import run
 from tests.filters import RIVER, SMALL, Command, RiverFilter, corpus, evaluate, generated_mails, write
 from tests.runs import made_run
 
@@ -106,52 +104,6 @@ def test_repeated_with_other_seeds(evaluate: Command, corpus: Path) -> None:
     assert (found["all_labels"], found["report"]) == (None, None)
 
 
-def test_strategies_in_a_table_and_a_picture(evaluate: Command, corpus: Path, tmp_path: Path) -> None:
-    options = ("--strategies", "margin,first", "--quotas", "20,60,300", "--repeat", "2", "--report", tmp_path / "here")
-    code, output, errors = evaluate(corpus, "--filter", RIVER, *options)
-    assert (code, errors) == (0, "")
-    assert output.startswith("generated: 300 messages\n")
-    areas, labels = (line.split()[1:] for line in output.splitlines() if line.startswith("  first"))
-    assert areas == [figure(area(Regime(f"first:{quota}"))) for quota in (20, 60)]
-    assert labels == ["20", "60"]
-    assert f"all labels: {figure(area(Regime()))}" in output
-    assert "note: left out, since the stream has no more than 300 messages: 300" in output
-    page = tmp_path / "here" / "labels.html"
-    assert output.endswith(f"report: {page}\n")
-    text = page.read_text()
-    tree = ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>\n"))
-    assert len(list(tree.iter("circle"))) == 4
-    assert "prefers-color-scheme:dark" in text
-    assert not re.search(r"<script|<link|<img|<iframe|https?:|url\(|@import|\son\w+=", text)
-
-
-def test_all_strategies_as_json(evaluate: Command, tmp_path: Path) -> None:
-    path = write(tmp_path / "few.jsonl.gz", generated_mails(60))
-    options = ("--strategies", "all", "--quotas", "10", "--repeat", "1", "--report", tmp_path, "--json")
-    found = json.loads(evaluate(path, "--filter", SMALL, *options)[1])
-    assert [cell["strategy"] for cell in found["cells"]] == list(STRATEGIES)
-    assert all(cell["passes"] == 1 and cell["runs"][0]["labels"] <= 10 for cell in found["cells"])
-    assert found["all_labels"]["labels"] == 60
-
-
-def test_the_picture_has_a_folder_of_its_own(
-    evaluate: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    output = evaluate(corpus, "--filter", RIVER, "--strategies", "first", "--quotas", "20", "--limit", "100")[1]
-    assert output.endswith("report: label-report/labels.html\n")
-    assert (tmp_path / "label-report" / "labels.html").exists()
-
-
-def test_one_class_only_has_no_area(evaluate: Command, tmp_path: Path) -> None:
-    path = write(tmp_path / "one.jsonl.gz", [mail._replace(label="ham") for mail in generated_mails(40)])
-    options = ("--strategies", "first", "--quotas", "20", "--report", tmp_path)
-    code, output, _ = evaluate(path, "--filter", RIVER, *options)
-    assert code == 0
-    assert re.search(r"^  first +–$", output, re.MULTILINE)
-    assert "There is no (1-ROCA)% above 0 to show." in (tmp_path / "labels.html").read_text()
-
-
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -170,6 +122,9 @@ def test_one_class_only_has_no_area(evaluate: Command, tmp_path: Path) -> None:
         (("--strategies", "all", "--delay", "soon"), "delay must be a number of messages, or a span"),
         (("--strategies", "all", "--compare"), "--compare is for one pass"),
         (("--feedback", "active:9", "--repeat", "2", "--members"), "--members is for one pass"),
+        (("--seed", "7"), "--seed goes with --strategies or --feedback active:QUOTA or partial:FRACTION"),
+        (("--seed", "7", "--feedback", "delayed:3"), "--seed goes with --strategies"),
+        (("--feedback", "active:9", "--seed", str(2**53 - 2), "--repeat", "3"), "together must stay below"),
         (("--quotas", "10"), "--quotas goes with --strategies"),
         (("--repeat", "2"), "--repeat goes with --feedback active:QUOTA or --strategies"),
         (("--interleave", "--shuffle", "1"), "interleave or shuffle, not both"),
@@ -197,15 +152,3 @@ def test_an_empty_corpus(evaluate: Command, tmp_path: Path, options: tuple[str, 
     code, output, errors = evaluate(path, "--filter", RIVER, "--report", tmp_path, *options)
     assert (code, output) == (2, "")
     assert errors.endswith("the file is empty\n")
-
-
-def test_ctrl_c_ends_with_the_passes_that_are_done(tmp_path: Path) -> None:
-    mails = generated_mails(300)
-    many = [mails[place % 300]._replace(id=str(place)) for place in range(3000)]
-    path = write(tmp_path / "long.jsonl.gz", many)
-    options = ("--filter", RIVER, "--strategies", "random", "--quotas", "50", "--repeat", "400", "--report", tmp_path)
-    code, shown, output = on_a_terminal("evaluate", path, *options, errors=True, stop_at=b" 1/401")
-    assert code == 130
-    assert b"Traceback" not in shown
-    assert shown.splitlines()[-1].endswith(b"stream-bayes: stopped")
-    assert re.search(rb"note: stopped: figures are those of \d+ of 401 passes", output)

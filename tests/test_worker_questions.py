@@ -12,7 +12,7 @@ from stream_bayes import snapshot
 from stream_bayes.active import Question
 from stream_bayes.checkpoint import CHECKPOINT, read_checkpoint
 from stream_bayes.config import Settings
-from stream_bayes.engine import Decided
+from stream_bayes.engine import Decided, Terms
 from stream_bayes.engine.arrivals import nothing
 from stream_bayes.errors import RecoveryError
 from stream_bayes.log.sqlite import SqliteLog
@@ -44,7 +44,9 @@ def test_a_journal_entry_says_what_was_decided() -> None:
     outcome = nothing()
     outcome.asked.update({3: Question(), 5: Question(0.0625)})
     outcome.unsure.append(("labels", 7))
-    entry = new_entry().noted([Record("emails", 0, 2, 0, None, b""), Record("emails", 0, 5, 0, None, b"")], outcome)
+    terms = Terms(expires=4000, remembered=100, partitions=2)
+    records = [Record("emails", 0, offset, 0, None, b"") for offset in (2, 5)]
+    entry = new_entry(terms).noted(records, outcome)
     content = json.loads(entry.encode())
     assert content == {
         "version": 2,
@@ -53,15 +55,16 @@ def test_a_journal_entry_says_what_was_decided() -> None:
         "audited": [[5, 0.0625]],
         "unsure": [["labels", 7]],
         "dead": [],
+        "terms": {"expires": 4000, "remembered": 100, "partitions": 2},
     }
     assert entry_of(content) == entry
-    assert entry.decided == Decided({3: Question(), 5: Question(0.0625)}, {("labels", 7)})
+    assert entry.decided == Decided({3: Question(), 5: Question(0.0625)}, {("labels", 7)}, terms)
 
 
-def test_entries_of_version_1_have_neither_audits_nor_unsure_answers() -> None:
+def test_entries_of_version_1_have_neither_audits_nor_unsure_answers_nor_terms() -> None:
     entry = entry_of({"version": 1, "runs": [["emails", 0, 2, 6]], "asked": [3], "dead": [["labels", 1, "not-json"]]})
     assert entry.runs == [Run("emails", 0, 2, 6)]
-    assert entry.decided == Decided({3: Question()}, frozenset())
+    assert entry.decided == Decided({3: Question()}, frozenset(), None)
     with pytest.raises(RecoveryError, match="has version 3, and this stream_bayes reads up to 2"):
         entry_of({"version": 3})
 
@@ -170,5 +173,6 @@ def as_version_1(path: Path) -> None:
     scalars["labels_used"] = selector["budget"]["used"]
     scalars["open_requests"] = sorted(request[0] for request in selector["requests"]["open"])
     arrays = {name: array for name, array in arrays.items() if not name.startswith("selector.")}
+    del shaping["partitions"]
     header = {"number": number, "shaping": shaping, "scalars": scalars}
     snapshot.write(path, header, arrays, CHECKPOINT._replace(version=1))

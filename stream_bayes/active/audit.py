@@ -6,15 +6,19 @@ drawn by chance alone, each with a known probability. An answer drawn with proba
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 from scipy.special import betaincinv
 
+from stream_bayes.active.requests import Place
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.checked import refuse, tail_beyond, truth
 
 # The squares of the weights of less probable ones would leave the finite numbers.
 _LEAST = 1e-100
+# Of so many answers it is remembered what was expected, so that a correction reaches the estimate.
+_MOST_JUDGED = 10_000
 
 
 class AuditEstimate(NamedTuple):
@@ -37,16 +41,25 @@ class _Sums(NamedTuple):
     wrong_weights: float = 0.0
     wrong_squares: float = 0.0
     largest: float = 0.0
+    wrong: float = 0.0
+    """How many showed the prediction wrong."""
 
     def plus(self, wrong: bool, weight: float) -> _Sums:
-        square = weight * weight
-        return _Sums(
-            self.weights + weight,
-            self.squares + square,
-            self.wrong_weights + wrong * weight,
-            self.wrong_squares + wrong * square,
-            max(self.largest, weight),
+        more = self._replace(
+            weights=self.weights + weight,
+            squares=self.squares + weight * weight,
+            largest=max(self.largest, weight),
         )
+        return more.turned(wrong=True, weight=weight) if wrong else more
+
+    def turned(self, *, wrong: bool, weight: float) -> _Sums:
+        """One answer with this weight shows the prediction wrong now, or right after all."""
+        sign = 1.0 if wrong else -1.0
+        number = self.wrong + sign
+        # With the last wrong one goes what rounding has left.
+        weights = self.wrong_weights + sign * weight if number else 0.0
+        squares = self.wrong_squares + sign * weight * weight if number else 0.0
+        return self._replace(wrong_weights=weights, wrong_squares=squares, wrong=number)
 
     @property
     def error(self) -> float:
@@ -94,6 +107,8 @@ class Audit:
         self.answers = 0
         """Audited answers so far."""
         self._sums = _Sums()
+        # For each place: what was expected, with which probability it was drawn, and if that was right.
+        self._judged: dict[Place, tuple[Any, float, bool]] = {}
 
     def add(self, right: bool, probability: float) -> None:
         """An answer came for an observation drawn with this probability; was its prediction right?"""
@@ -102,6 +117,21 @@ class Audit:
             raise refuse("probability", f"at least {_LEAST} and at most 1", probability, InputError)
         self._sums = self._sums.plus(wrong, 1.0 / probability)
         self.answers += 1
+
+    def judge(self, place: Place, expected: Hashable, label: Hashable, probability: float) -> None:
+        """The first answer for the observation at this place, of which this label had been expected."""
+        self.add(expected == label, probability)
+        self._judged[place] = expected, probability, expected == label
+        if len(self._judged) > _MOST_JUDGED:
+            del self._judged[next(iter(self._judged))]
+
+    def correct(self, place: Place, label: Hashable) -> None:
+        """Another label stands for an observation now; nothing where it was not judged, or too long ago."""
+        if place in self._judged:
+            expected, probability, right = self._judged[place]
+            self._judged[place] = expected, probability, expected == label
+            if right != (expected == label):
+                self._sums = self._sums.turned(wrong=right, weight=1.0 / probability)
 
     def estimate(self, mass: float = 0.95) -> AuditEstimate | None:
         """The accuracy so far, and an interval that covers it with at least this probability; None without answers."""
@@ -117,9 +147,11 @@ class Audit:
 
     def state(self) -> dict[str, Any]:
         """All it knows, as JSON."""
-        return {"answers": self.answers, **self._sums._asdict()}
+        judged = [[place, *entry] for place, entry in self._judged.items()]
+        return {"answers": self.answers, "judged": judged, **self._sums._asdict()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Know what was known when `state` was taken."""
         self.answers = int(state["answers"])
         self._sums = _Sums(*(float(state[name]) for name in _Sums._fields))
+        self._judged = {place: (known, float(chance), bool(right)) for place, known, chance, right in state["judged"]}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from typing import Any
 
+from stream_bayes.active.times import Times
 from stream_bayes.durations import milliseconds
 from stream_bayes.errors import ParameterError
 from stream_bayes.posteriors.checked import finite, refuse, whole
@@ -13,8 +13,13 @@ from stream_bayes.posteriors.checked import finite, refuse, whole
 # Of a limit Q after t messages, with u left, u PACE / (t + PATIENCE Q + SHORTEST) of the messages are asked about: no
 # length of the stream is needed, and there is always some left.
 PACE, PATIENCE, SHORTEST = 2.0, 8.0, 200.0
+# What comes with each period comes evenly, and may be saved up for bursts to this share of it, or this number.
+SAVED_SHARE, SAVED = 0.2, 10.0
+# Of m messages a period and s saved up, PERIOD_PACE s / (m + SHORTEST) are asked about: in the long run all that comes.
+PERIOD_PACE = 10.0
 # The audit goes slower, so that late messages are in it too: of its share, 62 % after 16 Q messages, 93 % after 300 Q.
 AUDIT_PACE, AUDIT_PATIENCE = 0.6, 4.0
+_MOST_TIMES = 10_000
 
 
 class LabelBudget:
@@ -41,8 +46,8 @@ class LabelBudget:
     --------
     >>> budget = LabelBudget(total=100, per_period=2, period="1h")
     >>> for minute in (0, 10): budget.spend(clock=minute * 60_000)
-    >>> budget.left(), budget.may_ask(clock=59 * 60_000), budget.may_ask(clock=60 * 60_000)
-    (98, False, True)
+    >>> budget.left(clock=59 * 60_000), budget.may_ask(clock=59 * 60_000), budget.may_ask(clock=60 * 60_000)
+    (0, False, True)
     """
 
     def __init__(
@@ -62,64 +67,70 @@ class LabelBudget:
         self.reserve = _check_share("reserve", reserve)
         self.audit_share = _check_share("audit_share", audit_share)
         self._period = milliseconds("period", period)
+        # How many of either limit are for the audit.
+        self._audits, self._period_audits = (_part(self.audit_share, limit) for limit in (self.total, self.per_period))
         self.used = 0
         """Labels asked for so far."""
         self.audited = 0
         """Those of them that were drawn by chance."""
         self.seen = 0
         """Messages that came by."""
-        # When the last questions were asked, and the last of the audit: no more than a period may hold.
-        self._times: deque[int] = deque(maxlen=self.per_period or 0)
-        self._audit_times: deque[int] = deque(maxlen=int(self.audit_share * (self.per_period or 0)))
+        # Kept without a limit for periods too: there may be one after the next start.
+        most = max(self.per_period or 0, _MOST_TIMES)
+        self._times, self._audit_times = Times(most), Times(most)
         # Messages that came by, each as urgent as it was then; and those of a period, the older ones counting less.
         self._age, self._flow, self._clock = 0.0, 0.0, 0
+        # Of what comes evenly with a period, what has not been asked yet.
+        self._saved = self._most_saved
 
     def share(self, part: int, parts: int) -> LabelBudget:
         """The part that one of several partitions owns: together they have both limits, and not one label more."""
-        total, per_period = (
-            None if limit is None else limit // parts + (part < limit % parts)
-            for limit in (self.total, self.per_period)
-        )
-        return LabelBudget(total, per_period, self.period, self.reserve, self.audit_share)
+
+        def own(limit: int) -> int:
+            return limit // parts + (part < limit % parts)
+
+        total, per_period = (None if limit is None else own(limit) for limit in (self.total, self.per_period))
+        budget = LabelBudget(total, per_period, self.period, self.reserve, self.audit_share)
+        budget._audits, budget._period_audits = own(self._audits), own(self._period_audits)
+        budget._saved = budget._most_saved
+        return budget
 
     def left(self, clock: int = 0) -> int:
-        """Labels that may still be asked for now; of a total, where there is one, ever."""
-        if self.total is not None:
-            return max(self.total - self.used, 0)
-        assert self.per_period is not None
-        return max(self.per_period - self._recent(self._times, clock), 0)
+        """Labels that may still be asked for now, under both limits."""
+        left = [] if self.total is None else [self.total - self.used]
+        if self.per_period is not None:
+            left.append(self.per_period - self._recently(clock)[0])
+        return max(min(left), 0)
 
     def may_ask(self, clock: int = 0, *, audit: bool = False) -> bool:
         """Whether one more question is allowed; changes nothing. What the audit has left is not for others."""
-        if self.total is not None and not self._fits(self.total, self.used, self.audited, audit=audit):
+        total, per_period = self.total, self.per_period
+        if total is not None and not _fits(total, self._audits, (self.used, self.audited), audit=audit):
             return False
-        return self.per_period is None or self._fits(self.per_period, *self._recently(clock), audit=audit)
-
-    def _fits(self, limit: int, asked: int, audited: int, *, audit: bool) -> bool:
-        kept = int(self.audit_share * limit) - audited
-        return asked < limit and (kept > 0 if audit else asked + max(kept, 0) < limit)
+        return per_period is None or _fits(per_period, self._period_audits, self._recently(clock), audit=audit)
 
     def rate(self, clock: int = 0, urgency: float = 1.0) -> float:
         """Which share of the messages is worth a question now: less where little is urgent, of the reserve least."""
         share = 1.0
         if self.total is not None:
-            share = self._share(self.total, self.used - self.audited, self._age, urgency)
+            own = self.total - self._audits
+            left = self._urgent(own, self.used - self.audited, urgency)
+            share = PACE * left / (self._age + PATIENCE * own + SHORTEST)
         if self.per_period is not None:
-            asked, audited = self._recently(clock)
-            share = min(share, self._share(self.per_period, asked - audited, self._flow, urgency))
+            share = min(share, urgency * PERIOD_PACE * max(self._saved, 0.0) / (self._flow + SHORTEST))
         return share
 
-    def _share(self, limit: int, chosen: int, seen: float, urgency: float) -> float:
-        own = limit - int(self.audit_share * limit)
-        # Conditions where max and min would do: this is for each message.
+    def _urgent(self, own: int, chosen: int, urgency: float) -> float:
+        """What is left, as far as it is urgent to spend it."""
+        # Conditions instead of max and min, for each message: 0.37 microseconds instead of 0.53 with `rate`.
         left, spared = own - chosen if own > chosen else 0, self.reserve * own
         kept = left if left < spared else spared
-        return urgency * PACE * (left - kept + urgency * kept) / (seen + PATIENCE * own + SHORTEST)
+        return urgency * (left - kept + urgency * kept)
 
     @property
     def most_audit_rate(self) -> float:
         """What `audit_rate` never exceeds."""
-        return self.audit_share / AUDIT_PATIENCE
+        return 1.0 / AUDIT_PATIENCE if self._audits or self._period_audits else 0.0
 
     def audit_rate(self, clock: int = 0) -> float:
         """The probability with which the next message is drawn for the audit."""
@@ -127,10 +138,10 @@ class LabelBudget:
             return 0.0
         share = 1.0
         if self.total is not None:
-            left = int(self.audit_share * self.total) - self.audited
+            left = self._audits - self.audited
             share = AUDIT_PACE * left / (self.seen + AUDIT_PATIENCE * self.total)
         if self.per_period is not None:
-            left = int(self.audit_share * self.per_period) - self._recently(clock)[1]
+            left = self._period_audits - self._recently(clock)[1]
             share = min(share, left / (self._flow + AUDIT_PATIENCE * self.per_period))
         return share
 
@@ -138,45 +149,64 @@ class LabelBudget:
         """One more message came by that could be asked about; time that is not urgent goes slower."""
         self.seen += 1
         self._age += urgency
-        if self.per_period is not None:
-            self._flow = self._flow * math.exp((self._clock - clock) / self._period) + urgency
+        if self.per_period is not None and clock > self._clock:
+            elapsed = (clock - self._clock) / self._period if self.seen > 1 else 0.0
+            self._flow *= math.exp(-elapsed)
+            self._saved = min(self._saved + elapsed * self._own, self._most_saved)
             self._clock = clock
+        self._flow += urgency
 
     def spend(self, clock: int = 0, *, audit: bool = False) -> None:
         """One label was asked for."""
         self.used += 1
         self.audited += audit
-        self._times.append(clock)
+        self._times.add(clock)
         if audit:
-            self._audit_times.append(clock)
+            self._audit_times.add(clock)
+        else:
+            self._saved -= 1.0
+
+    @property
+    def _own(self) -> int:
+        """Of a period, what is not for the audit."""
+        return (self.per_period or 0) - self._period_audits
+
+    @property
+    def _most_saved(self) -> float:
+        return min(max(SAVED_SHARE * self._own, SAVED), float(self._own))
 
     def _recently(self, clock: int) -> tuple[int, int]:
         """What was asked within the last period, and how much of it by chance."""
-        return self._recent(self._times, clock), self._recent(self._audit_times, clock)
-
-    def _recent(self, times: deque[int], clock: int) -> int:
-        """How many of these times are less than a period ago."""
-        old = 0
-        for time in times:
-            if clock - time < self._period:
-                break
-            old += 1
-        return len(times) - old
+        begin = clock - self._period
+        return self._times.after(begin), self._audit_times.after(begin)
 
     def state(self) -> dict[str, Any]:
         """What was spent, as JSON."""
-        times = {"times": list(self._times), "audit_times": list(self._audit_times)}
+        times = {"times": self._times.state(), "audit_times": self._audit_times.state()}
         return {
             **{"used": self.used, "audited": self.audited, "seen": self.seen},
-            **{"age": self._age, "flow": self._flow, "clock": self._clock, **times},
+            **{"age": self._age, "flow": self._flow, "clock": self._clock, "saved": self._saved, **times},
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what was spent, maybe under other limits."""
         self.used, self.audited, self.seen = int(state["used"]), int(state["audited"]), int(state["seen"])
         self._age, self._flow, self._clock = float(state["age"]), float(state["flow"]), int(state["clock"])
-        self._times.extend(map(int, state["times"]))
-        self._audit_times.extend(map(int, state["audit_times"]))
+        self._saved = min(float(state["saved"]), self._most_saved)
+        self._times.restore(state["times"])
+        self._audit_times.restore(state["audit_times"])
+
+
+def _fits(limit: int, audits: int, spent: tuple[int, int], *, audit: bool) -> bool:
+    """Whether one more fits under a limit, of which so many are for the audit."""
+    asked, audited = spent
+    kept = audits - audited
+    return asked < limit and (kept > 0 if audit else asked + max(kept, 0) < limit)
+
+
+def _part(share: float, limit: int | None) -> int:
+    """So many of a limit, rounded down; 29 % of 100 are 29, though not in binary."""
+    return 0 if limit is None else min(math.floor(share * limit + 1e-9), limit)
 
 
 def _check_share(name: str, share: Any) -> float:

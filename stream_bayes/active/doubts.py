@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import digamma, polygamma
 
+from stream_bayes.active.requests import Expected
 from stream_bayes.errors import InputError
+from stream_bayes.features.values import plain
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners.gradient.poisson import RatePredictions
 from stream_bayes.learners.number_predictions import NumberPredictions, StudentPredictions
@@ -129,3 +131,12 @@ def _of_number(variance: Any, epistemic: Any) -> Doubts:
     ignorance = math.nan if epistemic is None else float(np.clip(epistemic, 0.0, total))
     none, nothing = np.empty((1, 0)), np.full(1, np.nan)
     return Doubts(none, np.array((total,)), np.array((ignorance,)), nothing, none, nothing, none)
+
+
+def expected_of(predictive: Any) -> Expected | None:
+    """The most probable label of a predictive; None where numbers are predicted, or no label is known."""
+    table = predictive if isinstance(predictive, Mapping) else getattr(predictive, "probabilities", None)
+    if not table:
+        return None
+    label = max(table, key=table.__getitem__)
+    return Expected(plain(label), float(table[label]))

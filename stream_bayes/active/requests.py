@@ -10,6 +10,7 @@ Place = int | str
 """What a question is about: the offset of an observation, or its id."""
 # Of so many questions that nobody answered in time it is remembered that they were asked.
 _MOST_EXPIRED = 10_000
+_KEPT = ("open", "expired")
 
 
 class Expected(NamedTuple):
@@ -19,6 +20,26 @@ class Expected(NamedTuple):
     """The most probable one; None while there is none, or where numbers are predicted."""
     probability: float
     """Of that label."""
+
+
+class Question(NamedTuple):
+    """Why an observation is asked about."""
+
+    audited: float | None = None
+    """The probability with which it was drawn for the audit; None if it was chosen for its score."""
+
+
+class Candidate(NamedTuple):
+    """An observation that came without a label."""
+
+    place: Place
+    score: float
+    """What its label is worth, by the strategy."""
+    expected: Expected | None = None
+    content: Any = None
+    """To find near-duplicates by; None if there is no need."""
+    title: str = ""
+    """Its id, for people."""
 
 
 class Request(NamedTuple):
@@ -39,7 +60,7 @@ class Requests:
     def __init__(self, expires: int) -> None:
         self._expires = expires
         self._open: dict[Place, Request] = {}
-        self._expired: dict[Place, None] = {}
+        self._expired: dict[Place, Request] = {}
         self.first: Place | None = None
         """What the oldest question is about; None while there is none."""
         self.due = math.inf
@@ -81,29 +102,30 @@ class Requests:
         gone: list[tuple[Place, Request]] = []
         while self.first is not None and self.is_due(clock):
             place = self.first
-            gone.append((place, self._open.pop(place)))
-            self._expired[place] = None
+            self._expired[place] = self._open.pop(place)
+            gone.append((place, self._expired[place]))
             self._look_at_first()
         while len(self._expired) > _MOST_EXPIRED:
             del self._expired[next(iter(self._expired))]
         return gone
 
-    def take_expired(self, place: Place) -> bool:
-        """Whether it was asked and had expired; forgotten then."""
-        return self._expired.pop(place, self) is None
+    def take_expired(self, place: Place) -> Request | None:
+        """The question, if it was asked and had expired; it is forgotten then."""
+        return self._expired.pop(place, None)
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
         return {
-            "open": [[place, *request] for place, request in self._open.items()],
-            "expired": list(self._expired),
+            name: [[place, *request] for place, request in kept.items()]
+            for name, kept in zip(_KEPT, (self._open, self._expired), strict=True)
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what `state` gave."""
-        for place, asked_at, expected, audited, title in state["open"]:
-            known = None if expected is None else Expected(expected[0], float(expected[1]))
-            chance = None if audited is None else float(audited)
-            self._open[place] = Request(int(asked_at), known, chance, str(title))
-        self._expired = dict.fromkeys(state["expired"])
+        self._open, self._expired = ({entry[0]: _request_of(*entry[1:]) for entry in state[name]} for name in _KEPT)
         self._look_at_first()
+
+
+def _request_of(asked_at: Any, expected: Any, audited: Any, title: Any) -> Request:
+    known = None if expected is None else Expected(expected[0], float(expected[1]))
+    return Request(int(asked_at), known, None if audited is None else float(audited), str(title))

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
+from stream_bayes.active.arguments import Clock, check_answer, check_budget, check_seed, milliseconds_of
 from stream_bayes.active.audit import Audit
 from stream_bayes.active.budget import LabelBudget
+from stream_bayes.active.doubts import doubt_of, expected_of
 from stream_bayes.active.draws import Draws
 from stream_bayes.active.labellers import Labellers
-from stream_bayes.active.requests import Expected, Place, Request, Requests
-from stream_bayes.active.scores import check_strategy, doubt_of, scores
+from stream_bayes.active.requests import Candidate, Place, Question, Request, Requests
+from stream_bayes.active.scores import check_strategy, scores
 from stream_bayes.active.similar import Similar
 from stream_bayes.active.threshold import Threshold
 from stream_bayes.active.urgency import Urgency
 from stream_bayes.active.windows import pick
 from stream_bayes.durations import milliseconds
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.features.values import plain
 from stream_bayes.posteriors.checked import finite, refuse, whole
 from stream_bayes.snapshot import Arrays
-
-
-class Question(NamedTuple):
-    """Why an observation is asked about."""
-
-    audited: float | None = None
-    """The probability with which it was drawn for the audit; None if it was chosen for its score."""
-
-
-class Candidate(NamedTuple):
-    """An observation that came without a label."""
-
-    place: Place
-    score: float
-    """What its label is worth, by the strategy."""
-    expected: Expected | None = None
-    content: Any = None
-    """To find near-duplicates by; None if there is no need."""
-    title: str = ""
-    """Its id, for people."""
 
 
 class LabelSelector:
@@ -47,8 +31,8 @@ class LabelSelector:
 
     An observation is asked about when its score is among the highest of late: above a quantile that follows the stream,
     at the rate that the budget allows, with some chance at the edge. Questions become rarer while answers do not
-    surprise. What looks nearly the same
-    as something asked lately is not asked again. A few questions are drawn by chance, for an audit of the accuracy.
+    surprise. What looks nearly the same as something asked lately is not asked again. A few questions are drawn by
+    chance, for an audit of the accuracy.
 
     Parameters
     ----------
@@ -57,7 +41,8 @@ class LabelSelector:
     budget
         How many, and how fast.
     open_requests
-        Questions that may wait for an answer at a time: a backlog must not flood those who answer.
+        Questions that may wait for an answer at a time: a backlog must not flood those who answer. The audit's share of
+        them, one at least, is kept for the audit: it must not pause while the others wait, or it would not be fair.
     expires
         After this time on the clock of the stream a question is closed. It has cost its label.
     similarity
@@ -65,7 +50,7 @@ class LabelSelector:
     unsure
         The answer that closes a question without a label; None if there is none.
     seed
-        Of what chance decides: the audit, and what is asked of scores near the threshold.
+        Of what chance decides: the audit, and what is asked of scores near the threshold. From 0 up to 2^53.
     """
 
     def __init__(
@@ -80,7 +65,7 @@ class LabelSelector:
         seed: int = 1,
     ) -> None:
         self.strategy = check_strategy(score)
-        self.budget = LabelBudget(total=1000) if budget is None else budget
+        self.budget = check_budget(budget)
         self.open_requests = int(whole("open_requests", open_requests, ParameterError))
         self.unsure = unsure
         self.similarity = finite("similarity", similarity)
@@ -92,24 +77,36 @@ class LabelSelector:
         """Of what became of observations and questions: "asked", "audited", "suppressed", "answered", ..."""
         self._threshold, self._similar = Threshold(), Similar()
         self._urgency = Urgency()
-        self._draws, self._audit_draws = (Draws(2 * int(whole("seed", seed, ParameterError)) + own) for own in (0, 1))
+        self.seed = check_seed(seed)
+        self._clock = 0
+        self._draws, self._audit_draws = Draws(2 * self.seed), Draws(2 * self.seed + 1)
+        kept = max(math.ceil(self.budget.audit_share * self.open_requests), 1) if self.budget.audit_share else 0
+        # Places among the open questions for those chosen by their score.
+        self._places = max(self.open_requests - kept, min(self.open_requests, 1))
 
     def question(self, candidate: Candidate, clock: int = 0) -> Question | None:
         """Whether and why to ask about the observation that came now; changes nothing."""
-        if len(self.requests) >= self.open_requests:
-            return None
-        budget = self.budget
+        budget, waiting = self.budget, len(self.requests)
         draw = self._audit_draws.at(budget.seen)
-        if draw < budget.most_audit_rate and draw < (chance := budget.audit_rate(clock)):
+        if (
+            draw < budget.most_audit_rate
+            and waiting < self.open_requests
+            and draw < (chance := budget.audit_rate(clock))
+        ):
             return Question(chance)
-        if not self._is_let_through(candidate) or not budget.may_ask(clock):
+        if waiting >= self._places or not self._is_let_through(candidate) or not budget.may_ask(clock):
             return None
         return None if self._is_similar(candidate) else Question()
 
     def note(self, candidate: Candidate, clock: int = 0, question: Question | None = None) -> None:
-        """The observation came by, and this was decided: now, or when the events came for the first time."""
+        """The observation came by, and this was decided: now, or when the events came for the first time.
+
+        Refused, with nothing changed, where the score is no finite number from 0 on.
+        """
+        if not 0.0 <= candidate.score < math.inf:
+            raise refuse("score", "a finite number from 0 on", candidate.score, InputError)
         budget, urgency = self.budget, self._urgency.value
-        has_room = len(self.requests) < self.open_requests
+        has_room = len(self.requests) < self._places
         if question is None and has_room and self._is_let_through(candidate) and self._is_similar(candidate):
             # A campaign must not lift the threshold for all others.
             self.counts["suppressed"] += 1
@@ -117,47 +114,65 @@ class LabelSelector:
             self._threshold.follow(candidate.score, budget.rate(clock, urgency))
         budget.see(clock, urgency)
         if question is not None:
-            audited = question.audited is not None
-            budget.spend(clock, audit=audited)
-            self.counts["asked"] += 1
-            self.counts["audited"] += audited
-            place, _, expected, content, title = candidate
-            self.requests.open(place, Request(clock, expected, question.audited, title))
-            if content is not None:
-                self._similar.add(place, content)
+            self._open(candidate, clock, question)
 
-    def ask(self, place: Place, predictive: Any, clock: int = 0, content: Any = None) -> bool:
-        """Whether to ask for the label of this observation; a question is open then, until `answered`."""
+    def ask(self, place: Place, predictive: Any, clock: Clock = 0, content: Any = None) -> bool:
+        """Whether to ask for the label of this observation; a question is open then, until `answered`.
+
+        Never twice about the same one. The clock is in milliseconds or a datetime; it never falls.
+        """
+        clock = self._now(clock)
         self.expire(clock)
+        own: Place = plain(place)
+        if own in self.requests or self.labellers.label_of(own) is not None:
+            return False
         score = float(scores(self.strategy, doubt_of(predictive))[0])
-        candidate = Candidate(place, score, expected_of(predictive), content)
+        candidate = Candidate(own, score, expected_of(predictive), content)
         question = self.question(candidate, clock)
         self.note(candidate, clock, question)
         return question is not None
 
-    def pick(self, learner: Any, window: Sequence[Any], count: int, clock: int = 0) -> list[int]:
-        """The best rows of a window, at most so many and no more than the budget allows; they are paid for."""
-        rows: list[int] = []
-        for row in pick(learner, window, min(count, len(window)), self.strategy, similarity=self.similarity):
-            if not self.budget.may_ask(clock):
-                break
-            self.budget.spend(clock)
-            rows.append(row)
-        self.counts["asked"] += len(rows)
-        for _ in window:
+    def pick(self, learner: Any, window: Mapping[Place, Any], count: int, clock: Clock = 0) -> list[Place]:
+        """The best observations of a window, at most so many and no more than may be asked; questions are open then."""
+        clock = self._now(clock)
+        self.expire(clock)
+        rows, seed = list(window.values()), self.seed + self.budget.seen
+        ranked = pick(learner, rows, min(count, len(rows)), self.strategy, similarity=self.similarity, seed=seed)
+        names, chosen = [plain(place) for place in window], list[Place]()
+        for row in ranked:
+            free = names[row] not in self.requests and not self._is_similar(
+                Candidate(names[row], 0.0, content=rows[row])
+            )
+            if free and len(self.requests) < self._places and self.budget.may_ask(clock):
+                expected = expected_of(learner.predictive_one(rows[row]))
+                self._open(Candidate(names[row], 0.0, expected, rows[row]), clock, Question())
+                chosen.append(names[row])
+        for _ in rows:
             self.budget.see(clock, self._urgency.value)
-        return rows
+        return chosen
 
-    def answered(self, place: Place, label: Any, labeller: str | None = None, clock: int = 0) -> str:
+    def _open(self, candidate: Candidate, clock: int, question: Question) -> None:
+        place, _, expected, content, title = candidate
+        if content is not None:
+            self._similar.add(place, content)
+        audited = question.audited is not None
+        self.budget.spend(clock, audit=audited)
+        self.counts["asked"] += 1
+        self.counts["audited"] += audited
+        self.requests.open(place, Request(clock, expected, question.audited, title))
+
+    def answered(self, place: Place, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
         """What this answer is: answered, unsure, late, repeated, corrected or unasked."""
-        outcome = self._outcome_of(place, label)
-        request = self.requests.close(place)
+        self.expire(self._now(clock))
+        own, value = plain(place), check_answer(label)
+        request = self.requests.close(own)
+        late = self.requests.take_expired(own) if request is None else None
+        outcome = self._outcome_of(own, value, request, late)
         if outcome != "unsure":
-            self.labellers.said(place, label, labeller)
-        if request is not None and outcome == "answered":
-            self._learn(request, label)
-        if request is not None and outcome == "unsure":
-            self._similar.remove(place)
+            self.labellers.said(own, value, labeller)
+            self._learn(own, value, request or late)
+        elif request is not None:
+            self._similar.remove(own)
         self.counts[outcome] += 1
         return outcome
 
@@ -174,27 +189,30 @@ class LabelSelector:
         self.counts["expired"] += len(gone)
         return gone
 
-    def _outcome_of(self, place: Place, label: Any) -> str:
+    def _now(self, clock: Clock) -> int:
+        """The time, which has not gone back."""
+        self._clock = max(self._clock, milliseconds_of(clock))
+        return self._clock
+
+    def _outcome_of(self, place: Place, label: Any, request: Request | None, late: Request | None) -> str:
         if self.unsure is not None and label == self.unsure:
             return "unsure"
-        if place in self.requests:
-            return "answered"
-        if self.requests.take_expired(place):
-            return "late"
+        if request is not None or late is not None:
+            return "late" if request is None else "answered"
         before = self.labellers.label_of(place)
         if before is None:
             return "unasked"
         return "repeated" if before == label else "corrected"
 
-    def _learn(self, request: Request, label: Any) -> None:
-        """How surprising the answer was; and whether the prediction was right, if it is of the audit."""
-        if request.expected is None or request.expected.label is None:
-            return
-        right = request.expected.label == label
-        probability = request.expected.probability
-        self._urgency.hear(label, 1.0 - probability if right else probability)
-        if request.audited is not None:
-            self.audit.add(right, request.audited)
+    def _learn(self, place: Place, label: Any, request: Request | None) -> None:
+        """How surprising an answer was; and for the audit, whether the prediction was right, as far as is known now."""
+        if request is None:
+            self.audit.correct(place, label)
+        elif request.expected is not None:
+            expected, probability = request.expected
+            self._urgency.hear(label, 1.0 - probability if expected == label else probability)
+            if request.audited is not None:
+                self.audit.judge(place, expected, label, request.audited)
 
     def _is_let_through(self, candidate: Candidate) -> bool:
         return self._draws.at(self.budget.seen) < self._threshold.probability(candidate.score)
@@ -205,6 +223,7 @@ class LabelSelector:
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """All that is remembered: as JSON, and arrays."""
         scalars = {
+            "strategy": self.strategy,
             "budget": self.budget.state(),
             "threshold": self._threshold.state(),
             "urgency": self._urgency.state(),
@@ -218,19 +237,11 @@ class LabelSelector:
     def restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
         """Take over what `state` gave; this one is fresh from its constructor, its settings may be others."""
         self.budget.restore(scalars["budget"])
-        self._threshold.restore(scalars["threshold"])
+        if scalars["strategy"] == self.strategy:  # other scores have another scale
+            self._threshold.restore(scalars["threshold"])
         self._urgency.restore(scalars["urgency"])
         self.requests.restore(scalars["requests"])
         self.audit.restore(scalars["audit"])
         self.labellers.restore(scalars["labellers"])
         self.counts = Counter(scalars["counts"])
         self._similar.restore(arrays)
-
-
-def expected_of(predictive: Any) -> Expected | None:
-    """The most probable label of a predictive; None where numbers are predicted, or no label is known."""
-    table = predictive if isinstance(predictive, Mapping) else getattr(predictive, "probabilities", None)
-    if not table:
-        return None
-    label = max(table, key=table.__getitem__)
-    return Expected(label, float(table[label]))

@@ -61,22 +61,32 @@ class Similar:
         self.capacity = int(whole("capacity", capacity, ParameterError))
         self._places: list[Place] = []
         self._sketches: Sketch = np.empty((0, BINS), dtype=np.uint32)
+        # No part of the state: what was looked for last, which is what is added then.
+        self._last: tuple[Any, Sketch] | None = None
 
     def __len__(self) -> int:
         return len(self._places)
 
     def find(self, content: Any, at_least: float) -> bool:
         """Whether something remembered is estimated to be at least so similar; changes nothing."""
-        return bool(self._places) and bool((similarities(sketch_of(content), self._sketches) >= at_least).any())
+        return bool(self._places) and bool((similarities(self._sketch_of(content), self._sketches) >= at_least).any())
 
     def add(self, place: Place, content: Any) -> None:
         """Remember what was asked about."""
-        sketch = sketch_of(content)
+        sketch = self._sketch_of(content)
         if place in self._places:
             self.remove(place)
         self._places.append(place)
         self._sketches = np.concatenate((self._sketches, sketch[np.newaxis]))
         self._cut()
+
+    def _sketch_of(self, content: Any) -> Sketch:
+        # A dict may have changed since.
+        if not isinstance(content, (bytes, str)):
+            return sketch_of(content)
+        if self._last is None or self._last[0] is not content:
+            self._last = content, sketch_of(content)
+        return self._last[1]
 
     def remove(self, place: Place) -> None:
         """Forget it, if it is remembered: what looks like it may be asked about again."""

@@ -11,6 +11,8 @@ from stream_bayes.errors import CheckpointMismatch
 
 LOG = "log"
 """The part of a shaping that says which log the numbers of checkpoints are offsets of."""
+PARTITIONS = "partitions"
+"""The part that says between how many the label budget is shared; those written before it was kept have none."""
 _MOST_SHOWN = 80
 _ABSENT = object()
 
@@ -23,13 +25,26 @@ def check_shaping(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]
             "or a new one, with --checkpoints or checkpoint.folder"
         )
         raise CheckpointMismatch(message)
-    differing = differences(theirs, ours)
+    then, now = theirs.get(PARTITIONS), ours.get(PARTITIONS)
+    if then is not None and now is not None and then != now:
+        message = f"{path} is of an engine for {shared_differently(then, now)}"
+        raise CheckpointMismatch(message)
+    differing = differences(*({**shaping, PARTITIONS: None} for shaping in (theirs, ours)))
     if differing:
         message = (
             f"{path} is of an engine with other settings: {'; '.join(differing)}. Go back to those settings, "
             "name another checkpoint folder, or make a new model from the log with `stream-bayes rebuild`"
         )
         raise CheckpointMismatch(message)
+
+
+def shared_differently(then: Any, now: Any) -> str:
+    """How many partitions there were and are, why that matters and what to do, as the end of a sentence."""
+    return (
+        f"{then} partition{'s' * (then != 1)}, and there are {now} now: their shares of the label budget would not add "
+        "up. Go back to that number, use another group, which has a budget of its own, or share the budget anew with "
+        "`stream-bayes rebuild`: then more labels than labels.budget may be asked for in all"
+    )
 
 
 def differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:

@@ -12,6 +12,8 @@ import typer
 from stream_bayes.cli.app import FAILED, STOPPED, Json, replace_what_cannot_be_written, say, stop_at_once
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from stream_bayes.cli.passes import Passes, Task
 
 _FILTER = "default, light, the name of a peer, or package.module:factory."
@@ -20,9 +22,11 @@ _COMPARE = "Run default, light and every peer that is installed, and print one t
 _PROBLEMS = "What is wrong in the corpus ends the pass (stop) or is left out and counted (count)."
 _STRATEGY = "Which labels active:QUOTA asks for: epistemic, variance, margin, random, first, ..."
 _DELAY = "How late the answers of active:QUOTA come: messages (100), or time by the dates of the mails (12h, 1d)."
+_SEED = "Of what active:QUOTA and partial:FRACTION draw by chance."
 _REPEAT = "So many passes of active:QUOTA, each with a seed of its own; with --strategies 5 unless named."
 _STRATEGIES = "all, or some separated by commas: a table and a picture of them with several quotas."
 _QUOTAS = "For --strategies; 50,100,350,1000,5000 unless named."
+_LAST_SEED, _MOST_REPEATED = 2**53 - 1, 10_000
 _INTERLEAVE = "Mailboxes, which are ids up to the first /, message by message in turn."
 
 
@@ -32,8 +36,8 @@ def evaluate(
     feedback: Annotated[str | None, typer.Option(help=_FEEDBACK, show_default="immediate")] = None,
     strategy: Annotated[str | None, typer.Option(metavar="NAME", help=_STRATEGY)] = None,
     delay: Annotated[str | None, typer.Option(metavar="N|SPAN", help=_DELAY)] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of what active:QUOTA draws by chance.")] = 1,
-    repeat: Annotated[int | None, typer.Option(min=1, metavar="K", help=_REPEAT)] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=_LAST_SEED, help=_SEED, show_default="1")] = None,
+    repeat: Annotated[int | None, typer.Option(min=1, max=_MOST_REPEATED, metavar="K", help=_REPEAT)] = None,
     strategies: Annotated[str | None, typer.Option(metavar="all|NAMES", help=_STRATEGIES)] = None,
     quotas: Annotated[str | None, typer.Option(metavar="N,N,..", help=_QUOTAS)] = None,
     shuffle: Annotated[int | None, typer.Option(min=0, metavar="SEED", help="A random order of the messages.")] = None,
@@ -51,15 +55,10 @@ def evaluate(
 
     In order, each message is scored first and learned second, as in the spam track of TREC.
     """
-    from rich.console import Console
-
     from stream_bayes.demo.waiting import Waiting
 
     given = {"--compare": compare, "--members": members, "--threshold": threshold != 0.5}
-    replace_what_cannot_be_written()
-    # Where `package.module:factory` is looked for besides what is installed.
-    sys.path.append(str(Path.cwd()))
-    console = Console(stderr=True)
+    console = _begin()
     with Waiting(console, stop_at_once):
         from stream_bayes.cli.passes import Passes, Task, chosen_filters
         from stream_bayes.cli.strategies import Comparison, Wish
@@ -78,6 +77,16 @@ def evaluate(
     else:
         passes.run(task, console)
         _show(passes, task, report, as_json, compare, members)
+
+
+def _begin() -> Console:
+    """Make everything ready, and return where progress is shown."""
+    from rich.console import Console
+
+    replace_what_cannot_be_written()
+    # Where `package.module:factory` is looked for besides what is installed.
+    sys.path.append(str(Path.cwd()))
+    return Console(stderr=True)
 
 
 def _show(passes: Passes, task: Task, report: Path | None, as_json: bool, compare: bool, members: bool) -> None:

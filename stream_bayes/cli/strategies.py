@@ -10,16 +10,18 @@ from typing import NamedTuple
 import typer
 from rich.console import Console
 
-from stream_bayes.cli.app import STOPPED
+from stream_bayes.cli.app import FAILED, STOPPED, say
 from stream_bayes.cli.interruption import interruption
 from stream_bayes.cli.passes import Task
 from stream_bayes.cli.progress import Tally
 from stream_bayes.errors import ParameterError
-from stream_bayes.evaluate.regime import ACTIVE, Regime
-from stream_bayes.evaluate.report.labels import NAME, write_labels
+from stream_bayes.evaluate.feedback import SEED
+from stream_bayes.evaluate.processes import Failure
+from stream_bayes.evaluate.regime import ACTIVE, SEEDS, Regime
+from stream_bayes.evaluate.report.labels import NAME, PICTURE, write_labels
 from stream_bayes.evaluate.strategies import QUOTAS, REPEAT, Found, Plan, described, parse_quotas, parse_strategies
 from stream_bayes.evaluate.strategy_tables import strategies_table
-from stream_bayes.evaluate.sweep import Outcome, sweep
+from stream_bayes.evaluate.sweep import Job, Outcome, sweep
 
 FOLDER = Path("label-report")
 """Where the picture of strategies goes unless somebody says otherwise."""
@@ -39,7 +41,7 @@ class Wish(NamedTuple):
         """Whether there is only one pass to run after all."""
         return self.strategies is None and (self.repeat or 1) == 1
 
-    def regime(self, feedback: str | None, strategy: str | None, delay: str | None, seed: int) -> Regime:
+    def regime(self, feedback: str | None, strategy: str | None, delay: str | None, seed: int | None) -> Regime:
         """What is told to the filter; with several strategies, what is common to them."""
         several = self.strategies is not None
         _refuse_first(
@@ -52,9 +54,15 @@ class Wish(NamedTuple):
                 ),
             }
         )
-        if several:
-            return Regime(f"{ACTIVE}:1", None, delay, seed)
-        return Regime("immediate" if feedback is None else feedback, strategy, delay, seed)
+        told = f"{ACTIVE}:1" if several else "immediate" if feedback is None else feedback
+        regime = Regime(told, strategy, delay, SEED if seed is None else seed)
+        _refuse_first(
+            {
+                "--seed goes with --strategies or --feedback active:QUOTA or partial:FRACTION: "
+                "elsewhere nothing is drawn by chance": seed is not None and not regime.draws
+            }
+        )
+        return regime
 
     def plan(self, task: Task, filter_name: str) -> Plan:
         """The passes that are wished for."""
@@ -62,8 +70,9 @@ class Wish(NamedTuple):
         _refuse_first(
             {
                 f"{''.join(self.others[:1])} is for one pass, not for --strategies or --repeat": bool(self.others),
-                "--repeat goes with --feedback active:QUOTA or --strategies: other passes are always the same": (
-                    not regime.is_active
+                "--repeat goes with --feedback active:QUOTA or --strategies": not regime.is_active,
+                f"--seed and --repeat together must stay below {SEEDS}": (
+                    regime.seed + (self.repeat or REPEAT) > SEEDS
                 ),
             }
         )
@@ -96,25 +105,32 @@ class Comparison:
         self.folder = FOLDER if folder is None and plan.full else folder
 
     def perform(self, console: Console, as_json: bool) -> None:
-        """Run all passes and print what they gave; Ctrl-C ends them, and what is done is printed."""
-        jobs, done = self._plan.jobs(), list[Outcome]()
+        """Run all passes and print what they gave: all that are done, whether others fail or Ctrl-C ends them."""
+        jobs, done, failed = self._plan.jobs(), list[Outcome](), list[Failure[Job]]()
         with interruption() as pressed, Tally(console, len(jobs)) as tally:
             for outcome in sweep(jobs, stop=lambda: bool(pressed)):
-                done.append(outcome)
+                if isinstance(outcome, Failure):
+                    failed.append(outcome)
+                else:
+                    done.append(outcome)
                 tally.add()
-        if len(done) < len(jobs):
+        if len(done) + len(failed) < len(jobs):
             self._notes.append(f"stopped: figures are those of {len(done)} of {len(jobs)} passes")
         if done:
-            self._show(Found(self._plan, self._corpus, self._messages, tuple(done)), as_json)
-        if pressed:
-            raise typer.Exit(STOPPED)
+            self._show(Found(self._plan, self._corpus, self._messages, tuple(done), tuple(failed)), as_json)
+        if failed:
+            say(f"{len(failed)} of {len(jobs)} passes failed, the first of them {failed[0].item}: {failed[0].reason}")
+        if pressed or failed:
+            raise typer.Exit(STOPPED if pressed else FAILED)
 
     def _show(self, found: Found, as_json: bool) -> None:
-        page = None if self.folder is None else self.folder / NAME
+        notes, folder = [*self._notes, *found.notes()], self.folder
+        paths = {} if folder is None else {"report": str(folder / NAME), "picture": str(folder / PICTURE)}
         if as_json:
-            shown = {**described(found), "notes": self._notes, "report": None if page is None else str(page)}
+            shown = {**described(found), "notes": notes, "report": None, "picture": None, **paths}
             typer.echo(json.dumps(shown, indent=2))
         else:
-            typer.echo(strategies_table(found, self._notes) + ("" if page is None else f"\n\nreport: {page}"))
-        if self.folder is not None:  # after the figures, which are not to be lost if this fails
-            write_labels(self.folder, found, self._notes)
+            files = "\n".join(f"{kind}: {path}" for kind, path in paths.items())
+            typer.echo("\n\n".join(part for part in (strategies_table(found, notes), files) if part))
+        if folder is not None:  # after the figures, which are not to be lost if this fails
+            write_labels(folder, found, notes)

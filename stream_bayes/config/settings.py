@@ -141,7 +141,7 @@ class LabelSettings(Section):
     """What has so much in common with something asked about lately is not asked about; 1: only what is the same."""
     unsure: str | None = "unsure"
     """The answer that closes a question without a label; "" if there is none."""
-    seed: Annotated[int, Field(ge=0, lt=2**62)] = 1
+    seed: Annotated[int, Field(ge=0, lt=2**52)] = 1
 
     @model_validator(mode="after")
     def _limited(self) -> Self:

@@ -32,6 +32,17 @@ class Refused(NamedTuple):
     """The offset of the observation that it was a label for, where that is known."""
 
 
+class Terms(NamedTuple):
+    """The settings on which the end of questions depends, as they were when events came."""
+
+    expires: int
+    """After so many milliseconds a question is closed."""
+    remembered: int
+    """Questions are about so many of the last observations."""
+    partitions: int
+    """Between so many the budget is shared."""
+
+
 class Decided(NamedTuple):
     """What was decided when events came for the first time; none of it is decided again."""
 
@@ -39,6 +50,8 @@ class Decided(NamedTuple):
     """The observations that were asked about, by offset, and why."""
     unsure: Set[Place] = frozenset()
     """The labels that said that nobody knows."""
+    terms: Terms | None = None
+    """By which questions were closed; None if nobody knows: then by those of now."""
 
 
 class Outcome(NamedTuple):
@@ -54,21 +67,37 @@ class Outcome(NamedTuple):
     """The labels that said that nobody knows."""
 
 
+class Ends(NamedTuple):
+    """How an engine ends questions as they ended by the terms of then."""
+
+    remembered: int
+    """Questions are about so many of the last observations."""
+    lead: int
+    """By a clock that is so many milliseconds ahead, what is overdue now was overdue then."""
+
+
+def ends_by(now: Terms, decided: Decided | None) -> Ends:
+    """By the terms of now, or by those of the time when the events first came."""
+    then = now if decided is None or decided.terms is None else decided.terms
+    return Ends(then.remembered, now.expires - then.expires)
+
+
 class Progress(NamedTuple):
     """A batch on its way: what was decided of it if it came before, and what has come of it so far."""
 
     decided: Decided | None
     outcome: Outcome
+    ends: Ends
 
     @property
     def silent(self) -> bool:
         """Whether all was said when the events first came."""
         return self.decided is not None
 
-    def say(self, event: Output | None) -> None:
-        """Put out an event, if there is one and it was not put out before."""
-        if event is not None and self.decided is None:
-            self.outcome.outputs.append(event)
+    def say(self, *events: Output | None) -> None:
+        """Put out those that are events, unless they were put out before."""
+        if self.decided is None:
+            self.outcome.outputs.extend(event for event in events if event is not None)
 
 
 def nothing() -> Outcome:

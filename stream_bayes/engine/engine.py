@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from stream_bayes.active import LabelSelector
 from stream_bayes.config import Settings
-from stream_bayes.engine.arrivals import Arrival, Decided, Outcome, Progress, Refused, nothing
+from stream_bayes.durations import milliseconds
+from stream_bayes.engine.arrivals import Arrival, Decided, Outcome, Progress, Refused, Terms, ends_by, nothing
 from stream_bayes.engine.metrics import Metrics
 from stream_bayes.engine.model import Model, Row, Said, open_learner
 from stream_bayes.engine.outputs import AUDIT, dead_letter, label_request, prediction
@@ -42,6 +43,8 @@ class Engine:
         ring = LabelRing(sizes.remembered_labels, numbers=self.model.predicts_numbers)
         self.memory = Memory(ring, IdWindow(sizes.remembered_ids), Contents(sizes.remembered_bytes))
         self.metrics = Metrics(sizes.remembered_labels)
+        self.terms = Terms(milliseconds("labels.expires", settings.labels.expires), ring.capacity, partitions)
+        """By which it closes questions, and owns its share of the budget."""
         self._questions = Questions(settings, self.model, partition, partitions)
         self.model_version = 0
         """How many labels were learned."""
@@ -98,7 +101,7 @@ class Engine:
                 for record, event in arrivals
                 if record.topic == topic and isinstance(event, Observation)
             }
-        self._run(arrivals, known, Progress(decided, outcome))
+        self._run(arrivals, known, Progress(decided, outcome, ends_by(self.terms, decided)))
         self.memory.contents.shrink()
         return outcome
 
@@ -143,16 +146,15 @@ class Engine:
     def _carry_out(self, plan: Plan, said: Said | None, progress: Progress) -> None:
         """Remember what was done, and put out what there is to say; nothing here can be refused."""
         topic, ring, questions = self.settings.topics.observations, self.memory.labels, self._questions
-        row, capacity = 0, ring.capacity
+        row, (remembered, lead) = 0, progress.ends
         for step in plan.steps:
             record, action = step.arrival.record, step.action
             self.clock = record.timestamp if record.timestamp > self.clock else self.clock
             self.counts[action] += 1
             if record.topic == topic:
                 ring.advance(record.offset + 1)
-            if questions.are_over(ring.end - capacity, self.clock):
-                for event in questions.closed(ring.end - capacity, self.clock):
-                    progress.say(event)
+            if questions.are_over(ring.end - remembered, self.clock + lead):
+                progress.say(*questions.closed(ring.end - remembered, self.clock, lead))
             if action == "predict" and said is not None:
                 self._predicted(step, said, row, progress)
                 if step.label is None:
@@ -167,7 +169,7 @@ class Engine:
             elif step.problem is not None:
                 self._refuse(step, step.problem, progress)
             if action in ("learn", "correct", "repeat", "unsure"):
-                progress.say(questions.answered(step, self.clock))
+                progress.say(questions.answered(step, self.clock, lead))
 
     def _predicted(self, step: Step, said: Said, row: int, progress: Progress) -> None:
         (record, event), _, offset, label, _, digest, _ = step

@@ -119,12 +119,15 @@ class Model:
         return self.learner.test_then_train(contents, labels)
 
     @property
-    def takes_back(self) -> bool:
-        """Whether a wrong label can be unlearned, exactly."""
-        return isinstance(self.learner, Additive) and self.learner.adds_up
+    def corrects(self) -> bool:
+        """Whether another label for the same observation is more than one more step."""
+        return isinstance(self.learner, SpamFilter) or (isinstance(self.learner, Additive) and self.learner.adds_up)
 
     def correct(self, content: Any, before: Known, now: Known) -> None:
-        """Unlearn the one label and learn the other; all or nothing."""
+        """Unlearn the one label and learn the other, exactly; a mail filter takes a step of its own; all or nothing."""
+        if isinstance(self.learner, SpamFilter):
+            self.learner.relearn_one(content, now)
+            return
         assert isinstance(self.learner, Additive)
         # What would be refused even by one who knows nothing is refused before anything is taken back: a sum of floats
         # is not the same to the last bit after one term went and came again.

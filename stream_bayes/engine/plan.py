@@ -143,7 +143,7 @@ class Plan:
             message = f"the observation at {self._topic}-{self._partition}-{offset} has another id than the label"
             raise EventError("wrong-id", message)
         content = self._model.content(observation)
-        action: Action = "learn" if isinstance(before, Unlabelled) or not self._model.takes_back else "correct"
+        action: Action = "learn" if isinstance(before, Unlabelled) or not self._model.corrects else "correct"
         if action == "learn" or not self.steps:
             self.contents.append(content)
             self.labels.append(label)

@@ -34,11 +34,13 @@ def strategy_of(settings: LabelSettings) -> str:
 def selector_for(settings: LabelSettings, partition: int, partitions: int) -> LabelSelector:
     """The selector of one partition, which owns its share of the budget and of the questions at a time."""
     most = settings.open_requests
+    # Where there are fewer than partitions, each has one: else some would never ask.
+    own = max(most // partitions + (partition < most % partitions), min(most, 1))
     whole = LabelBudget(settings.budget, settings.per_period, settings.period, settings.reserve, settings.audit_share)
     return LabelSelector(
         strategy_of(settings),
         whole.share(partition, partitions),
-        open_requests=most // partitions + (partition < most % partitions),
+        open_requests=own,
         expires=settings.expires,
         similarity=settings.similarity,
         unsure=_NOBODY_KNOWS,
@@ -73,12 +75,12 @@ class Questions:
         requests = self.selector.requests
         return clock >= requests.due or (requests.first is not None and int(requests.first) < oldest)
 
-    def closed(self, oldest: int, clock: int) -> Iterator[LabelOutcome]:
-        """Close what has waited too long, and what is about observations before this one."""
+    def closed(self, oldest: int, clock: int, lead: int) -> Iterator[LabelOutcome]:
+        """Close what has waited too long, by a clock with a lead, and what is about observations before this one."""
         selector, requests = self.selector, self.selector.requests
         gone: list[tuple[int | str, Request | None]] = []
-        if requests.is_due(clock):
-            gone.extend(selector.expire(clock))
+        if requests.is_due(clock + lead):
+            gone.extend(selector.expire(clock + lead))
         # They are in the order of the observations.
         while (first := requests.first) is not None and int(first) < oldest:
             gone.append((first, selector.close(first)))
@@ -86,13 +88,13 @@ class Questions:
         for place, request in gone:
             yield label_outcome(self._source(int(place)), "expired", clock, request and request.title)
 
-    def answered(self, step: Step, clock: int) -> LabelOutcome | None:
-        """A label came, new or not, or the answer that nobody knows."""
+    def answered(self, step: Step, clock: int, lead: int) -> LabelOutcome | None:
+        """A label came, new or not, or the answer that nobody knows; the lead is as for `closed`."""
         offset, event, selector = step.offset, step.arrival.event, self.selector
         assert isinstance(event, Label)
         asked, known = offset in selector.requests, not isinstance(step.before, Unlabelled)
         told = _NOBODY_KNOWS if step.action == "unsure" else step.label
-        outcome = selector.answered(offset, told, event.labeller, clock)
+        outcome = selector.answered(offset, told, event.labeller, clock + lead)
         if outcome == "unasked" and known:
             # Its first label came with it, or so long ago that the selector has forgotten it.
             selector.counts["unasked"] -= 1

@@ -26,7 +26,7 @@ class Bookkeeping(NamedTuple):
 def shaping_of(engine: Engine) -> dict[str, Any]:
     """The settings that shape the state: a checkpoint is good for an engine with the same ones.
 
-    Budgets, costs, limits and intervals may change from run to run.
+    Budgets, costs, limits and intervals may change from run to run; not between how many a budget is shared.
     """
     sizes, topics = engine.settings.engine, engine.settings.topics
     return {
@@ -34,6 +34,7 @@ def shaping_of(engine: Engine) -> dict[str, Any]:
         "engine": {"remembered_labels": sizes.remembered_labels, "remembered_ids": sizes.remembered_ids},
         "topics": {"observations": topics.observations, "labels": topics.labels, "journal": engine.settings.journal},
         "partition": engine.partition,
+        "partitions": engine.terms.partitions,
     }
 
 

@@ -68,7 +68,7 @@ class _Chunk(NamedTuple):
 
 
 class Asking:
-    """One pass; `over` must see every message once, in order, in pieces of any size."""
+    """One pass; `over` must see every message once, in order, in pieces of any size, then `end`."""
 
     def __init__(self, chosen: Filter, selector: LabelSelector, delay: Delay, watch: Stopwatch) -> None:
         self._filter, self._selector, self._watch = chosen, selector, watch
@@ -89,6 +89,15 @@ class Asking:
     def asked(self) -> Asked:
         """What became of the questions so far."""
         return Asked(dict(+self._selector.counts), self._selector.audit.estimate(), self._stand_in)
+
+    @property
+    def waiting(self) -> int:
+        """Labels that were asked for and have not come yet."""
+        return len(self._waiting)
+
+    def end(self) -> None:
+        """There are no more messages."""
+        self._times.end()
 
     def over(self, mails: Sequence[Mail]) -> tuple[Scores, list[int]]:
         """What the filter says of these messages, and the places of messages whose labels it was told meanwhile."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
@@ -17,6 +18,8 @@ _RECEIVED = re.compile(
 )
 _DATE = re.compile(rb"^date:([^\n]*)$", re.IGNORECASE | re.MULTILINE)
 _FIRST_DATED = 100
+# A date further off than that is not believed alone, but when so many mails in a row agree.
+_AHEAD, _BEHIND, _AGREEING = 86_400_000, 30 * 86_400_000, 3
 
 
 class Delay(NamedTuple):
@@ -29,13 +32,22 @@ class Delay(NamedTuple):
 AT_ONCE = Delay()
 
 
+def is_whole(amount: str) -> bool:
+    """Whether this is a number without sign, point or too many digits.
+
+    >>> is_whole("350"), is_whole("-1"), is_whole("")
+    (True, False, False)
+    """
+    return amount.isascii() and amount.isdigit() and len(amount) < 16
+
+
 def open_delay(text: str) -> Delay:
     """A delay as it is written: a number of messages, or a span of time.
 
     >>> open_delay("100"), open_delay("1.5h").span
     (Delay(messages=100, span=None), 5400000)
     """
-    if text.isascii() and text.isdigit() and len(text) < 16:
+    if is_whole(text):
         return Delay(int(text))
     try:
         return Delay(span=milliseconds("delay", text))
@@ -56,7 +68,7 @@ class Moment(NamedTuple):
 
 
 class Timetable:
-    """When each message comes, and when its label does; sees every message once, in order."""
+    """When each message comes, and when its label does; sees every message once, in order, and is told of the end."""
 
     def __init__(self, delay: Delay) -> None:
         self._delay = delay
@@ -69,10 +81,19 @@ class Timetable:
         if self._delay.span is None:
             return Moment(place, place + 1, 0)
         clock = self._dates.read(raw)
-        if not clock and self._seen >= _FIRST_DATED:
-            message = f"none of the first {_FIRST_DATED} mails has a date: give the delay as a number of messages"
-            raise CorpusError(message, "missing-date")
+        if self._seen >= _FIRST_DATED:
+            self._refuse_undated(f"none of the first {_FIRST_DATED} mails")
         return Moment(clock, clock, clock)
+
+    def end(self) -> None:
+        """There are no more messages."""
+        if self._seen and self._delay.span is not None:
+            self._refuse_undated("no mail of the stream")
+
+    def _refuse_undated(self, which: str) -> None:
+        if not self._dates.now:
+            message = f"{which} has a date: give the delay as a number of messages"
+            raise CorpusError(message, "missing-date")
 
     def due(self, moment: Moment) -> int:
         """When the label of that message comes; it is known to all messages that come then or later."""
@@ -82,22 +103,47 @@ class Timetable:
 class MailClock:
     """Time by the dates of mails; it never goes back, and stands still for a mail without a date.
 
-    The date is the one that the receiving server set, in the topmost Received field; until a mail has one, Date.
+    The date is the one that the receiving server set, in the topmost Received field; until a mail has one, Date. One
+    more than a day ahead counts as far as it and the two before it agree. Three in a row that are more than 30 days
+    behind are believed as well, as where one mailbox ends and another begins, or where the first date was wrong: the
+    clock goes on from where it is by what passes between such mails.
     """
 
     def __init__(self) -> None:
-        self._now = 0
+        self.now = 0
+        """Milliseconds; those since 1970 until mails agree on an earlier time, 0 before the first date."""
         self._received = False
+        self._date = self._latest = 0
+        self._recent: deque[int] = deque(maxlen=_AGREEING)
 
     def read(self, raw: bytes) -> int:
-        """Milliseconds since 1970 after this mail; 0 before the first date."""
+        """The time after this mail."""
         head = raw[:_HEADER].replace(b"\r\n", b"\n").partition(b"\n\n")[0]
         date = _date(_RECEIVED.search(head))
         self._received |= date is not None
         if not self._received:
             date = _date(_DATE.search(head))
-        self._now = max(self._now, date or 0)
-        return self._now
+        if date is not None:
+            self._take(date)
+        return self.now
+
+    def _take(self, date: int) -> None:
+        self._recent.append(date)
+        agreed = len(self._recent) == _AGREEING
+        if not self.now:
+            self.now = self._date = self._latest = max(date, 0)
+        elif -_BEHIND <= date - self._date <= _AHEAD:
+            self._go_to(max(date, self._date))
+        elif agreed and date > self._date:
+            self._go_to(max(min(self._recent), self._date))
+        elif agreed and max(self._recent) < self._date - _BEHIND:
+            self._go_to(max(self._recent))
+
+    def _go_to(self, date: int) -> None:
+        # After a leap, what lies before the latest date has been counted: mailboxes in turn do not add up.
+        counted = self._date if date - self._date <= _AHEAD else self._latest
+        self.now += max(date - counted, 0)
+        self._date, self._latest = date, max(self._latest, date)
 
 
 def _date(found: re.Match[bytes] | None) -> int | None:

@@ -25,6 +25,7 @@ def described(run: Run, summary: Summary, counts: Counts) -> dict[str, Any]:
         "spam": summary.spam,
         "unlabelled": run.unlabelled,
         "labels_used": int(run.learned.sum()),
+        "labels_waiting": run.waiting,
         "asked": _asked(run),
         "stopped": run.stopped,
         "threshold": summary.threshold,
@@ -61,6 +62,7 @@ def notes(run: Run, summary: Summary, counts: Counts) -> list[str]:
         f"{run.filter_name} was stopped before the end of the corpus, after {messages}: its figures are those so far": (
             run.stopped
         ),
+        f"{counted(run.waiting, 'label')} had not come by the end of the stream": run.waiting,
         f"{run.filter_name} states probabilities and no doubt about them: the strategy had to do with those": (
             run.asked is not None and run.asked.stand_in
         ),

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from stream_bayes.evaluate.corpora import Mail
-from stream_bayes.evaluate.delay import AT_ONCE, Delay, Timetable
+from stream_bayes.evaluate.delay import AT_ONCE, Delay, Timetable, is_whole
 
 SEED = 1
-"""Of the labels that `partial` tells."""
+"""Of what is drawn by chance, unless another one is given."""
 
 Wanted = Callable[[int], bool]
 """Whether the label of the message at a place is told; asked once for each place, in order."""
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 class Feedback:
-    """One pass under a regime; `rows` must see every message once, in order, in pieces of any size.
+    """One pass under a regime; `rows` must see every message once, in order, in pieces of any size, then `end`.
 
     Labels that come late wait; those of the last messages never come. Of a message that waits, only so many bytes are
     kept as are looked at; all of them with None.
@@ -55,6 +55,16 @@ class Feedback:
         self._most_bytes = most_bytes
         self._seen = 0
         self._waiting: deque[tuple[int, Row]] = deque()
+
+    @property
+    def waiting(self) -> int:
+        """Labels that have not come yet."""
+        return len(self._waiting)
+
+    def end(self) -> None:
+        """There are no more messages."""
+        if not self._at_once:
+            self._times.end()
 
     def rows(self, mails: Iterable[Mail]) -> Iterator[Row]:
         """What the filter sees while these messages come."""
@@ -101,8 +111,10 @@ def drawn(count: int, messages: int, seed: int = SEED) -> Wanted:
     return frozenset(places.tolist()).__contains__
 
 
-def open_feedback(text: str, most_bytes: int | None = None) -> Feedback | None:
+def open_feedback(text: str, most_bytes: int | None = None, seed: int = SEED) -> Feedback | None:
     """The regime of that name, at the beginning of its pass, or None; of messages that wait, so many bytes are kept.
+
+    The seed is that of `partial`.
 
     >>> mails = [Mail("a", "spam", b"1"), Mail("b", "ham", b"2")]
     >>> [(row.place, row.label, row.scored) for row in open_feedback("delayed:1").rows(mails)]
@@ -116,17 +128,8 @@ def open_feedback(text: str, most_bytes: int | None = None) -> Feedback | None:
     if kind == "delayed" and is_whole(amount):
         return Feedback(first(math.inf), Delay(int(amount)), most_bytes)
     if kind == "partial" and _is_share(amount):
-        return Feedback(share(float(amount)))
+        return Feedback(share(float(amount), seed))
     return None
-
-
-def is_whole(amount: str) -> bool:
-    """Whether this is a number without sign, point or too many digits.
-
-    >>> is_whole("350"), is_whole("-1"), is_whole("")
-    (True, False, False)
-    """
-    return amount.isascii() and amount.isdigit() and len(amount) < 16
 
 
 def _is_share(amount: str) -> bool:

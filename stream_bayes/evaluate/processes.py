@@ -9,19 +9,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from stream_bayes.errors import StreamBayesError, reason_of
+from stream_bayes.errors import reason_of
 
 _PAUSE = 0.1
+_ENDED = "a process was ended from outside, perhaps for want of memory"
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class _Failure(NamedTuple):
-    """What a process says instead of an answer."""
+class Failure(NamedTuple, Generic[T]):
+    """What comes of an item instead of an answer."""
 
+    item: T
     reason: str
 
 
@@ -32,24 +34,24 @@ def cores() -> int:
 
 def answers(
     work: Callable[[T], R], items: Sequence[T], processes: int, stop: Callable[[], bool] = lambda: False
-) -> Iterator[R]:
+) -> Iterator[R | Failure[T]]:
     """What the work gives for each of the items, as it is done; `stop` ends it, and is asked several times a second.
 
-    The first item that fails ends all.
+    An item that fails, or whose process is ended from outside, does not take the others with it.
     """
     left = iter(items)
     with ExitStack() as stack:
-        busy = []
+        busy: dict[Connection, T] = {}
         for item in islice(left, processes):
-            busy.append(stack.enter_context(_worker(work)))
-            busy[-1].send(item)
+            busy[_given(stack.enter_context(_worker(work)), item)] = item
         while busy and not stop():
-            for ready in cast(list[Connection], wait(busy, _PAUSE)):
-                yield _received(ready)
-                busy.remove(ready)
+            for ready in cast(list[Connection], wait(list(busy), _PAUSE)):
+                yield _received(ready, busy.pop(ready))
                 for item in islice(left, 1):
-                    ready.send(item)
-                    busy.append(ready)
+                    try:
+                        busy[_given(ready, item)] = item
+                    except OSError:  # that process has ended
+                        busy[_given(stack.enter_context(_worker(work)), item)] = item
 
 
 @contextmanager
@@ -81,15 +83,17 @@ def _serve(requests: Connection, work: Callable[[Any], Any]) -> None:
             answer = work(item)
         # Of other people's filters anything may come.
         except Exception as problem:
-            answer = _Failure(reason_of(problem))
+            answer = Failure(item, reason_of(problem))
         requests.send(answer)
 
 
-def _received(connection: Connection) -> Any:
+def _given(connection: Connection, item: T) -> Connection:
+    connection.send(item)
+    return connection
+
+
+def _received(connection: Connection, item: T) -> Any:
     try:
-        answer = connection.recv()
+        return connection.recv()
     except (EOFError, OSError):
-        answer = _Failure("a process was ended from outside, perhaps for want of memory")
-    if isinstance(answer, _Failure):
-        raise StreamBayesError(answer.reason)
-    return answer
+        return Failure(item, _ENDED)

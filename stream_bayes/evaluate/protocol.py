@@ -53,6 +53,8 @@ class Run:
     """Messages without a label: scored as the others, but nothing can be said of the score."""
     stopped: bool
     """Whether somebody ended the pass; there may have been more messages."""
+    waiting: int = 0
+    """Labels that were to be told and had not come by the end."""
     asked: Asked | None = None
     """What became of the questions, where a selector decided whose labels to ask for."""
 
@@ -108,11 +110,13 @@ def run(
             if stop(progress):
                 stopped = True
                 break
+        else:
+            way.end()
     finally:
         # What a filter leaves to the end is work of it, such as the CPU time of a process it has run.
         with progress.watch.stage(LEARN):
             chosen.close()
-    return _result(progress, (chosen.name, stream.corpus, str(regime)), stopped, way.asked)
+    return _result(progress, (chosen.name, stream.corpus, str(regime)), stopped, way)
 
 
 def warm_up(make: Callable[[], Filter], feedback: str | Regime = "immediate") -> None:
@@ -134,6 +138,13 @@ class _Telling:
 
     def __init__(self, chosen: Filter, feedback: Feedback, watch: Stopwatch) -> None:
         self._filter, self._feedback, self._watch = chosen, feedback, watch
+
+    @property
+    def waiting(self) -> int:
+        return self._feedback.waiting
+
+    def end(self) -> None:
+        self._feedback.end()
 
     def over(self, mails: Sequence[Mail]) -> tuple[Scores, list[int]]:
         rows = list(self._feedback.rows(mails))
@@ -169,7 +180,7 @@ def _chunk(source: Iterator[Mail], size: int) -> list[Mail]:
     return part
 
 
-def _result(progress: Progress, names: tuple[str, str, str], stopped: bool, asked: Asked | None) -> Run:
+def _result(progress: Progress, names: tuple[str, str, str], stopped: bool, way: Asking | _Telling) -> Run:
     known, (spam, log_odds) = progress.known, progress.so_far
     return Run(
         *names,
@@ -183,5 +194,6 @@ def _result(progress: Progress, names: tuple[str, str, str], stopped: bool, aske
         progress.tenths,
         int((~known).sum()),
         stopped,
-        asked,
+        way.waiting,
+        way.asked,
     )

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from stream_bayes.active import STRATEGIES as SCORES
 from stream_bayes.active import LabelBudget, LabelSelector
 from stream_bayes.errors import ParameterError
-from stream_bayes.evaluate.delay import AT_ONCE, Delay, open_delay
-from stream_bayes.evaluate.feedback import Feedback, drawn, first, is_whole, open_feedback
+from stream_bayes.evaluate.delay import AT_ONCE, Delay, is_whole, open_delay
+from stream_bayes.evaluate.feedback import SEED, Feedback, drawn, first, open_feedback
 from stream_bayes.evaluate.order import Stream
 
 ACTIVE = "active"
@@ -28,6 +28,9 @@ DEFAULT = LabelSelector(budget=LabelBudget(total=1)).strategy
 FIRST, RANDOM, PACED = "first", "random", "random-paced"
 STRATEGIES = (DEFAULT, *(name for name in SCORES if name not in {DEFAULT, RANDOM}), PACED, RANDOM, FIRST)
 """All of them, the default first."""
+PARTIAL = "partial"
+SEEDS = 2**53
+"""Seeds are whole numbers from 0 that lie below."""
 
 
 def check_strategy(name: str) -> str:
@@ -41,14 +44,15 @@ def check_strategy(name: str) -> str:
 
 
 class Regime(NamedTuple):
-    """Feedback as it is asked for; the rest is for "active:QUOTA" alone."""
+    """Feedback as it is asked for; strategy and delay are for "active:QUOTA" alone."""
 
     feedback: str = "immediate"
     strategy: str | None = None
     """None: the default."""
     delay: str | None = None
     """How late the answers are: messages, or a span of time; None for at once."""
-    seed: int = 1
+    seed: int = SEED
+    """Of what "active:QUOTA" and "partial:FRACTION" draw by chance."""
 
     def __str__(self) -> str:
         late = f", labels {self.delay} late" if self.delay else ""
@@ -58,6 +62,11 @@ class Regime(NamedTuple):
     def is_active(self) -> bool:
         """Whether labels are asked for."""
         return self.feedback.partition(":")[0] == ACTIVE
+
+    @property
+    def draws(self) -> bool:
+        """Whether the seed may make a difference."""
+        return self.feedback.partition(":")[0] in {ACTIVE, PARTIAL}
 
     @property
     def quota(self) -> int:
@@ -76,6 +85,9 @@ class Regime(NamedTuple):
 
     def check(self) -> None:
         """Refuse what cannot work."""
+        if not 0 <= self.seed < SEEDS:
+            message = f"seed must be a whole number from 0 to {SEEDS - 1}; got {self.seed}"
+            raise ParameterError(message)
         if self.is_active:
             self._check_active()
         elif open_feedback(self.feedback) is None:
@@ -108,6 +120,6 @@ class Regime(NamedTuple):
             if self.named == FIRST:
                 return Feedback(first(self.quota), self.late, most_bytes)
             return Feedback(drawn(self.quota, sum(1 for _ in stream), self.seed), self.late, most_bytes)
-        found = open_feedback(self.feedback, most_bytes)
+        found = open_feedback(self.feedback, most_bytes, self.seed)
         assert found is not None  # checked
         return found

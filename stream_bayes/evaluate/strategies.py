@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from stream_bayes.errors import ParameterError
+from stream_bayes.evaluate.corpora.mail import counted
+from stream_bayes.evaluate.delay import is_whole
 from stream_bayes.evaluate.described import number
+from stream_bayes.evaluate.processes import Failure
 from stream_bayes.evaluate.regime import STRATEGIES, Regime, check_strategy
 from stream_bayes.evaluate.source import Source
 from stream_bayes.evaluate.sweep import Job, Outcome, Spread, spread, trials
 
 QUOTAS = (50, 100, 350, 1000, 5000)
 REPEAT = 5
+# Of the passes that failed; all of them are in the JSON.
+_SHOWN = 5
 
 
 class Plan(NamedTuple):
@@ -52,6 +57,7 @@ class Found(NamedTuple):
     """What the stream is called."""
     messages: int
     outcomes: tuple[Outcome, ...]
+    failed: tuple[Failure[Job], ...] = ()
 
     @property
     def full(self) -> Spread | None:
@@ -61,6 +67,14 @@ class Found(NamedTuple):
     def cell(self, strategy: str, quota: int) -> Spread | None:
         """One strategy with one quota, over the seeds; None if no pass has ended."""
         return self._over([one for one in self.outcomes if _is_in(one, strategy, quota)])
+
+    def notes(self) -> list[str]:
+        """What one should know of the passes."""
+        waiting = max((one.waiting for one in self.outcomes), default=0)
+        late = [f"up to {counted(waiting, 'label')} of a pass had not come by the end of the stream"] if waiting else []
+        failed = [f"failed and left out: {one.item}: {one.reason}" for one in self.failed[:_SHOWN]]
+        more = [f"failed and left out: {len(self.failed) - _SHOWN} more"] if len(self.failed) > _SHOWN else []
+        return [*late, *failed, *more]
 
     @staticmethod
     def _over(outcomes: Sequence[Outcome]) -> Spread | None:
@@ -87,6 +101,7 @@ def described(found: Found) -> dict[str, Any]:
             }
             for strategy, quota in cells
         ],
+        "failed": [{"pass": str(one.item), "reason": one.reason} for one in found.failed],
     }
 
 
@@ -109,7 +124,7 @@ def parse_quotas(text: str) -> tuple[int, ...]:
     """
     parts = [part.strip() for part in text.split(",")]
     for part in parts:
-        if not (part.isascii() and part.isdigit() and len(part) < 16 and int(part)):
+        if not is_whole(part) or not int(part):
             message = f"quotas must be numbers of labels, at least 1, such as 50,100,350; got {text!r:.100}"
             raise ParameterError(message)
     return tuple(sorted({int(part) for part in parts}))

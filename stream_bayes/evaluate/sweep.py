@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stream_bayes.errors import reason_of
 from stream_bayes.evaluate.corpora import Corpus, Mail
 from stream_bayes.evaluate.metrics import one_minus_roca_percent
 from stream_bayes.evaluate.opening import open_filter
-from stream_bayes.evaluate.processes import answers, cores
+from stream_bayes.evaluate.processes import Failure, answers, cores
 from stream_bayes.evaluate.protocol import Progress, run
 from stream_bayes.evaluate.regime import ACTIVE, FIRST, Regime
 from stream_bayes.evaluate.source import Source
@@ -28,6 +30,10 @@ class Job(NamedTuple):
     filter_name: str
     regime: Regime
 
+    def __str__(self) -> str:
+        seed = f", seed {self.regime.seed}" if self.regime.draws else ""
+        return f"{self.filter_name}, {self.regime}{seed}"
+
 
 class Outcome(NamedTuple):
     """What became of it."""
@@ -38,6 +44,8 @@ class Outcome(NamedTuple):
     labels: int
     audited: int
     suppressed: int
+    waiting: int
+    """Labels that had not come by the end."""
 
 
 class Spread(NamedTuple):
@@ -79,25 +87,35 @@ def perform(job: Job, stop: Stop = lambda: False) -> Outcome | None:
     done = run(make, source.stream(corpus, mails), feedback=job.regime, stop=ended)
     if done.stopped:
         return None
-    counts = {} if done.asked is None else done.asked.counts
+    asked = Counter({} if done.asked is None else done.asked.counts)
     area = one_minus_roca_percent(done.spam, done.log_odds)
-    return Outcome(job, area, int(done.learned.sum()), counts.get("audited", 0), counts.get("suppressed", 0))
+    return Outcome(job, area, int(done.learned.sum()), asked["audited"], asked["suppressed"], done.waiting)
 
 
-def sweep(jobs: Sequence[Job], *, stop: Stop = lambda: False, processes: int | None = None) -> Iterator[Outcome]:
+def sweep(
+    jobs: Sequence[Job], *, stop: Stop = lambda: False, processes: int | None = None
+) -> Iterator[Outcome | Failure[Job]]:
     """Run all of these passes, on all cores unless told otherwise, and yield what they gave as they end.
 
-    `stop` ends them all; what is done by then has been yielded.
+    A pass that fails does not take the others with it. `stop` ends them all; what is done by then has been yielded.
     """
     count = min(processes or cores(), len(jobs))
     if count > 1:
         yield from answers(_performed, jobs, count, stop)
         return
     for job in jobs:
-        outcome = None if stop() else perform(job, stop)
+        outcome = None if stop() else _tried(job, stop)
         if outcome is None:
             return
         yield outcome
+
+
+def _tried(job: Job, stop: Stop) -> Outcome | Failure[Job] | None:
+    try:
+        return perform(job, stop)
+    # Of other people's filters anything may come.
+    except Exception as problem:
+        return Failure(job, reason_of(problem))
 
 
 def _performed(job: Job) -> Outcome:

@@ -7,11 +7,13 @@ Whatever the bytes are, there is an answer, in a bounded time, without a charact
 from __future__ import annotations
 
 import re
-from email import message_from_bytes
+from collections.abc import Iterator
 from email.errors import MessageError
 from email.header import decode_header
 from email.message import Message
 from email.parser import BytesHeaderParser
+from html import unescape
+from typing import NamedTuple
 
 LOOKED_AT = 1 << 16
 LONGEST = 500
@@ -19,15 +21,35 @@ LONGEST = 500
 
 # Bounds for what takes time that grows faster than the text: encoded words, and parts within parts.
 _HEADER_BYTES = 4000
-_MARKUP_CHARACTERS = 1 << 13
-_DEPTH = 8
+_BODY_BYTES, _MARKUP_CHARACTERS = 1 << 14, 1 << 13
+_MOST_PARTS = 16
 _REFUSED = (LookupError, ValueError, MessageError)
-_HIDDEN = re.compile(r"<(style|script|head)\b.*?(</\1\s*>|$)", re.IGNORECASE | re.DOTALL)
+_HEAD_END = re.compile(rb"\n\r?\n|\r\r")
+_HEAD = re.compile(rb"(?:From [^\n]*+\n)?+(?:[!-9;-~]++[ \t]*+:[^\n]*+\n?(?:[ \t][^\n]*+\n?)*+)*+\r?\n?")
+_MIME = rb"^content-{name}[ \t]*:[ \t]*([^\n]*+(?:\n[ \t][^\n]*+)*+)"
+_TYPE, _ENCODING = (
+    re.compile(_MIME.replace(b"{name}", name), re.IGNORECASE | re.MULTILINE) for name in (b"type", b"transfer-encoding")
+)
+# A text whose first words look like a header has no other sign of being a mail.
+_FIELD = re.compile(
+    rb"^(?:from|to|cc|subject|date|sender|reply-to|return-path|received|message-id|delivered-to|mime-version|content-.+?"
+    rb"|x-.+?)[ \t]*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+# A part that no header announces: a line that begins as a boundary does, and a field of MIME below it.
+_UNANNOUNCED = re.compile(rb"^--([^\r\n]{1,70})\r?\nContent-", re.IGNORECASE | re.MULTILINE)
+_PREAMBLE = 400
+_READABLE = (b"text", b"multipart")
+_AS_IT_IS = (b"", b"7bit", b"8bit", b"binary")
+_HIDDEN = re.compile(r"<!--.*?(-->|$)|<(style|script|title)\b.*?(</\2\s*>|$)", re.IGNORECASE | re.DOTALL)
 _INLINE = re.compile(r"</?(a|b|i|u|em|font|span|strong)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>?")
+_MARKUP = re.compile(r"\s*<|.{0,1000}?<(!doctype|html|body|table|center|div|font|br|p)\b", re.IGNORECASE | re.DOTALL)
 # Not by the email package, whose reading of parameters fails on some that are not well-formed.
-_PARAMETER = r'\b{name}\s*=\s*(?:"([^"]{{1,70}})"|([^\s;"]{{1,70}}))'
-_BOUNDARY, _CHARSET = (re.compile(_PARAMETER.format(name=name), re.IGNORECASE) for name in ("boundary", "charset"))
+_PARAMETER = rb'\b{name}\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))'
+_BOUNDARY, _CHARSET = (
+    re.compile(_PARAMETER.replace(b"{name}", name), re.IGNORECASE) for name in (b"boundary", b"charset")
+)
 
 
 def subject(raw: bytes) -> str:
@@ -49,18 +71,44 @@ def sender(raw: bytes) -> str:
 
 
 def preview(raw: bytes, characters: int = 200) -> str:
-    """The beginning of the first part with text, or of the mail itself where it has no headers.
+    """The beginning of the first part with text to read, or of the mail itself where it has no headers.
 
-    >>> preview(b"Subject: hello\\nContent-Type: text/html\\n\\n<p>Lunch at <b>noon</b>?")
-    'Lunch at noon?'
+    Where there is nothing to read, as in a picture, it is the beginning of what there is.
+
+    >>> preview(b"Subject: hello\\nContent-Type: text/html\\n\\n<p>Lunch &amp; tea at <b>noon</b>?")
+    'Lunch & tea at noon?'
     >>> preview(b"free entry in a weekly competition", characters=10)
     'free entr…'
     """
-    part = _first_text(raw[:LOOKED_AT])
-    text = _decoded(part.get_payload(decode=True), _parameter(part, _CHARSET))[:_MARKUP_CHARACTERS]
-    if part.get_content_subtype() == "html" or text.lstrip()[:1] == "<":
-        text = _TAG.sub(" ", _INLINE.sub("", _HIDDEN.sub(" ", text)))
-    return harmless(text, characters)
+    octets = raw[:LOOKED_AT]
+    first = _part_of(octets)
+    if not _FIELD.search(octets, 0, first.begin):
+        return beginning(_decoded(octets, None), characters)
+    for part in _parts(first):
+        if shown := _shown(_text_of(part), characters):
+            return shown
+    return harmless(_text_of(first), characters) or harmless(_decoded(octets, None), characters)
+
+
+def beginning(text: str, characters: int = 200) -> str:
+    """The beginning of a text as people read it, without markup; of the text as it is where nothing else is in it.
+
+    >>> beginning("caf&eacute; <br>at noon")
+    'café at noon'
+    """
+    return _shown(text, characters) or harmless(text, characters)
+
+
+def _shown(text: str, characters: int) -> str:
+    text = text[:_MARKUP_CHARACTERS]
+    if _MARKUP.match(text):
+        # A comment or script without an end would hide all that comes after it.
+        text = _without_tags(_HIDDEN.sub(" ", text)) or _without_tags(text)
+    return harmless(unescape(text), characters)
+
+
+def _without_tags(markup: str) -> str:
+    return _TAG.sub(" ", _INLINE.sub("", markup)).strip()
 
 
 def harmless(text: str, characters: int = LONGEST) -> str:
@@ -74,14 +122,18 @@ def harmless(text: str, characters: int = LONGEST) -> str:
     line = " ".join(text.split())
     if len(line) > characters:
         line = f"{line[: max(characters - 1, 0)]}…"
+    if line.isprintable():
+        return line
     return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
 def _header(raw: bytes, name: str) -> str:
-    fields = BytesHeaderParser().parsebytes(raw[:LOOKED_AT]).raw_items()
+    octets = raw[:LOOKED_AT]
+    end = _HEAD_END.search(octets)
+    fields = BytesHeaderParser().parsebytes(octets[: end.end()] if end else octets).raw_items()
     value = next((value for key, value in fields if key.lower() == name), "")
-    octets = value.encode("utf-8", "surrogateescape")[:_HEADER_BYTES]
-    return harmless(_words(_decoded(octets, None)))
+    text = _decoded(value.encode("utf-8", "surrogateescape")[:_HEADER_BYTES], None)
+    return harmless(_words(text))
 
 
 def _words(text: str) -> str:
@@ -105,30 +157,76 @@ def _decoded(octets: object, charset: str | None) -> str:
     return octets.decode("latin-1")
 
 
-def _parameter(part: Message, pattern: re.Pattern[str]) -> str | None:
+class _Part(NamedTuple):
+    """A mail, or a part of one."""
+
+    octets: bytes
+    begin: int
+    """Of the body, behind the headers."""
+    type: bytes
+    """What the content type says, with its parameters."""
+    main: bytes
+    """The first word of that: text, where nothing is said."""
+
+
+def _part_of(octets: bytes) -> _Part:
+    found = _HEAD.match(octets)
+    begin = found.end() if found else 0
+    kind = _value(_TYPE, octets, begin)
+    return _Part(octets, begin, kind, kind.partition(b"/")[0].strip().lower() or b"text")
+
+
+def _value(field: re.Pattern[bytes], octets: bytes, end: int) -> bytes:
+    found = field.search(octets, 0, end)
+    return found[1][:_HEADER_BYTES] if found else b""
+
+
+def _parameter(kind: bytes, pattern: re.Pattern[bytes]) -> bytes:
     """What the content type of a part says of its charset or its boundary."""
-    found = pattern.search(str(part.get("content-type", ""))[:_HEADER_BYTES])
-    return (found[1] or found[2]) if found else None
+    found = pattern.search(kind)
+    return (found[1] or found[2]) if found else b""
 
 
-def _first_text(octets: bytes) -> Message:
-    """The first part that is text, down the first part of each part that has parts; else where the way ends."""
-    for _ in range(_DEPTH):
-        part = BytesHeaderParser().parsebytes(octets)
-        if part.get_content_maintype() != "multipart":
-            return part
-        inner = _after(octets, part)
-        if inner is None:
-            return part
-        octets = inner
-    return message_from_bytes(b"")
+def _text_of(part: _Part) -> str:
+    """The beginning of the body, decoded."""
+    body: object = part.octets[part.begin : part.begin + _BODY_BYTES]
+    encoding = _value(_ENCODING, part.octets, part.begin).strip().lower()
+    if encoding not in _AS_IT_IS and isinstance(body, bytes):
+        message = Message()
+        message["Content-Transfer-Encoding"] = encoding.decode("ascii", "replace").partition("\n")[0]
+        message.set_payload(body.decode("ascii", "surrogateescape"))
+        body = message.get_payload(decode=True)
+    return _decoded(body, _parameter(part.type, _CHARSET).decode("ascii", "replace"))[:_MARKUP_CHARACTERS]
 
 
-def _after(octets: bytes, part: Message) -> bytes | None:
-    """What stands between the first boundary line of a part and the next."""
-    boundary = _parameter(part, _BOUNDARY)
-    if boundary is None:
-        return None
-    line = b"\n--" + boundary.encode("utf-8", "replace")
-    _, found, rest = octets.partition(line)
-    return rest.partition(b"\n")[2].partition(line)[0] if found else None
+def _parts(part: _Part) -> Iterator[_Part]:
+    """Those with text, in their order; one that should have parts and has none is taken for text."""
+    waiting = [part]
+    for _ in range(_MOST_PARTS):
+        if not waiting:
+            return
+        part = waiting.pop(0)
+        if inner := _inner(part):
+            waiting[:0] = map(_part_of, inner)
+        elif part.main in _READABLE:
+            yield part
+
+
+def _inner(part: _Part) -> list[bytes]:
+    """The parts of a part: between its boundary lines, or between lines that look like such; a mail within a mail."""
+    octets, begin, kind, main = part
+    if main == b"message":
+        return [octets[begin:]]
+    boundary = _parameter(kind, _BOUNDARY) if main == b"multipart" else b""
+    pieces = _between(boundary, octets)
+    if not pieces and main in _READABLE and (found := _UNANNOUNCED.search(octets, begin, begin + _PREAMBLE)):
+        return _between(found[1], octets)
+    return pieces
+
+
+def _between(boundary: bytes, octets: bytes) -> list[bytes]:
+    """What follows each boundary line; that of a part within may begin with the same characters."""
+    line = b"\n--" + boundary
+    if not boundary or line not in octets:
+        return []
+    return re.split(re.escape(line) + rb"(?:--)?[ \t]*\r?\n", octets, maxsplit=_MOST_PARTS)[1:]

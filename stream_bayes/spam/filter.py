@@ -65,10 +65,8 @@ class SpamFilter(LabelLearner):
     covariance; the step is that of `BayesianLogisticRegression`. Its own moderation is the calibration.
 
     The variance answered is that of the fusion's weights and the mean novelty of the features, 1 / (1 + n).
-
-    Order matters, so there is no merging and no unlearning; a corrected label is taken as one more step on the new
-    label. A mail of weight w, a whole number, is learned w times.
-
+    Order matters, so there is no merging and no unlearning; a corrected label is one more step (`relearn_one`). A mail
+    of weight w, a whole number, is learned w times.
     At most 64,000 bytes of a mail are looked at and 16,000 bytes of its text used, so time and memory are bounded.
 
     Examples
@@ -178,6 +176,13 @@ class SpamFilter(LabelLearner):
         """Teach one mail to every member and to the fusion; all or nothing."""
         self.test_then_train(self._one(x), [check_label(y)], [w])
 
+    def relearn_one(self, x: Mail, y: Any) -> None:
+        """Teach a mail again that had another label: the members, not the fusion, which would trust them for it."""
+        kept = self._fusion.factor.copy(), self._fusion.target.copy()
+        self.learn_one(x, y)
+        # With 5 % of SMS labels corrected 50 mails late 1.20 (1-ROCA)%; 1.95 if the fusion learns, 1.72 if uncorrected.
+        self._fusion.factor, self._fusion.target = kept
+
     def batch(self, events: Iterable[Mail]) -> MailBatch:
         """Mails as their features."""
         return read_batch(events, self._shape)
@@ -224,8 +229,7 @@ class SpamFilter(LabelLearner):
         mean = size * np.sqrt(1.0 + math.pi * variance / 8.0)
         names = (*self.members, *(other.name for other in self.others or ()))
         own = np.hstack((scores[:, self._places >= 0], others))
-        probabilities = both_probabilities(log_odds)
-        return MailPredictions(self.classes, probabilities, size, mean, variance, None, log_odds, names, own)
+        return MailPredictions(self.classes, both_probabilities(log_odds), size, mean, variance, None, log_odds, names, own)
 
     def _arrays(self) -> Arrays:
         self._outsiders.check_savable()

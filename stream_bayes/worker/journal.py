@@ -1,7 +1,7 @@
 """The journal: one record a commit, with what was processed in which order, and what was decided then.
 
 It makes the way of a model repeatable: the inputs are read again in this order, what was refused is refused again, what
-was asked counts as asked, and nothing is decided anew.
+was asked counts as asked, what was closed is closed, and nothing is decided anew.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from stream_bayes.active import Question
-from stream_bayes.engine import Decided, Outcome, Refused
+from stream_bayes.engine import Decided, Outcome, Refused, Terms
 from stream_bayes.errors import RecoveryError
 from stream_bayes.records import Record
 
@@ -40,11 +40,13 @@ class Entry(NamedTuple):
     """Topic and offset of labels that said that nobody knows."""
     late: int | None
     """The oldest observation that was learned when its label came later."""
+    terms: Terms | None = None
+    """By which questions were closed; None where that was not written down yet."""
 
     @property
     def decided(self) -> Decided:
         """For an engine that takes the same records again."""
-        return Decided(self.asked, set(self.unsure))
+        return Decided(self.asked, set(self.unsure), self.terms)
 
     def noted(self, records: Iterable[Record], outcome: Outcome) -> Entry:
         """The entry once these records were processed, and this came of it."""
@@ -69,6 +71,8 @@ class Entry(NamedTuple):
             content["late"] = self.late
         audited = [(offset, chance) for offset, (chance,) in self.asked.items() if chance is not None]
         content.update({name: some for name, some in (("audited", audited), ("unsure", self.unsure)) if some})
+        if self.terms is not None:
+            content["terms"] = self.terms._asdict()
         return json.dumps(content, separators=(",", ":")).encode()
 
     @classmethod
@@ -98,8 +102,9 @@ class Entry(NamedTuple):
             for topic, offset, code, *rest in content["dead"]
         ]
         unsure = [(str(topic), int(offset)) for topic, offset in content.get("unsure", ())]
-        late = content.get("late")
-        return cls(runs, asked, refused, unsure, None if late is None else int(late))
+        late, terms = content.get("late"), content.get("terms")
+        own = None if terms is None else Terms(*(int(terms[name]) for name in Terms._fields))
+        return cls(runs, asked, refused, unsure, None if late is None else int(late), own)
 
     @property
     def events(self) -> int:
@@ -107,6 +112,6 @@ class Entry(NamedTuple):
         return sum(run.end - run.begin for run in self.runs)
 
 
-def new_entry() -> Entry:
+def new_entry(terms: Terms | None = None) -> Entry:
     """An entry of nothing."""
-    return Entry([], {}, [], [], None)
+    return Entry([], {}, [], [], None, terms)

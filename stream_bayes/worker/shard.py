@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from stream_bayes.checkpoint import CheckpointFolder
-from stream_bayes.checkpoint.differences import LOG
+from stream_bayes.checkpoint.differences import LOG, shared_differently
 from stream_bayes.config import Settings
 from stream_bayes.engine import Arrival, Engine, Refused
 from stream_bayes.engine.state import restore, shaping_of
@@ -65,7 +65,8 @@ class Shard:
         self.shaping: dict[str, Any] = {}
         """What a checkpoint must agree with; known once it has recovered."""
         self._learner = _digest(self.engine.model.shaping)
-        self._entry = new_entry()
+        self._entry = new_entry(self.engine.terms)
+        self._other_partitions: set[int] = set()
         self._newly_refused: Counter[str] = Counter()
         self._first_refused: list[str] = []
 
@@ -84,12 +85,13 @@ class Shard:
             if stopping():
                 return None
             entry = Entry.decode(record)
+            self._check_partitions(record, entry, lenient=rebuild)
             self._replay(log, record, entry, lenient=rebuild)
             commits, events = commits + 1, events + entry.events
             if time.monotonic() >= due:
                 due = time.monotonic() + _SAY_EVERY
                 logger.info("replaying", extra={"fields": {"partition": self.number, "events": events}})
-        self._say_newly_refused()
+        self._say_what_differs()
         return Recovered(number, commits, events, time.monotonic() - began)
 
     def _begin(self, log: Log, *, rebuild: bool) -> tuple[int | None, int]:
@@ -140,6 +142,18 @@ class Shard:
             return None
         return hashlib.sha256(b"%d " % found[0].timestamp + found[0].value).hexdigest()[:16]
 
+    def _check_partitions(self, record: Record, entry: Entry, *, lenient: bool) -> None:
+        """A budget is kept by its shares, so they stay as they were, but for a new model."""
+        if entry.terms is None:
+            return
+        then, now = entry.terms.partitions, self.engine.terms.partitions
+        if then == now:
+            return
+        if not lenient:
+            message = f"record {record.offset} of {record.topic!r} was written for {shared_differently(then, now)}"
+            raise RecoveryError(message)
+        self._other_partitions.add(then)
+
     def _replay(self, log: Log, record: Record, entry: Entry, *, lenient: bool) -> None:
         refused = {(one.topic, one.offset): one for one in entry.refused}
         decided = entry.decided
@@ -176,10 +190,15 @@ class Shard:
         for one in refused[: _SHOWN - len(self._first_refused)]:
             self._first_refused.append(f"{one.topic}-{self.number}-{one.offset} ({one.code})")
 
-    def _say_newly_refused(self) -> None:
+    def _say_what_differs(self) -> None:
+        if self._other_partitions:
+            budget = self.engine.selector.budget
+            own = {"partition": self.number, "labels_used": budget.used, "share": budget.total}
+            fields = {**own, "then": max(self._other_partitions), "now": self.engine.terms.partitions}
+            logger.warning("the label budget is shared anew between the partitions", extra={"fields": fields})
         if self._newly_refused:
-            fields = {"partition": self.number, **self._newly_refused, "first": ", ".join(self._first_refused)}
-            logger.warning("learned when they came and refused now", extra={"fields": fields})
+            said = {"partition": self.number, **self._newly_refused, "first": ", ".join(self._first_refused)}
+            logger.warning("learned when they came and refused now", extra={"fields": said})
 
     # The stream
 
@@ -208,7 +227,7 @@ class Shard:
         events = self._entry.events
         if events:
             log.append(self.journal.topic, self._entry.encode(), None, self.number, ((_LEARNER, self._learner),))
-            self._entry = new_entry()
+            self._entry = new_entry(self.engine.terms)
         return events
 
 

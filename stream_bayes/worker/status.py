@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stream_bayes.active import LabelSelector
 from stream_bayes.engine import Engine
@@ -32,7 +32,7 @@ def lag_of(shard: Shard, log: Log) -> int:
 
 def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> Status:
     """The state of one partition; counts are since the beginning of the stream, seconds since the worker started."""
-    engine, selector = shard.engine, shard.engine.selector
+    engine = shard.engine
     return Status(
         at=datetime.now(UTC),
         group=shard.settings.group,
@@ -41,12 +41,7 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> S
         events_in=engine.counts.total(),
         predictions=engine.counts["predict"],
         labels_learned=engine.model_version,
-        labels_used=selector.budget.used,
-        labels_left=selector.budget.left(engine.clock),
-        open_requests=len(selector.requests),
-        label_outcomes=dict(sorted(selector.counts.items())),
-        audit=audit_of(selector),
-        labellers=labellers_of(selector, MOST_LABELLERS),
+        **_questions_of(engine),
         duplicates=engine.counts["duplicate"],
         dead=engine.counts["refuse"],
         dead_by_code=dict(engine.refused),
@@ -58,6 +53,18 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> S
         checkpoint_offset=keeper.number,
         model_version=engine.model_version,
     )
+
+
+def _questions_of(engine: Engine) -> dict[str, Any]:
+    selector = engine.selector
+    return {
+        "labels_used": selector.budget.used,
+        "labels_left": selector.budget.left(engine.clock),
+        "open_requests": len(selector.requests),
+        "label_outcomes": dict(sorted(selector.counts.items())),
+        "audit": audit_of(selector),
+        "labellers": labellers_of(selector, MOST_LABELLERS),
+    }
 
 
 def audit_of(selector: LabelSelector) -> AuditFigures | None:

@@ -5,7 +5,9 @@ axes        numbers to places, ticks
 chart       one SVG picture out of small parts
 charts      the four pictures
 sections    tiles and tables
+page        what stands around them
 style       how the page looks
+labels      the page of strategies side by side, label_picture what it shows
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from stream_bayes.evaluate.protocol import Run
 from stream_bayes.evaluate.report import charts, sections
 from stream_bayes.evaluate.report.findings import window_of, worst_ids, worst_mistakes
 from stream_bayes.evaluate.report.markup import element, text
+from stream_bayes.evaluate.report.page import page
 from stream_bayes.evaluate.report.passes import Shown, named
-from stream_bayes.evaluate.report.style import STYLE
 
 __all__ = ["NAME", "report_page", "worst_ids", "worst_mistakes", "write_report"]
 
@@ -49,19 +51,8 @@ def report_page(
 ) -> str:
     """The page as text: HTML that is well-formed XML too."""
     shown = named(runs, summaries)
-    body = element(
-        "body",
-        element("main", sections.heading(shown), sections.notes(notes), *_parts(shown, subjects)),
-        _footer(shown),
-    )
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", text(f"{shown[0].run.corpus}: spam filter report")),
-        element("style", STYLE),
-    )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+    parts = [sections.heading(shown), sections.notes(notes), *_parts(shown, subjects)]
+    return page(f"{shown[0].run.corpus}: spam filter report", parts, _footer(shown))
 
 
 def _parts(shown: Sequence[Shown], subjects: Mapping[str, str]) -> list[str]:
@@ -102,5 +93,4 @@ def _section(title: str, content: str, lead: str = "") -> str:
 
 def _footer(shown: Sequence[Shown]) -> str:
     words = "Each message was scored before its label was known. Intervals: 95 %, by bootstrap over messages. "
-    words += f"Called spam above a probability of {shown[0].summary.threshold:g}."
-    return element("footer", text(words))
+    return words + f"Called spam above a probability of {shown[0].summary.threshold:g}."

@@ -25,7 +25,9 @@ def upwards(label: str, low: float, high: float, *, logarithmic: bool = False, b
     return Axis(label, low, high, bottom, TOP, logarithmic)
 
 
-def chart(name: str, title: str, description: str, marks: Iterable[str], height: float = HEIGHT) -> str:
+def chart(
+    name: str, title: str, description: str, marks: Iterable[str], height: float = HEIGHT, **attributes: str | float
+) -> str:
     """A picture that says what it shows to those who cannot see it; `name` is unique on the page."""
     return element(
         "svg",
@@ -35,6 +37,7 @@ def chart(name: str, title: str, description: str, marks: Iterable[str], height:
         viewBox=f"0 0 {WIDTH:g} {height:g}",
         role="img",
         aria_labelledby=f"{name}-title {name}-desc",
+        **attributes,
     )
 
 

@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
-_LIGHT = ("1f5fbf", "d9480f", "15803d", "a21caf", "0891b2", "a16207", "e11d48", "6d28d9", "4d7c0f", "57534e")
-_DARK = ("6ea8ff", "fb923c", "4ade80", "e879f9", "22d3ee", "facc15", "fb7185", "a78bfa", "a3e635", "a8a29e")
+import re
+from collections.abc import Mapping
+
+_NAMES = ("paper", "card", "ink", "soft", "edge", *(f"s{place}" for place in range(10)))
 
 
-def _colours(values: tuple[str, ...]) -> str:
-    return "".join(f"--s{place}:#{value};" for place, value in enumerate(values))
+def _palette(*values: str) -> dict[str, str]:
+    return dict(zip(_NAMES, values, strict=True))
 
 
-_SERIES = "".join(f".s{place}{{color:var(--s{place})}}" for place in range(len(_LIGHT)))
+_LIGHT = _palette(
+    *("fbfaf8", "ffffff", "1c1b19", "66625c", "e2dfd9"),
+    *("1f5fbf", "d9480f", "15803d", "a21caf", "0891b2", "a16207", "e11d48", "6d28d9", "4d7c0f", "57534e"),
+)
+_DARK = _palette(
+    *("141414", "1d1d1c", "eceae6", "a5a19a", "35332f"),
+    *("6ea8ff", "fb923c", "4ade80", "e879f9", "22d3ee", "facc15", "fb7185", "a78bfa", "a3e635", "a8a29e"),
+)
+
+
+def _variables(colours: Mapping[str, str]) -> str:
+    return "".join(f"--{name}:#{value};" for name, value in colours.items())
+
+
+def _literal(rules: str, colours: Mapping[str, str]) -> str:
+    return re.sub(r"var\(--(\w+)\)", lambda found: f"#{colours[found[1]]}", rules)
+
+
+_SERIES = "".join(f".{name}{{color:var(--{name})}}" for name in _NAMES if name[1:].isdigit())
+_MARKS = """svg text{fill:var(--soft);font-size:13px}
+svg .axis{fill:var(--ink)}
+svg .count{font-size:11px}
+svg .grid{stroke:var(--edge);stroke-width:1}
+svg .rule{stroke:var(--soft);stroke-width:1;stroke-dasharray:4 4}
+svg .line{fill:none;stroke:currentColor;stroke-width:1.5;stroke-linejoin:round;opacity:.85}
+svg .line.first{stroke-width:2.5;opacity:1}
+svg .again{stroke-dasharray:6 3}
+svg .whisker{stroke:currentColor;stroke-width:1.5;opacity:.6}
+svg circle{fill:currentColor;stroke:var(--card);stroke-width:1}
+svg .bar{fill:currentColor;opacity:.55}
+"""
 
 STYLE = f"""
-:root{{color-scheme:light dark;--paper:#fbfaf8;--card:#fff;--ink:#1c1b19;--soft:#66625c;--edge:#e2dfd9;
-{_colours(_LIGHT)}}}
+:root{{color-scheme:light dark;{_variables(_LIGHT)}}}
 @media (prefers-color-scheme:dark){{
-:root{{--paper:#141414;--card:#1d1d1c;--ink:#eceae6;--soft:#a5a19a;--edge:#35332f;{_colours(_DARK)}}}
+:root{{{_variables(_DARK)}}}
 }}
 *{{box-sizing:border-box}}
 body{{margin:0 auto;padding:24px 20px 64px;max-width:1240px;background:var(--paper);color:var(--ink);
@@ -54,18 +85,7 @@ details{{margin:8px 0 0}}
 border-radius:6px;background:var(--card);overflow-wrap:anywhere}}
 summary{{cursor:pointer;color:var(--soft)}}
 svg{{display:block;width:100%;height:auto;margin:8px 0 0}}
-svg text{{fill:var(--soft);font-size:13px}}
-svg .axis{{fill:var(--ink)}}
-svg .count{{font-size:11px}}
-svg .grid{{stroke:var(--edge);stroke-width:1}}
-svg .rule{{stroke:var(--soft);stroke-width:1;stroke-dasharray:4 4}}
-svg .line{{fill:none;stroke:currentColor;stroke-width:1.5;stroke-linejoin:round;opacity:.85}}
-svg .line.first{{stroke-width:2.5;opacity:1}}
-svg .again{{stroke-dasharray:6 3}}
-svg .whisker{{stroke:currentColor;stroke-width:1.5;opacity:.6}}
-svg circle{{fill:currentColor;stroke:var(--card);stroke-width:1}}
-svg .bar{{fill:currentColor;opacity:.55}}
-{_SERIES}
+{_MARKS}{_SERIES}
 footer{{color:var(--soft);font-size:13px;margin:20px 0 0}}
 @media (max-width:900px){{.charts{{grid-template-columns:1fr}}.tiles{{grid-template-columns:repeat(2,1fr)}}}}
 @media (max-width:520px){{
@@ -74,3 +94,14 @@ svg text{{font-size:17px}}svg .count{{font-size:11px}}.tile{{padding:10px}}
 }}
 @media print{{body{{max-width:none}}section,.tile{{break-inside:avoid}}}}
 """
+"""Of a page."""
+_PICTURE = f"""{_MARKS}{_SERIES}
+.back{{fill:var(--card)}}
+.heading{{font-size:16px;font-weight:600}}
+"""
+PICTURE_STYLE = f"""
+text{{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}}
+{_literal(_PICTURE, _LIGHT)}@media (prefers-color-scheme:dark){{
+{_literal(_PICTURE, _DARK)}}}
+"""
+"""Of a picture in a file of its own: without variables, which not everything that shows SVG knows."""
