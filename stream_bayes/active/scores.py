@@ -9,7 +9,7 @@ known, so that a stream that begins with one label still asks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 
 import numpy as np
@@ -120,13 +120,13 @@ STRATEGIES: dict[str, Callable[[Doubts], FloatArray]] = {
 """The strategies by their names."""
 
 
-def check_strategy(name: str) -> str:
+def check_strategy(name: str, known: Collection[str] = STRATEGIES) -> str:
     """The name of a strategy, if there is one called so."""
-    if name in STRATEGIES:
+    if name in known:
         return name
-    near = get_close_matches(str(name), STRATEGIES, n=1)
+    near = get_close_matches(str(name), known, n=1)
     meant = f"did you mean {near[0]!r}? " if near else ""
-    message = f"there is no strategy {name!r:.100}; {meant}known are {', '.join(STRATEGIES)}"
+    message = f"there is no strategy {name!r:.100}; {meant}known are {', '.join(known)}"
     raise ParameterError(message)
 
 

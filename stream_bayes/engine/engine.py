@@ -11,7 +11,7 @@ from stream_bayes.durations import milliseconds
 from stream_bayes.engine.arrivals import Arrival, Decided, Outcome, Progress, Refused, Terms, ends_by, nothing
 from stream_bayes.engine.metrics import Metrics
 from stream_bayes.engine.model import Model, Row, Said, open_learner
-from stream_bayes.engine.outputs import AUDIT, dead_letter, label_request, prediction
+from stream_bayes.engine.outputs import AUDIT, Asking, dead_letter, label_request, prediction
 from stream_bayes.engine.plan import Memory, Plan, Step
 from stream_bayes.engine.questions import Questions
 from stream_bayes.engine.remembered import UNLABELLED, Contents, IdWindow, Known, LabelRing, Unlabelled
@@ -190,9 +190,11 @@ class Engine:
         question = self._questions.question(step, row, self.clock, progress.decided)
         if question is not None and not progress.silent:
             progress.outcome.asked[step.offset] = question
-            left = self.selector.budget.left(self.clock)
+            left, expires = self.selector.budget.left(self.clock), self.terms.expires
             strategy = self.selector.strategy if question.audited is None else AUDIT
-            progress.outcome.outputs.append(label_request(step.arrival, row, strategy, left))
+            known = self.model.declared_labels, self._questions.unsure
+            asking = Asking(strategy, left, self.clock, expires, *known)
+            progress.outcome.outputs.append(label_request(step.arrival, row, asking))
 
     def _learned(self, step: Step, said: Said | None) -> None:
         assert step.label is not None

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from stream_bayes.engine.arrivals import Arrival
 from stream_bayes.engine.model import Row, Said
 from stream_bayes.errors import EventError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
-from stream_bayes.features.display import harmless, preview, subject
+from stream_bayes.features.display import beginning, harmless, preview, subject
 from stream_bayes.records import Record, Source
 
 What = Literal["answered", "late", "expired", "unsure", "corrected", "refused"]
 _PREVIEW = 200
+# The last second of the year 9999: a question may be open for longer than dates go.
+_LAST = 253_402_300_799_000
 AUDIT = "audit"
 """Instead of a strategy, where chance has chosen."""
 MOST_PAYLOAD, MOST_LABELS = 32 << 20, 1 << 20
@@ -37,18 +39,38 @@ def prediction(arrival: Arrival, said: Said, row: int, model_version: int) -> Pr
     )
 
 
-def label_request(arrival: Arrival, predicted: Row, strategy: str, budget_left: int | None) -> LabelRequest:
+class Asking(NamedTuple):
+    """What a question says besides the observation."""
+
+    strategy: str
+    """By which it was chosen, or `AUDIT`."""
+    budget_left: int | None
+    at: int
+    """On the clock of the log, in milliseconds."""
+    expires: int
+    """After so many more it is closed."""
+    labels: tuple[Any, ...]
+    """The possible answers; empty if nobody knows them."""
+    unsure: str | None
+    """The answer that nobody knows; None if there is none."""
+
+
+def label_request(arrival: Arrival, predicted: Row, asking: Asking) -> LabelRequest:
     """The question what an observation is, with what a person wants to see of it."""
     event, (said, row, _) = arrival.event, predicted
     assert isinstance(event, Observation)
     return LabelRequest(
         id=event.id,
         score=said.worth[row],
-        strategy=strategy,
+        strategy=asking.strategy,
         probabilities=said.probabilities[row],
         mean=said.means[row],
         variance=said.variance[row],
-        budget_left=budget_left,
+        labels=asking.labels or None,
+        unsure=asking.unsure,
+        at=_moment(asking.at),
+        expires_at=_moment(asking.at + asking.expires),
+        budget_left=asking.budget_left,
         source=arrival.record.source,
         key=event.key,
         subject=_subject(event),
@@ -75,7 +97,7 @@ def label_answer(source: Source, outcome: What, clock: int, answer: Label, *, st
 
 
 def _moment(clock: int) -> datetime:
-    return datetime.fromtimestamp(clock / 1000.0, UTC)
+    return datetime.fromtimestamp(min(clock, _LAST) / 1000.0, UTC)
 
 
 def _subject(event: Observation) -> str | None:
@@ -89,7 +111,7 @@ def _preview(event: Observation) -> str:
     if isinstance(content, bytes):
         return preview(content, _PREVIEW)
     if isinstance(content, str):
-        return harmless(content[: 2 * _PREVIEW], _PREVIEW)
+        return beginning(content, _PREVIEW)
     return harmless(", ".join(f"{name} = {value}" for name, value in list(content.items())[:_PREVIEW]), _PREVIEW)
 
 

@@ -12,11 +12,11 @@ three to compare them with:
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from stream_bayes.active import STRATEGIES as SCORES
 from stream_bayes.active import LabelBudget, LabelSelector
+from stream_bayes.active.scores import check_strategy as check_known
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluate.delay import AT_ONCE, Delay, is_whole, open_delay
 from stream_bayes.evaluate.feedback import SEED, Feedback, drawn, first, open_feedback
@@ -35,12 +35,7 @@ SEEDS = 2**53
 
 def check_strategy(name: str) -> str:
     """The name of a strategy, if there is one called so."""
-    if name in STRATEGIES:
-        return name
-    near = get_close_matches(name, STRATEGIES, n=1)
-    meant = f"did you mean {near[0]!r}? " if near else ""
-    message = f"there is no strategy {name!r:.100}; {meant}known are {', '.join(STRATEGIES)}"
-    raise ParameterError(message)
+    return check_known(name, STRATEGIES)
 
 
 class Regime(NamedTuple):

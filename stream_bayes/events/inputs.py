@@ -82,7 +82,7 @@ class Label(Event):
     type: Literal["label"] = "label"
     id: Annotated[Identifier, Field(description="The id of the observation.")]
     label: LabelValue
-    labeller: Annotated[Text | None, Field(description="Who says so.")] = None
+    labeller: Annotated[Identifier | None, Field(description="Who says so.")] = None
     at: Moment | None = None
     source: Annotated[SourceField | None, Field(description="The place of the observation.")] = None
 

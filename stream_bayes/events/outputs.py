@@ -41,6 +41,14 @@ class LabelRequest(Event):
     probabilities: Annotated[dict[str, Number] | None, Field(description="Of each label, as believed.")] = None
     mean: Annotated[Number | None, Field(description="Instead, where numbers are predicted.")] = None
     variance: Number
+    labels: Annotated[
+        tuple[LabelValue, ...] | None, Field(description="The answers that are possible; missing: any label is.")
+    ] = None
+    unsure: Annotated[
+        str | None, Field(description="The answer that closes it without a label; missing: there is none.")
+    ] = None
+    at: Annotated[Moment | None, Field(description="When it was asked, by the clock of the log.")] = None
+    expires_at: Annotated[Moment | None, Field(description="When it is closed if nobody has answered.")] = None
     budget_left: Annotated[int | None, Field(description="How many more labels may be asked for.")] = None
     source: Annotated[SourceField, Field(description="The place of the observation; the label should name it.")]
     key: str | None = None

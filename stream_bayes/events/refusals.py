@@ -28,6 +28,7 @@ _EXPECTED = {
     "features": "an object with a text, a boolean or a finite number for each name",
     "raw": "base64",
     "label": "text (not empty), true, false, or a finite number",
+    "labeller": "text (not empty)",
     "at": "a date and time such as 2026-01-31T12:00:00Z",
     "source.partition": "a whole number, 0 or more",
     "source.offset": "a whole number, 0 or more",

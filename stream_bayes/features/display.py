@@ -13,6 +13,7 @@ from email.header import decode_header
 from email.message import Message
 from email.parser import BytesHeaderParser
 from html import unescape
+from itertools import chain
 from typing import NamedTuple
 
 LOOKED_AT = 1 << 16
@@ -38,7 +39,7 @@ _FIELD = re.compile(
 )
 # A part that no header announces: a line that begins as a boundary does, and a field of MIME below it.
 _UNANNOUNCED = re.compile(rb"^--([^\r\n]{1,70})\r?\nContent-", re.IGNORECASE | re.MULTILINE)
-_PREAMBLE = 400
+_PREAMBLE, _BOUNDARY_LINE = 400, 80
 _READABLE = (b"text", b"multipart")
 _AS_IT_IS = (b"", b"7bit", b"8bit", b"binary")
 _HIDDEN = re.compile(r"<!--.*?(-->|$)|<(style|script|title)\b.*?(</\2\s*>|$)", re.IGNORECASE | re.DOTALL)
@@ -84,10 +85,11 @@ def preview(raw: bytes, characters: int = 200) -> str:
     first = _part_of(octets)
     if not _FIELD.search(octets, 0, first.begin):
         return beginning(_decoded(octets, None), characters)
-    for part in _parts(first):
-        if shown := _shown(_text_of(part), characters):
+    for text in map(_text_of, _parts(first)):
+        if shown := _shown(text, characters):
             return shown
-    return harmless(_text_of(first), characters) or harmless(_decoded(octets, None), characters)
+    sources = chain(map(_text_of, _parts(first)), (_decoded(octets, None),))
+    return next(filter(None, (harmless(text, characters) for text in sources)), "")
 
 
 def beginning(text: str, characters: int = 200) -> str:
@@ -103,12 +105,12 @@ def _shown(text: str, characters: int) -> str:
     text = text[:_MARKUP_CHARACTERS]
     if _MARKUP.match(text):
         # A comment or script without an end would hide all that comes after it.
-        text = _without_tags(_HIDDEN.sub(" ", text)) or _without_tags(text)
+        return harmless(_without_tags(_HIDDEN.sub(" ", text)), characters) or harmless(_without_tags(text), characters)
     return harmless(unescape(text), characters)
 
 
 def _without_tags(markup: str) -> str:
-    return _TAG.sub(" ", _INLINE.sub("", markup)).strip()
+    return unescape(_TAG.sub(" ", _INLINE.sub("", markup)))
 
 
 def harmless(text: str, characters: int = LONGEST) -> str:
@@ -225,8 +227,16 @@ def _inner(part: _Part) -> list[bytes]:
 
 
 def _between(boundary: bytes, octets: bytes) -> list[bytes]:
-    """What follows each boundary line; that of a part within may begin with the same characters."""
-    line = b"\n--" + boundary
-    if not boundary or line not in octets:
-        return []
-    return re.split(re.escape(line) + rb"(?:--)?[ \t]*\r?\n", octets, maxsplit=_MOST_PARTS)[1:]
+    """What stands between boundary lines; those of a part within may begin with the same characters."""
+    line, pieces, start = b"\n--" + boundary, [], 0
+    place = octets.find(line) if boundary else -1
+    while place >= 0 and len(pieces) < _MOST_PARTS:
+        head, newline, _ = octets[place + len(line) : place + len(line) + _BOUNDARY_LINE].partition(b"\n")
+        if (rest := head.strip()) in (b"", b"--"):
+            if start:
+                pieces.append(octets[start:place])
+            start = place + len(line) + len(head) + len(newline)
+            if rest:
+                return pieces
+        place = octets.find(line, place + len(line))
+    return [*pieces, octets[start:]] if start else []

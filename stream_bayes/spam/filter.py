@@ -220,16 +220,16 @@ class SpamFilter(LabelLearner):
     def _fold(self, batch: MailBatch, rows: IntArray, outcomes: IntArray) -> MailPredictions:
         """Space comes first, then members that may refuse; the compiled pass cannot fail."""
         scores = np.zeros((len(rows), MEMBER_COUNT))
-        log_odds, variance = np.empty((2, len(rows)))
+        odds, variance = np.empty((2, len(rows)))
         others = self._outsiders.fold(batch.raws, rows, outcomes)
         known = self._evidence, self._places, SCALES, evidence.LOGS, self._fusion.factor, self._fusion.target
-        fold_mails(batch.view_starts, batch.hashed, rows, outcomes, others, *known, scores, log_odds, variance)
-        size = np.abs(log_odds)
+        fold_mails(batch.view_starts, batch.hashed, rows, outcomes, others, *known, scores, odds, variance)
+        size = np.abs(odds)
         # The latent log-odds whose moderated probability is the one answered.
         mean = size * np.sqrt(1.0 + math.pi * variance / 8.0)
         names = (*self.members, *(other.name for other in self.others or ()))
         own = np.hstack((scores[:, self._places >= 0], others))
-        return MailPredictions(self.classes, both_probabilities(log_odds), size, mean, variance, None, log_odds, names, own)
+        return MailPredictions(self.classes, both_probabilities(odds), size, mean, variance, None, odds, names, own)
 
     def _arrays(self) -> Arrays:
         self._outsiders.check_savable()
