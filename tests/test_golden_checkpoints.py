@@ -17,7 +17,7 @@ import pytest
 
 from stream_bayes import Learner, SpamFilter
 from stream_bayes.checkpoint import CHECKPOINT, Checkpoint, read_checkpoint
-from stream_bayes.checkpoint.differences import differences
+from stream_bayes.checkpoint.differences import check_shaping
 from stream_bayes.checkpoint.files import write_checkpoint
 from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
 from stream_bayes.engine import Engine
@@ -99,7 +99,7 @@ def said(checkpoint: Checkpoint) -> Any:
 def said_by_engine(checkpoint: Checkpoint) -> Any:
     """What the engine of a checkpoint knows, and what it says next."""
     engine = Engine(settings_then())
-    assert differences(checkpoint.shaping, shaping_of(engine)) == []
+    check_shaping(Path("golden"), checkpoint.shaping, shaping_of(engine))
     restore(engine, checkpoint.scalars, checkpoint.arrays)
     stream = Stream()
     stream.ends["emails"] = 30
