@@ -61,7 +61,8 @@ GOLDEN: dict[bytes, Event] = {
     ),
     b'{"type":"label-request","id":"a","score":0.2,"strategy":"variance","probabilities":{"spam":0.5,"ham":0.5},'
     b'"variance":0.25,"labels":["ham","spam"],"unsure":"unsure","at":"2026-01-31T12:00:00.250000Z",'
-    b'"expires_at":"2026-02-07T12:00:00.250000Z","budget_left":9,"source":{"topic":"emails","partition":2,"offset":7},"key":"k","subject":"s",'
+    b'"expires_at":"2026-02-07T12:00:00.250000Z","budget_left":9,'
+    b'"source":{"topic":"emails","partition":2,"offset":7},"key":"k","subject":"s",'
     b'"preview":"hello","explanation":[{"what":"word free","log_odds":1.5}]}': (
         LabelRequest(
             id="a",

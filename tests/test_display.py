@@ -1,14 +1,21 @@
 from __future__ import annotations
 
 import base64
+import os
+import re
 from email.message import EmailMessage
+from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.features.display import harmless, preview, sender, subject
+from stream_bayes.evaluate.corpora import open_corpus
+from stream_bayes.features.display import beginning, harmless, preview, sender, subject
+
+CORPORA = os.environ.get("STREAM_BAYES_CORPORA", "")
 
 
 def test_encoded_words_are_decoded_and_joined() -> None:
@@ -69,7 +76,21 @@ def test_preview_takes_the_first_text_of_nested_parts() -> None:
         (b"Subject: x\n\nbody  of\nit", "body of it"),
         (b"just a text, as sms are", "just a text, as sms are"),
         (b"Content-Type: text/html\n\n<style>p {}</style><p>a<script>x</script>b", "a b"),
-        (b"Content-Type: text/html\n\n<<<<a <b", ""),
+        (b"Content-Type: text/html\n\n<<<<a <b", "<<<<a <b"),
+        (b"Content-Type: text/html\n\n<!--#rotate>Terrific <b>&nbsp;offer", "Terrific offer"),
+        (b"Content-Type: text/html\n\n<head><title>x</title>\n<body>no end of the head", "no end of the head"),
+        (
+            b"Content-Type: text/html\n\n<!-- a > b -->&#8226;&nbsp;Cut your payments &#27;[2J",
+            "• Cut your payments [2J",
+        ),
+        (b"Subject: x\n\ncaf&eacute; &lt;#&gt; minutes", "café <#> minutes"),
+        (b"Subject: x\n\nHello\n<P>you<BR>there", "Hello you there"),
+        (b"Subject: all there is\r\n", "Subject: all there is"),
+        (b"From here after The performance award is calculated", "From here after The performance award is calculated"),
+        (b"S:)no competition for him.", "S:)no competition for him."),
+        (b"K..k:)where are you?\n\nhow?", "K..k:)where are you? how?"),
+        (b"From joe Mon Jan  1\nX-Label: spam\n\nan mbox", "an mbox"),
+        (b"To: a\n b\n\tc\nfirst line that is no header\nsecond", "first line that is no header second"),
         (b"Content-Transfer-Encoding: quoted-printable\n\nca=66=C3=A9=\n s", "café s"),
         (b"Content-Transfer-Encoding: base64\n\nnot base 64!", "not base 64!"),
         (b"Content-Transfer-Encoding: x-uuencode\n\nnonsense", "nonsense"),
@@ -82,6 +103,51 @@ def test_preview_takes_the_first_text_of_nested_parts() -> None:
 )
 def test_previews(raw: bytes, shown: str) -> None:
     assert preview(raw) == shown
+
+
+PICTURE = b"Content-Type: text/html\nContent-Transfer-Encoding: base64\n\n" + base64.b64encode(
+    b"<img src='http://x.example'>"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (b"--x\nContent-Type: text/plain\n\n\n\n--x\nContent-Type: text/html\n\n<p>second\n--x--\n", "second"),
+        (b"Not announced.\n\n--= y y\nContent-Type: text/plain; charset=utf-8\n\nhello\n--= y y--\nend", "hello"),
+        (b"--646.JavaMail\r\nContent-Type: text/plain\r\n\r\nYour issue", "Your issue"),
+        (
+            b"\n--x\nContent-Type: multipart/alternative; boundary=xAA\n\n--xAA\nContent-Type: text/plain\n\nwithin\n"
+            b"--xAA--\n--x--\n",
+            "within",
+        ),
+        (b"\n--x\n" + PICTURE + b"\n--x--", "<img src='http://x.example'>"),
+        (b"\n--x\nContent-Type: message/rfc822\n\nSubject: forwarded\n\nits text\n--x--", "its text"),
+        (b"\n--x\nContent-Type: image/png\n\n\x89PNG\n--x\n\nafter the picture\n--x--", "after the picture"),
+    ],
+    ids=["an empty part first", "unannounced", "another boundary", "a prefix", "a picture", "a mail", "an image first"],
+)
+def test_parts(body: bytes, shown: str) -> None:
+    assert preview(b"Subject: s\nContent-Type: multipart/mixed; boundary=x\n\n" + body) == shown
+
+
+@given(
+    st.binary(max_size=300), st.sampled_from([b"", b"Content-Type: multipart/mixed; boundary=a\n\n--a\n", b"S:", b"<b"])
+)
+def test_there_is_a_preview_of_whatever_is_not_blank(raw: bytes, prefix: bytes) -> None:
+    content = prefix + raw
+    if any(33 <= octet < 127 for octet in content):
+        assert preview(content)
+        assert beginning(content.decode("latin-1"))
+
+
+@pytest.mark.skipif(not CORPORA, reason="no real mail: name a folder of corpora in STREAM_BAYES_CORPORA")
+@pytest.mark.parametrize("name", ["sms_spam_collection", "spamassassin"])
+def test_previews_of_real_mails(name: str) -> None:
+    shown = [preview(mail.raw) for mail in islice(open_corpus(Path(CORPORA) / f"{name}.jsonl.gz"), 2000)]
+    assert all(shown)
+    odd = [text for text in shown if re.search(r"&(nbsp|amp|#\d+);|^(--\S+|This is a multi.*) Content-", text)]
+    assert odd == []
 
 
 @given(st.binary(max_size=400), st.integers(0, 60))

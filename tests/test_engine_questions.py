@@ -104,10 +104,19 @@ def test_unsure_closes_a_question_without_a_label(kind: Kind) -> None:
     stream.answer("unsure", "p0", labeller="ann")
     engine, outcome = after(stream, kind)
     assert (outcomes(outcome), waiting(engine)) == ([(0, "unsure", False)], [1])
-    assert (engine.model_version, engine.counts["unsure"], counts(engine)["unsure"]) == (0, 2, 2)
+    assert (engine.model_version, engine.counts["unsure"], counts(engine)["unsure"]) == (0, 2, 1)
     assert outcome.unsure == [("labels", 0), ("labels", 1)]
     assert engine.selector.budget.used == 2, "it has cost its place"
     assert engine.selector.labellers.figures() == {}
+
+
+def test_a_label_after_unsure_is_late() -> None:
+    stream = asked()
+    stream.answer("unsure", "p0", labeller="ann")
+    stream.answer("a", "p0", labeller="bob")
+    engine, outcome = after(stream)
+    assert outcomes(outcome) == [(0, "unsure", False), (0, "late", False)]
+    assert engine.model_version == 1
 
 
 def test_unsure_about_what_has_a_label_changes_nothing() -> None:

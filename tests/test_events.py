@@ -33,7 +33,7 @@ OBSERVATIONS = st.builds(
     **{"id": IDS, "label": st.none() | LABEL_VALUES, "at": MOMENTS},
     **{"key": MAYBE, "subject": MAYBE, "sender": MAYBE, "mailbox": MAYBE},
 )
-LABELS = st.builds(Label, id=IDS, label=LABEL_VALUES, labeller=MAYBE, at=MOMENTS, source=st.none() | SOURCES)
+LABELS = st.builds(Label, id=IDS, label=LABEL_VALUES, labeller=st.none() | IDS, at=MOMENTS, source=st.none() | SOURCES)
 
 
 @pytest.mark.parametrize(("value", "event"), GOLDEN.items(), ids=[json.loads(value)["type"] for value in GOLDEN])

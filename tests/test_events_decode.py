@@ -71,6 +71,7 @@ REFUSED = [
     (b'{"id":"' + b"a" * 1_000_000 + b'","text":"a"}', "bad-id", "the id has 1000000 bytes; at most 512 are allowed"),
     (b'{"type":"label","id":"a"}', "wrong-shape", "field 'label' is missing"),
     (b'{"type":"label","id":"a","label":9223372036854775808}', "wrong-shape", "field 'label' must be within 64 bits"),
+    (b'{"type":"label","id":"a","label":1,"labeller":""}', "wrong-shape", "field 'labeller' must be text (not empty)"),
     (b'{"type":"label","label":1}', "wrong-shape", "field 'id' is missing"),
     (b'{"type":"label","id":"a","label":1,"source":[]}', "wrong-shape", "field 'source' must be an object such as"),
     (b'{"type":"label","id":"a","label":1,"source":{"topc":"a"}}', "wrong-shape", "did you mean 'source.topic'?"),

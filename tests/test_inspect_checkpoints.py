@@ -131,13 +131,15 @@ def test_questions_audit_and_labellers(run: Run, tmp_path: Path) -> None:
     assert (code, errors) == (0, "")
     found = json.loads(run("inspect", path, "--json")[1])
     questions, audit = found["questions"], found["audit"]
-    assert questions["asked"] == questions["outcomes"]["asked"] > questions["by_chance"] > 0
+    assert questions["asked"] > questions["by_chance"] > 0
+    assert not {"asked", "audited"} & questions["outcomes"].keys(), "it was said"
     assert audit["answers"] > 0
     assert found["labellers"]["ann"]["checked"] == 60
     assert found["labellers"]["ann"]["agreement"] == pytest.approx(31.0 / 62.0)
     lines = output.splitlines()
-    assert f"  questions   asked = {questions['asked']}" in lines
-    assert f"              outcomes.corrected = {questions['outcomes']['corrected']}" in lines
+    assert f"  questions   {questions['asked']} asked, {questions['by_chance']} of them drawn by chance" in lines
+    assert f"              corrected = {questions['outcomes']['corrected']}" in lines
+    assert f"  budget      {questions['asked']} used; with the --config of the worker: what is left" in lines
     assert re.search(
         r"^  audit       accuracy [01]\.\d{3} \([01]\.\d{3} to [01]\.\d{3} with 95 %\), by \d answers? to q",
         output,

@@ -102,15 +102,19 @@ class Requests:
         gone: list[tuple[Place, Request]] = []
         while self.first is not None and self.is_due(clock):
             place = self.first
-            self._expired[place] = self._open.pop(place)
-            gone.append((place, self._expired[place]))
+            gone.append((place, self._open.pop(place)))
+            self.remember(*gone[-1])
             self._look_at_first()
-        while len(self._expired) > _MOST_EXPIRED:
-            del self._expired[next(iter(self._expired))]
         return gone
 
+    def remember(self, place: Place, request: Request) -> None:
+        """It was asked and closed without a label; one may come yet."""
+        self._expired[place] = request
+        if len(self._expired) > _MOST_EXPIRED:
+            del self._expired[next(iter(self._expired))]
+
     def take_expired(self, place: Place) -> Request | None:
-        """The question, if it was asked and had expired; it is forgotten then."""
+        """The question, if it was asked and closed without a label; it is forgotten then."""
         return self._expired.pop(place, None)
 
     def state(self) -> dict[str, Any]:

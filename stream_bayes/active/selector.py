@@ -162,8 +162,8 @@ class LabelSelector:
         self.requests.open(place, Request(clock, expected, question.audited, title))
 
     def answered(self, place: Place, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
-        """What this answer is: answered, unsure, late, repeated, corrected or unasked."""
-        self.expire(self._now(clock))
+        """What this answer is: answered, unsure, late (after the end of its question), repeated, corrected or unasked."""
+        self.expire(milliseconds_of(clock))
         own, value = plain(place), check_answer(label)
         request = self.requests.close(own)
         late = self.requests.take_expired(own) if request is None else None
@@ -171,9 +171,11 @@ class LabelSelector:
         if outcome != "unsure":
             self.labellers.said(own, value, labeller)
             self._learn(own, value, request or late)
-        elif request is not None:
+        elif asked := request or late:
             self._similar.remove(own)
-        self.counts[outcome] += 1
+            self.requests.remember(own, asked)
+        # An answer that says nothing counts where it closes a question.
+        self.counts[outcome] += outcome != "unsure" or request is not None
         return outcome
 
     def close(self, place: Place) -> Request | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stream_bayes.cli.app import FAILED, Json, say
+from stream_bayes.cli.asked import describe_questions, label_settings, lines_of_questions
 from stream_bayes.errors import SnapshotDamaged, SnapshotError
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from stream_bayes.snapshot import Arrays
 
 _MOST_ENTRIES = 8
-_LONGEST_NAME = 60
 
 
 def inspect(
@@ -30,6 +30,12 @@ def inspect(
             show_default=False,
         ),
     ],
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config", metavar="FILE", help="The worker's settings: what is left of the label budget by them."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Say what a saved learner or a checkpoint is.
@@ -40,7 +46,7 @@ def inspect(
     partitions --json prints a list of objects.
     """
     try:
-        descriptions = _describe_newest(path) if path.is_dir() else [_describe(path)]
+        descriptions = _describe_newest(path, config) if path.is_dir() else [_describe(path, config)]
     except OSError as problem:
         say(f"cannot read {path}: {(problem.strerror or str(problem)).lower()}")
         raise typer.Exit(FAILED) from problem
@@ -51,12 +57,12 @@ def inspect(
         typer.echo("\n\n".join(map(_as_text, descriptions)))
 
 
-def _describe(path: Path) -> dict[str, Any]:
+def _describe(path: Path, config: Path | None) -> dict[str, Any]:
     from stream_bayes.checkpoint import CHECKPOINT, read_checkpoint
     from stream_bayes.snapshot import format_of, read
 
     if format_of(path) == CHECKPOINT.format:
-        return _describe_checkpoint(path, *read_checkpoint(path))
+        return _describe_checkpoint(path, *read_checkpoint(path), config)
     header, arrays = read(path)
     if not _is_learner(header):
         message = f"{path}: the header does not describe a learner"
@@ -64,7 +70,7 @@ def _describe(path: Path) -> dict[str, Any]:
     return {"path": str(path), **_describe_learner(header, arrays), "arrays": _shapes(arrays)}
 
 
-def _describe_newest(path: Path) -> list[dict[str, Any]]:
+def _describe_newest(path: Path, config: Path | None) -> list[dict[str, Any]]:
     """That of the folder itself or, where it has none, of each one below it that has some."""
     from stream_bayes.checkpoint import CheckpointFolder
 
@@ -74,10 +80,10 @@ def _describe_newest(path: Path) -> list[dict[str, Any]]:
     if not newest:
         say(f"{path} has no checkpoint that is whole; `stream-bayes run` writes them")
         raise typer.Exit(FAILED)
-    return [_describe_checkpoint(folder.path_of(number), number, found) for folder, (number, found) in newest]
+    return [_describe_checkpoint(folder.path_of(number), number, found, config) for folder, (number, found) in newest]
 
 
-def _describe_checkpoint(path: Path, number: int, checkpoint: Checkpoint) -> dict[str, Any]:
+def _describe_checkpoint(path: Path, number: int, checkpoint: Checkpoint, config: Path | None) -> dict[str, Any]:
     from stream_bayes.engine.state import learner_arrays
 
     learner: Any = checkpoint.scalars.get("learner")
@@ -87,7 +93,7 @@ def _describe_checkpoint(path: Path, number: int, checkpoint: Checkpoint) -> dic
         "journal_offset": number,
         **(_describe_learner(learner, own) if _is_learner(learner) else {}),
         "metrics": _metrics(learner, checkpoint.arrays) if _is_learner(learner) else {},
-        **_questions(checkpoint),
+        **describe_questions(checkpoint, label_settings(path, config)),
         "state": {name: value for name, value in checkpoint.scalars.items() if name not in ("learner", "selector")},
         "settings": checkpoint.shaping,
         "arrays": _shapes(checkpoint.arrays),
@@ -109,25 +115,6 @@ def _metrics(learner: dict[str, Any], arrays: Arrays) -> dict[str, float | None]
         return {}
     metrics.restore(arrays)
     return metrics.figures(numbers=issubclass(kind, NumberLearner))
-
-
-def _questions(checkpoint: Checkpoint) -> dict[str, Any]:
-    """What was asked and what became of it, the audit and the labellers; nothing where there is none of it."""
-    from stream_bayes.active import LabelSelector
-    from stream_bayes.engine.state import selector_state
-
-    selector = LabelSelector()
-    try:
-        selector.restore(*selector_state(checkpoint.scalars, checkpoint.arrays))
-    except (KeyError, TypeError, ValueError):
-        return {}
-    estimate = selector.audit.estimate()
-    asked = {"asked": selector.budget.used, "by_chance": selector.budget.audited, "open": list(selector.requests)}
-    return {
-        "questions": {**asked, "outcomes": dict(sorted(selector.counts.items()))},
-        "audit": None if estimate is None else estimate._asdict(),
-        "labellers": selector.labellers.figures(),
-    }
 
 
 def _is_learner(header: Any) -> bool:
@@ -177,9 +164,7 @@ def _as_text(description: dict[str, Any]) -> str:
         "parameters": [f"{name} = {_plain(value)}" for name, value in description.get("parameters", {}).items()],
         "evidence": [f"{entry['label']!r}: {entry['evidence']:g}" for entry in description.get("labels", ())],
         "metrics": [f"{name} = {value:g}" for name, value in metrics.items()],
-        "questions": list(_lines("", description["questions"])) if "questions" in description else [],
-        "audit": [_of_audit(audit) for audit in (description.get("audit"),) if audit],
-        "labellers": [_of_labeller(*each) for each in description.get("labellers", {}).items()],
+        **lines_of_questions(description),
         "state": list(_lines("", description.get("state", {}))),
         "settings": list(_lines("", settings)),
         "arrays": [
@@ -189,18 +174,6 @@ def _as_text(description: dict[str, Any]) -> str:
     }
     rows = [(name if not place else "", text) for name, texts in sections.items() for place, text in enumerate(texts)]
     return "\n".join([description["path"], *(f"  {name:<12}{text}" for name, text in rows)])
-
-
-def _of_audit(audit: dict[str, float]) -> str:
-    interval = f"{audit['low']:.3f} to {audit['high']:.3f} with 95 %"
-    answers = f"{audit['answers']} {'answer' if audit['answers'] == 1 else 'answers'}"
-    return f"accuracy {audit['accuracy']:.3f} ({interval}), by {answers} to questions drawn by chance"
-
-
-def _of_labeller(name: str, figures: dict[str, float]) -> str:
-    interval = f"{figures['low']:.3f} to {figures['high']:.3f} with 95 %"
-    checked = f"{figures['checked']:.0f} of {figures['labels']:.0f} labels checked"
-    return f"{name[:_LONGEST_NAME]!r}: agreement {figures['agreement']:.3f} ({interval}), {checked}"
 
 
 def _lines(path: str, value: Any) -> Iterator[str]:

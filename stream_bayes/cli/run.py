@@ -49,12 +49,22 @@ def run(
     from stream_bayes.worker.reports import report_to_stderr
 
     settings = settings_from(config, log, group, checkpoints)
+    _check_engine(settings)
     report_to_stderr(as_json=as_json)
     look_rarely()
     with opened(settings, partitions) as source:
         worker = Worker(settings, source)
         stop_on_signals(worker)
         worker.run(until_end=until_end)
+
+
+def _check_engine(settings: Settings) -> None:
+    """Refuse what an engine would refuse, before there is a log and a line that says it has started."""
+    from stream_bayes.engine.model import Model, open_learner
+    from stream_bayes.engine.questions import selector_for
+
+    Model(open_learner(settings.learner))
+    selector_for(settings.labels, 0, 1)
 
 
 def settings_from(

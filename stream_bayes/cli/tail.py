@@ -37,8 +37,9 @@ def tail(
 ) -> None:
     """Print the newest records of a topic, one a line.
 
-    PARTITION-OFFSET, time (UTC), key and the beginning of the value; with --json events are printed as they are, and
-    what is no JSON as an object with its value in base64.
+    PARTITION-OFFSET, time (UTC), key and the beginning of the value; of questions, of what became of them, and of the
+    status what matters to people. With --json events are printed as they are, and what is no JSON as an object with its
+    value in base64.
     """
     from stream_bayes.cli.interruption import interruption
 
@@ -92,12 +93,16 @@ def _print(record: Record, *, as_json: bool) -> None:
 
 
 def _as_text(record: Record) -> str:
+    from stream_bayes.cli.plain import plain
     from stream_bayes.features.display import harmless
 
     at = datetime.fromtimestamp(record.timestamp / 1000.0, UTC)
+    place = f"{record.partition}-{record.offset:<8} {at:%Y-%m-%d %H:%M:%S}"
+    if (line := plain(record.value)) is not None:
+        return f"{place}  {line}"
     key = "-" if record.key is None else harmless(record.key.decode("utf-8", "replace"), _KEY_CHARACTERS)
     value = harmless(record.value[: 4 * _VALUE_CHARACTERS].decode("utf-8", "replace"), _VALUE_CHARACTERS)
-    return f"{record.partition}-{record.offset:<8} {at:%Y-%m-%d %H:%M:%S}  {key}  {value}"
+    return f"{place}  {key}  {value}"
 
 
 def _as_json(record: Record) -> str:
