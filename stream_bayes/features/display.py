@@ -1,7 +1,8 @@
 """What a person is shown of a mail: its subject, its sender, the beginning of its text.
 
-For display only: what is learned never passes here. Python's `email` package does the decoding, on the first 64 KiB.
-Whatever the bytes are, there is an answer, in a bounded time, without a character that could move others around.
+For display; of it only the subject is ever learned, by learners that do not read mail themselves. Only the first 64 KiB
+are looked at. Whatever the bytes are, there is an answer, in a bounded time, without a character that could move others
+around.
 """
 
 from __future__ import annotations
@@ -228,7 +229,8 @@ def _inner(part: _Part) -> list[bytes]:
 
 def _between(boundary: bytes, octets: bytes) -> list[bytes]:
     """What stands between boundary lines; those of a part within may begin with the same characters."""
-    line, pieces, start = b"\n--" + boundary, [], 0
+    pieces: list[bytes] = []
+    line, start = b"\n--" + boundary, 0
     place = octets.find(line) if boundary else -1
     while place >= 0 and len(pieces) < _MOST_PARTS:
         head, newline, _ = octets[place + len(line) : place + len(line) + _BOUNDARY_LINE].partition(b"\n")
