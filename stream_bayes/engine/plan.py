@@ -57,6 +57,8 @@ class Plan:
         self.labels: list[Known | None] = []
         self._memory, self._model = memory, model
         self._topic, self._partition = topic, partition
+        # How ids begin that are places.
+        self._places = f"{topic}-{partition}-"
         self._is_unsure = is_unsure
         self._meant: int | None = None
         self._end = memory.labels.end
@@ -170,8 +172,10 @@ class Plan:
 
     def _place_of(self, name: str) -> int | None:
         """The offset in an id that is the place of a record of this partition."""
-        text = name.removeprefix(f"{self._topic}-{self._partition}-")
-        return int(text) if text != name and text.isascii() and text.isdigit() and len(text) < 19 else None
+        if not name.startswith(self._places):
+            return None
+        text = name[len(self._places) :]
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
     def _find(self, digest: int) -> int | None:
         found = self._new_ids.get(digest)
