@@ -162,7 +162,7 @@ class LabelSelector:
         self.requests.open(place, Request(clock, expected, question.audited, title))
 
     def answered(self, place: Place, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
-        """What this answer is: answered, unsure, late (after the end of its question), repeated, corrected or unasked."""
+        """What this answer is: answered, unsure, late (its question had ended), repeated, corrected or unasked."""
         self.expire(milliseconds_of(clock))
         own, value = plain(place), check_answer(label)
         request = self.requests.close(own)
