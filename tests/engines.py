@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
-from stream_bayes.engine import Arrival, Decided, Engine, Outcome, Refused
+from stream_bayes.engine import Arrival, Decided, Engine, Outcome
 from stream_bayes.engine.arrivals import nothing
 from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.events import DeadLetter, Limits, Observation, Prediction, encode
@@ -218,7 +218,7 @@ def run(settings: Settings, stream: Stream, sizes: Iterable[int] = (1,)) -> tupl
     return engine, fold(engine, stream.arrivals, sizes)
 
 
-def said(outcome: Outcome) -> tuple[list[bytes], list[Any], list[Refused], list[int], list[tuple[str, int]]]:
+def said(outcome: Outcome) -> tuple[list[Any], ...]:
     """All of an outcome, as it would be written."""
     outputs, asked, refused, late, unsure = outcome
     return [encode(event) for event in outputs], [*asked.items()], refused, late, unsure
