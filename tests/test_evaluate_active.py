@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from stream_bayes.active.audit import AuditEstimate
-from stream_bayes.evaluate import sweep
 from stream_bayes.evaluate.asking import Asked
 from stream_bayes.evaluate.bootstrap import summarise
 from stream_bayes.evaluate.metrics import one_minus_roca_percent
@@ -18,22 +17,12 @@ from stream_bayes.evaluate.order import Stream
 from stream_bayes.evaluate.protocol import run as run_filter
 from stream_bayes.evaluate.regime import DEFAULT, Regime
 from stream_bayes.evaluate.tables import pass_table
+from tests.asked_passes import area, one_core
 from tests.commands import run
 from tests.filters import RIVER, SMALL, Command, RiverFilter, corpus, evaluate, generated_mails, write
 from tests.runs import made_run
 
-__all__ = ["corpus", "evaluate", "run"]
-
-
-@pytest.fixture(autouse=True)
-def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Starting processes takes longer than these passes; the test of Ctrl-C and those of sweeps have real ones."""
-    monkeypatch.setattr(sweep, "cores", lambda: 1)
-
-
-def area(regime: Regime) -> float:
-    done = run_filter(RiverFilter, Stream("generated", generated_mails(300)), feedback=regime)
-    return one_minus_roca_percent(done.spam, done.log_odds)
+__all__ = ["corpus", "evaluate", "one_core", "run"]
 
 
 def test_json_says_what_became_of_the_questions(evaluate: Command, corpus: Path) -> None:

@@ -13,15 +13,13 @@ import pytest
 
 from stream_bayes.evaluate import sweep
 from stream_bayes.evaluate.filters import Scores
-from stream_bayes.evaluate.metrics import one_minus_roca_percent
-from stream_bayes.evaluate.order import Stream
-from stream_bayes.evaluate.protocol import run as run_filter
 from stream_bayes.evaluate.regime import STRATEGIES, Regime
 from stream_bayes.evaluate.report.markup import figure
+from tests.asked_passes import area, one_core
 from tests.commands import on_a_terminal, run
 from tests.filters import RIVER, SMALL, Command, RiverFilter, corpus, evaluate, generated_mails, write
 
-__all__ = ["corpus", "evaluate", "run"]
+__all__ = ["corpus", "evaluate", "one_core", "run"]
 
 
 class Overfed(RiverFilter):
@@ -39,17 +37,6 @@ class Overfed(RiverFilter):
 
 
 OVERFED = "tests.test_evaluate_strategies:Overfed"
-
-
-@pytest.fixture(autouse=True)
-def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Starting processes takes longer than these passes; the test of Ctrl-C and those of sweeps have real ones."""
-    monkeypatch.setattr(sweep, "cores", lambda: 1)
-
-
-def area(regime: Regime) -> float:
-    done = run_filter(RiverFilter, Stream("generated", generated_mails(300)), feedback=regime)
-    return one_minus_roca_percent(done.spam, done.log_odds)
 
 
 def test_strategies_in_a_table_and_a_picture(evaluate: Command, corpus: Path, tmp_path: Path) -> None:

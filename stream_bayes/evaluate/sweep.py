@@ -43,7 +43,6 @@ class Outcome(NamedTuple):
     """NaN where only one class came."""
     labels: int
     audited: int
-    suppressed: int
     waiting: int
     """Labels that had not come by the end."""
 
@@ -89,7 +88,7 @@ def perform(job: Job, stop: Stop = lambda: False) -> Outcome | None:
         return None
     asked = Counter({} if done.asked is None else done.asked.counts)
     area = one_minus_roca_percent(done.spam, done.log_odds)
-    return Outcome(job, area, int(done.learned.sum()), asked["audited"], asked["suppressed"], done.waiting)
+    return Outcome(job, area, int(done.learned.sum()), asked["audited"], done.waiting)
 
 
 def sweep(
