@@ -38,7 +38,7 @@ class LabelBudget:
     period
         Its length: "1d", "12h", "30m", or seconds.
     reserve
-        The share that is kept back for news and drift.
+        The share of the total that is kept back for news and drift.
     audit_share
         The share that is drawn by chance; rounded down to whole labels.
 
