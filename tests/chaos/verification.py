@@ -160,7 +160,8 @@ def _check_counts(scalars: dict[str, Any], fates: Fates, learned: int, repeated:
     assert scalars["model_version"] == learned == expected["learn"] + _own_labels(fates)
     assert counts["repeat"] == repeated == expected["repeat"]
     assert counts["duplicate"] == expected["duplicate"]
-    assert counts["unsure"] == scalars["selector"]["counts"]["unsure"] == expected["unsure"]
+    # Of the answers that nobody knows, those that close a question are an end of it.
+    assert scalars["selector"]["counts"]["unsure"] <= counts["unsure"] == expected["unsure"]
     assert counts["predict"] == expected["predict"]
     assert sum(counts.values()) == len(fates)
 
