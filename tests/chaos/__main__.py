@@ -19,6 +19,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**6, help="by default another one each time")
     parser.add_argument("--folder", type=Path, help="an empty folder, which is kept")
     given = parser.parse_args()
+    sys.stderr.write(f"seed {given.seed}\n")
 
     def say(text: str) -> None:
         if sys.stderr.isatty():
