@@ -55,8 +55,8 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         ("[topcs]\n", "unknown section 'topcs' (FILE): did you mean 'topics'?"),
         (
             "[zzz]\n",
-            "unknown section 'zzz' (FILE): known are checkpoint, commit, engine, events, group, labels, learner, log, "
-            "retention, status, topics",
+            "unknown section 'zzz' (FILE): known are checkpoint, commit, engine, events, group, kafka, labels, "
+            "learner, log, retention, status, topics",
         ),
         ('lgo = "a"', "unknown setting 'lgo' (FILE): did you mean 'log'?"),
         ("[commit]\nevent = 1", "unknown setting 'commit.event' (FILE): did you mean 'commit.events'?"),
@@ -90,7 +90,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         ("[checkpoint]\nseconds = 0", "checkpoint.seconds = 0 (FILE): must be greater than 0"),
         ("[checkpoint]\nseconds = inf", "checkpoint.seconds = inf (FILE): must be a finite number"),
         ("[checkpoint]\nkeep = 0", "checkpoint.keep = 0 (FILE): must be at least 1"),
-        ("[checkpoint]\nfolder = 5", "checkpoint.folder = 5 (FILE): must be the path of a folder"),
+        ("[checkpoint]\nfolder = 5", "checkpoint.folder = 5 (FILE): must be a path"),
         ('[checkpoint]\nfolder = "~no-such-user/a"', "(FILE): Could not determine home directory."),
         ("[status]\nseconds = 'a'", "status.seconds = 'a' (FILE): must be a number"),
         ("[retention]\ndays = 0", "retention.days = 0 (FILE): must be greater than 0"),

@@ -31,6 +31,7 @@ def config(
 
     What the environment says goes before what the file says: STREAM_BAYES__COMMIT__EVENTS=500 sets `events` in the
     section `commit`, STREAM_BAYES__LEARNER__PARAMETERS__BUCKETS=4096 an entry of the table `learner.parameters`.
+    Passwords are not shown.
     """
     from stream_bayes.config import load_settings
     from stream_bayes.engine.model import learner_kind
@@ -51,12 +52,15 @@ def _as_json(loaded: Loaded) -> str:
 
 
 def _as_text(loaded: Loaded) -> str:
-    set_ones = {key: _toml(value) for key, value in loaded.values().items() if value is not None}
+    from stream_bayes.config import SECRETS
+
+    given = {key: value for key, value in loaded.values().items() if value is not None}
+    set_ones = {key: _toml(value) for key, value in given.items() if key not in SECRETS}
     key_width, value_width = (max(map(len, texts)) for texts in (set_ones.keys(), set_ones.values()))
     return "\n".join(
         f"{key:<{key_width}} = {set_ones[key]:<{value_width}}   # {_one_line(origin)}"
         if key in set_ones
-        else f"# {key} is not set"
+        else f"# {key} is {f'set, and not shown   # {_one_line(origin)}' if key in given else 'not set'}"
         for key, origin in loaded.origins.items()
     )
 

@@ -1,6 +1,7 @@
 """The settings of a worker, from TOML, environment and command line; unknown ones are refused."""
 
-from stream_bayes.config.loading import FILE, PREFIX, Loaded, load_settings
+from stream_bayes.config.kafka import KafkaSettings, servers_of, without_secrets
+from stream_bayes.config.loading import FILE, PREFIX, SECRETS, Loaded, load_settings
 from stream_bayes.config.settings import (
     CheckpointSettings,
     CommitSettings,
@@ -17,10 +18,12 @@ from stream_bayes.config.settings import (
 __all__ = [
     "FILE",
     "PREFIX",
+    "SECRETS",
     "CheckpointSettings",
     "CommitSettings",
     "EngineSettings",
     "EventSettings",
+    "KafkaSettings",
     "LabelSettings",
     "LearnerSettings",
     "Loaded",
@@ -29,4 +32,6 @@ __all__ = [
     "StatusSettings",
     "TopicSettings",
     "load_settings",
+    "servers_of",
+    "without_secrets",
 ]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
+from stream_bayes.config.fields import Section
 from stream_bayes.config.problems import Given, explained, not_a_section, unknown
-from stream_bayes.config.settings import Section, Settings
+from stream_bayes.config.settings import Settings
 from stream_bayes.errors import ConfigError
 
 FILE = Path("stream_bayes.toml")
 """Read where it exists and no other is named."""
 PREFIX = "STREAM_BAYES__"
+_UNIONS = Union, UnionType
 
 
 class Loaded(NamedTuple):
@@ -63,8 +66,17 @@ def _kinds() -> Iterator[tuple[str, Any]]:
             yield name, section
 
 
+def _parts(kind: Any) -> set[Any]:
+    """What a setting may be besides None; of Annotated the type alone."""
+    parts = {part for part in get_args(kind) if part is not NoneType} if get_origin(kind) in _UNIONS else {kind}
+    return {get_args(part)[0] if get_origin(part) is Annotated else part for part in parts}
+
+
 KINDS: dict[str, Any] = dict(_kinds())
 """The type of each setting by `section.key`, in the order in which they stand in `Settings`."""
+SECRETS = frozenset(key for key, kind in KINDS.items() if SecretStr in _parts(kind))
+"""The settings that are never shown."""
+_TEXTS = {key for key, kind in KINDS.items() if _parts(kind) <= {str, SecretStr, Path}}
 _SECTIONS = {key.partition(".")[0] for key in KINDS if "." in key}
 _TABLES = [key for key, kind in KINDS.items() if get_origin(kind) is dict]
 
@@ -114,7 +126,7 @@ class _Heap(NamedTuple):
             if not variable.startswith(PREFIX):
                 continue
             key = variable.removeprefix(PREFIX).lower().replace("__", ".")
-            given = Given(text if KINDS.get(key) is str else _as_toml(text), f"environment {variable}")
+            given = Given(text if key in _TEXTS else _as_toml(text), f"environment {variable}")
             if key in _SECTIONS:
                 first = next(known for known in KINDS if known.startswith(f"{key}."))
                 hint = f"give its keys, such as {PREFIX}{first.upper().replace('.', '__')}"
@@ -131,7 +143,7 @@ class _Heap(NamedTuple):
         try:
             return Settings.model_validate(nested)
         except ValidationError as problem:
-            self.problems.extend(explained(each, self.given) for each in problem.errors(include_url=False))
+            self.problems.extend(explained(each, self.given, SECRETS) for each in problem.errors(include_url=False))
             return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -16,15 +16,18 @@ _PHRASES = {
     "finite_number": "must be a finite number",
     "string_type": "must be text",
     "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
     "string_pattern_mismatch": "must be letters, digits, underscores, hyphens and dots, no dot first; a topic has at "
-    "most 100 of them, a group 50",
-    "path_type": "must be the path of a folder",
+    "most 100 of them, any other name 50",
+    "path_type": "must be a path",
+    "bool_type": "must be true or false",
+    "literal_error": "must be {expected}",
     "dict_type": "must be a table of names and values",
 }
 
-_MAY_BE_NONE = (("labels", "budget"), ("labels", "per_period"))
+_MAY_BE_NONE = (("labels", "budget"), ("labels", "per_period"), ("kafka", "replication_factor"))
 _BOUNDS = {
-    "greater_than": "must be greater than {gt:g}",
+    "greater_than": "must be greater than {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}",
     "less_than_equal": "must be at most {le}",
@@ -52,26 +55,35 @@ def unknown(name: str, origin: str, known: Iterable[str], what: str = "setting")
 
 def not_a_section(name: str, given: Given, hint: str) -> str:
     """Of a single value where several settings belong."""
-    return f"{name} = {_short(given.value)} ({given.origin}): {name} is a section; {hint}"
+    # Which may be a password.
+    shown = "" if name == "kafka" else f" = {_short(given.value)}"
+    return f"{name}{shown} ({given.origin}): {name} is a section; {hint}"
 
 
-def explained(problem: ErrorDetails, given: Mapping[str, Given]) -> str:
-    """Of a value that a setting cannot have."""
-    if problem["type"] == "same_topic":
+def explained(problem: ErrorDetails, given: Mapping[str, Given], secrets: Container[str] = ()) -> str:
+    """Of a value that a setting cannot have; that of a secret is not shown."""
+    kind, place = problem["type"], problem["loc"]
+    if kind == "same_topic":
         return _same_topic(problem["ctx"]["topic"], problem["ctx"]["keys"], given)
-    if problem["type"] == "no_limit":
+    if kind == "no_limit":
         origin = given["labels.budget"].origin
         return f"labels.budget = 'none' ({origin}): without a total, labels.per_period must be set"
-    key = ".".join(map(str, problem["loc"][:2]))
-    value, origin = given.get(key) or given[str(problem["loc"][0])]
-    return f"{key} = {_short(value)} ({origin}): {_allowed(problem)}"
+    if kind == "contradiction":
+        origins = dict.fromkeys(one.origin for key, one in given.items() if key.startswith(f"{place[0]}."))
+        return f"{problem['msg']} ({', '.join(origins)})"
+    key = ".".join(map(str, place[:2]))
+    value, origin = given.get(key) or given[str(place[0])]
+    # What is wrong with an address says what it is, without the password that it may have.
+    shown = "" if key in secrets or kind == "address" else f" = {_short(value)}"
+    return f"{key}{shown} ({origin}): {_allowed(problem)}"
 
 
 def _allowed(problem: ErrorDetails) -> str:
     kind = problem["type"]
     if kind in _BOUNDS:
-        return _BOUNDS[kind].format(**problem["ctx"])
-    phrase = _PHRASES.get(kind) or problem["msg"].removeprefix("Value error, ")
+        bounds = {name: int(bound) if bound == int(bound) else bound for name, bound in problem["ctx"].items()}
+        return _BOUNDS[kind].format(**bounds)
+    phrase = _PHRASES.get(kind, "").format(**problem.get("ctx", {})) or problem["msg"].removeprefix("Value error, ")
     return f"{phrase}, or 'none'" if kind == "int_type" and problem["loc"] in _MAY_BE_NONE else phrase
 
 

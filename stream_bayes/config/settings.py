@@ -5,69 +5,36 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    Strict,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from stream_bayes.durations import milliseconds
-from stream_bayes.errors import ParameterError
+from stream_bayes.config.fields import (
+    Count,
+    Folder,
+    GroupName,
+    Limit,
+    Name,
+    Positive,
+    PositiveCount,
+    Section,
+    Share,
+    Span,
+    TopicName,
+)
+from stream_bayes.config.kafka import SCHEME, KafkaSettings, servers_of
+from stream_bayes.errors import LogError
 
 _SQLITE = "sqlite:///"
 
 
-def _home_folder(path: Path) -> Path:
-    try:
-        return path.expanduser()
-    except RuntimeError as problem:
-        raise ValueError(str(problem)) from problem
-
-
-def _span(text: str) -> str:
-    try:
-        milliseconds("it", text)
-    except ParameterError as problem:
-        # Without "it" and the value, which the message has already.
-        raise ValueError(str(problem).removeprefix("it ").partition(";")[0]) from problem
-    return text
-
-
-_NONE = "none"
-
-
-def _from_text(value: Any) -> Any:
-    return None if value == _NONE else value
-
-
-def _to_text(value: Any) -> Any:
-    return _NONE if value is None else value
-
-
-Name = Annotated[str, Field(min_length=1)]
-# What Kafka allows, so that settings need not change when the log does.
-TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")]
-GroupName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,49}$")]
-Folder = Annotated[Path, Strict(False), AfterValidator(_home_folder)]
-Count = Annotated[int, Field(ge=0, lt=2**63)]
-PositiveCount = Annotated[int, Field(ge=1, lt=2**63)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Span = Annotated[str, AfterValidator(_span)]
-Limit = Annotated[Count | None, BeforeValidator(_from_text), PlainSerializer(_to_text)]
-"""A number or None; as text "none", since TOML has no such value."""
-
-
-class Section(BaseModel):
-    """Settings that stand together; frozen, and unknown ones are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, ser_json_inf_nan="constants")
+def _without_password(url: str) -> str:
+    """Refuse what is no address of a Kafka cluster, and what would show a password wherever the log is named."""
+    if url.startswith(SCHEME) or ("@" in url and not url.startswith("sqlite:")):
+        try:
+            servers_of(url)
+        except LogError as problem:
+            raise PydanticCustomError("address", "{text}", {"text": str(problem)}) from None
+    return url
 
 
 class TopicSettings(Section):
@@ -96,7 +63,7 @@ class LearnerSettings(Section):
     """Who learns: a class of this package, and the arguments of its constructor."""
 
     name: Name = "SpamFilter"
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = Field(default_factory=dict)
 
 
 class EventSettings(Section):
@@ -182,7 +149,8 @@ class RetentionSettings(Section):
 class Settings(Section):
     """Everything that can be set."""
 
-    log: Name = "sqlite:///stream_bayes.db"
+    log: Annotated[Name, AfterValidator(_without_password)] = "sqlite:///stream_bayes.db"
+    """sqlite:///path/to/file.db, or kafka://host:port,host:port."""
     group: GroupName = "stream-bayes"
     topics: TopicSettings = TopicSettings()
     learner: LearnerSettings = LearnerSettings()
@@ -193,6 +161,7 @@ class Settings(Section):
     checkpoint: CheckpointSettings = CheckpointSettings()
     status: StatusSettings = StatusSettings()
     retention: RetentionSettings = RetentionSettings()
+    kafka: KafkaSettings = KafkaSettings()
 
     @property
     def journal(self) -> str:
@@ -201,7 +170,10 @@ class Settings(Section):
 
     @property
     def checkpoint_folder(self) -> Path:
-        """Where checkpoints are: in the folder that is set, else beside the file of the log."""
+        """Where checkpoints are: in the folder that is set, else beside the file of the log; for Kafka ./checkpoints.
+
+        Workers on several machines share it, or rebuild what they have none of from the journal.
+        """
         file = self.log.removeprefix(_SQLITE)
         beside = Path("checkpoints" if file == self.log else f"{file}.checkpoints")
         return self.checkpoint.folder or beside
