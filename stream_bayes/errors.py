@@ -13,7 +13,10 @@
     ├── LogError                (code "bad-log")           a log that cannot be opened, read or written
     │   ├── LogLocked           (code "log-locked")        somebody else holds it; may be tried again
     │   ├── LogFull             (code "log-full")          no space left
-    │   └── LogConflict         (code "log-conflict")      another worker took the same group
+    │   ├── LogUnavailable      (code "log-unavailable")   the broker does not answer; may be tried again
+    │   ├── LogRebalanced       (code "log-rebalanced")    partitions went to another worker
+    │   ├── LogGap              (code "log-gap")           records are gone that were never read
+    │   └── LogConflict         (code "log-conflict")      another worker took the same place
     ├── RecoveryError           (code "cannot-recover")    the log no longer holds what the checkpoint needs
     └── SnapshotError           (code "bad-snapshot")      a file that is not a usable snapshot
         ├── SnapshotDamaged     (code "snapshot-damaged")  cut short or edited
@@ -119,8 +122,35 @@ class LogFull(LogError):
     code = "log-full"
 
 
+class LogUnavailable(LogError):
+    """The broker cannot be reached, or does not answer in time; the same call may succeed later."""
+
+    code = "log-unavailable"
+    retriable = True
+
+
+class LogRebalanced(LogError):
+    """A commit was given up: its partitions may be another worker's by now; poll says what is left to this one."""
+
+    code = "log-rebalanced"
+
+
+class LogGap(LogError):
+    """Records that were still to be read are gone: retention was faster. The settings say what to do then."""
+
+    code = "log-gap"
+
+    def __init__(self, topic: str, partition: int, wanted: int, begins: int) -> None:
+        message = (
+            f"{topic}-{partition} begins at offset {begins} now, and {wanted} to {begins - 1} were still to be read: "
+            'they are lost. With kafka.on_gap = "earliest" the stream goes on behind them'
+        )
+        super().__init__(message)
+        self.topic, self.partition, self.wanted, self.begins = topic, partition, wanted, begins
+
+
 class LogConflict(LogError):
-    """Another worker reads for the same group; this one committed nothing since, and must stop."""
+    """Another worker reads in the same place; this one committed nothing since, and must stop."""
 
     code = "log-conflict"
 

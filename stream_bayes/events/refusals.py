@@ -34,6 +34,7 @@ _EXPECTED = {
     "source.offset": "a whole number, 0 or more",
     "source": 'an object such as {"topic": "emails", "partition": 0, "offset": 7}',
 }
+_FIELD_OF_A_MAIL = re.compile(rb"(From |[A-Za-z][A-Za-z-]*: ?)")
 # A string, also one that never ends, or a bracket. Possessive: time grows with the length alone.
 _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)
 
@@ -51,6 +52,8 @@ def refusal_of(value: bytes, kind: Kind, most_depth: int, problem: ValidationErr
         content = from_json(value)
     except ValueError as trouble:
         hint = " (it starts with a byte order mark)" if value.startswith(_BYTE_ORDER_MARK) else ""
+        if _FIELD_OF_A_MAIL.match(value):
+            hint = "; a raw mail needs the record header content-type: message/rfc822"
         return refusal("not-json", f"the record is no JSON: {trouble}{hint}")
     if not isinstance(content, dict):
         return refusal("wrong-shape", "the record is JSON, but no object")

@@ -7,11 +7,8 @@ import zlib
 from collections.abc import Container, Sequence
 
 from stream_bayes.errors import LogError, ParameterError
-from stream_bayes.log.base import Headers
+from stream_bayes.log.base import MOST_RECORD_BYTES, Headers
 from stream_bayes.records import Offsets, Partition
-
-MOST_RECORD_BYTES = 64 << 20
-"""Key, value and headers of one record together."""
 
 MOST_POLL_BYTES = 32 << 20
 """A poll ends with the record that reaches this, so that a thousand large records do not fill the memory."""
@@ -51,16 +48,16 @@ def check_subscription(group: str | None, topics: Sequence[str], partitions: int
         check_name("topic", topic)
 
 
-def check_record(value: object, key: object, headers: Headers) -> None:
-    """Refuse what is not bytes, headers without a name, and records beyond MOST_RECORD_BYTES."""
+def check_record(value: object, key: object, headers: Headers, most: int = MOST_RECORD_BYTES) -> None:
+    """Refuse what is not bytes, headers without a name, and records of more bytes than the log takes."""
     if not isinstance(value, bytes) or not isinstance(key, bytes | None):
         message = f"a record is of bytes, not of {type(value).__name__} with a key of {type(key).__name__}"
         raise ParameterError(message)
     size = len(value) + (0 if key is None else len(key))
     for name, content in headers:
         size += header_bytes(name, content)
-    if size > MOST_RECORD_BYTES:
-        message = f"a record of {size:,} bytes is too large for a log: at most {MOST_RECORD_BYTES:,} are taken"
+    if size > most:
+        message = f"a record of {size:,} bytes is too large for a log: at most {most:,} are taken"
         raise LogError(message)
 
 
@@ -106,6 +103,12 @@ def beyond_the_end(partition: Partition, offset: int, end: int) -> LogError:
 def no_such_partition(topic: str, number: int, count: int) -> LogError:
     """The error of a record for a partition that its topic does not have."""
     message = f"the topic {topic} has no partition {number}: its {count} are numbered from 0 to {count - 1}"
+    return LogError(message)
+
+
+def too_few_partitions(topic: str, count: int, wanted: int) -> LogError:
+    """The error of a topic that cannot be made larger."""
+    message = f"the topic {topic} has {count} partitions, and needs {wanted}: a record and what comes of it share one"
     return LogError(message)
 
 

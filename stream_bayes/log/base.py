@@ -10,8 +10,13 @@ from typing import Self
 from stream_bayes.records import Offsets, Partition, Record
 
 Headers = Sequence[tuple[str, bytes]]
+
+MOST_RECORD_BYTES = 64 << 20
+"""Key, value and headers of one record together; a broker may take less."""
+
 OnChange = Callable[[frozenset[Partition], frozenset[Partition]], None]
-"""Called, from within `poll`, with the partitions gained and those lost."""
+"""Called, from within `poll`, with the partitions gained and those lost; one that is in both may have been changed by
+another reader in between."""
 
 
 class Log(ABC):
@@ -24,6 +29,9 @@ class Log(ABC):
     - Without a group a log is for reading single records and for writing.
     """
 
+    on_change: OnChange | None = None
+    """Set before the first poll by a reader that keeps something for each partition."""
+
     @property
     @abstractmethod
     def identity(self) -> str:
@@ -35,6 +43,9 @@ class Log(ABC):
 
         Of the topics that share a partition number, records come in the order of their times, as far as the log can
         tell; at equal times in the order in which the topics were named.
+
+        A poll that finds partitions gained or lost (the first one always does) tells `on_change` and gives no records.
+        The reader forgets what it polled and did not commit, and seeks to where it goes on, in every partition it has.
         """
 
     @abstractmethod
@@ -44,15 +55,20 @@ class Log(ABC):
         """Stage a record for the next commit; without a partition the key chooses it."""
 
     @abstractmethod
-    def commit(self, offsets: Offsets) -> None:
+    def commit(self, offsets: Offsets) -> Offsets:
         """Write all that is staged, and the group's positions, in one transaction.
 
-        If it raises, nothing was written and everything is still staged: it may be called again.
+        Gives, of each partition that was written to, the offset behind the last record written. If it raises an error
+        that is retriable, everything is still staged and it is to be called again with the same offsets. After
+        LogRebalanced nothing was written and nothing is staged, and the next poll tells of all partitions anew.
         """
 
     @abstractmethod
     def committed(self) -> Offsets:
-        """The group's positions: of every partition it reads, 0 where it has not committed yet."""
+        """The group's positions: of every partition that is read here, 0 where none was committed yet.
+
+        Where a commit of another reader is under way, its end is waited for.
+        """
 
     @abstractmethod
     def seek(self, offsets: Offsets) -> None:
@@ -73,6 +89,33 @@ class Log(ABC):
     @abstractmethod
     def ends(self, topic: str) -> Offsets:
         """The offset that the next record will have, of each partition of a topic; empty for an unknown topic."""
+
+    @abstractmethod
+    def ensure(self, topic: str, partitions: int) -> None:
+        """A topic has at least so many partitions from now on; an error where that cannot be."""
+
+    def keeps_all(self, topic: str) -> bool:
+        """Whether records stay until retention removes them, whatever comes after them."""
+        return True
+
+    def gives_times(self, topic: str) -> bool:
+        """Whether the times of the records are the log's own, and not those of whoever sent them."""
+        return True
+
+    @abstractmethod
+    def lag(self) -> Offsets:
+        """How many records there are still to poll, of each partition that is read here; gaps may count as records."""
+
+    def settle(self, partition: Partition) -> None:  # noqa: B027 - where a commit is one step there is nothing to do
+        """Wait until no transaction is under way in a partition: then everything committed there can be read."""
+
+    def beat(self) -> frozenset[Partition]:
+        """Say that the reader is alive, while it has something else to do than to poll; gives what it still reads."""
+        return frozenset(self.committed())
+
+    def most_bytes(self, topic: str) -> int:
+        """How large a record of this topic may be: key, value and headers together."""
+        return MOST_RECORD_BYTES
 
     @abstractmethod
     def discard(self) -> None:

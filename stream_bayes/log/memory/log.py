@@ -16,14 +16,14 @@ from stream_bayes.records import Offsets, Partition, Record
 class MemoryLog(Log):
     """A log for tests; opening another one on the same store is what a restart is for the logs on disk.
 
+    All partitions are gained at the first poll, and none is ever lost.
+
     Parameters
     ----------
     group, topics
         On whose behalf to read, and what; without them the log is for single records and for writing.
     partitions
         How many partitions a topic gets that does not exist yet.
-    on_change
-        Told of all partitions at the first poll; none are ever lost.
     store
         What is read and written; a new one if none is given.
     """
@@ -33,12 +33,12 @@ class MemoryLog(Log):
         group: str | None = None,
         topics: Sequence[str] = (),
         partitions: int = 1,
-        on_change: OnChange | None = None,
         store: MemoryStore | None = None,
     ) -> None:
         arguments.check_subscription(group, topics, partitions)
         self.store = MemoryStore(partitions) if store is None else store
-        self._group, self._partitions, self._on_change = group, partitions, on_change
+        self._group, self._partitions = group, partitions
+        self._told: OnChange | None = None
         self._staged: list[Staged] = []
         self._ended = self._closed = False
         self._reads: tuple[Partition, ...] = ()
@@ -60,9 +60,10 @@ class MemoryLog(Log):
         """The next records; those before a sentinel come first, and the poll after them reaches it."""
         arguments.check_most(max_records)
         self._reader("poll")
-        on_change, self._on_change = self._on_change, None
-        if on_change is not None:
-            on_change(frozenset(self._reads), frozenset())
+        if self.on_change is not None and self.on_change is not self._told:
+            self._told = self.on_change
+            self.on_change(frozenset(self._reads), frozenset())
+            return []
         deadline = time.monotonic() + timeout
         with self.store.changed:
             while not (records := self._fetch(max_records)) and not self._ended:
@@ -77,11 +78,11 @@ class MemoryLog(Log):
     ) -> None:
         """Stage a record; its topic exists from now on."""
         self._check_open()
-        arguments.check_record(value, key, headers)
+        arguments.check_record(value, key, headers, self.most_bytes(topic))
         self.store.made(topic, self._partitions)
         self._staged.append(self.store.stage(topic, value, key, partition, headers))
 
-    def commit(self, offsets: Offsets) -> None:
+    def commit(self, offsets: Offsets) -> Offsets:
         """Write what is staged and the positions, all under one lock."""
         self._check_open()
         arguments.check_offsets(offsets, self._reads)
@@ -89,11 +90,11 @@ class MemoryLog(Log):
             for partition, offset in offsets.items():
                 new = sum(staged.partition == partition for staged in self._staged)
                 self._check_end(partition, offset, new)
-            if self._staged:
-                self.store.write(self._staged)
+            written = self.store.write(self._staged) if self._staged else {}
             if self._group is not None:
                 self.store.positions[self._group].update(offsets)
             self._staged = []
+        return written
 
     def committed(self) -> Offsets:
         """The group's positions."""
@@ -129,6 +130,18 @@ class MemoryLog(Log):
         with self.store.changed:
             return self.store.ends(topic)
 
+    def ensure(self, topic: str, partitions: int) -> None:
+        """Make a topic that does not exist."""
+        self._check_open()
+        if (count := len(self.store.made(topic, partitions))) < partitions:
+            raise arguments.too_few_partitions(topic, count, partitions)
+
+    def lag(self) -> Offsets:
+        """How many records there are from where the next poll goes on; sentinels count."""
+        self._reader("lag")
+        with self.store.changed:
+            return {partition: self.store.count(partition, offset) for partition, offset in self._next.items()}
+
     def discard(self) -> None:
         """Forget what is staged."""
         self._staged = []
@@ -142,6 +155,7 @@ class MemoryLog(Log):
     def close(self) -> None:
         """Forget what is staged, and let another log read for the group."""
         self._staged = []
+        self.on_change = self._told = None
         if self._group is not None and not self._closed:
             self.store.holders.discard(self._group)
         self._closed = True

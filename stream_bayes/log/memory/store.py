@@ -114,8 +114,9 @@ class MemoryStore:
         pairs = tuple((name, content) for name, content in headers)
         return Staged(Partition(topic, partition), value, key, pairs)
 
-    def write(self, staged: Iterable[Staged]) -> None:
-        """Give all of them their places, with one time."""
+    def write(self, staged: Iterable[Staged]) -> Offsets:
+        """Give all of them their places, with one time; returns the offsets behind them."""
+        written: dict[Partition, int] = {}
         with self.changed:
             self._latest = max(self._latest, int(1000 * self._clock()))
             for partition, value, key, headers in staged:
@@ -123,7 +124,9 @@ class MemoryStore:
                 entry = Mark(*place, value) if isinstance(value, Sentinel) else Record(*place, key, value, headers)
                 self._entries[partition].append(entry)
                 self._ends[partition] += 1
+                written[partition] = self._ends[partition]
             self.changed.notify_all()
+        return written
 
     def made(self, topic: str, partitions: int) -> tuple[Partition, ...]:
         """The partitions of a topic, which is made with so many if it is unknown."""
@@ -140,18 +143,19 @@ class MemoryStore:
         return {partition: end for partition, end in self._ends.items() if partition.topic == topic}
 
     def beginnings(self, topic: str) -> Offsets:
-        """The first record that is still there, of each partition; its end where there is none."""
-        firsts = {}
-        for partition, end in self.ends(topic).items():
-            offsets = (entry.offset for entry in self._entries[partition] if isinstance(entry, Record))
-            firsts[partition] = next(offsets, end)
-        return firsts
+        """The first record or sentinel that is still there, of each partition; its end where there is none."""
+        ends = self.ends(topic).items()
+        return {partition: next((entry.offset for entry in self._entries[partition]), end) for partition, end in ends}
 
     def entries(self, partition: Partition, offset: int) -> Iterator[Entry]:
         """Records and sentinels from this offset on."""
         known: Sequence[Entry] = self._entries.get(partition, ())
-        first = bisect_left(known, offset, key=lambda entry: entry.offset)
-        return (known[place] for place in range(first, len(known)))
+        return (known[place] for place in range(len(known) - self.count(partition, offset), len(known)))
+
+    def count(self, partition: Partition, offset: int) -> int:
+        """How many of them."""
+        known: Sequence[Entry] = self._entries.get(partition, ())
+        return len(known) - bisect_left(known, offset, key=lambda entry: entry.offset)
 
     def remove(self, mark: Mark) -> None:
         """The sentinel has happened."""

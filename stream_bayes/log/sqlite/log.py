@@ -25,8 +25,9 @@ class SqliteLog(Log):
 
     Times never fall within the file, even if the clock does. Offsets have no gaps but those that `trim` leaves at the
     beginning; the space of trimmed records is used again, the file does not shrink. What is staged is held in memory.
-    A log belongs to the thread that opened it. Beside the file stand, while it is open, two of SQLite's (-wal, -shm;
-    never remove them), and for each group a small lock file, which stays.
+    All partitions are gained at the first poll, and none is ever lost. A log belongs to the thread that opened it.
+    Beside the file stand, while it is open, two of SQLite's (-wal, -shm; never remove them), and for each group a small
+    lock file, which stays.
 
     Parameters
     ----------
@@ -36,8 +37,6 @@ class SqliteLog(Log):
         On whose behalf to read, and what; without them the log is for single records and for writing.
     partitions
         How many partitions a topic gets that does not exist yet; topics are made on the first append or subscription.
-    on_change
-        Told of all partitions at the first poll; none are ever lost.
     wait
         Seconds to wait for a lock of another process before LogLocked.
     clock
@@ -50,13 +49,13 @@ class SqliteLog(Log):
         group: str | None = None,
         topics: Sequence[str] = (),
         partitions: int = 1,
-        on_change: OnChange | None = None,
         wait: float = 30.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         arguments.check_subscription(group, topics, partitions)
         self._group, self._topics, self._partitions = group, tuple(topics), partitions
-        self._on_change, self._clock = on_change, clock
+        self._clock = clock
+        self._told: OnChange | None = None
         self._known: dict[str, list[tables.Place]] = {}
         self._staged: dict[Partition, list[tables.Row]] = {}
         self._turn = 0
@@ -78,7 +77,10 @@ class SqliteLog(Log):
         arguments.check_most(max_records)
         if self._group is None:
             raise arguments.no_group("poll")
-        self._tell()
+        if self.on_change is not None and self.on_change is not self._told:
+            self._told = self.on_change
+            self.on_change(frozenset(self._seen), frozenset())
+            return []
         deadline = time.monotonic() + timeout
         while True:
             version = self._file.version()
@@ -91,8 +93,8 @@ class SqliteLog(Log):
     ) -> None:
         """Stage a record in memory; its topic exists from now on."""
         self._file.check_open()
-        arguments.check_record(value, key, headers)
-        places = self._known.get(topic) or self._make(topic)
+        arguments.check_record(value, key, headers, self.most_bytes(topic))
+        places = self._known.get(topic) or self._make(topic, self._partitions)
         if partition is None:
             partition = arguments.chosen_partition(key, len(places), self._turn)
             self._turn += key is None
@@ -100,16 +102,17 @@ class SqliteLog(Log):
             raise arguments.no_such_partition(topic, partition, len(places))
         self._staged.setdefault(places[partition].partition, []).append((key, value, packed(headers)))
 
-    def commit(self, offsets: Offsets) -> None:
+    def commit(self, offsets: Offsets) -> Offsets:
         """One transaction; LogConflict if the group's positions are not those that this log left there."""
         self._file.check_open()
         arguments.check_offsets(offsets, self._seen)
         if not offsets and not self._staged:
-            return
-        self._file.writing(lambda connection: self._write(connection, offsets))
+            return {}
+        written = self._file.writing(lambda connection: self._write(connection, offsets))
         self._seen.update(offsets)
         self._staged = {}
         self._file.keep_small()
+        return written
 
     def committed(self) -> Offsets:
         """The group's positions as they stand in the file."""
@@ -151,6 +154,18 @@ class SqliteLog(Log):
             lambda connection: {place.partition: place.ending for place in tables.places(connection, topic)}
         )
 
+    def ensure(self, topic: str, partitions: int) -> None:
+        """Make a topic that does not exist."""
+        if (count := len(self._known.get(topic) or self._make(topic, partitions))) < partitions:
+            raise arguments.too_few_partitions(topic, count, partitions)
+
+    def lag(self) -> Offsets:
+        """How many records there are from where the next poll goes on."""
+        if self._group is None:
+            raise arguments.no_group("lag")
+        places = self._file.reading(lambda connection: tables.all_places(connection, self._topics))
+        return {partition: max(places[partition].ending - offset, 0) for partition, offset in self._next.items()}
+
     def discard(self) -> None:
         """Forget what is staged."""
         self._staged = {}
@@ -165,6 +180,7 @@ class SqliteLog(Log):
     def close(self) -> None:
         """Forget what is staged, let go of the file, and let another process read for the group."""
         self._staged = {}
+        self.on_change = self._told = None
         try:
             self._file.close()
         finally:
@@ -183,18 +199,13 @@ class SqliteLog(Log):
             self.close()
             raise
 
-    def _make(self, topic: str) -> list[tables.Place]:
+    def _make(self, topic: str, partitions: int) -> list[tables.Place]:
         arguments.check_name("topic", topic)
         places = self._file.reading(lambda connection: tables.places(connection, topic))
         if not places:
-            places = self._file.writing(lambda connection: tables.made_places(connection, topic, self._partitions))
+            places = self._file.writing(lambda connection: tables.made_places(connection, topic, partitions))
         self._known[topic] = places
         return places
-
-    def _tell(self) -> None:
-        on_change, self._on_change = self._on_change, None
-        if on_change is not None:
-            on_change(frozenset(self._seen), frozenset())
 
     def _fetch(self, most: int) -> list[Record]:
         starts = [(place, self._next[place.partition]) for place in self._reads]
@@ -204,21 +215,24 @@ class SqliteLog(Log):
         self._next.update(reached)
         return records
 
-    def _write(self, connection: sqlite3.Connection, offsets: Offsets) -> None:
+    def _write(self, connection: sqlite3.Connection, offsets: Offsets) -> Offsets:
         if self._group is not None and tables.positions(connection, self._group) != self._seen:
             message = (
                 f"{self._file.path}: another worker has moved the positions of the group {self._group!r}. Nothing was "
                 "committed here: stop this one, or give it another group"
             )
             raise LogConflict(message)
+        written: dict[Partition, int] = {}
         if self._staged:
             timestamp = tables.tick(connection, int(1000 * self._clock()))
             for partition, rows in self._staged.items():
-                tables.insert(connection, self._known[partition.topic][partition.number].table, timestamp, rows)
+                table = self._known[partition.topic][partition.number].table
+                written[partition] = tables.insert(connection, table, timestamp, rows)
         for place in self._reads:
             position = offsets.get(place.partition, self._seen[place.partition])
             if position != self._seen[place.partition]:
                 self._move(connection, place, position)
+        return written
 
     def _move(self, connection: sqlite3.Connection, place: tables.Place, position: int) -> None:
         assert self._group is not None

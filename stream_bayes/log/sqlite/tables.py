@@ -142,14 +142,15 @@ def tick(connection: sqlite3.Connection, now: int) -> int:
     return latest
 
 
-def insert(connection: sqlite3.Connection, table: int, timestamp: int, rows: Sequence[Row]) -> None:
-    """Put records at the end of a partition."""
+def insert(connection: sqlite3.Connection, table: int, timestamp: int, rows: Sequence[Row]) -> int:
+    """Put records at the end of a partition; returns the offset behind them."""
     first = ending(connection, table)
     connection.executemany(
         f"INSERT INTO records_{table} VALUES (?, ?, ?, ?, ?)",
         ((offset, timestamp, *row) for offset, row in enumerate(rows, first)),
     )
     connection.execute("UPDATE partitions SET ending = ? WHERE id = ?", (first + len(rows), table))
+    return first + len(rows)
 
 
 def select(connection: sqlite3.Connection, table: int, rank: int, offset: int) -> sqlite3.Cursor:
