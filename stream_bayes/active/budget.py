@@ -84,10 +84,13 @@ class LabelBudget:
         self._saved = self._most_saved
 
     def share(self, part: int, parts: int) -> LabelBudget:
-        """The part that one of several partitions owns: together they have both limits, and not one label more."""
+        """The part that one of several partitions owns: together they have both limits, and not one label more.
+
+        What came later than these (`part` is not below `parts`) has nothing.
+        """
 
         def own(limit: int) -> int:
-            return limit // parts + (part < limit % parts)
+            return limit // parts + (part < limit % parts) if part < parts else 0
 
         total, per_period = (None if limit is None else own(limit) for limit in (self.total, self.per_period))
         budget = LabelBudget(total, per_period, self.period, self.reserve, self.audit_share)

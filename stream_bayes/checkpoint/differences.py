@@ -42,8 +42,7 @@ def shared_differently(then: Any, now: Any) -> str:
     """How many partitions there were and are, why that matters and what to do, as the end of a sentence."""
     return (
         f"{then} partition{'s' * (then != 1)}, and there are {now} now: their shares of the label budget would not add "
-        "up. Go back to that number, use another group, which has a budget of its own, or share the budget anew with "
-        "`stream-bayes rebuild`: then more labels than labels.budget may be asked for in all"
+        "up. Go back to that number, or use another group, which has a budget of its own"
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -23,7 +24,10 @@ logger = logging.getLogger("stream_bayes.checkpoint")
 
 
 class CheckpointFolder:
-    """Checkpoints of one engine, by their numbers; only one process writes to it at a time.
+    """Checkpoints of one engine, by their numbers.
+
+    Several processes may use it at once: one that goes on with an engine may find another that still writes an older
+    checkpoint of it, which never takes the place of a newer one.
 
     Parameters
     ----------
@@ -54,7 +58,7 @@ class CheckpointFolder:
         """Write a checkpoint whole or not at all, then remove all but the newest.
 
         What dead writers left goes first. Where it cannot be written, an `OSError` says what to do, and those that were
-        there stay. Checkpoints of higher numbers are set aside.
+        there stay.
         """
         path = self.path_of(number)
         try:
@@ -62,7 +66,6 @@ class CheckpointFolder:
             for abandoned in remove_abandoned(self.folder, _NAME):
                 logger.warning("%s was left by a writer that ended before its time: removed", abandoned)
             write_checkpoint(path, number, checkpoint)
-            self.set_aside(number)
             for _, old in self.checkpoints()[self.keep :]:
                 old.unlink(missing_ok=True)
             flush_folder(self.folder)
@@ -70,15 +73,16 @@ class CheckpointFolder:
             raise _readable(problem, path) from problem
         return path
 
-    def set_aside(self, above: int) -> None:
-        """Rename the checkpoints above a number, which are of a journal that is no more.
+    def set_aside(self, above: int, known: Sequence[tuple[int, Path]] | None = None) -> None:
+        """Rename the checkpoints above a number, which are of a journal that is no more; of all, or of those known.
 
         Once the journal of now has grown beyond them, they would pass for checkpoints of it.
         """
-        ahead = [path for number, path in self.checkpoints() if number > above]
+        ahead = [path for number, path in (self.checkpoints() if known is None else known) if number > above]
         for path in ahead:
-            aside = path.rename(path.with_name(f"{path.name}.ahead"))
-            logger.warning("%s is ahead of the journal: it is now %s, and not used", path, aside.name)
+            with suppress(FileNotFoundError):
+                aside = path.rename(path.with_name(f"{path.name}.ahead"))
+                logger.warning("%s is ahead of the journal: it is now %s, and not used", path, aside.name)
         if ahead:
             flush_folder(self.folder)
 
@@ -89,7 +93,7 @@ class CheckpointFolder:
                 _, checkpoint = read_checkpoint(path)
             except SnapshotTooNew:
                 raise
-            except SnapshotError:
+            except (SnapshotError, FileNotFoundError):
                 continue
             if checkpoint.shaping.get(LOG) != identity:
                 message = f"{self.folder} holds checkpoints of another log: name another one with --checkpoints"
@@ -101,7 +105,10 @@ class CheckpointFolder:
         Damaged ones are passed over with a warning. One in a later format is an error, and so is one that does not have
         this shaping: the message lists what differs.
         """
-        for number, path in self.checkpoints():
+        passed_over: set[Path] = set()
+        while left := [each for each in self.checkpoints() if each[1] not in passed_over]:
+            number, path = left[0]
+            passed_over.add(path)
             try:
                 return number, self._read(number, path, shaping)
             except (SnapshotTooNew, CheckpointMismatch):
@@ -109,6 +116,7 @@ class CheckpointFolder:
             except SnapshotError as problem:
                 logger.warning("%s; it is passed over, and the one before it is used instead", problem)
             except FileNotFoundError:
+                # By somebody who has written newer ones.
                 logger.info("%s was removed meanwhile", path)
         return None
 

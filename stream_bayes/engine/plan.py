@@ -153,12 +153,18 @@ class Plan:
         return Step(arrival, action, offset, label, before)
 
     def offset_of(self, event: Label) -> int:
-        """The offset of the observation that a label is for: by its source, by its id, or by an id that is a place."""
+        """The offset of the observation that a label is for: by its source, by its id, or by an id that is a place.
+
+        A source that holds none may be that of one that came twice: then the first of that id is meant.
+        """
         if event.source is not None:
             if event.source[:2] != (self._topic, self._partition):
                 message = f"its observation is not in partition {self._partition} of {self._topic!r}"
                 raise EventError("wrong-partition", message)
-            return event.source.offset
+            if not self._was_ignored(event.source.offset):
+                return event.source.offset
+            found = self._find(digest_of(event.id))
+            return event.source.offset if found is None else found
         found = self._find(digest_of(event.id))
         if found is not None:
             return found
@@ -169,6 +175,13 @@ class Plan:
             "no observation of the last ones has this id: give the label its source, or send it after its observation"
         )
         raise EventError("unknown-observation", message)
+
+    def _was_ignored(self, offset: int) -> bool:
+        """Whether an offset that was seen, and is remembered, held no observation that was taken."""
+        oldest = self._end - self._memory.labels.capacity
+        if not oldest <= offset < self._end or offset in self._new_labels:
+            return False
+        return offset >= self._memory.labels.end or self._memory.labels.label_of(offset) is None
 
     def _place_of(self, name: str) -> int | None:
         """The offset in an id that is the place of a record of this partition."""

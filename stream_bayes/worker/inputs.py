@@ -54,7 +54,8 @@ def read_run(log: Log, run: Run, *, lenient: bool = False) -> Iterator[list[Reco
     """The records of a run in order, some at a time; it is an error if some are gone, but for a lenient reader."""
     position = run.begin
     while position < run.end:
-        records = [record for record in log.read(run.topic, run.partition, position, _CHUNK) if record.offset < run.end]
+        found = log.read(run.topic, run.partition, position, min(run.end - position, _CHUNK))
+        records = [record for record in found if record.offset < run.end]
         begins = records[0].offset if records else run.end
         # The last record of a run is one, so that its end is no gap.
         if not records and lenient:

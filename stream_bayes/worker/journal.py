@@ -6,6 +6,7 @@ was asked counts as asked, what was closed is closed, and nothing is decided ane
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable
 from itertools import groupby
@@ -17,6 +18,8 @@ from stream_bayes.engine import Decided, Outcome, Refused, Terms
 from stream_bayes.errors import RecoveryError
 from stream_bayes.records import Record
 
+LEARNER, MARK = "learner", "mark"
+"""Headers: with what learner the record was written, and what tells it from any other."""
 VERSION = 2
 """Of what is written; version 1, which has neither audits nor answers that are unsure, is read too."""
 
@@ -106,10 +109,13 @@ class Entry(NamedTuple):
         own = None if terms is None else Terms(*(int(terms[name]) for name in Terms._fields))
         return cls(runs, asked, refused, unsure, None if late is None else int(late), own)
 
-    @property
-    def events(self) -> int:
-        """How many records it stands for, gaps of the log included."""
-        return sum(run.end - run.begin for run in self.runs)
+
+def mark_of(record: Record) -> str:
+    """What tells the journal up to a record from that of a copy of the log which went on by itself."""
+    given = dict(record.headers).get(MARK)
+    # Records of before there were marks.
+    whole = b"%d " % record.timestamp + record.value
+    return hashlib.sha256(whole).hexdigest()[:16] if given is None else given.decode("ascii", "replace")
 
 
 def new_entry(terms: Terms | None = None) -> Entry:

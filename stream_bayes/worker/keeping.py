@@ -10,7 +10,6 @@ from stream_bayes.checkpoint import BackgroundSaver, Checkpoint
 from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.errors import reason_of
 from stream_bayes.learners import Learner
-from stream_bayes.log.base import Log
 from stream_bayes.worker.shard import Shard
 
 logger = logging.getLogger("stream_bayes.worker")
@@ -19,8 +18,8 @@ logger = logging.getLogger("stream_bayes.worker")
 class Keeper:
     """The checkpoints of one shard. One that cannot be written stops nothing but `finish`: the journal has it all."""
 
-    def __init__(self, shard: Shard, last: int | None, log: Log) -> None:
-        self._shard, self._log = shard, log
+    def __init__(self, shard: Shard, last: int | None) -> None:
+        self._shard = shard
         self._settings = shard.settings.checkpoint
         self._saver = BackgroundSaver(shard.folder)
         self.number = last
@@ -51,15 +50,14 @@ class Keeper:
         self._events += events
         due = self._events >= self._settings.events or time.monotonic() - self._tried >= self._settings.seconds
         if due and self._events and self._image is not None and not self._saver.busy:
-            self._take(self._shard.journal_end(self._log))
+            self._take()
 
     def finish(self) -> None:
         """The last checkpoint, once the one on its way is done; raises where it cannot be written."""
         self._maker.join()
         self.wait()
-        journal_end = self._shard.journal_end(self._log)
-        if self.number != journal_end:
-            self._take(journal_end)
+        if self.number != self._shard.journal_end:
+            self._take()
             self._settle()
 
     def wait(self) -> None:
@@ -81,8 +79,8 @@ class Keeper:
         else:
             self._image = image
 
-    def _take(self, journal_end: int) -> None:
-        shard, engine = self._shard, self._shard.engine
+    def _take(self) -> None:
+        shard, engine, number = self._shard, self._shard.engine, self._shard.journal_end
         # Without an image, for which there was no memory, the stream has ended and the learner stays as it is.
         image = self._image or engine.model.learner
         with shard.stages.measured("checkpoint"):
@@ -90,14 +88,14 @@ class Keeper:
                 engine.model.learner.copy_to(image)
             kept = bookkeeping_of(engine)
             positions = {place.topic: offset for place, offset in shard.positions.items()}
-            place = {"positions": positions, "mark": shard.mark(self._log, journal_end)}
+            place = {"positions": positions, "mark": shard.mark}
 
         def checkpoint() -> Checkpoint:
             scalars, arrays = state_of(image, kept)
             return Checkpoint(shard.shaping, {**scalars, **place}, arrays)
 
-        self._saver.save(journal_end, checkpoint)
-        self._pending, self._events, self._tried = journal_end, 0, time.monotonic()
+        self._saver.save(number, checkpoint)
+        self._pending, self._events, self._tried = number, 0, time.monotonic()
 
     def _settle_or_say(self, besides: dict[str, str]) -> None:
         try:

@@ -22,12 +22,10 @@ MOST_LABELLERS = 50
 """In a status event; `stream-bayes inspect` has all of them."""
 
 
-def lag_of(shard: Shard, log: Log) -> int:
-    """Records that the shard has still to read."""
-    ends = {
-        place: end for topic in {place.topic for place in shard.positions} for place, end in log.ends(topic).items()
-    }
-    return sum(max(ends.get(place, 0) - position, 0) for place, position in shard.positions.items())
+def lag_of(shards: Collection[Shard], log: Log) -> int:
+    """Records that the shards have still to read."""
+    lag = log.lag()
+    return sum(lag.get(place, 0) for shard in shards for place in shard.positions)
 
 
 def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> Status:
@@ -45,7 +43,7 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> S
         duplicates=engine.counts["duplicate"],
         dead=engine.counts["refuse"],
         dead_by_code=dict(engine.refused),
-        lag=lag_of(shard, log),
+        lag=lag_of([shard], log),
         stage_seconds=shard.stages.seconds.copy(),
         metrics=engine.metrics.figures(numbers=engine.model.predicts_numbers),
         calibration=tuple(engine.metrics.calibration()),
@@ -82,51 +80,62 @@ def labellers_of(selector: LabelSelector, most: int) -> dict[str, LabellerFigure
 class Totals(NamedTuple):
     """What was done, in all partitions."""
 
-    events: int
-    predictions: int
-    labels_learned: int
-    dead_letters: int
+    events: int = 0
+    predictions: int = 0
+    labels_learned: int = 0
+    dead_letters: int = 0
 
     def since(self, before: Totals) -> Totals:
         """What came to it."""
         return Totals(*(now - then for now, then in zip(self, before, strict=True)))
 
+    def plus(self, other: Totals) -> Totals:
+        """Both together."""
+        return Totals(*(one + another for one, another in zip(self, other, strict=True)))
 
-def totals_of(shards: Collection[Shard]) -> Totals:
+
+def _totals_of(shard: Shard) -> Totals:
     """Since the beginning of the stream."""
-    engines = [shard.engine for shard in shards]
-    counts = [
-        (engine.counts.total(), engine.counts["predict"], engine.model_version, engine.counts["refuse"])
-        for engine in engines
-    ]
-    return Totals(*map(sum, zip(*counts, strict=True)))
+    counts = shard.engine.counts
+    return Totals(counts.total(), counts["predict"], shard.engine.model_version, counts["refuse"])
 
 
 class Narrator:
-    """Says in a line how a worker is doing: soon after its start, then once a minute while there is something new."""
+    """Says in a line how a worker is doing: soon after its start, then once a minute while there is something new.
 
-    def __init__(self, shards: Collection[Shard], log: Log) -> None:
-        self._shards, self._log = shards, log
-        self._start = self._last = totals_of(shards)
+    Shards come and go: what is counted is what they did here, and not what was done in their partitions before.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.totals = Totals()
+        """What was committed since the worker started."""
+        self._last = self.totals
+        self._counted: dict[Shard, Totals] = {}
         self._said = time.monotonic()
         self._due = self._said + FIRST_LINE
 
-    @property
-    def totals(self) -> Totals:
-        """What was done since the worker started."""
-        return totals_of(self._shards).since(self._start)
+    def changed(self, shards: Collection[Shard]) -> None:
+        """From now on it is about these, each of which stands at a commit."""
+        self._counted = {shard: _totals_of(shard) for shard in shards}
+
+    def committed(self, shards: Collection[Shard]) -> None:
+        """Count what they have done since the last time."""
+        for shard in shards:
+            before, self._counted[shard] = self._counted[shard], _totals_of(shard)
+            self.totals = self.totals.plus(self._counted[shard].since(before))
 
     def say_if_due(self) -> None:
         """The line, if it is time."""
-        now, totals = time.monotonic(), totals_of(self._shards)
+        now, totals = time.monotonic(), self.totals
         if now < self._due or totals == self._last:
             return
-        engines = [shard.engine for shard in self._shards]
+        engines = [shard.engine for shard in self._counted]
         fields = {
-            "events": totals.events - self._start.events,
+            "events": totals.events,
             "per_second": round((totals.events - self._last.events) / max(now - self._said, 1e-9), 1),
-            "lag": sum(lag_of(shard, self._log) for shard in self._shards),
-            "dead": totals.dead_letters - self._start.dead_letters,
+            "lag": lag_of(self._counted, self._log),
+            "dead": totals.dead_letters,
             "labels_used": sum(engine.selector.budget.used for engine in engines),
             "labels_left": sum(engine.selector.budget.left(engine.clock) for engine in engines),
             "open": sum(len(engine.selector.requests) for engine in engines),
