@@ -82,6 +82,9 @@ def show(
     for name, value in _summary(letter).items():
         typer.echo(f"{name:<12}{_harmless(str(value))}")
     size = letter.content.size or len(payload)
+    if size and not payload:
+        typer.echo(f"{'payload':<12}{size:,} bytes, which are only at the source")
+        return
     typer.echo(f"{'payload':<12}{size:,} bytes{', of which the first' if size > _SHOWN_BYTES else ''}:")
     lines = payload[:_SHOWN_BYTES].decode("utf-8", "backslashreplace").split("\n")
     typer.echo("\n".join(map(_harmless, lines)))

@@ -57,15 +57,18 @@ def _whole(log: Log, content: DeadLetter) -> tuple[bytes, bytes | None, Headers]
     if found and found[0].offset == content.offset:
         return found[0].value, found[0].key, found[0].headers
     message = (
-        f"{content.topic}-{content.partition}-{content.offset} is no longer in the log, and its letter holds only its "
-        "beginning: it cannot be sent again"
+        f"{content.topic}-{content.partition}-{content.offset} is no longer in the log, and its letter does not hold "
+        "all of it: it cannot be sent again"
     )
     raise InputError(message)
 
 
 def places_sent_again(log: Log, settings: Settings) -> set[str]:
     """Which letters were sent again before."""
-    return {record.value.decode() for record in _records(log, _notes(settings))}
+    notes = _notes(settings)
+    for place in log.ends(notes):
+        log.settle(place)
+    return {record.value.decode("utf-8", "replace") for record in _records(log, notes)}
 
 
 def _notes(settings: Settings) -> str:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from stream_bayes.cli.app import STOPPED, Json, replace_what_cannot_be_written
-from stream_bayes.cli.run import Config, settings_from
-from stream_bayes.errors import CorpusError
+from stream_bayes.cli.run import PARTITIONS, Config, settings_from, writable
+from stream_bayes.errors import CorpusError, LogUnavailable
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stream_bayes.cli.producing import Producer
     from stream_bayes.evaluate.corpora import Corpus, Mail
 
-_TO = "The log, such as sqlite:///mail.db; by default that of the settings."
+_TO = "The log: sqlite:///path/to/file.db, or kafka://host:port,host:port; by default that of the settings."
 _LABELS = "Labels come with the mails, as events of their own N mails later, or not at all."
 _PROBLEMS = "What is wrong in the corpus ends the writing (stop) or is left out and counted (count)."
 _TICKS = 10
@@ -38,6 +38,7 @@ def produce(
     rate: Annotated[float | None, typer.Option(metavar="N", help="Mails a second; else as fast as it goes.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N mails.")] = None,
     problems: Annotated[str, typer.Option(metavar="stop|count", help=_PROBLEMS)] = "stop",
+    partitions: Annotated[int | None, typer.Option(min=1, help=PARTITIONS)] = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -51,7 +52,6 @@ def produce(
     from stream_bayes.cli.interruption import interruption
     from stream_bayes.cli.producing import Producer, open_labelling
     from stream_bayes.evaluate.corpora import open_corpus
-    from stream_bayes.log.opening import open_log
 
     replace_what_cannot_be_written()
     labelling = open_labelling(labels)
@@ -59,9 +59,10 @@ def produce(
     settings = settings_from(config, to)
     mails = open_corpus(corpus, problems=problems, label="unlabelled" if labelling.kind == "none" else None)
     began = time.monotonic()
-    with open_log(settings.log) as log, interruption() as pressed, _bar(Console(stderr=True), limit) as bar:
+    with writable(settings, partitions) as log, interruption() as pressed, _bar(Console(stderr=True), limit) as bar:
         topics = settings.topics
         producer = Producer(log, topics.observations, topics.labels, labelling, at_once=pace.at_once)
+        producer.leaves_out = problems == "count"
         _write(producer, islice(_told_of_labels(mails), limit), pace, bar, pressed)
     done = _described(producer, mails, settings.log, time.monotonic() - began, stopped=bool(pressed))
     typer.echo(json.dumps(done, indent=2) if as_json else f"{_as_text(done)}\n{_next(config, to)}")
@@ -143,6 +144,8 @@ def _write(producer: Producer, mails: Iterator[Mail], pace: _Pace, bar: _Bar, pr
             if now >= due:
                 bar.show(producer, now - began)
                 due = now + _PAUSE
+    except LogUnavailable:
+        raise
     except BaseException:
         producer.flush()
         raise
@@ -150,12 +153,14 @@ def _write(producer: Producer, mails: Iterator[Mail], pace: _Pace, bar: _Bar, pr
 
 
 def _described(producer: Producer, corpus: Corpus, log: str, seconds: float, *, stopped: bool) -> dict[str, Any]:
+    from stream_bayes.cli.producing import TOO_LARGE
+
     return {
         "log": log,
         "mails": producer.written,
         "labels": producer.labels_written,
         "labels_not_sent": producer.labels_waiting,
-        "left_out": dict(corpus.counts.problems),
+        "left_out": {**corpus.counts.problems, **({TOO_LARGE: producer.left_out} if producer.left_out else {})},
         "seconds": round(seconds, 3),
         "stopped": stopped,
     }

@@ -7,17 +7,20 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import CorpusError, LogError, ParameterError
 from stream_bayes.evaluate.corpora import Mail
 from stream_bayes.events import Label, encode
 from stream_bayes.events.identity import id_of
-from stream_bayes.log.base import Log
-from stream_bayes.log.reading import records_from
-from stream_bayes.records import Record
+from stream_bayes.log.arguments import header_bytes
+from stream_bayes.log.base import Headers, Log
+from stream_bayes.records import Offsets, Record
 
 MAILS_AT_ONCE = 300
 """In one transaction."""
 LABELLER = "produce"
+TOO_LARGE = "too-large"
+"""The kind of problem of a mail that the topic does not take."""
+_READ_AT_ONCE = 200
 _CONTENT_TYPE = ("content-type", b"message/rfc822")
 
 
@@ -89,6 +92,9 @@ class Producer:
         self.written = 0
         """Mails that are in the log."""
         self.labels_written = 0
+        self.leaves_out = False
+        """Whether mails that are too large for the topic are left out, instead of being an error."""
+        self.left_out = 0
 
     @property
     def labels_waiting(self) -> int:
@@ -98,25 +104,46 @@ class Producer:
     def add(self, mail: Mail) -> None:
         """Stage a mail, and write all that is staged once it is enough."""
         key, place = mail.id.encode("utf-8", "replace"), self.written + len(self._staged)
-        headers = [_CONTENT_TYPE]
-        self._staged[key] = None
+        headers, waiting = [_CONTENT_TYPE], None
         if mail.label is not None and self._labelling.kind == "with":
             headers.append(("label", mail.label.encode()))
-            self._staged_labels += 1
         elif mail.label is not None and self._labelling.kind == "later":
-            self._staged[key] = _Waiting(place, mail.label)
-        self._log.append(self._mails, mail.raw, key, headers=headers)
+            waiting = _Waiting(place, mail.label)
+        if not self._append(mail, key, headers):
+            return
+        self._staged[key] = waiting
+        self._staged_labels += len(headers) - 1
         self._send_due(place)
         if len(self._staged) >= self._at_once:
             self.flush()
 
+    def _append(self, mail: Mail, key: bytes, headers: Headers) -> bool:
+        """Stage a mail; or leave it out, where it is too large and may be."""
+        try:
+            self._log.append(self._mails, mail.raw, key, headers=headers)
+        except LogError as problem:
+            if problem.retriable:
+                raise
+            most = self._log.most_bytes(self._mails)
+            if len(mail.raw) + len(key) + sum(header_bytes(*header) for header in headers) <= most:
+                raise
+            if self.leaves_out:
+                self.left_out += 1
+                return False
+            message = (
+                f"mail {mail.id!r:.100} of {len(mail.raw):,} bytes is too large for the topic {self._mails!r}, which "
+                f"takes {most:,}: let it take more (max.message.bytes), or leave such mails out with --problems count"
+            )
+            raise CorpusError(message, TOO_LARGE) from problem
+        return True
+
     def flush(self) -> None:
         """Write what is staged in one transaction."""
-        self._log.commit({})
+        ends = self._log.commit({})
         self.written += len(self._staged)
         self.labels_written += self._staged_labels
         if self._labelling.kind == "later":
-            self._waiting.extend(sorted(self._placed(), key=lambda one: one[0]))
+            self._waiting.extend(sorted(self._placed(ends), key=lambda one: one[0]))
         self._staged, self._staged_labels = {}, 0
 
     def finish(self) -> None:
@@ -133,17 +160,22 @@ class Producer:
             self._log.append(self._labels, encode(label), label.id.encode(), label.source.partition)
             self._staged_labels += 1
 
-    def _placed(self) -> Iterator[tuple[int, Label]]:
+    def _placed(self, ends: Offsets) -> Iterator[tuple[int, Label]]:
         """The labels of the mails just written, with the places that the log gave these."""
-        for record in self._new_records():
+        for record in self._new_records(ends):
             waiting = self._staged.pop(record.key, None) if record.key is not None else None
             if waiting is not None:
                 at, id_ = datetime.now(UTC), id_of(record)
                 yield waiting.place, Label(id=id_, label=waiting.label, labeller=LABELLER, at=at, source=record.source)
 
-    def _new_records(self) -> Iterator[Record]:
-        """What the topic has got since the last look, ours and that of others."""
-        for place in self._log.ends(self._mails):
-            for record in records_from(self._log, place, self._ends.get(place.number, 0)):
-                self._ends[place.number] = record.offset + 1
-                yield record
+    def _new_records(self, ends: Offsets) -> Iterator[Record]:
+        """What the topic has got since the last look, ours and that of others; offsets may have gaps."""
+        for place, end in ends.items():
+            if place.topic != self._mails:
+                continue
+            self._log.settle(place)
+            position = self._ends.get(place.number, 0)
+            while position < end and (records := self._log.read(*place, position, _READ_AT_ONCE)):
+                yield from records
+                position = records[-1].offset + 1
+            self._ends[place.number] = max(position, end)

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from stream_bayes.cli.app import STOPPED, Json
-from stream_bayes.cli.run import Checkpoints, Config, Group, LogUrl, existing, opened, settings_from, stop_on_signals
+from stream_bayes.cli.run import (
+    Checkpoints,
+    Config,
+    Group,
+    LogUrl,
+    check_engine,
+    existing,
+    opened,
+    settings_from,
+    stop_on_signals,
+)
 from stream_bayes.errors import RecoveryError
 
 if TYPE_CHECKING:
@@ -28,13 +38,14 @@ def rebuild(
     """Make a new model from the whole log, with the settings of now.
 
     The inputs are learned again in the order of the journal, and nothing is put out. The new checkpoints replace those
-    of before, once they are written; Ctrl-C before that leaves everything as it was. Stop the worker first. --json
+    of before, once they are written; Ctrl-C before that leaves everything as it was. Stop the workers first. --json
     prints the model of each partition, and all messages, as JSON, one a line.
     """
     from stream_bayes.worker import Worker
     from stream_bayes.worker.reports import report_to_stderr
 
     settings = settings_from(config, log, group, checkpoints)
+    check_engine(settings)
     _check_processed(settings)
     report_to_stderr(as_json=as_json)
     with opened(settings) as source:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import gettempdir
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,15 +23,18 @@ if TYPE_CHECKING:
     from stream_bayes.log.base import Log
     from stream_bayes.worker import Worker
 
+_LOG = "The log: sqlite:///path/to/file.db, or kafka://host:port,host:port."
+_FOLDER = "Where they are; by default beside the log's file, and for Kafka in ./checkpoints."
+PARTITIONS = "Into how many parts topics are cut that do not exist yet."
+KAFKA_DEBUG = "STREAM_BAYES_KAFKA_DEBUG"
+"""Where this is in the environment, what the Kafka client logs is seen."""
+
 Config = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="Settings; by default ./stream_bayes.toml if it exists.")
 ]
-LogUrl = Annotated[str | None, typer.Option("--log", metavar="URL", help="The log, as sqlite:///path/to/file.db.")]
+LogUrl = Annotated[str | None, typer.Option("--log", metavar="URL", help=_LOG)]
 Group = Annotated[str | None, typer.Option(metavar="NAME", help="On whose behalf the log is read.")]
-Checkpoints = Annotated[
-    Path | None, typer.Option("--checkpoints", metavar="FOLDER", help="Where they are; by default beside the log.")
-]
-_PARTITIONS = "Into how many parts topics are cut that do not exist yet."
+Checkpoints = Annotated[Path | None, typer.Option("--checkpoints", metavar="FOLDER", help=_FOLDER)]
 
 
 def run(
@@ -35,30 +42,32 @@ def run(
     log: LogUrl = None,
     group: Group = None,
     checkpoints: Checkpoints = None,
-    partitions: Annotated[int | None, typer.Option(min=1, help=_PARTITIONS)] = None,
+    partitions: Annotated[int | None, typer.Option(min=1, help=PARTITIONS)] = None,
     until_end: Annotated[bool, typer.Option("--until-end", help="Stop when all there is has been read.")] = False,
     as_json: Json = False,
 ) -> None:
     """Predict and learn from a log until it is stopped.
 
     SIGTERM or Ctrl-C: it finishes the batch, commits, writes a checkpoint and ends with code 0. Whatever else ends it,
-    the next run goes on where the last commit was. --json prints its messages as JSON, one a line.
+    the next run goes on where the last commit was. A broker that does not answer is waited for, with --until-end not
+    at the beginning. --json prints its messages as JSON, one a line.
     """
     from stream_bayes.worker import Worker
     from stream_bayes.worker.garbage import look_rarely
     from stream_bayes.worker.reports import report_to_stderr
 
     settings = settings_from(config, log, group, checkpoints)
-    _check_engine(settings)
+    check_engine(settings)
     report_to_stderr(as_json=as_json)
     look_rarely()
-    with opened(settings, partitions) as source:
+    end_on_signals()
+    with opened(settings, partitions, patient=not until_end) as source:
         worker = Worker(settings, source)
         stop_on_signals(worker)
         worker.run(until_end=until_end)
 
 
-def _check_engine(settings: Settings) -> None:
+def check_engine(settings: Settings) -> None:
     """Refuse what an engine would refuse, before there is a log and a line that says it has started."""
     from stream_bayes.engine.model import Model, open_learner
     from stream_bayes.engine.questions import selector_for
@@ -77,29 +86,81 @@ def settings_from(
     return load_settings(config, os.environ, given).settings
 
 
-def opened(settings: Settings, partitions: int | None = None) -> Log:
-    """The log, open for the group of the settings; new topics get so many partitions, or as many as those of now."""
-    from stream_bayes.log.opening import open_log
+@contextmanager
+def opened(settings: Settings, partitions: int | None = None, *, patient: bool = False) -> Iterator[Log]:
+    """The log, open for the group of the settings; new topics get so many partitions, or as many as those of now.
 
+    Who is patient waits for one that may be there later.
+    """
+    from stream_bayes.worker.patience import Patience
+
+    insist = Patience()
+    # Then an error is an error, also one that may pass.
+    insist.stopping = not patient
+    count = insist(lambda: _agreed(settings, partitions))
     inputs = settings.topics.observations, settings.topics.labels
-    with open_log(settings.log) as log:
-        known = {topic: len(log.ends(topic)) for topic in inputs}
-    for topic, there in known.items():
-        if partitions is not None and there not in (0, partitions):
-            noun = "partition" if there == 1 else "partitions"
-            message = f"{topic!r} has {there} {noun} already, and that cannot change; leave --partitions out"
-            raise LogError(message)
-    return open_log(settings.log, settings.group, inputs, partitions or max(known.values()) or 1)
+    with _member(settings) as member, insist(lambda: _open(settings, settings.group, inputs, count, member)) as log:
+        yield log
 
 
 def existing(settings: Settings) -> Log:
     """The log, open for single records; where there is none, none is made."""
-    from stream_bayes.log.opening import open_log
-
     path = Path(settings.log.removeprefix("sqlite:///"))
     if settings.log.startswith("sqlite:///") and not path.exists():
         raise FileNotFoundError(errno.ENOENT, "there is no such log", str(path))
-    return open_log(settings.log)
+    return _open(settings)
+
+
+def writable(settings: Settings, partitions: int | None = None) -> Log:
+    """The log, open for new records; new topics get so many partitions, or as many as the inputs have."""
+    return _open(settings, partitions=_agreed(settings, partitions))
+
+
+def _open(
+    settings: Settings,
+    group: str | None = None,
+    topics: Sequence[str] = (),
+    partitions: int = 1,
+    member: str | None = None,
+) -> Log:
+    from stream_bayes.log.opening import open_log
+
+    if os.environ.get(KAFKA_DEBUG):
+        _show_client()
+    return open_log(settings.log, group, topics, partitions, kafka=settings.kafka, member=member)
+
+
+def _agreed(settings: Settings, wanted: int | None) -> int:
+    """How many partitions the inputs have or get; an error where that is not what is wanted."""
+    with _open(settings) as log:
+        known = {topic: len(log.ends(topic)) for topic in (settings.topics.observations, settings.topics.labels)}
+    for topic, there in known.items():
+        if wanted is not None and there not in (0, wanted):
+            noun = "partition" if there == 1 else "partitions"
+            message = f"{topic!r} has {there} {noun}, not {wanted}: leave --partitions out, or name other topics"
+            raise LogError(message)
+    return wanted or max(known.values()) or 1
+
+
+@contextmanager
+def _member(settings: Settings) -> Iterator[str | None]:
+    """The name of this worker in its group, held by it alone; none where the log has no use for one."""
+    if not settings.log.startswith("kafka://"):
+        yield None
+        return
+    from stream_bayes.log.kafka.slot import WorkerSlot
+
+    # Of the machine, not of the folder that a worker was started in: names must differ on the whole machine.
+    folder = Path(gettempdir()) / f"stream_bayes-{os.getuid()}" / settings.group
+    with WorkerSlot(folder, settings.kafka.worker) as slot:
+        yield slot.member
+
+
+def _show_client() -> None:
+    """Let what the Kafka client says be seen."""
+    logger = logging.getLogger("kafka")
+    logger.setLevel(logging.INFO)
+    logger.handlers = [logging.StreamHandler()]
 
 
 def topic_named(settings: Settings, name: str) -> str:
@@ -115,6 +176,16 @@ def topic_named(settings: Settings, name: str) -> str:
     raise InputError(message)
 
 
+def end_on_signals() -> None:
+    """End at once while there is nothing that would have to be finished: no worker reads yet."""
+
+    def handle(*_: int | FrameType | None) -> None:
+        logging.getLogger(__name__).info("stopped before it had begun")
+        os._exit(0)
+
+    _handle_signals(handle)
+
+
 def stop_on_signals(worker: Worker) -> None:
     """Stop in good order at the first signal, and at once at the second."""
 
@@ -124,5 +195,9 @@ def stop_on_signals(worker: Worker) -> None:
             os._exit(STOPPED)
         worker.stop()
 
-    signal.signal(signal.SIGTERM, handle)
-    signal.signal(signal.SIGINT, handle)
+    _handle_signals(handle)
+
+
+def _handle_signals(handle: Callable[[int, FrameType | None], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)

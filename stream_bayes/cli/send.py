@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from stream_bayes.cli.app import STOPPED, Json, say
-from stream_bayes.cli.run import Config, LogUrl, existing, settings_from, topic_named
+from stream_bayes.cli.run import Config, LogUrl, existing, settings_from, topic_named, writable
 from stream_bayes.errors import EventError, InputError
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ def send(
     event; a label that names its source goes to the partition of that.
     """
     from stream_bayes.cli.interruption import interruption
-    from stream_bayes.log.opening import open_log
 
     settings = settings_from(config, log)
     name = topic_named(settings, topic)
@@ -54,7 +53,7 @@ def send(
             reader.read(line, number)
             checked.write(line + b"\n")
         checked.seek(0)
-        with open_log(settings.log, partitions=partitions) as source, interruption() as pressed:
+        with writable(settings) as source, interruption() as pressed:
             sent = _write(source, name, map(reader.read, checked), pressed)
     typer.echo(json.dumps({"sent": sent}) if as_json else f"{sent:,} record{'' if sent == 1 else 's'} sent to {name}")
     if pressed:

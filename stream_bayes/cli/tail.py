@@ -63,13 +63,27 @@ def tail(
 
 def _newest(log: Log, ends: dict[Partition, int], count: int) -> Iterator[Record]:
     """The newest of all partitions together, in the order of their times."""
-    begins = {place: max(end - count, 0) for place, end in ends.items()}
+    firsts: dict[Partition, int] = {}
     for topic in {place.topic for place in ends}:
-        begins |= {place: max(begins[place], first) for place, first in log.beginnings(topic).items()}
-    there = sum(ends[place] - begin for place, begin in begins.items())
-    records = (_between(log, place, begins[place], end) for place, end in ends.items())
+        firsts |= log.beginnings(topic)
+    last = {place: _last(log, place, (firsts.get(place, 0), end), count) for place, end in ends.items()}
+    records = (_between(log, place, begin, ends[place]) for place, (begin, _) in last.items())
     in_order = merge(*records, key=lambda record: (record.timestamp, record.partition, record.offset))
+    there = sum(found for _, found in last.values())
     return islice(in_order, max(there - count, 0), None)
+
+
+def _last(log: Log, place: Partition, span: tuple[int, int], count: int) -> tuple[int, int]:
+    """Where to begin for the last records of a partition, and how many there are from there: enough, or all of them."""
+    first, end = span
+    wanted = count
+    # Offsets may have gaps: one looks further and further back.
+    while True:
+        begin = max(end - wanted, first)
+        found = sum(1 for _ in _between(log, place, begin, end))
+        if found >= count or begin == first:
+            return begin, found
+        wanted *= 4
 
 
 def _between(log: Log, place: Partition, begin: int, end: int) -> Iterator[Record]:
@@ -82,10 +96,11 @@ def _since(log: Log, topic: str, ends: dict[Partition, int]) -> Iterator[Record]
     """What has come to a topic since these ends, which are moved."""
     from stream_bayes.log.reading import records_from
 
-    for place in log.ends(topic):
+    for place, end in log.ends(topic).items():
         for record in records_from(log, place, ends.get(place, 0)):
             ends[place] = record.offset + 1
             yield record
+        ends[place] = max(ends.get(place, 0), end)
 
 
 def _print(record: Record, *, as_json: bool) -> None:
@@ -96,8 +111,7 @@ def _as_text(record: Record) -> str:
     from stream_bayes.cli.plain import plain
     from stream_bayes.features.display import harmless
 
-    at = datetime.fromtimestamp(record.timestamp / 1000.0, UTC)
-    place = f"{record.partition}-{record.offset:<8} {at:%Y-%m-%d %H:%M:%S}"
+    place = f"{record.partition}-{record.offset:<8} {_time(record)}"
     if (line := plain(record.value)) is not None:
         return f"{place}  {line}"
     key = "-" if record.key is None else harmless(record.key.decode("utf-8", "replace"), _KEY_CHARACTERS)
@@ -105,12 +119,21 @@ def _as_text(record: Record) -> str:
     return f"{place}  {key}  {value}"
 
 
+def _time(record: Record) -> str:
+    """When the log had it; as it is where no calendar has it, as the times of senders on Kafka may be."""
+    try:
+        return f"{datetime.fromtimestamp(record.timestamp / 1000.0, UTC):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):
+        return f"{record.timestamp} ms"
+
+
 def _as_json(record: Record) -> str:
     try:
-        content = json.loads(record.value)
+        text = record.value.decode()
+        content = json.loads(text)
     except (ValueError, RecursionError):
         key = None if record.key is None else record.key.decode("utf-8", "replace")
         place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
         return json.dumps({**place, "key": key, "value": b64encode(record.value).decode()})
     # One line each, also of what was written as several.
-    return json.dumps(content) if b"\n" in record.value or b"\r" in record.value else record.value.decode()
+    return json.dumps(content) if "\n" in text or "\r" in text else text
