@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.broker import Broker, RemoteBroker, install_missing_tools, kafka_jars, missing_tools
+from tests.broker import Broker, RemoteBroker, SecureBroker, install_missing_tools, kafka_jars, missing_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 REMOTE_BROKER = "STREAM_BAYES_KAFKA"
 
@@ -22,16 +23,15 @@ def broker() -> Iterator[Broker | RemoteBroker]:
     if address:
         yield RemoteBroker(address)
         return
-    install_missing_tools()
-    missing = missing_tools()
-    if not missing:
-        with Broker(kafka_jars()) as own:
-            yield own
-    else:
-        pytest.skip(
-            f"no Kafka broker: {' and '.join(missing)} not found. Install Java 17 and Maven (Debian: apt-get "
-            f"install openjdk-17-jre-headless maven), or set {REMOTE_BROKER} to the host:port of a broker"
-        )
+    with Broker(_jars_or_skip(f", or set {REMOTE_BROKER} to the host:port of a broker")) as own:
+        yield own
+
+
+@pytest.fixture(scope="session")
+def secure_broker() -> Iterator[SecureBroker]:
+    """A broker behind passwords and certificates; always our own."""
+    with SecureBroker(_jars_or_skip("", "openssl")) as own:
+        yield own
 
 
 @pytest.fixture
@@ -41,3 +41,15 @@ def killable_broker(broker: Broker | RemoteBroker) -> Iterator[Broker]:
         pytest.skip(f"the broker at {broker.address} is not ours to kill: install Java 17 and Maven")
     yield broker
     broker.start()
+
+
+def _jars_or_skip(otherwise: str, *besides: str) -> Path:
+    """Kafka's jars; the test is skipped where a program is missing that a broker of our own needs."""
+    install_missing_tools(*besides)
+    if missing := missing_tools(*besides):
+        packages = " ".join(["openjdk-17-jre-headless", "maven", *besides])
+        pytest.skip(
+            f"no Kafka broker: {' and '.join(missing)} not found. Install Java 17 and Maven (Debian: apt-get install "
+            f"{packages}){otherwise}"
+        )
+    return kafka_jars()

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+
+from tests.broker import leaked_sockets_allowed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,6 +115,43 @@ def test_committed_records_survive_a_kill(killable_broker: Broker) -> None:
     killable_broker.restart()
     assert killable_broker.address == address
     assert read_all(address, topic, "read_committed") == [b"a", b"b"]
+
+
+def test_a_kill_under_load_tears_no_transaction(killable_broker: Broker) -> None:
+    topic = create_topic(killable_broker.address)
+    enough = threading.Event()
+    with leaked_sockets_allowed(), ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write_until, enough, killable_broker.address, topic)
+        try:
+            time.sleep(1.0)
+            killable_broker.restart()
+        finally:
+            enough.set()
+        count = written.result(READ_SECONDS)
+    values = read_all(killable_broker.address, topic, "read_committed")
+    assert values == [b"%d" % number for number in range(count)]
+
+
+def write_until(enough: threading.Event, address: str, topic: str) -> int:
+    """Write numbers, 50 in a transaction; one transaction more after it is enough. Gives how many."""
+    count, last = 0, False
+    with KafkaProducer(bootstrap_servers=address, transactional_id=f"writer-of-{topic}") as producer:
+        producer.init_transactions()
+        while not last:
+            last = enough.is_set()
+            producer.begin_transaction()
+            for number in range(count, count + 50):
+                producer.send(topic, b"%d" % number)
+            producer.commit_transaction()
+            count += 50
+    return count
+
+
+def test_a_topic_is_not_made_by_who_asks_for_it(killable_broker: Broker) -> None:
+    with KafkaConsumer(bootstrap_servers=killable_broker.address) as consumer:
+        assert not consumer.partitions_for_topic("mistyped")
+    with KafkaAdminClient(bootstrap_servers=killable_broker.address) as admin:
+        assert "mistyped" not in admin.list_topics()
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks up processes in /proc")

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from tests.broker.broker import Broker, BrokerError, RemoteBroker
+from tests.broker.broker import Broker, RemoteBroker
 from tests.broker.jars import JarsError, install_missing_tools, kafka_jars, missing_tools
+from tests.broker.leaks import leaked_sockets_allowed
+from tests.broker.processes import BrokerError
+from tests.broker.security import SecureBroker
 
-__all__ = ["Broker", "BrokerError", "JarsError", "RemoteBroker", "install_missing_tools", "kafka_jars", "missing_tools"]
+__all__ = [
+    "Broker",
+    "BrokerError",
+    "JarsError",
+    "RemoteBroker",
+    "SecureBroker",
+    "install_missing_tools",
+    "kafka_jars",
+    "leaked_sockets_allowed",
+    "missing_tools",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 
 from tests.broker import Broker, BrokerError, JarsError, kafka_jars, missing_tools
 
@@ -19,9 +20,12 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         print("Starting Kafka; the first time it is downloaded, which takes a minute or two.", flush=True)
-        with Broker(kafka_jars(), port) as broker:
+        with Broker(kafka_jars(), port, quick=False) as broker:
             print(f"Kafka listens on {broker.address}; Ctrl-C ends it and removes its data.", flush=True)
-            signal.pause()
+            while broker.running:
+                time.sleep(1.0)
+            print("Kafka was killed.", file=sys.stderr)
+            return 1
     except KeyboardInterrupt:
         print("Kafka has ended.")
     except (BrokerError, JarsError) as error:

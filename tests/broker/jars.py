@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 POM = Path(__file__).with_name("pom.xml")
 DOWNLOAD_SECONDS = 600
 INSTALL_SECONDS = 600
-PACKAGES = ["openjdk-17-jre-headless", "maven"]
+PACKAGES = ["openjdk-17-jre-headless", "maven", "openssl"]
 
 
 class JarsError(RuntimeError):
@@ -40,18 +40,18 @@ def jars_folder() -> Path:
     return cache / "stream_bayes" / f"kafka-{kafka_version()}"
 
 
-def missing_tools() -> list[str]:
-    """Return the programs that the test broker needs and this machine lacks.
+def missing_tools(*besides: str) -> list[str]:
+    """Return the programs that the test broker needs, and those named besides, as far as this machine lacks them.
 
     Maven is needed only until the jars are in the cache.
     """
     needed = ["java"] if jars_folder().exists() else ["java", "mvn"]
-    return [tool for tool in needed if shutil.which(tool) is None]
+    return [tool for tool in (*needed, *besides) if shutil.which(tool) is None]
 
 
-def install_missing_tools() -> None:
+def install_missing_tools(*besides: str) -> None:
     """Install what is missing from Debian's packages, where this is root on Debian."""
-    if not missing_tools() or os.geteuid() != 0 or shutil.which("apt-get") is None:
+    if not missing_tools(*besides) or os.geteuid() != 0 or shutil.which("apt-get") is None:
         return
     print(f"installing {' and '.join(PACKAGES)} for the Kafka tests (apt-get) ...", flush=True)
     for arguments in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
