@@ -8,29 +8,51 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.broker import Broker, install_missing_tools, kafka_jars, missing_tools
+from tests.chaos.havoc import Havoc, Plan
+from tests.chaos.killing import Killer
+from tests.chaos.places import kafka_place, sqlite_place
 from tests.chaos.play import play
+from tests.chaos.scene import Scene
 
 
 def main() -> None:
     """Run it as the arguments say; without a folder in one that is removed afterwards."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
-    parser.add_argument("--messages", type=int, default=300_000)
-    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--log", choices=("sqlite", "kafka"), default="sqlite")
+    parser.add_argument("--messages", type=int, help="300,000, and 170,000 on Kafka: 100,000 e-mails and their labels")
+    parser.add_argument("--kills", type=int, help="of workers: 100, and 35 on Kafka")
+    parser.add_argument("--brokers", type=int, default=4, help="how often the broker is killed")
+    parser.add_argument("--rebalances", type=int, default=6, help="how often one more worker comes and goes")
+    parser.add_argument("--zombies", type=int, default=3, help="how often a worker sleeps too long")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**6, help="by default another one each time")
     parser.add_argument("--folder", type=Path, help="an empty folder, which is kept")
     given = parser.parse_args()
     sys.stderr.write(f"seed {given.seed}\n")
-
-    def say(text: str) -> None:
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{text}")
-
     if given.folder is not None:
         given.folder.mkdir(parents=True, exist_ok=True)
-        print(play(given.folder.resolve(), given.messages, given.kills, given.seed, say))
+        print(_run(given, given.folder.resolve()))
         return
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
-        print(play(Path(folder), given.messages, given.kills, given.seed, say))
+        print(_run(given, Path(folder)))
+
+
+def _run(given: argparse.Namespace, folder: Path) -> str:
+    if given.log == "sqlite":
+        scene = Scene(folder, sqlite_place(folder), given.messages or 300_000, given.seed)
+        return play(scene, lambda scene: Killer(scene, given.kills or 100), _say)
+    install_missing_tools()
+    if missing := missing_tools():
+        sys.exit(f"chaos on Kafka needs {' and '.join(missing)}: install Java 17 and Maven")
+    plan = Plan(given.kills or 35, given.brokers, given.rebalances, given.zombies)
+    with Broker(kafka_jars()) as broker:
+        scene = Scene(folder, kafka_place(broker.address), given.messages or 170_000, given.seed)
+        return play(scene, lambda scene: Havoc(scene, broker, plan), _say)
+
+
+def _say(text: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{text}")
 
 
 if __name__ == "__main__":

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import random
-import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
-from stream_bayes.log.sqlite import SqliteLog
+from tests.chaos.running import Producers, Running
 from tests.chaos.scene import Scene
 
-_STARTING, _WRITING, _WORKING = "starting or catching up", "writing a checkpoint", "working"
+STARTING, WRITING, WORKING = "starting or catching up", "writing a checkpoint", "working"
 # In these shares, in random order.
-_MOMENTS = (_WORKING, _STARTING, _WRITING, _WORKING, _WORKING)
-_LOOK = 0.002
+_MOMENTS = (WORKING, STARTING, WRITING, WORKING, WORKING)
 # A worker that has nothing left to do is killed all the same.
 _IDLE = 2.0
-_PRODUCER_KILLED = 0.2
 _SECONDS_A_KILL = 3.0
+_LOOK_AT_FILES = 0.002
+
+Act = Callable[[], None]
 
 
 class Killed(NamedTuple):
@@ -28,107 +28,128 @@ class Killed(NamedTuple):
 
     kills: Counter[str]
     """Of workers, by what they were doing."""
-    producer_kills: int
+    others: Counter[str]
+    """What else was done."""
     replayed: int
     """Events that were learned again after kills."""
     seconds: float
 
 
 class Killer:
-    """Starts a worker as often as it kills it, and once more for the end."""
+    """Lets as many workers work as the place of the scene is for, kills them, and starts one in place of each.
+
+    Parameters
+    ----------
+    scene
+        Prepared.
+    kills
+        How often a worker is killed.
+    """
 
     def __init__(self, scene: Scene, kills: int) -> None:
-        self._scene, self._wanted = scene, kills
-        self._random = random.Random(scene.seed)
-        self._log = SqliteLog(scene.log)
+        self.scene = scene
+        self.random = random.Random(scene.seed)
+        self.others: Counter[str] = Counter()
+        self.log = scene.place.open()
         self._kills: Counter[str] = Counter()
-        self._moments = [_MOMENTS[number % len(_MOMENTS)] for number in range(kills)]
-        self._random.shuffle(self._moments)
-        self._producer_kills = 0
+        moments = [_MOMENTS[number % len(_MOMENTS)] for number in range(kills)]
+        self.acts: list[Act] = [partial(self._live_and_die, moment) for moment in moments]
+        self.seconds = 0.7 * _SECONDS_A_KILL * kills
+        """What the acts take, about."""
+        self._done = self._started = 0
         self._start_seconds = 2.0
-        batches = (scene.messages - scene.beforehand) / 100.0
-        self._pause = 0.7 * _SECONDS_A_KILL * kills / batches
-        self._producer = scene.start_producer(0, self._pause)
+        self.crew: list[Running] = []
 
     def run(self, say: Callable[[str], None]) -> Killed:
-        """Kill as often as wanted, then let a worker come to the end."""
+        """Perform all acts in random order, then let a worker come to the end."""
         began = time.monotonic()
+        self.random.shuffle(self.acts)
+        producers = Producers(self.scene, self.random, self.seconds)
         try:
-            for number in range(self._wanted):
-                self._live_and_die(number)
-                self._trouble_producer()
-                say(f"{number + 1} kills, {self._scene.progress(self._log):,} predictions")
-            self._let_producer_end()
-            self._last_worker(self._wanted)
+            self.crew += [self.start() for _ in range(self.scene.place.workers)]
+            for act in self.acts:
+                self._done += 1
+                act()
+                self.check()
+                producers.trouble()
+                say(f"{self._done} of {len(self.acts)}, {self.progress():,} predictions")
+            producers.let_end()
+            self._end()
         finally:
-            self._producer.kill()
-            self._producer.wait()
-            self._log.close()
-        said = [event for number in range(self._wanted + 1) for event in self._scene.events_said(number)]
-        replayed = sum(event["events"] for event in said if event["event"] == "recovered")
-        return Killed(self._kills, self._producer_kills, replayed, time.monotonic() - began)
+            for worker in self.crew:
+                worker.kill()
+            producers.close()
+            self.log.close()
+        self.others["kills of the producer"] = producers.kills
+        return Killed(self._kills, self.others, self._replayed(), time.monotonic() - began)
 
-    def _live_and_die(self, number: int) -> None:
-        worker = self._scene.start_worker(number)
-        moment = self._moments[number]
-        try:
-            if moment == _STARTING:
-                time.sleep(self._random.uniform(0.0, 1.2 * self._start_seconds))
-            elif moment == _WORKING or not self._wait(worker, self._is_writing, self._start_seconds + _IDLE):
-                moment = _WORKING
-                self._work(worker, number)
-            self._check_alive(worker, number)
-            self._kills[moment] += 1
-        finally:
-            worker.send_signal(signal.SIGKILL)
-            worker.wait()
+    def start(self, *more: str) -> Running:
+        """Another worker."""
+        self._started += 1
+        return Running(self.scene, self._started - 1, *more)
 
-    def _work(self, worker: subprocess.Popen[bytes], number: int) -> None:
-        """Until about its share is done, and a little longer; shares are such that it soon has to wait for more."""
-        began, first = time.monotonic(), self._scene.progress(self._log)
-        if self._wait(worker, lambda: self._scene.progress(self._log) > first, 2.0 * self._start_seconds + _IDLE):
-            self._start_seconds = time.monotonic() - began
-        share = 0.8 * self._scene.messages * (number + 1) / self._wanted - first
-        target = first + self._random.uniform(0.0, max(2.0 * share, 100.0))
-        self._wait(worker, lambda: self._scene.progress(self._log) >= target, _IDLE)
-        time.sleep(self._random.uniform(0.0, 0.05))
+    def check(self) -> None:
+        """All workers live."""
+        for worker in self.crew:
+            worker.check()
 
-    def _is_writing(self) -> bool:
-        folder = self._scene.checkpoints
-        return folder.is_dir() and any(path.name.startswith(".") for path in folder.iterdir())
+    def progress(self) -> int:
+        """How many predictions there are."""
+        return self.scene.progress(self.log)
 
-    @staticmethod
-    def _wait(worker: subprocess.Popen[bytes], happened: Callable[[], bool], most: float) -> bool:
-        """Whether it happened within so many seconds, while the worker lived."""
+    def wait(self, happened: Callable[[], bool], most: float, every: float | None = None) -> bool:
+        """Whether it happened within so many seconds, while the workers lived; looks as often as the log allows."""
         deadline = time.monotonic() + most
-        while worker.poll() is None and time.monotonic() < deadline:
+        while time.monotonic() < deadline:
             if happened():
                 return True
-            time.sleep(_LOOK)
+            self.check()
+            time.sleep(every or self.scene.place.look_seconds)
         return False
 
-    def _check_alive(self, worker: subprocess.Popen[bytes], number: int) -> None:
-        if worker.poll() is not None:
-            message = f"a worker ended by itself with {worker.returncode}: {self._scene.said(number).read_text()}"
-            raise AssertionError(message)
+    def kill(self, worker: Running, what: str, pause: float = 0.0) -> Running:
+        """Let another one take its place, after a pause."""
+        worker.check()
+        worker.kill()
+        self._kills[what] += 1
+        time.sleep(pause)
+        place = self.crew.index(worker)
+        self.crew[place] = self.start()
+        return self.crew[place]
 
-    def _trouble_producer(self) -> None:
-        """Kill it now and then; start it again if it was."""
-        if self._producer.poll() is None and self._random.random() < _PRODUCER_KILLED:
-            self._producer.kill()
-            self._producer.wait()
-            self._producer_kills += 1
-            self._producer = self._scene.start_producer(self._producer_kills, self._pause)
+    def away_seconds(self) -> float:
+        """For how long a worker is missed that was killed."""
+        return 0.0
 
-    def _let_producer_end(self) -> None:
-        """One that is in no haste is replaced by one that is."""
-        if self._producer.poll() is None:
-            self._producer.kill()
-            self._producer.wait()
-            self._producer_kills += 1
-            self._producer = self._scene.start_producer(self._producer_kills, 0.0)
-        assert self._producer.wait() == 0, self._scene.producer_said(self._producer_kills).read_text()
+    def _live_and_die(self, moment: str) -> None:
+        if moment == STARTING:
+            worker = max(self.crew, key=lambda one: one.began)
+            if time.monotonic() - worker.began > self._start_seconds:
+                worker = self.kill(worker, WORKING)
+            time.sleep(self.random.uniform(0.0, 1.2 * self._start_seconds))
+        else:
+            worker = self.random.choice(self.crew)
+            if moment == WORKING or not self.wait(lambda: worker.writing, self._start_seconds + _IDLE, _LOOK_AT_FILES):
+                moment = WORKING
+                self._work(worker)
+        self.kill(worker, moment, self.away_seconds())
 
-    def _last_worker(self, number: int) -> None:
-        worker = self._scene.start_worker(number, "--until-end")
-        assert worker.wait() == 0, self._scene.said(number).read_text()
+    def _work(self, worker: Running) -> None:
+        """Until about its share is done, and a little longer; shares are such that it soon has to wait for more."""
+        first = self.progress()
+        if self.wait(lambda: self.progress() > first, 2.0 * self._start_seconds + _IDLE) and len(self.crew) == 1:
+            self._start_seconds = time.monotonic() - worker.began
+        share = 0.8 * self.scene.messages * self._done / len(self.acts) - first
+        target = first + self.random.uniform(0.0, max(2.0 * share, 100.0))
+        self.wait(lambda: self.progress() >= target, _IDLE)
+        time.sleep(self.random.uniform(0.0, 0.05))
+
+    def _end(self) -> None:
+        while self.crew:
+            self.crew[-1].stop()
+            self.crew.pop()
+        self.start("--until-end").work_to_the_end()
+
+    def _replayed(self) -> int:
+        said = [event for number in range(self._started) for event in self.scene.events_said(number)]
+        return sum(event["events"] for event in said if event["event"] == "recovered")

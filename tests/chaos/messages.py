@@ -1,7 +1,7 @@
 """A made-up stream of e-mails and labels, with all that is awkward, and what must become of each message.
 
-What becomes of a message depends on the messages before it in its own topic, and on nothing that timing could change:
-a label stands behind its e-mail by more than any commit, or in the same one, where e-mails come first.
+What becomes of a message depends on the messages before it in its own partition, and on nothing that timing could
+change: a label stands behind its e-mail by more than any commit, or in the same one, where e-mails come first.
 """
 
 from __future__ import annotations
@@ -9,8 +9,12 @@ from __future__ import annotations
 import json
 import random
 from base64 import b64encode
+from bisect import bisect_right
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import NamedTuple
+
+from kafka.partitioner.default import murmur2
 
 from tests.mails import make_mail
 
@@ -19,12 +23,13 @@ RECORD_BYTES, DEPTH, ID_BYTES = 4096, 8, 64
 REMEMBERED_IDS = 2500
 MOST_A_COMMIT = 1000
 """Messages that a producer commits together, at most."""
-_POOL, _LARGEST = 800, 900
-_RECENT = 300
-_NAMES = ("ham", "spam")
-_LABELLERS = ("ann", "bob", "eve")
+_POOL, _LARGEST, _FEW, _RECENT = 800, 900, 10, 300
+# On a broker an old e-mail takes the worker 6 to 25 ms to look up.
+_RECENTLY = 0.95
+_NAMES, _LABELLERS = ("ham", "spam"), ("ann", "bob", "eve")
 _UNSURE = 0.05
 _Headers = tuple[tuple[str, bytes], ...]
+_OFFSET = "the offset of the e-mail"
 
 
 class Fate(NamedTuple):
@@ -36,7 +41,7 @@ class Fate(NamedTuple):
     label: str | None = None
     """Of a label, or of an e-mail that has its own."""
     target: int = -1
-    """The offset of the e-mail that is meant."""
+    """Which e-mail is meant: its number among the records of its partition, which is its offset where no gaps are."""
 
 
 class Message(NamedTuple):
@@ -47,43 +52,80 @@ class Message(NamedTuple):
     key: bytes | None
     headers: _Headers
     fate: Fate
+    partition: int = 0
+    named: int | None = None
+    """The e-mail whose offset belongs into it."""
+
+
+def with_offset(value: bytes, offset: int) -> bytes:
+    """A message that names an e-mail by its place, once that is known."""
+    return value.replace(json.dumps(_OFFSET).encode(), b"%d" % offset)
 
 
 class _Mail(NamedTuple):
     offset: int
     id: str
     label: str
+    number: int
 
 
-def remembered_labels(count: int) -> int:
+class _Part:
+    """What was made for one partition."""
+
+    def __init__(self) -> None:
+        self.mails: list[_Mail] = []
+        self.labels: dict[int, str] = {}
+        self.reserved: set[int] = set()
+        self.offset = 0
+
+
+def remembered_labels(count: int, partitions: int) -> int:
     """Of how many e-mails a worker remembers the label, so that some labels are too old."""
-    return max(count // 3, 3 * MOST_A_COMMIT)
+    return max(count // partitions // 3, 3 * MOST_A_COMMIT)
 
 
 class Script:
-    """Makes the messages one after the other; the same ones for the same seed."""
+    """Makes the messages one after the other; the same ones for the same arguments.
 
-    def __init__(self, seed: int, count: int) -> None:
+    Parameters
+    ----------
+    seed, count
+        Which ones, and how many.
+    partitions
+        Where they belong.
+    lead
+        By how many messages at least an e-mail comes before its labels, so that a producer that commits fewer at a time
+        knows its offset, where offsets have gaps: at most as many as records.
+    """
+
+    def __init__(self, seed: int, count: int, partitions: int = 1, lead: int = 0) -> None:
         self._random = random.Random(seed)
-        self._count = count
-        self._remembered = remembered_labels(count)
+        self._count, self._lead = count, lead
+        self._remembered = remembered_labels(count, partitions)
         self._pool = _mails(self._random)
-        self._mails: list[_Mail] = []
-        self._labels: dict[int, str] = {}
-        self._reserved: set[int] = set()
-        self._offset = 0
-        self._number = 0
+        self._parts = [_Part() for _ in range(partitions)]
+        self._number = self._partition = 0
 
     def __iter__(self) -> Iterator[Message]:
         for _ in range(self._count):
-            message = self._next()
-            self._offset += message.topic == EMAILS
+            self._partition = (murmur2(f"mail-{self._number}".encode()) & 0x7FFFFFFF) % len(self._parts)
+            message = self._next()._replace(partition=self._partition)
+            self._part.offset += message.topic == EMAILS
             self._number += 1
             yield message
 
+    @property
+    def _part(self) -> _Part:
+        return self._parts[self._partition]
+
+    @property
+    def _settled(self) -> int:
+        """How many e-mails of the partition have come long enough ago."""
+        return bisect_right(self._part.mails, self._number - self._lead, key=attrgetter("number"))
+
     def _next(self) -> Message:
         chance = self._random.random()
-        if chance < 0.6 or len(self._mails) < 10:
+        if chance < 0.6 or self._settled < _FEW:
             return self._mail()
         if chance < 0.62:
             return self._duplicate()
@@ -94,13 +136,13 @@ class Script:
         return self._bad_record()
 
     def _mail(self) -> Message:
-        spam = self._random.random() < 0.5
+        part, spam = self._part, self._random.random() < 0.5
         raw = self._random.choice(self._pool[spam]) + b"%d\r\n" % self._number
-        mail = _Mail(self._offset, f"mail-{self._number}", _NAMES[spam])
+        mail = _Mail(part.offset, f"mail-{self._number}", _NAMES[spam], self._number)
         own = mail.label if self._random.random() < 0.1 else None
-        self._mails.append(mail)
+        part.mails.append(mail)
         if own is not None:
-            self._labels[mail.offset] = own
+            part.labels[mail.offset] = own
         return self._as_record(mail.id, raw, own, Fate("predict", mail.id, own, mail.offset))
 
     def _as_record(self, name: str, raw: bytes, own: str | None, fate: Fate) -> Message:
@@ -117,52 +159,57 @@ class Script:
         return Message(EMAILS, json.dumps(event).encode(), None, (), fate)
 
     def _duplicate(self) -> Message:
-        name = self._random.choice(self._mails[-_RECENT:]).id
+        name = self._random.choice(self._part.mails[-_RECENT:]).id
         return self._as_record(name, b"Subject: again\r\n\r\nagain\r\n", None, Fate("duplicate", name))
 
     def _label(self) -> Message:
         chance = self._random.random()
         if chance < 0.02:
             return self._label_among_mails()
-        mail = self._random.choice(self._mails[-_RECENT:] if chance < 0.8 else self._mails)
-        age = self._offset - mail.offset
+        part, settled = self._part, self._settled
+        first = max(settled - _RECENT, 0) if chance < (_RECENTLY if self._lead else 0.8) else 0
+        mail = part.mails[self._random.choice(range(first, settled))]
+        age = part.offset - mail.offset
+        most = 2 * age if self._lead else age
         label = mail.label if self._random.random() < 0.85 else _NAMES[mail.label == "ham"]
-        if mail.offset in self._reserved or self._remembered - 2 * MOST_A_COMMIT < age < self._remembered:
+        if mail.offset in part.reserved or age < self._remembered < most + 2 * MOST_A_COMMIT:
             return self._label_message(mail, label, Fate("unknown-observation"), name="nothing")
         if age >= self._remembered:
             return self._label_message(mail, label, Fate("label-too-old"), by_place=True)
-        by_place = age > REMEMBERED_IDS - 2 * MOST_A_COMMIT or self._random.random() < 0.3
+        by_place = most > REMEMBERED_IDS - 2 * MOST_A_COMMIT or self._random.random() < 0.3
         if self._random.random() < _UNSURE:
             return self._label_message(mail, "unsure", Fate("unsure", mail.id, None, mail.offset), by_place=by_place)
-        what = "repeat" if self._labels.get(mail.offset) == label else "learn"
-        self._labels[mail.offset] = label
+        what = "repeat" if part.labels.get(mail.offset) == label else "learn"
+        part.labels[mail.offset] = label
         return self._label_message(mail, label, Fate(what, mail.id, label, mail.offset), by_place=by_place)
 
     def _label_message(
         self, mail: _Mail, label: str, fate: Fate, *, by_place: bool = False, name: str | None = None
     ) -> Message:
         event = {"id": name or mail.id, "label": label, "labeller": self._random.choice(_LABELLERS)}
-        place = {"source": {"topic": EMAILS, "partition": 0, "offset": mail.offset}} if by_place else {}
-        return Message(LABELS, json.dumps({**event, **place}).encode(), mail.id.encode(), (), fate)
+        place = {"source": {"topic": EMAILS, "partition": self._partition, "offset": _OFFSET}} if by_place else {}
+        value = json.dumps({**event, **place}).encode()
+        return Message(LABELS, value, mail.id.encode(), (), fate, named=mail.offset if by_place else None)
 
     def _label_among_mails(self) -> Message:
         """A label in the topic of the e-mails, for the last one; nothing else is said of that one."""
-        mail = self._mails[-1]
-        if mail.offset in self._reserved or mail.offset in self._labels:
+        part = self._part
+        mail = part.mails[-1]
+        if mail.offset in part.reserved or mail.offset in part.labels:
             return self._duplicate()
-        self._reserved.add(mail.offset)
+        part.reserved.add(mail.offset)
         value = json.dumps({"type": "label", "id": mail.id, "label": mail.label}).encode()
         return Message(EMAILS, value, None, (), Fate("learn", mail.id, mail.label, mail.offset))
 
     def _bad_label(self) -> Message:
         number = self._number
-        place = {"topic": EMAILS, "partition": 0, "offset": 10**9 + number}
+        place = {"topic": EMAILS, "partition": self._partition, "offset": 10**9 + number}
         code, event = self._random.choice(
             [
                 ("unknown-observation", {"id": f"nothing-{number}", "label": "spam"}),
                 ("unknown-observation", {"id": "x", "label": "ham", "source": place}),
-                ("wrong-partition", {"id": "x", "label": "ham", "source": {**place, "partition": 7}}),
-                ("bad-input", {"id": self._mails[-1].id, "label": "neither"}),
+                ("wrong-partition", {"id": "x", "label": "ham", "source": {**place, "partition": self._partition + 1}}),
+                ("bad-input", {"id": self._part.mails[self._settled - 1].id, "label": "neither"}),
                 ("wrong-topic", {"type": "observation", "id": f"mail-{number}", "text": "in the wrong topic"}),
             ]
         )

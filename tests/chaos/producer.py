@@ -1,6 +1,6 @@
-"""A producer as a process of its own, to be killed: `python -m tests.chaos.producer LOG SCRIPT FIRST PAUSE SEED`.
+"""A producer as a process of its own, to be killed: `python -m tests.chaos.producer PLACE SCRIPT FIRST PAUSE SEED`.
 
-What it has written it sees from the ends of the topics, since each message goes into one of them, in order.
+What was written before it sees from the log, since the messages are written in order, some in each transaction.
 """
 
 from __future__ import annotations
@@ -9,12 +9,18 @@ import json
 import random
 import sys
 import time
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from stream_bayes.log.sqlite import SqliteLog
-from tests.chaos.messages import EMAILS, LABELS, Message
+from stream_bayes.log.base import Log
+from stream_bayes.records import Partition
+from stream_bayes.worker.patience import Patience
+from tests.chaos.messages import EMAILS, LABELS, Fate, Message, with_offset
+from tests.chaos.places import Place
+from tests.workers import all_records
 
 _MOST = 200
 
@@ -22,35 +28,84 @@ _MOST = 200
 def write_script(path: Path, messages: Iterable[Message]) -> None:
     """Put messages into a file, one a line."""
     with path.open("w", encoding="utf-8") as file:
-        for topic, value, key, headers, _ in messages:
+        for topic, value, key, headers, _, partition, named in messages:
             name = None if key is None else key.decode()
             pairs = [(header, content.decode()) for header, content in headers]
-            file.write(json.dumps([topic, value.decode("latin-1"), name, pairs]) + "\n")
+            file.write(json.dumps([topic, value.decode("latin-1"), name, pairs, partition, named]) + "\n")
 
 
-def append(log: SqliteLog, line: str) -> None:
-    """Stage the message of a line."""
-    topic, value, key, headers = json.loads(line)
-    pairs = [(header, content.encode()) for header, content in headers]
-    log.append(topic, value.encode("latin-1"), None if key is None else key.encode(), headers=pairs)
+def read_line(line: str) -> Message:
+    """The message of a line, whose fate is not there."""
+    topic, value, key, headers, partition, named = json.loads(line)
+    pairs = tuple((header, content.encode()) for header, content in headers)
+    name = None if key is None else key.encode()
+    return Message(topic, value.encode("latin-1"), name, pairs, Fate("unknown"), partition, named)
 
 
-def written(log: SqliteLog) -> int:
-    """How many messages are in the log."""
-    return sum(end for topic in (EMAILS, LABELS) for end in log.ends(topic).values())
+class Writing:
+    """Writes messages in order, each once, whatever the broker does meanwhile.
+
+    Parameters
+    ----------
+    log
+        Open for writing; nobody else writes to its inputs.
+    place
+        Where it is.
+    """
+
+    def __init__(self, log: Log, place: Place) -> None:
+        self._log = log
+        self._insist = Patience()
+        self.count = 0
+        """How many messages are in the log."""
+        self._offsets: list[list[int]] = [[] for _ in range(place.partitions)]
+        for topic in (EMAILS, LABELS):
+            for number in range(place.partitions):
+                self._insist(partial(self._look, topic, number, gaps=bool(place.lead)))
+
+    def write(self, messages: Sequence[Message]) -> None:
+        """In one transaction."""
+        for topic, value, key, headers, _, partition, named in messages:
+            content = value if named is None else with_offset(value, self._offset(partition, named))
+            where = partition if key is None else None
+            self._insist(partial(self._log.append, topic, content, key, where, headers))
+        written = self._insist(lambda: self._log.commit({}))
+        mails = Counter(message.partition for message in messages if message.topic == EMAILS)
+        for number, count in mails.items():
+            end = written[Partition(EMAILS, number)]
+            self._offsets[number].extend(range(end - count, end))
+        self.count += len(messages)
+
+    def _look(self, topic: str, number: int, *, gaps: bool) -> None:
+        """What is there already."""
+        place = Partition(topic, number)
+        if gaps:
+            # A producer that was killed may have left a transaction.
+            self._log.settle(place)
+            found = [record.offset for record in all_records(self._log, topic, number)]
+        else:
+            found = list(range(self._log.ends(topic).get(place, 0)))
+        self.count += len(found)
+        if topic == EMAILS:
+            self._offsets[number] = found
+
+    def _offset(self, partition: int, named: int) -> int:
+        known = self._offsets[partition]
+        # Only where there are no gaps a message names an e-mail of its own transaction.
+        return known[named] if named < len(known) else named
 
 
-def main(path: str, script: str, first: int, pause: float, seed: int) -> None:
+def main(place: Place, script: str, first: int, pause: float, seed: int) -> None:
     """Write what is still to be written, a few messages a transaction, in no haste."""
     rng = random.Random(seed)
-    with SqliteLog(path) as log, Path(script).open(encoding="utf-8") as file:
-        lines = islice(file, written(log) - first, None)
+    log = Patience()(place.open)
+    with log, Path(script).open(encoding="utf-8") as file:
+        writing = Writing(log, place)
+        lines = islice(file, writing.count - first, None)
         while some := list(islice(lines, rng.randint(1, _MOST))):
-            for line in some:
-                append(log, line)
-            log.commit({})
+            writing.write([read_line(line) for line in some])
             time.sleep(rng.uniform(0.0, 2.0 * pause))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]))
+    main(Place(*json.loads(sys.argv[1])), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]))

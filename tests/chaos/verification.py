@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from stream_bayes.log.base import Log
-from stream_bayes.log.sqlite import SqliteLog
 from stream_bayes.worker import Worker
+from tests.chaos.copies import copy_of
 from tests.chaos.messages import EMAILS, LABELS, Fate, Message
 from tests.chaos.scene import BUDGET, Scene
 from tests.workers import (
-    INPUTS,
     JOURNAL,
     Place,
     State,
+    all_records,
     assert_same,
     events,
     journal_order,
@@ -25,6 +25,8 @@ from tests.workers import (
 )
 
 Fates = dict[Place, Fate]
+_Messages = dict[tuple[str, int], list[tuple[bytes | None, Fate]]]
+_SUMMED = "predictions", "learned", "commits"
 
 
 class Verified(NamedTuple):
@@ -38,49 +40,80 @@ class Verified(NamedTuple):
     commits: int
 
 
-def fates_of(messages: Iterable[Message]) -> Fates:
-    """What must become of each record, by its place."""
-    ends = Counter[str]()
-    fates = {}
-    for message in messages:
-        fates[message.topic, ends[message.topic]] = message.fate
-        ends[message.topic] += 1
-    return fates
-
-
-def verify(scene: Scene, fates: Fates) -> Verified:
+def verify(scene: Scene) -> Verified:
     """Check everything; an AssertionError says what is not as it must be."""
-    with SqliteLog(scene.log) as log:
-        order = journal_order(log)
-        _check_order(order, fates)
-        learned, repeated = _reference(order, fates)
-        predictions = _check_predictions(log, fates)
-        dead = _check_dead_letters(log, fates)
-        requests = _check_requests(log, fates)
-        number, saved = saved_state(scene.settings())
-        commits = sum(log.ends(JOURNAL).values())
-        assert number == commits, f"the last checkpoint is of {number}, the journal ends at {commits}"
-        assert_same(saved, one_pass(scene.settings(), log))
-    assert_same(saved, _rebuilt(scene))
-    _check_counts(saved.scalars, fates, learned, repeated)
+    told = _messages(scene.script_of())
+    found = []
+    rebuilt = _rebuilt(scene)
+    with scene.place.open() as log:
+        for number in range(scene.place.partitions):
+            part = copy_of(log, number) if scene.place.lead else log
+            found.append(_verify(scene, part, number, told, rebuilt[number]))
+    requests = sum(one.requests for one in found)
+    assert requests <= BUDGET
+    dead = sum((one.dead for one in found), Counter[str]())
+    predictions, learned, commits = (sum(getattr(one, name) for one in found) for name in _SUMMED)
     return Verified(predictions, learned, requests, dead, commits)
 
 
-def _rebuilt(scene: Scene) -> State:
+def _verify(scene: Scene, log: Log, number: int, told: _Messages, rebuilt: State) -> Verified:
+    """One partition."""
+    fates = _fates(log, number, told)
+    order = _order(log, number, fates)
+    learned, repeated = _reference(order, fates)
+    predictions = _check_predictions(log, number, fates)
+    dead = _check_dead_letters(log, number, fates)
+    requests = _check_requests(log, number, fates)
+    partitions = scene.place.partitions
+    assert requests <= BUDGET // partitions + (number < BUDGET % partitions)
+    journal = [record.offset for record in all_records(log, JOURNAL, number)]
+    last, saved = saved_state(scene.settings(), number)
+    assert last == journal[-1] + 1, f"the last checkpoint is of {last}, the journal ends behind {journal[-1]}"
+    assert_same(saved, one_pass(scene.settings(), log, number, partitions))
+    assert_same(saved, rebuilt)
+    _check_counts(saved.scalars, fates, learned, repeated)
+    return Verified(predictions, learned, requests, dead, len(journal))
+
+
+def _messages(script: Iterable[Message]) -> _Messages:
+    """Those of each topic and partition."""
+    told: _Messages = defaultdict(list)
+    for message in script:
+        told[message.topic, message.partition].append((message.key, message.fate))
+    return told
+
+
+def _fates(log: Log, number: int, told: _Messages) -> Fates:
+    """What must become of each record, by its place: the log has all messages, in order."""
+    fates: Fates = {}
+    offsets: list[int] = []
+    for topic in (EMAILS, LABELS):
+        records = [(record.offset, record.key) for record in all_records(log, topic, number)]
+        offsets = offsets or [offset for offset, _ in records]
+        assert [key for _, key in records] == [key for key, _ in told[topic, number]], "the producer has failed"
+        for (offset, _), (_, fate) in zip(records, told[topic, number], strict=True):
+            target = -1 if fate.target < 0 else offsets[fate.target]
+            fates[topic, offset] = fate._replace(target=target)
+    return fates
+
+
+def _rebuilt(scene: Scene) -> list[State]:
     """By the worker's own replay of the whole journal, from no checkpoint at all."""
     settings = scene.settings(scene.folder / "elsewhere")
-    with SqliteLog(scene.log, settings.group, INPUTS) as log:
+    with scene.place.open(settings.group) as log:
         worker = Worker(settings, log)
         worker.recover(rebuild=True)
-    return state(worker.shards[0].engine)
+        return [state(worker.shards[number].engine) for number in range(scene.place.partitions)]
 
 
-def _check_order(order: list[Place], fates: Fates) -> None:
-    """Every input record once, each topic in its order, none left out."""
-    assert len(order) == len(fates), f"the journal has {len(order)} records, {len(fates)} were written"
+def _order(log: Log, number: int, fates: Fates) -> list[Place]:
+    """Every input record once, each topic in its order, none left out; the gaps of the log are none."""
+    order = [place for place in journal_order(log, number) if place in fates]
     for topic in (EMAILS, LABELS):
         offsets = [offset for name, offset in order if name == topic]
-        assert offsets == list(range(len(offsets))), f"the journal has {topic} twice, not at all, or out of order"
+        expected = sorted(offset for name, offset in fates if name == topic)
+        assert offsets == expected, f"the journal has {topic} twice, not at all, or out of order"
+    return order
 
 
 def _reference(order: list[Place], fates: Fates) -> tuple[int, int]:
@@ -101,9 +134,9 @@ def _reference(order: list[Place], fates: Fates) -> tuple[int, int]:
     return learned, repeated
 
 
-def _check_predictions(log: Log, fates: Fates) -> int:
+def _check_predictions(log: Log, number: int, fates: Fates) -> int:
     """Exactly one for each e-mail that is one, none for anything else, in the order of the e-mails."""
-    found = events(log, "predictions")
+    found = events(log, "predictions", number)
     expected = [(fate.id, place[1]) for place, fate in sorted(fates.items()) if fate.what == "predict"]
     assert [(event["id"], event["source"]["offset"]) for event in found] == expected
     assert len({name for name, _ in expected}) == len(expected)
@@ -111,11 +144,11 @@ def _check_predictions(log: Log, fates: Fates) -> int:
     return len(found)
 
 
-def _check_dead_letters(log: Log, fates: Fates) -> Counter[str]:
+def _check_dead_letters(log: Log, number: int, fates: Fates) -> Counter[str]:
     """Exactly one for each record that cannot be used, with the record in it."""
     alive = ("predict", "duplicate", "learn", "repeat", "unsure")
     expected = {place: fate.what for place, fate in fates.items() if fate.what not in alive}
-    found = events(log, "dead-letters")
+    found = events(log, "dead-letters", number)
     places = [(event["topic"], event["offset"]) for event in found]
     assert len(set(places)) == len(places), "some record has two dead letters"
     codes = dict(zip(places, (event["code"] for event in found), strict=True))
@@ -125,15 +158,14 @@ def _check_dead_letters(log: Log, fates: Fates) -> Counter[str]:
     return Counter(expected.values())
 
 
-def _check_requests(log: Log, fates: Fates) -> int:
+def _check_requests(log: Log, number: int, fates: Fates) -> int:
     """Within the budget, each once, each for an e-mail that came without a label, and as the journal has it."""
-    written = events(log, "label-requests")
+    written = events(log, "label-requests", number)
     found = [event["source"]["offset"] for event in written if event["type"] == "label-request"]
     _check_outcomes(written)
-    assert len(found) <= BUDGET
     assert len(set(found)) == len(found)
     assert all(fates[EMAILS, offset].what == "predict" and fates[EMAILS, offset].label is None for offset in found)
-    entries = events(log, JOURNAL)
+    entries = events(log, JOURNAL, number)
     assert found == [offset for entry in entries for offset in entry["asked"]]
     audited = {offset for entry in entries for offset, _ in entry.get("audited", ())}
     strategies = {event["source"]["offset"]: event["strategy"] for event in written if "strategy" in event}
