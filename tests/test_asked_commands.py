@@ -159,7 +159,7 @@ def test_what_no_engine_takes_is_refused_before_the_start(
 def test_plain_lines() -> None:
     assert plain(BY_TYPE["label-request"]) == "asked     a  variance 0.2  spam 0.500  9 left  s | hello"
     assert plain(BY_TYPE["status"]) == (
-        "10 events, 5 learned, lag 3, dead 1  asked 4 (1 open, 6 left)  "
+        "10 events, 5 learned, lag 3, dead 1, duplicates 1  asked 4 (1 open, 6 left)  "
         "audit 0.750 (0.200 to 0.990) of 4  agree: me 0.50"
     )
     number = LabelRequest(id="m", score=1 / 3, strategy="audit", mean=2.0, variance=0.25, source=PLACE)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import logging
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from stream_bayes.checkpoint import CheckpointFolder, read_checkpoint
 from stream_bayes.checkpoint.differences import differences
 from stream_bayes.errors import CheckpointMismatch, ParameterError, SnapshotError
 from tests.checkpoints import SHAPING, assert_same, made, name_of, names
+from tests.commands import ENVIRONMENT, PATIENCE
 from tests.disks import mount, small_disk
 
 __all__ = ["small_disk"]
@@ -60,16 +63,48 @@ def test_checkpoints_ahead_of_the_journal_are_set_aside(tmp_path: Path, caplog: 
     assert caplog.text.count("is ahead of the journal") == 3
 
 
-def test_a_journal_begun_anew_is_not_led_astray(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Once it has grown beyond the old one's checkpoints, those must not pass for its own; nothing is deleted."""
-    folder = CheckpointFolder(tmp_path, keep=1)
-    folder.write(30, made(30))
-    folder.write(3, made(3))
-    assert "ahead of the journal" in caplog.text
-    assert names(tmp_path) == [name_of(3), f"{name_of(30)}.ahead"]
+def test_a_checkpoint_that_is_written_late_takes_no_newer_ones_place(tmp_path: Path) -> None:
+    """By a worker that lost its partition while it wrote."""
+    folder = CheckpointFolder(tmp_path, keep=2)
+    for number in (20, 30, 10):
+        folder.write(number, made(number))
+    assert names(tmp_path) == [name_of(20), name_of(30)]
+
+
+def test_a_folder_whose_files_go_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = CheckpointFolder(tmp_path)
+    for number in (10, 20, 30):
+        folder.write(number, made(number))
+    listed = folder.checkpoints()
+    for _, path in listed[:2]:
+        path.unlink()
+    monkeypatch.setattr(folder, "checkpoints", lambda: listed)
     found = folder.newest()
     assert found is not None
-    assert found[0] == 3
+    assert found[0] == 10
+    with pytest.raises(CheckpointMismatch, match="of another log"):
+        folder.check_log("none of these")
+    folder.set_aside(15)
+    assert names(tmp_path) == [name_of(10)]
+
+
+SHARING = """
+import sys
+from pathlib import Path
+from stream_bayes.checkpoint import CheckpointFolder
+from tests.checkpoints import made
+folder = CheckpointFolder(Path(sys.argv[1]), keep=2)
+for number in range(60):
+    folder.write(number, made(number))
+    assert folder.newest()[0] >= number
+"""
+
+
+def test_several_processes_write_to_one_folder(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SHARING, str(tmp_path)]
+    writers = [subprocess.Popen(command, env=ENVIRONMENT) for _ in range(3)]
+    assert [writer.wait(PATIENCE) for writer in writers] == [0, 0, 0]
+    assert names(tmp_path) == [name_of(58), name_of(59)]
 
 
 @pytest.mark.parametrize("number", [-1, 10**20])

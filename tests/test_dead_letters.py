@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stream_bayes.events import DeadLetter, encode
 from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.records import Partition
 from tests.commands import Run, run
 from tests.workers import events, feed, label, observation, settings_in, worker_command, write_config
 
@@ -163,6 +166,44 @@ def test_a_place_that_is_named_is_sent_again_and_again(box: Box) -> None:
     assert box.answer("requeue", "--code", "empty-record") == {"sent_again": 0}
     box.work()
     assert [event["code"] for event in box.events("dead-letters")].count("empty-record") == 4
+
+
+def without_payload(box: Box, offset: int, size: int) -> str:
+    """A letter about a mail that holds nothing of it; its place."""
+    with SqliteLog(box.folder / "log.db") as log:
+        letter = DeadLetter(
+            code="too-large",
+            message="see there",
+            topic="emails",
+            partition=0,
+            offset=offset,
+            payload=b"",
+            size=size,
+            at=datetime.now(UTC),
+        )
+        log.append("dead-letters", encode(letter), partition=0)
+        ((place, end),) = log.commit({}).items()
+    return f"{place.number}-{end - 1}"
+
+
+def test_a_letter_without_its_payload_is_sent_again_from_its_source(box: Box) -> None:
+    place = without_payload(box, 1, 5000)
+    code, output, _ = box.ask("show", place)
+    assert code == 0
+    assert output.endswith("payload     5,000 bytes, which are only at the source\n")
+    assert box.answer("requeue", place) == {"sent_again": 1}
+    with SqliteLog(box.folder / "log.db") as log:
+        (before,), (again,) = log.read("emails", 0, 1), log.read("emails", 0, 4)
+    assert again[4:] == before[4:]
+
+
+def test_a_letter_without_its_payload_whose_source_is_gone(box: Box) -> None:
+    place = without_payload(box, 1, 5000)
+    with SqliteLog(box.folder / "log.db") as log:
+        log.trim({Partition("emails", 0): 2})
+    code, output, errors = box.ask("requeue", place)
+    assert (code, output, errors.count("\n")) == (2, "", 1)
+    assert "emails-0-1 is no longer in the log, and its letter does not hold all of it" in errors
 
 
 def test_a_place_that_is_not_there_sends_nothing(box: Box) -> None:

@@ -150,9 +150,21 @@ def test_the_place_of_a_dead_letter_or_of_a_duplicate_holds_no_observation() -> 
     stream.put(OBSERVATIONS, b"{")
     stream.observe(MAIL, None, "p")
     stream.observe(MAIL, None, "p")
-    stream.answer("spam", "p", 0)
-    stream.answer("spam", "p", 2)
+    stream.answer("spam", "q", 0)
+    stream.answer("spam", "q", 2)
     assert refused(stream) == ["not-json", "unknown-observation", "unknown-observation"]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 100])
+def test_a_label_that_names_the_place_of_a_duplicate_is_for_the_first_of_its_id(cut: int) -> None:
+    stream = Stream()
+    stream.observe(MAIL, None, "p")
+    stream.observe(MAIL, None, "p")
+    stream.answer("spam", "p", 1)
+    stream.answer("spam", "p", 0)
+    engine, outcome = run(settings_for(SPAM), stream, (cut,))
+    assert codes(outcome) == []
+    assert (engine.counts["learn"], engine.counts["repeat"], engine.model_version) == (1, 1, 1)
 
 
 def test_an_id_that_left_the_window_needs_its_source() -> None:

@@ -132,7 +132,10 @@ class Reference:
         if event.source is not None:
             if (event.source.topic, event.source.partition) != (OBSERVATIONS, 0):
                 raise EventError("wrong-partition", "")
-            return event.source.offset
+            offset = event.source.offset
+            ignored = offset < self.end and not self.too_old(offset) and offset not in self.observations
+            found = self.newest(event.id) if ignored else None
+            return offset if found is None else found
         newest, place = self.newest(event.id), re.fullmatch(rf"{OBSERVATIONS}-0-([0-9]+)", event.id)
         if newest is None and place is None:
             raise EventError("unknown-observation", "")

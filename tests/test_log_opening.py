@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,38 @@ def test_names_that_sqlite_would_take_for_something_else(tmp_path: Path, monkeyp
         assert (tmp_path / name).is_file()
 
 
-def test_kafka_comes_later() -> None:
-    with pytest.raises(LogError, match=r"Kafka comes with a later version .* sqlite:///path\.db"):
+def test_without_its_client_a_log_on_kafka_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("stream_bayes.log.kafka")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "kafka", None)
+    with pytest.raises(LogError, match=r"needs its client: pip install 'stream_bayes\[kafka\]'"):
         open_log("kafka://localhost:9092")
 
 
-@pytest.mark.parametrize("url", ["", "log.db", "sqlite:///", "sqlite://log.db", "sqlite:log.db", "postgres://x/y"])
+def test_a_password_is_not_repeated() -> None:
+    for url in ("kafka://me:hunter2@host", "kafka:me:hunter2@host", "http://me:hun/ter2@host", "me:hunter2@host"):
+        with pytest.raises(LogError) as caught:
+            open_log(url)
+        assert "ter2" not in str(caught.value)
+        assert "@host" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "kafka:host",
+        "kafka:/host:9092",
+        "log.db",
+        "sqlite:///",
+        "sqlite://log.db",
+        "sqlite:log.db",
+        "postgres://x/y",
+    ],
+)
 def test_any_other_address_is_refused_with_the_forms_there_are(url: str) -> None:
-    with pytest.raises(LogError, match=r"not the address of a log\. Write sqlite:///relative/path\.db or sqlite:////"):
+    with pytest.raises(
+        LogError,
+        match=r"not the address of a log\. Write sqlite:///relative/path\.db or sqlite:////.* or kafka://host:port",
+    ):
         open_log(url)

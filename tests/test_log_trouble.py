@@ -145,7 +145,7 @@ def test_a_lock_that_stays_is_an_error_to_try_again_after(path: Path) -> None:
         put(log, "mails", b"one")
         other.execute("BEGIN IMMEDIATE")
         log.append("mails", b"two")
-        calls: list[Callable[[], None]] = [
+        calls: list[Callable[[], object]] = [
             lambda: log.commit({}),
             lambda: log.append("new", b""),
             lambda: log.trim({first("mails"): 1}),

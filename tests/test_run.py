@@ -209,6 +209,16 @@ def test_partitions(tmp_path: Path, worker_command: Run) -> None:
             assert_nothing_lost(scene.settings, log, partition, 2)
 
 
+def test_another_number_of_partitions_is_refused(tmp_path: Path, worker_command: Run) -> None:
+    scene = Scene(tmp_path, settings_in(tmp_path))
+    with SqliteLog(scene.path, partitions=2) as log:
+        feed(log, stream(10, 0))
+    code, output, errors = worker_command("run", "--config", scene.config, "--partitions", "3", "--until-end")
+    assert (code, output, errors.count("\n")) == (2, "", 1)
+    assert "'emails' has 2 partitions, not 3: leave --partitions out" in errors
+    assert worker_command("run", "--config", scene.config, "--partitions", "2", "--until-end")[0] == 0
+
+
 def test_rebuild_for_people(scene: Scene, worker_command: Run) -> None:
     assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
     code, output, _ = worker_command("rebuild", "--config", scene.config)

@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from stream_bayes.log.memory import MemoryLog
 from stream_bayes.log.sqlite import SqliteLog
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, run
+from tests.gaps import LogWithGaps
+from tests.logs import put
 from tests.workers import all_records, events, observation, settings_in, worker_command, write_config
 
 __all__ = ["run", "worker_command"]
@@ -57,6 +60,43 @@ def test_the_newest_of_all_partitions(scene: Scene, run: Run) -> None:
     code, output, _ = run("tail", "predictions", "--log", scene.url, "--json", "--lines", "100")
     assert [json.loads(line)["id"] for line in output.splitlines()] == [str(number) for number in range(10)]
     assert run("tail", "predictions", "--log", scene.url, "--lines", "0")[:2] == (0, "")
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 17, 1000])
+def test_the_newest_where_offsets_have_gaps(run: Run, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    log = LogWithGaps(partitions=2)
+    for number in range(20):
+        log.append("status", b'{"n": %d}' % number, partition=int(number % 7 == 0))
+        log.commit({})
+    monkeypatch.setattr("stream_bayes.cli.tail.existing", lambda _: log)
+    _, output, _ = run("tail", "status", "--json", "--lines", str(count))
+    found = [json.loads(line)["n"] for line in output.splitlines()]
+    assert len(found) == min(count, 20)
+    if count >= 20:
+        assert sorted(found) == list(range(20))
+
+
+def test_a_time_that_no_calendar_has(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with MemoryLog() as log:
+        put(log, "emails", b"x", b"y", b"z")
+        read = log.read
+        times = iter([2**62, -1, 253_402_300_800_000] * 2)
+        monkeypatch.setattr(
+            log, "read", lambda *place: [record._replace(timestamp=next(times)) for record in read(*place)]
+        )
+        monkeypatch.setattr("stream_bayes.cli.tail.existing", lambda _: log)
+        code, output, errors = run("tail", "emails")
+    assert (code, errors) == (0, "")
+    assert f"0-0        {2**62} ms  -  x\n" in output
+    assert "0-1        1969-12-31 23:59:59  -  y\n" in output
+    assert "0-2        253402300800000 ms  -  z\n" in output
+
+
+def test_json_in_another_encoding(scene: Scene, run: Run) -> None:
+    value = '{"a": 1}'.encode("utf-16")
+    scene.write("status", value)
+    code, output, _ = run("tail", "status", "--log", scene.url, "--json")
+    assert (code, b64decode(json.loads(output)["value"])) == (0, value)
 
 
 def test_what_retention_has_left(scene: Scene, run: Run) -> None:

@@ -11,9 +11,9 @@ import pytest
 from stream_bayes.errors import LogConflict, LogError, RecoveryError
 from stream_bayes.log.sqlite import SqliteLog
 from stream_bayes.records import Offsets
-from stream_bayes.worker import Worker
-from stream_bayes.worker import worker as worker_module
-from tests.logs import Logs, MemoryLogs, logs
+from stream_bayes.worker import Worker, patience
+from tests.logs import Logs, MemoryLogs
+from tests.logs import local_logs as logs
 from tests.questions import but_the_threshold, different, requests
 from tests.workers import (
     INPUTS,
@@ -156,18 +156,18 @@ class Flaky(SqliteLog):
 
     commits = 0
 
-    def commit(self, offsets: Offsets) -> None:
+    def commit(self, offsets: Offsets) -> Offsets:
         self.commits += 1
         if self.commits % 2:
             message = "not now"
             raise Passing(message)
-        super().commit(offsets)
+        return super().commit(offsets)
 
 
 def test_whatever_may_be_tried_again_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(worker_module, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(patience, "FIRST_PAUSE", 0.001)
     settings = settings_in(tmp_path)
     with SqliteLog(tmp_path / "log.db") as writer:
         feed(writer, stream(30))

@@ -143,7 +143,7 @@ def test_checkpoints_ahead_of_the_journal_never_come_back(tmp_path: Path) -> Non
     # A worker that is killed before it writes a checkpoint.
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         killed = Worker(settings_in(tmp_path, checkpoint={"events": 10_000}), log)
-        killed._finish = lambda narrator: None  # type: ignore[method-assign]
+        killed._finish = lambda: None  # type: ignore[method-assign]
         killed.run(until_end=True)
     go_on(settings)
     check(settings)

@@ -29,7 +29,7 @@ def test_other_partitions_than_there_are(tmp_path: Path, worker_command: Run) ->
         feed(log, [("emails", observation(1))])
     code, output, errors = worker_command("run", "--config", config, "--until-end", "--partitions", "4")
     assert (code, output) == (2, "")
-    reason = "'emails' has 1 partition already, and that cannot change; leave --partitions out"
+    reason = "'emails' has 1 partition, not 4: leave --partitions out, or name other topics"
     assert errors == f"stream-bayes: {reason}\n"
     with SqliteLog(path) as log:
         assert not log.ends("labels")
@@ -76,6 +76,15 @@ def test_rebuild_of_nothing(tmp_path: Path, worker_command: Run) -> None:
     assert (code, output) == (2, "")
     assert errors == "stream-bayes: nothing was processed for group 'stream-bayes' in this log yet\n"
     assert not settings.checkpoint_folder.exists()
+
+
+@pytest.mark.parametrize("command", ["run", "rebuild"])
+def test_what_no_engine_takes_is_said_first(tmp_path: Path, worker_command: Run, command: str) -> None:
+    wrong = settings_in(tmp_path, learner={"parameters": {"prior_count": -1.0}})
+    code, output, errors = worker_command(command, "--config", write_config(wrong, tmp_path / "settings.toml"))
+    assert (code, output, errors.count("\n")) == (2, "", 1)
+    assert "prior_count" in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["settings.toml"]
 
 
 def test_a_file_that_is_no_log(tmp_path: Path, worker_command: Run) -> None:

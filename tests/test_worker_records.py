@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.logs import Logs, logs
+from tests.logs import Logs
+from tests.logs import local_logs as logs
 from tests.workers import INPUTS, assert_nothing_lost, events, label, observation, settings_in, work
 
 __all__ = ["logs"]

@@ -7,17 +7,21 @@ import os
 import shutil
 import signal
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.errors import CheckpointMismatch, RecoveryError
-from stream_bayes.records import Record
+from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.records import Partition, Record
+from stream_bayes.worker import Worker
 from stream_bayes.worker.journal import Entry
+from stream_bayes.worker.retention import Retention
 from tests.checkpointed import check, files, go_on, more, path_of, settings, worked
 from tests.commands import Run, run
-from tests.workers import settings_in, worker_command, write_config
+from tests.workers import INPUTS, feed, settings_in, stream, work, worker_command, write_config
 
 __all__ = ["run", "settings", "worked", "worker_command"]
 
@@ -112,3 +116,21 @@ def test_a_checkpoint_of_a_copy_that_went_on_by_itself(settings: Settings, tmp_p
     shutil.copytree(tmp_path / "aside", settings.checkpoint_folder)
     with pytest.raises(CheckpointMismatch, match="a copy of this log that went on by itself"):
         go_on(settings)
+
+
+def test_rebuild_where_the_labels_are_all_gone(tmp_path: Path) -> None:
+    """What is left of the journal does not say how far they were read."""
+    settings = settings_in(tmp_path, checkpoint={"events": 20, "keep": 1})
+    labels = Partition("labels", 0)
+    for day in range(3):
+        with SqliteLog(path_of(settings), settings.group, INPUTS, clock=partial(float, 1e9 + 86_400.0 * day)) as log:
+            feed(log, [message for message in stream(60, 100 * day) if not day or message[0] == "emails"])
+            worker = work(settings, log)
+    with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
+        Retention(settings, log).trim(worker.shards[0], 1.5)
+        assert log.beginnings("labels") == log.ends("labels") == {labels: worker.shards[0].positions[labels]}
+    with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
+        assert Worker(settings, log).rebuild()
+    with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
+        feed(log, stream(50, 2000))
+        assert work(settings, log).shards[0].positions[labels] > worker.shards[0].positions[labels]

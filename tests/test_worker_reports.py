@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from stream_bayes.worker import reports, status
-from tests.logs import Logs, logs
+from tests.logs import Logs
+from tests.logs import local_logs as logs
 from tests.questions import requests
 from tests.workers import INPUTS, events, feed, journal_order, settings_in, stream, work
 

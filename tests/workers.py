@@ -153,13 +153,14 @@ def events(log: Log, topic: str, partition: int = 0) -> list[dict[str, Any]]:
     return [json.loads(record.value) for record in all_records(log, topic, partition)]
 
 
-def journal_order(log: Log, partition: int = 0) -> list[Place]:
+def journal_order(log: Log, partition: int = 0, journal: str = JOURNAL) -> list[Place]:
     """The places of all input records in the order in which they were processed, read without the worker's code."""
     order: list[Place] = []
-    for entry in events(log, JOURNAL, partition):
+    for entry in events(log, journal, partition):
         for topic, number, begin, end in entry["runs"]:
             assert number == partition
-            assert begin < end
+            # One of nothing says that what was before it is gone.
+            assert begin <= end
             order.extend((topic, offset) for offset in range(begin, end))
     return order
 
@@ -183,9 +184,9 @@ def saved_state(settings: Settings, partition: int = 0) -> tuple[int, State]:
 def one_pass(settings: Settings, log: Log, partition: int = 0, partitions: int = 1) -> State:
     """By a fresh engine that takes one event after the other; what it puts out must be what is in the log."""
     engine = Engine(settings, partition, partitions)
-    written = {topic: all_records(log, topic, partition) for topic in OUTPUTS.values()}
-    inputs = {topic: all_records(log, topic, partition) for topic in INPUTS}
-    for topic, offset in journal_order(log, partition):
+    written = {role: all_records(log, _named(settings, role), partition) for role in OUTPUTS.values()}
+    inputs = {topic: all_records(log, topic, partition) for topic in inputs_of(settings)}
+    for topic, offset in journal_order(log, partition, settings.journal):
         record = next(record for record in inputs[topic] if record.offset >= offset)
         if record.offset > offset:
             # A gap of the log within a run.
@@ -199,6 +200,16 @@ def one_pass(settings: Settings, log: Log, partition: int = 0, partitions: int =
     return state(engine)
 
 
+def inputs_of(settings: Settings) -> tuple[str, str]:
+    """The topics that a worker reads."""
+    return settings.topics.observations, settings.topics.labels
+
+
+def _named(settings: Settings, role: str) -> str:
+    """What the settings call a topic that is called by its role otherwise."""
+    return str(getattr(settings.topics, role.replace("-", "_")))
+
+
 def _after(record: Record, rest: Iterator[Record]) -> Iterator[Record]:
     yield record
     yield from rest
@@ -207,7 +218,7 @@ def _after(record: Record, rest: Iterator[Record]) -> Iterator[Record]:
 def _event(record: Record, settings: Settings) -> Observation | Label | EventError:
     limits = Limits(settings.events.record_bytes, settings.events.depth, settings.events.id_bytes)
     try:
-        return decode(record, Observation if record.topic == INPUTS[0] else Label, limits)
+        return decode(record, Observation if record.topic == settings.topics.observations else Label, limits)
     except EventError as problem:
         return problem
 
@@ -215,7 +226,7 @@ def _event(record: Record, settings: Settings) -> Observation | Label | EventErr
 def _found(engine: Engine, arrival: Arrival, log: Log) -> dict[int, Observation | None]:
     found: dict[int, Observation | None] = {}
     for offset in engine.wanted([arrival]):
-        event = _event(log.read(INPUTS[0], engine.partition, offset)[0], engine.settings)
+        event = _event(log.read(engine.settings.topics.observations, engine.partition, offset)[0], engine.settings)
         assert isinstance(event, Observation)
         found[offset] = event
     return found
@@ -232,12 +243,12 @@ def assert_same(found: State, expected: State) -> None:
 
 def assert_nothing_lost(settings: Settings, log: Log, partition: int = 0, partitions: int = 1) -> None:
     """Every input once in the journal, outputs as of one pass, and the newest checkpoint is the state of one pass."""
-    order = journal_order(log, partition)
-    for topic in INPUTS:
+    order = journal_order(log, partition, settings.journal)
+    for topic in inputs_of(settings):
         there = [record.offset for record in all_records(log, topic, partition)]
         offsets = [offset for name, offset in order if name == topic]
         assert offsets == sorted(set(offsets))
         assert there == [offset for offset in offsets if offset in set(there)]
     number, saved = saved_state(settings, partition)
-    assert number == len(list(all_records(log, JOURNAL, partition)))
+    assert number == max(record.offset for record in all_records(log, settings.journal, partition)) + 1
     assert_same(saved, one_pass(settings, log, partition, partitions))
