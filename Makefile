@@ -40,7 +40,7 @@ types: $(STAMP) ## mypy, strict
 	@$(BIN)/mypy
 
 tests: $(STAMP) $(PEERS) $(COMPOSE) ## the whole test suite
-	@$(BIN)/python -m pytest -q --durations=10
+	@$(BIN)/python -m pytest -q --durations=10 --numprocesses=auto --maxprocesses=4 --dist=loadgroup --no-loadscope-reorder
 
 bench: $(STAMP) $(PEERS) ## measure speed, and the mail filter against others
 	@$(BIN)/python -m benchmarks

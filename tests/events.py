@@ -60,7 +60,7 @@ GOLDEN: dict[bytes, Event] = {
         Prediction(id="a", mean=-1.5, variance=float("inf"), epistemic_variance=0.0, source=PLACE, model_version=0)
     ),
     b'{"type":"label-request","id":"a","score":0.2,"strategy":"variance","probabilities":{"spam":0.5,"ham":0.5},'
-    b'"variance":0.25,"labels":["ham","spam"],"unsure":"unsure","at":"2026-01-31T12:00:00.250000Z",'
+    b'"variance":0.25,"epistemic_variance":0.05,"interval":[0.125,0.875],"interval_of":"spam","labels":["ham","spam"],"unsure":"unsure","at":"2026-01-31T12:00:00.250000Z",'
     b'"expires_at":"2026-02-07T12:00:00.250000Z","budget_left":9,'
     b'"source":{"topic":"emails","partition":2,"offset":7},"key":"k","subject":"s",'
     b'"preview":"hello","explanation":[{"what":"word free","log_odds":1.5}]}': (
@@ -70,6 +70,9 @@ GOLDEN: dict[bytes, Event] = {
             strategy="variance",
             probabilities={"spam": 0.5, "ham": 0.5},
             variance=0.25,
+            epistemic_variance=0.05,
+            interval=(0.125, 0.875),
+            interval_of="spam",
             labels=("ham", "spam"),
             unsure="unsure",
             at=MOMENT,

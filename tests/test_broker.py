@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 
-from tests.broker import leaked_sockets_allowed
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -120,7 +118,7 @@ def test_committed_records_survive_a_kill(killable_broker: Broker) -> None:
 def test_a_kill_under_load_tears_no_transaction(killable_broker: Broker) -> None:
     topic = create_topic(killable_broker.address)
     enough = threading.Event()
-    with leaked_sockets_allowed(), ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool:
         written = pool.submit(write_until, enough, killable_broker.address, topic)
         try:
             time.sleep(1.0)

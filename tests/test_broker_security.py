@@ -8,7 +8,6 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAuthorizationFailedError
 
-from tests.broker import leaked_sockets_allowed
 from tests.broker.security import MECHANISMS, MUTUAL_TLS, OTHER_NAME, PROTOCOLS, SASL
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def assert_let_in(broker: SecureBroker, listener: str, **options: Any) -> None:
 
 def refusal(broker: SecureBroker, caplog: pytest.LogCaptureFixture, listener: str, **options: Any) -> str:
     """What the client logs when it is not let in."""
-    with leaked_sockets_allowed(), pytest.raises(KafkaTimeoutError, match="Unable to bootstrap"):
+    with pytest.raises(KafkaTimeoutError, match="Unable to bootstrap"):
         client(broker, listener, REFUSED_MILLISECONDS, **options)
     return caplog.text
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.broker import leaked_sockets_allowed
 from tests.commands import Run, run
 from tests.corpora import MAILS, as_json_lines
 from tests.kafka_workers import Make, Process, Scene, make
@@ -132,7 +131,7 @@ def test_a_start_that_cannot_be(make: Make, worker_command: Run) -> None:
 
 def test_who_is_not_let_in(secure_broker: SecureBroker, tmp_path: Path, worker_command: Run) -> None:
     secrets = _secrets(secure_broker) | {"STREAM_BAYES__KAFKA__PASSWORD": "another password"}
-    with pytest.MonkeyPatch.context() as patch, leaked_sockets_allowed():
+    with pytest.MonkeyPatch.context() as patch:
         for name, value in secrets.items():
             patch.setenv(name, value)
         patch.chdir(tmp_path)

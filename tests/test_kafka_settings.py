@@ -213,7 +213,7 @@ def test_what_is_shown_of_settings_has_no_secret(folder: Path, run: Run) -> None
     assert re.search(r'^kafka\.username += "me" ', shown[-2], re.MULTILINE)
     assert json.loads(shown[-1])["kafka.password"] == {"value": "**********", "origin": "stream_bayes.toml"}
     assert "hunter2" not in json.dumps(Settings.model_json_schema())
-    assert {"kafka.password", "kafka.key_password"} == SECRETS
+    assert {"kafka.password", "kafka.key_password", "web.token"} == SECRETS
 
 
 def test_what_is_printed_can_be_the_file_but_for_secrets(folder: Path, run: Run) -> None:

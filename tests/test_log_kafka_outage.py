@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ from stream_bayes.errors import LogRebalanced, LogUnavailable
 from stream_bayes.log.base import Log
 from stream_bayes.log.kafka import KafkaLog, transactions
 from stream_bayes.records import Offsets, Record
-from tests.broker import leaked_sockets_allowed
 from tests.kafka_logs import KafkaLogs, Other, Watched, again
 from tests.logs import PATIENCE, everything, first, put, values
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from tests.broker import Broker
 
 # The client leaves sockets to the garbage collector that could not connect.
-pytestmark = [pytest.mark.broker, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.broker
 
 # Cannot finish its last transaction, since the broker is gone, and ends all the same.
 ENDING = """
@@ -50,12 +48,9 @@ print("closed", flush=True)
 
 
 @pytest.fixture(autouse=True)
-def collected(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """No socket is left for other tests to collect, nor held by what was logged."""
+def quiet(caplog: pytest.LogCaptureFixture) -> None:
+    """No socket is held by what was logged."""
     caplog.set_level(logging.CRITICAL, "kafka")
-    yield
-    with leaked_sockets_allowed():
-        pass
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ import pytest
 from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogError, LogUnavailable
 from stream_bayes.log.kafka import KafkaLog, connection
-from tests.broker import leaked_sockets_allowed
 from tests.broker.security import MECHANISMS, MUTUAL_TLS, OTHER_NAME
 from tests.logs import commit, everything, values
 
@@ -73,13 +72,12 @@ class Refusal(NamedTuple):
 def refusal(address: str, settings: dict[str, Any], group: str | None = None) -> Refusal:
     """What is said to who is not let in."""
     topics, chosen = [f"mails-{uuid4().hex}"], KafkaSettings.model_validate(settings)
-    with leaked_sockets_allowed():
-        try:
-            with KafkaLog([address], group, topics if group else (), settings=chosen, member=group) as log:
-                log.append(topics[0], b"mail")
-        except LogError as problem:
-            shown = "".join(traceback.format_exception(problem)) + repr(problem)
-            return Refusal(isinstance(problem, LogUnavailable), str(problem), shown)
+    try:
+        with KafkaLog([address], group, topics if group else (), settings=chosen, member=group) as log:
+            log.append(topics[0], b"mail")
+    except LogError as problem:
+        shown = "".join(traceback.format_exception(problem)) + repr(problem)
+        return Refusal(isinstance(problem, LogUnavailable), str(problem), shown)
     pytest.fail(f"{address} lets everybody in")
 
 
@@ -182,7 +180,7 @@ def test_nobody_at_the_address(
     monkeypatch.setattr(connection, "_BOOTSTRAP_SECONDS", 1.0)
     # What is logged holds on to sockets.
     caplog.set_level(logging.CRITICAL, "kafka")
-    with leaked_sockets_allowed(), socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as bound:
+    with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         places = [f"127.0.0.1:{one.getsockname()[1]}" for one in (silent, bound)]
         for address in [*places, "no-such-host.invalid:9092"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tests.broker.broker import Broker, RemoteBroker
 from tests.broker.jars import JarsError, install_missing_tools, kafka_jars, missing_tools
-from tests.broker.leaks import leaked_sockets_allowed
 from tests.broker.processes import BrokerError
 from tests.broker.security import SecureBroker
 
@@ -16,6 +15,5 @@ __all__ = [
     "SecureBroker",
     "install_missing_tools",
     "kafka_jars",
-    "leaked_sockets_allowed",
     "missing_tools",
 ]
