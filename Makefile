@@ -10,6 +10,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 COMPOSE := $(VENV)/.compose
+BROWSER := $(VENV)/.browser
 PIP := $(BIN)/pip --disable-pip-version-check --quiet --no-input
 
 ifneq ($(wildcard ../shared/corpora),)
@@ -39,7 +40,7 @@ lint: $(STAMP) ## style, formatting and the direction of imports
 types: $(STAMP) ## mypy, strict
 	@$(BIN)/mypy
 
-tests: $(STAMP) $(PEERS) $(COMPOSE) ## the whole test suite
+tests: $(STAMP) $(PEERS) $(COMPOSE) $(BROWSER) ## the whole test suite
 	@$(BIN)/python -m pytest -q --durations=10 --numprocesses=auto --maxprocesses=4 --dist=loadgroup --no-loadscope-reorder
 
 bench: $(STAMP) $(PEERS) ## measure speed, and the mail filter against others
@@ -78,6 +79,17 @@ $(COMPOSE): $(STAMP)
 	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends docker-compose; } \
 	        > /dev/null 2>&1 || echo "It could not be installed: docker-compose.yml goes unchecked"; \
 	else echo "To check docker-compose.yml install docker compose"; fi
+	@touch $@
+
+# What the page is tried with. Without it its tests are skipped.
+$(BROWSER): $(STAMP)
+	@if command -v chromium > /dev/null || command -v google-chrome > /dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    echo "Installing chromium to try the page with ..."; \
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium; } \
+	        > /dev/null 2>&1 || echo "It could not be installed: the page goes untried"; \
+	else echo "Getting a browser to try the page with ..."; \
+	    timeout 300 $(BIN)/playwright install chromium > /dev/null 2>&1 || echo "It cannot be had: install chromium or the page goes untried"; fi
 	@touch $@
 
 # The pins are complete, so pip need not resolve (--no-deps); the check proves that they are.

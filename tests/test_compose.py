@@ -22,6 +22,7 @@ from packaging.utils import canonicalize_name
 
 from stream_bayes.cli.app import app
 from stream_bayes.config import load_settings
+from stream_bayes.web.access import is_loopback
 from tests.broker.jars import kafka_version
 
 if TYPE_CHECKING:
@@ -97,6 +98,21 @@ def test_the_workers_command_and_settings_are_known() -> None:
     assert str(settings.checkpoint_folder) in [place.split(":")[1] for place in worker["volumes"]]
 
 
+def test_the_page_is_of_the_same_log_group_and_checkpoints() -> None:
+    web, worker = services()["web"], services()["worker"]
+    check_command_line(web["command"])
+    # Without a value it is that of whoever calls docker compose.
+    assert web["environment"]["STREAM_BAYES__WEB__TOKEN"] is None
+    given = {name: value for name, value in web["environment"].items() if value is not None}
+    settings = load_settings(None, given, {}).settings
+    assert {name: given[name] for name in worker["environment"]} == worker["environment"]
+    assert web["ports"] == [f"127.0.0.1:{settings.web.port}:{settings.web.port}"]
+    # Others reach it there, so it asks for a token.
+    assert not is_loopback(settings.web.host)
+    assert web["volumes"] == [f"{volume}:ro" for volume in worker["volumes"]]
+    assert f"127.0.0.1:{settings.web.port}/readyz" in " ".join(web["healthcheck"]["test"])
+
+
 def test_workers_can_be_many() -> None:
     assert not {"container_name", "hostname", "ports"} & set(services()["worker"])
 
@@ -145,7 +161,8 @@ def test_every_package_in_the_image_is_pinned() -> None:
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     pinned = {canonicalize_name(line.split("==")[0]) for line in lines if "==" in line}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["kafka"], "hatchling"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["kafka"], *extras["web"], "hatchling"]
     seen: set[str] = set()
     while wanted:
         needed = Requirement(wanted.pop())
@@ -153,7 +170,7 @@ def test_every_package_in_the_image_is_pinned() -> None:
         if name not in seen and (needed.marker is None or needed.marker.evaluate({"extra": ""})):
             seen.add(name)
             wanted.extend(requires(name) or ())
-    assert {"llvmlite", "kafka-python", "pluggy"} <= seen
+    assert {"llvmlite", "kafka-python", "starlette", "pluggy"} <= seen
     assert seen <= pinned
 
 

@@ -130,6 +130,24 @@ class LabelBudget:
         kept = left if left < spared else spared
         return urgency * (left - kept + urgency * kept)
 
+    def planned(self, seen: float) -> float | None:
+        """How many labels the pace asks for by the time so many messages have come, were everything urgent.
+
+        The pace, du/dt = PACE u / (t + PATIENCE Q + SHORTEST) of what is left, u, solved for u; the audit likewise.
+        None where only periods limit it: they are counted in time, not in messages.
+
+        >>> budget = LabelBudget(total=100)
+        >>> [round(budget.planned(seen)) for seen in (0, 100, 1000, 10_000, 1_000_000)]
+        [0, 18, 75, 99, 100]
+        """
+        if self.total is None:
+            return None
+        own = self.total - self._audits
+        begin, audit_begin = PATIENCE * own + SHORTEST, AUDIT_PATIENCE * self.total
+        asked = own * (1.0 - math.pow(begin / (seen + begin), PACE))
+        left = math.pow(audit_begin / (seen + audit_begin), AUDIT_PACE) if audit_begin else 1.0
+        return asked + self._audits * (1.0 - left)
+
     @property
     def most_audit_rate(self) -> float:
         """What `audit_rate` never exceeds."""

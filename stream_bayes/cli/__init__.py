@@ -17,6 +17,7 @@ from stream_bayes.cli import (
     schemas,
     send,
     tail,
+    web,
 )
 from stream_bayes.cli.app import app, main
 
@@ -26,6 +27,7 @@ __all__ = ["main"]
 for command in (
     demo.demo,
     run.run,
+    web.web,
     produce.produce,
     send.send,
     tail.tail,

@@ -14,6 +14,7 @@ from stream_bayes.config.settings import (
     StatusSettings,
     TopicSettings,
 )
+from stream_bayes.config.web import WebSettings
 
 __all__ = [
     "FILE",
@@ -31,6 +32,7 @@ __all__ = [
     "Settings",
     "StatusSettings",
     "TopicSettings",
+    "WebSettings",
     "load_settings",
     "servers_of",
     "without_secrets",

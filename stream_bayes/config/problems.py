@@ -25,6 +25,7 @@ _PHRASES = {
     "dict_type": "must be a table of names and values",
 }
 
+_WITH_SECRETS = ("kafka", "web")
 _MAY_BE_NONE = (("labels", "budget"), ("labels", "per_period"), ("kafka", "replication_factor"))
 _BOUNDS = {
     "greater_than": "must be greater than {gt}",
@@ -56,7 +57,7 @@ def unknown(name: str, origin: str, known: Iterable[str], what: str = "setting")
 def not_a_section(name: str, given: Given, hint: str) -> str:
     """Of a single value where several settings belong."""
     # Which may be a password.
-    shown = "" if name == "kafka" else f" = {_short(given.value)}"
+    shown = "" if name in _WITH_SECRETS else f" = {_short(given.value)}"
     return f"{name}{shown} ({given.origin}): {name} is a section; {hint}"
 
 

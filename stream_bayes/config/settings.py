@@ -22,6 +22,7 @@ from stream_bayes.config.fields import (
     TopicName,
 )
 from stream_bayes.config.kafka import SCHEME, KafkaSettings, servers_of
+from stream_bayes.config.web import WebSettings
 from stream_bayes.errors import LogError
 
 _SQLITE = "sqlite:///"
@@ -162,6 +163,7 @@ class Settings(Section):
     status: StatusSettings = StatusSettings()
     retention: RetentionSettings = RetentionSettings()
     kafka: KafkaSettings = KafkaSettings()
+    web: WebSettings = WebSettings()
 
     @property
     def journal(self) -> str:

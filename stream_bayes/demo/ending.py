@@ -65,6 +65,7 @@ def commands(figures: Figures, place: Place, program: str) -> str:
     """What to do next, with the command line called like this."""
     settings = f"--config {shlex.quote(str(place.settings))}"
     chosen = [
+        ("answer its questions yourself, on a page", f"web {settings}"),
         ("what the worker knows", f"inspect {shlex.quote(str(place.checkpoints))}"),
         *([("what it could not use", f"dead-letters list {settings}")] if figures.seen.dead else []),
         ("let it run on", f"run {settings}"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,6 +15,7 @@ import numpy as np
 from stream_bayes import posteriors
 from stream_bayes.active.scores import doubts_of, scores
 from stream_bayes.config import LearnerSettings
+from stream_bayes.engine.credible import as_key
 from stream_bayes.engine.remembered import Known
 from stream_bayes.errors import ConfigError, InputError, SnapshotError, StreamBayesError
 from stream_bayes.events import Observation
@@ -29,7 +29,6 @@ from stream_bayes.learners.number_learner import NumberLearner, check_target
 from stream_bayes.spam import MailPredictions, SpamFilter
 
 _WORD = re.compile(r"[^\W_]+")
-_LIKE_JSON = re.compile(r'"|-?\d+$|-?\d.*[.eE]|true$|false$')
 # What a filter does with its probabilities does not shape what it knows.
 _DECIDES_ONLY = ("lost_ham", "passed_spam")
 
@@ -52,6 +51,8 @@ class Said(NamedTuple):
     """The number of the most probable label, -1 while there is none."""
     names: tuple[Any, ...]
     """The labels by number."""
+    predictions: LabelPredictions | NumberPredictions
+    """What the columns are made of."""
 
 
 class Row(NamedTuple):
@@ -153,7 +154,7 @@ class Model:
         nothing: list[Any] = [None] * count
         means = predictions.mean.tolist()
         spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
-        return Said(nothing, means, nothing, *spread, nothing, means, worth, [-1] * count, ())
+        return Said(nothing, means, nothing, *spread, nothing, means, worth, [-1] * count, (), predictions)
 
     def _of_labels(self, predictions: LabelPredictions, worth: list[float]) -> Said:
         names, count = predictions.labels, len(predictions)
@@ -165,7 +166,7 @@ class Model:
         # that two known ones need not be the first two.
         two = (known == 2) & (table[:, :2] >= 0.0).all(axis=1)
         scores = np.where(two, np.where(best == 1, 1.0, -1.0) * predictions.log_odds, np.nan)
-        texts = [_as_key(name) for name in names]
+        texts = [as_key(name) for name in names]
         rows = [dict(zip(texts, row, strict=True)) for row in table.tolist()]
         if known.min(initial=len(texts)) < len(texts):
             rows = [{text: p for text, p in row.items() if p >= 0.0} for row in rows]
@@ -174,14 +175,8 @@ class Model:
             actions = list(self.learner.decide_many(predictions))
         labels = [None if guess < 0 else names[guess] for guess in guesses]
         spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
-        return Said(labels, [None] * count, list(rows), *spread, actions, scores.tolist(), worth, guesses, names)
-
-
-def _as_key(label: Known) -> str:
-    """A label as a key in JSON: itself where it is a text, in quotes where it could be taken for something else."""
-    if not isinstance(label, str):
-        return json.dumps(label)
-    return json.dumps(label) if _LIKE_JSON.match(label) else label
+        ranks = scores.tolist()
+        return Said(labels, [None] * count, list(rows), *spread, actions, ranks, worth, guesses, names, predictions)
 
 
 def learner_kind(settings: LearnerSettings) -> type[Learner]:

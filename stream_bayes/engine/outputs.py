@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from stream_bayes.engine.arrivals import Arrival
+from stream_bayes.engine.credible import Credible, credible
 from stream_bayes.engine.model import Row, Said
-from stream_bayes.errors import EventError
+from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
 from stream_bayes.features.display import beginning, harmless, preview, subject
 from stream_bayes.records import Record, Source
@@ -59,6 +60,7 @@ def label_request(arrival: Arrival, predicted: Row, asking: Asking) -> LabelRequ
     """The question what an observation is, with what a person wants to see of it."""
     event, (said, row, _) = arrival.event, predicted
     assert isinstance(event, Observation)
+    bounds = _bounds(predicted)
     return LabelRequest(
         id=event.id,
         score=said.worth[row],
@@ -66,6 +68,9 @@ def label_request(arrival: Arrival, predicted: Row, asking: Asking) -> LabelRequ
         probabilities=said.probabilities[row],
         mean=said.means[row],
         variance=said.variance[row],
+        epistemic_variance=said.epistemic_variance[row],
+        interval=bounds and (bounds.low, bounds.high),
+        interval_of=bounds and bounds.of,
         labels=asking.labels or None,
         unsure=asking.unsure,
         at=_moment(asking.at),
@@ -76,6 +81,14 @@ def label_request(arrival: Arrival, predicted: Row, asking: Asking) -> LabelRequ
         subject=_subject(event),
         preview=_preview(event),
     )
+
+
+def _bounds(predicted: Row) -> Credible | None:
+    """None where the learner has no such belief: what was predicted is asked about all the same."""
+    try:
+        return credible(predicted.said.predictions, predicted.number)
+    except StreamBayesError:
+        return None
 
 
 def label_outcome(source: Source, outcome: What, clock: int, name: str | None) -> LabelOutcome:

@@ -41,6 +41,15 @@ class LabelRequest(Event):
     probabilities: Annotated[dict[str, Number] | None, Field(description="Of each label, as believed.")] = None
     mean: Annotated[Number | None, Field(description="Instead, where numbers are predicted.")] = None
     variance: Number
+    epistemic_variance: Annotated[Number | None, Field(description="The part of it that more labels would remove.")] = (
+        None
+    )
+    interval: Annotated[
+        tuple[Number, Number] | None, Field(description="Credible, of 95 %: of a probability, or of the number.")
+    ] = None
+    interval_of: Annotated[
+        str | None, Field(description="The label whose probability it is of; missing: the number's, or none is known.")
+    ] = None
     labels: Annotated[
         tuple[LabelValue, ...] | None, Field(description="The answers that are possible; missing: any label is.")
     ] = None

@@ -19,7 +19,18 @@ from stream_bayes.snapshot import layout
 from stream_bayes.snapshot.files import replacing
 from stream_bayes.snapshot.layout import Arrays
 
-__all__ = ["FORMAT", "LEARNER", "MOST_HEADER_BYTES", "VERSION", "Arrays", "Kind", "format_of", "read", "write"]
+__all__ = [
+    "FORMAT",
+    "LEARNER",
+    "MOST_HEADER_BYTES",
+    "VERSION",
+    "Arrays",
+    "Kind",
+    "format_of",
+    "read",
+    "read_header",
+    "write",
+]
 
 FORMAT = "stream_bayes learner"
 VERSION = 1
@@ -76,6 +87,18 @@ def read(path: str | os.PathLike[str], kind: Kind = LEARNER) -> tuple[Any, Array
         message = f"{path} does not fit its checksum: it was edited or damaged; restore it from a copy"
         raise SnapshotDamaged(message)
     return header, arrays
+
+
+def read_header(path: str | os.PathLike[str], kind: Kind = LEARNER) -> Any:
+    """The header alone, however large the arrays are; nothing is checked against the checksum."""
+    with Path(path).open("rb") as file:
+        metadata, _ = _opened(path, _beginning(file)[1], kind)
+    _check_version(path, metadata, kind)
+    try:
+        return json.loads(metadata["header"])
+    except (KeyError, RecursionError, ValueError) as problem:
+        message = f"{path} is damaged within its header ({problem}); restore it from a copy"
+        raise SnapshotDamaged(message) from problem
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:

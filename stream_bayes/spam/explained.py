@@ -145,7 +145,7 @@ def _rates(scores: FloatArray, members: Sequence[str], fusion: LogisticWeights) 
 
 
 def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> list[_Found]:
-    """The shares of features that have names and moved the log-odds, the largest first."""
+    """The shares of features that have names and that some mail had, the largest first."""
     views = range(GRAMS + 1, VIEWS)
     parts = {view: _parts(view, batch, evidence, gains) for view in views if len(tables_of(evidence)[view])}
     found: dict[tuple[str, str, int], _Found] = {}
@@ -158,7 +158,7 @@ def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> li
         if known is not None:
             part, (ham, spam) = part + known.log_odds, min((ham, spam), (known.ham, known.spam), key=sum)
         found[kind, text, bucket] = _Found(kind, text, part, ham, spam)
-    return sorted((one for one in found.values() if one.log_odds != 0.0), key=lambda one: -abs(one.log_odds))
+    return sorted((one for one in found.values() if one.ham + one.spam), key=lambda one: -abs(one.log_odds))
 
 
 def _nameless(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> Iterator[tuple[str, float]]:

@@ -1,0 +1,165 @@
+"""Fifty labellers on the page for a minute, while the worker has all the mail it can take."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import quantiles
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.web_labellers import LABELLERS, READING_SECONDS, SECONDS
+from benchmarks.worker_mails import Mail, raw_events, read_mails
+from stream_bayes.log.sqlite import SqliteLog
+
+ALONE_SECONDS = 20.0
+"""Before the labellers come, and after they have gone."""
+WARM_UP, AHEAD, AT_ONCE = 20_000, 15_000, 3_000
+"""Mails until anything is measured, mails that always wait for the worker, and mails in a transaction."""
+LABEL_TARGET, RATE_TARGET = 0.2, 0.9
+PATIENCE = 120.0
+SETTINGS = """\
+log = "sqlite:///{log}"
+[labels]
+budget = 1000000
+open_requests = 300
+[checkpoint]
+folder = "{folder}"
+[web]
+port = 0
+"""
+
+
+class Load(NamedTuple):
+    """What was measured."""
+
+    alone: float
+    """Mails a second without labellers."""
+    beside: float
+    """With them."""
+    seconds: dict[str, list[float]]
+    errors: dict[str, int]
+    news: int
+
+
+def run(console: Console) -> None:
+    """Print the table."""
+    mails, origin = read_mails()
+    unlabelled = [mail._replace(label=None) for mail in mails]
+    with tempfile.TemporaryDirectory() as folder:
+        load = measured(Path(folder), unlabelled)
+    console.print(
+        f"The page: mails of {origin}, {LABELLERS} labellers for {SECONDS:.0f} s, each reads for {READING_SECONDS} s"
+    )
+    console.print(request_table(load))
+    console.print(rate_table(load))
+
+
+def measured(folder: Path, mails: Sequence[Mail]) -> Load:
+    """The worker without labellers, with them, and without them again."""
+    config, seen = folder / "settings.toml", folder / "seen.json"
+    config.write_text(SETTINGS.format(log=folder / "log.db", folder=folder / "checkpoints"))
+    with SqliteLog(folder / "log.db") as log, started("run", config):
+        feeder = Feeder(log, mails)
+        feeder.until(lambda: feeder.predicted >= WARM_UP)
+        with started("web", config) as page:
+            address = listening(page)
+            before = feeder.rate(ALONE_SECONDS)
+            command = [sys.executable, "-m", "benchmarks.web_labellers", address, str(seen)]
+            with subprocess.Popen(command) as labellers:
+                beside = feeder.rate(SECONDS)
+                feeder.until(lambda: labellers.poll() is not None)
+            after = feeder.rate(ALONE_SECONDS)
+    found = json.loads(seen.read_text())
+    return Load((before + after) / 2.0, beside, found["seconds"], found["errors"], found["news"])
+
+
+class Feeder:
+    """Keeps mails waiting for the worker, and counts its predictions."""
+
+    def __init__(self, log: SqliteLog, mails: Sequence[Mail]) -> None:
+        self._log, self._mails, self._sent = log, mails, 0
+
+    @property
+    def predicted(self) -> int:
+        """How many mails have a prediction."""
+        return sum(self._log.ends("predictions").values())
+
+    def feed(self) -> None:
+        """Send some more, if too few wait."""
+        if self._sent - self.predicted < AHEAD:
+            some = [
+                self._mails[number % len(self._mails)]._replace(id=f"mail-{number}")
+                for number in range(self._sent, self._sent + AT_ONCE)
+            ]
+            for topic, key, value, headers in raw_events(some):
+                self._log.append(topic, value, key, headers=headers)
+            self._log.commit({})
+            self._sent += AT_ONCE
+        else:
+            time.sleep(0.02)
+
+    def until(self, holds: Any) -> None:
+        """Feed until something holds."""
+        deadline = time.perf_counter() + PATIENCE
+        while not holds():
+            assert time.perf_counter() < deadline, "it does not come to this"
+            self.feed()
+
+    def rate(self, seconds: float) -> float:
+        """Predictions a second over the next seconds."""
+        first, begun = self.predicted, time.perf_counter()
+        while time.perf_counter() < begun + seconds:
+            self.feed()
+        return (self.predicted - first) / (time.perf_counter() - begun)
+
+
+@contextmanager
+def started(name: str, config: Path) -> Iterator[subprocess.Popen[str]]:
+    """A command, which is ended afterwards."""
+    command = [sys.executable, "-m", "stream_bayes.cli", name, "--config", str(config)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def listening(page: subprocess.Popen[str]) -> str:
+    """The address that it prints."""
+    assert page.stdout is not None
+    return next(word for word in page.stdout.readline().split() if word.startswith("http"))
+
+
+def request_table(load: Load) -> Table:
+    """Of each kind of request."""
+    table = Table(title=f"ms a request; errors: {load.errors or 'none'}; news heard: {load.news:,}")
+    for column in ("", "requests", "median", "99th percentile", "longest", "target"):
+        table.add_column(column, justify="right" if table.columns else "left")
+    for what, seconds in load.seconds.items():
+        cuts = quantiles(seconds, n=100, method="inclusive")
+        target = (
+            f"{1e3 * LABEL_TARGET:.0f}, {'met' if cuts[98] <= LABEL_TARGET else 'missed'}" if what == "label" else ""
+        )
+        shown = (f"{1e3 * value:.0f}" for value in (cuts[49], cuts[98], max(seconds)))
+        table.add_row(what, f"{len(seconds):,}", *shown, target)
+    return table
+
+
+def rate_table(load: Load) -> Table:
+    """Of the worker."""
+    table = Table(title="the worker, mails a second")
+    for column in ("without labellers", "with them", "ratio", "target, at least"):
+        table.add_column(column, justify="right")
+    ratio = load.beside / load.alone
+    verdict = "met" if ratio >= RATE_TARGET else "missed"
+    table.add_row(f"{load.alone:,.0f}", f"{load.beside:,.0f}", f"{ratio:.0%}", f"{RATE_TARGET:.0%}, {verdict}")
+    return table

@@ -1,0 +1,78 @@
+"""Labellers for the load on a page: each takes a question, reads for a while, answers, and listens for news."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx
+
+LABELLERS, SECONDS = 50, 60.0
+READING_SECONDS = 1.0
+"""In the mean: two or three times as fast as people are."""
+_TIMEOUT = 30.0
+
+
+class Shift:
+    """All labellers together, and what they have seen: seconds of each kind of request, and errors."""
+
+    def __init__(self, http: httpx.AsyncClient, csrf: str) -> None:
+        self._http, self._headers = http, {"x-csrf-token": csrf}
+        self.seconds: dict[str, list[float]] = {"next": [], "label": [], "changes": []}
+        self.errors: Counter[str] = Counter()
+        self.news = 0
+
+    async def work(self, number: int, until: float) -> None:
+        """One labeller, until the end of the shift."""
+        chance, name = Random(number), f"labeller-{number}"
+        listening = asyncio.create_task(self._listen())
+        while time.perf_counter() < until:
+            found = await self._timed("next", "POST", "/api/requests/next", {"labeller": name})
+            question = found.get("question")
+            await asyncio.sleep(READING_SECONDS * chance.uniform(0.5, 1.5))
+            if question is None:
+                continue
+            place = question["place"]
+            path = f"/api/requests/{place['partition']}/{place['offset']}/label"
+            label = chance.choice(question["choices"])
+            await self._timed("label", "POST", path, {"labeller": name, "label": label})
+            await self._timed("changes", "GET", f"/api/changes?labeller={name}")
+        listening.cancel()
+
+    async def _timed(self, what: str, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        begun = time.perf_counter()
+        try:
+            answer = await self._http.request(method, path, json=body, headers=self._headers)
+        except httpx.HTTPError as problem:
+            self.errors[type(problem).__name__] += 1
+            return {}
+        self.seconds[what].append(time.perf_counter() - begun)
+        if answer.status_code != 200:
+            self.errors[f"{answer.status_code} {answer.json()['code']}"] += 1
+            return {}
+        return dict(answer.json())
+
+    async def _listen(self) -> None:
+        async with self._http.stream("GET", "/api/events", timeout=None) as stream:
+            async for line in stream.aiter_lines():
+                self.news += line.startswith("data:")
+
+
+async def main(address: str, path: str) -> None:
+    """Write down what they have seen."""
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+    async with httpx.AsyncClient(base_url=address, timeout=_TIMEOUT, limits=limits) as http:
+        session = (await http.get("/api/session")).json()
+        shift, until = Shift(http, session["csrf"]), time.perf_counter() + SECONDS
+        await asyncio.gather(*(shift.work(number, until) for number in range(LABELLERS)))
+    Path(path).write_text(json.dumps({"seconds": shift.seconds, "errors": shift.errors, "news": shift.news}))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,170 @@
+"""HTML as the text that people read of it, in lines, with its links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from stream_bayes.features.links import Target, base_of, target
+from stream_bayes.features.mail_parts import unescaped
+from stream_bayes.features.tags import Token, attributes_of, tokens
+
+_BLANK = re.compile(r"[ \t\n\r\f\xa0]+")
+_LINES = (
+    "address article aside body caption center dd div dt fieldset figcaption figure footer form header hr legend li"
+    " main nav ol option section table tr ul"
+)
+_GAPS = {
+    **dict.fromkeys(("td", "th"), "\t"),
+    **dict.fromkeys(_LINES.split(), "\n"),
+    **dict.fromkeys(("p", "h1", "h2", "h3", "h4", "h5", "h6", "dl", "blockquote", "pre"), "\n\n"),
+}
+_WEAKER_FIRST = ("", " ", "\t", "\n", "\n\n")
+_MARKS = {"img": "picture", "area": "picture", "input": "field", "textarea": "field", "select": "field"}
+_TOLD = {"script": "script", "iframe": "frame"}
+_CAPTIONS = ("alt", "value", "placeholder")
+_LONGEST_CAPTION = 100
+
+
+class Run(NamedTuple):
+    """A run of what is read: text, the text of a link, or a word for what cannot be shown as text."""
+
+    kind: Literal["text", "link", "mark"]
+    text: str
+    target: Target | None = None
+
+
+def read_markup(markup: str, most: int, whole: bool = True) -> list[Run]:
+    """What people read of it, until there are so many characters; `whole` unless the markup was cut.
+
+    What follows a script or a title without an end is not read, nor are pictures that nobody sees, unless there is
+    nothing else to read.
+
+    >>> [run.text for run in read_markup("<p>Lunch &amp;<a href='http://x.example'>tea</a><p>at <b>noon", 99)]
+    ['Lunch &', 'tea', '\\n\\nat noon']
+    """
+    runs = _Page(most, everything=False).read(tokens(markup, hiding=True))
+    if whole and all(run.kind == "mark" for run in runs):
+        return _Page(most, everything=True).read(tokens(markup, hiding=False)) or runs
+    return runs
+
+
+class _Page:
+    """What was read so far; blanks and line breaks wait until something follows them."""
+
+    def __init__(self, most: int, everything: bool) -> None:
+        self.room = most
+        self.everything = everything
+        self.runs: list[Run] = []
+        self.buffer: list[str] = []
+        self.target: Target | None = None
+        self.base = ""
+        self.gap = ""
+        self.bullet = ""
+        self.preformatted = 0
+
+    def read(self, tokens: Iterator[Token]) -> list[Run]:
+        """All that the tokens say, as far as there is room."""
+        for token in tokens:
+            if token.kind == "text":
+                self._write(unescaped(token.text))
+            elif token.kind == "hidden":
+                self._hide(token.text, token.rest)
+            elif token.kind == "start":
+                self._start(token.text, token.rest)
+            else:
+                self._end(token.text)
+            if self.room < 0:
+                break
+        self._flush()
+        return self.runs
+
+    def _hide(self, name: str, rest: str) -> None:
+        if rest or name in _TOLD:
+            self._mark(_TOLD.get(name, name) + rest)
+
+    def _start(self, name: str, rest: str) -> None:
+        self._part(_GAPS.get(name, ""))
+        if name == "a":
+            self._link(attributes_of(rest).get("href", ""))
+        elif name == "br":
+            self._part("\n\n" if "\n" in self.gap else "\n")
+        elif name == "li":
+            self.bullet = "• "
+        elif name == "pre":
+            self.preformatted += 1
+        elif name == "base":
+            self.base = self.base or base_of(attributes_of(rest).get("href", ""))
+        elif name == "form":
+            self._form(attributes_of(rest).get("action", ""))
+        elif name in _MARKS:
+            self._picture(name, attributes_of(rest))
+
+    def _end(self, name: str) -> None:
+        self._part(_GAPS.get(name, "") if name not in ("td", "th") else " ")
+        if name == "a":
+            self._link("")
+        elif name == "pre":
+            self.preformatted = max(self.preformatted - 1, 0)
+
+    def _part(self, gap: str) -> None:
+        self.gap = max(self.gap, gap, key=_WEAKER_FIRST.index)
+
+    def _link(self, href: str) -> None:
+        self._flush()
+        self.target = target(href, self.base) if href and href.strip()[:1] != "#" else None
+
+    def _form(self, action: str) -> None:
+        host = target(action, self.base).host
+        self._mark(f"form to {host}" if host else "form")
+
+    def _picture(self, name: str, attributes: dict[str, str]) -> None:
+        """A picture or a field of a form, unless nobody would see it; a map's areas are links."""
+        tiny = {attributes.get("width"), attributes.get("height")} & {"0", "1"}
+        if (tiny or attributes.get("alt") == "" or attributes.get("type") == "hidden") and not self.everything:
+            return
+        caption = next((attributes[key] for key in _CAPTIONS if attributes.get(key)), "")
+        mark = f"{_MARKS[name]}: {caption[:_LONGEST_CAPTION]}" if caption else _MARKS[name]
+        if name == "area":
+            self._link(attributes.get("href", ""))
+            self._mark(mark)
+            self._link("")
+        else:
+            self._mark(mark)
+
+    def _mark(self, text: str) -> None:
+        if self.target:
+            self._say(f"⟨{text}⟩")
+            return
+        self._say("")
+        self._flush()
+        self.runs.append(Run("mark", text))
+        self.room -= 1
+
+    def _write(self, text: str) -> None:
+        if self.preformatted:
+            self._say(text.replace("\r\n", "\n").replace("\r", "\n"))
+            return
+        line = _BLANK.sub(" ", text)
+        if line[:1] == " ":
+            self._part(" ")
+        if words := line.strip(" "):
+            self._say(words)
+            self._part(" " if line[-1] == " " else "")
+
+    def _say(self, text: str) -> None:
+        """Text behind the gap that waits; a gap before a link is not part of the link."""
+        before = (self.gap if self.runs or self.buffer else "") + self.bullet
+        self.gap = self.bullet = ""
+        if self.target and not self.buffer and before:
+            self.runs.append(Run("text", before))
+            before = ""
+        self.buffer.append(before + text)
+        self.room -= len(before) + len(text)
+
+    def _flush(self) -> None:
+        text = "".join(self.buffer)
+        self.buffer.clear()
+        if text:
+            self.runs.append(Run("link", text, self.target) if self.target else Run("text", text))

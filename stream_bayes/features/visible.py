@@ -1,0 +1,156 @@
+"""Characters that cannot be seen, or that move others around, made visible.
+
+Hidden are control characters but for tab and newline, all that Unicode calls format characters, fillers and blanks that
+are no spaces, halves of pairs, private characters, characters that are none, and variation selectors. What writing
+needs stays: a variation selector after an emoji, a joiner between two emoji, a single joiner or non-joiner between two
+letters of a script whose letters join (Arabic, Syriac, those of India and its neighbours, Mongolian).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+LONGEST = 500
+"""Characters of a line that are shown."""
+
+HIDDEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+    "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001345f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U0010ffff"
+) + "".join(chr((plane << 16) | last) for plane in range(1, 14) for last in (0xFFFE, 0xFFFF))
+"""The hidden characters, as they stand between the brackets of a regular expression."""
+
+_EMOJI = (
+    "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d"
+    "\u3297\u3299\U0001f000-\U0001faff"
+)
+_JOINING = "\u0620-\u074f\u0750-\u077f\u08a0-\u08e1\u08e3-\u0dff\u1000-\u109f\u1780-\u17b3\u17b6-\u17d3\u1820-\u18aa"
+_NEEDED = (
+    rf"(?<=[{_EMOJI}])[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)"
+    rf"|(?:(?<=[{_EMOJI}])|(?<=[{_EMOJI}]\ufe0f))\u200d(?=[{_EMOJI}])"
+    rf"|(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
+)
+_RUN = re.compile(rf"(?P<needed>{_NEEDED})|[{HIDDEN}](?:[ \t]*+[{HIDDEN}])*+")
+# Accents and vowel signs are beyond; a run that could hold too many of them has no other characters.
+_STACK = re.compile(r"[^\x00-\u02ff]{9,}")
+_MOST_STACKED, _MOST_NAMED = 8, 8
+_BLANK = re.compile(r"[ \t\r\n]+")
+_LONGEST_CODE = 20
+_NAMES = {
+    "\x00": "NUL",
+    "\x07": "BELL",
+    "\x08": "BACKSPACE",
+    "\x0c": "FORM FEED",
+    "\x0d": "CARRIAGE RETURN",
+    "\x1b": "ESCAPE",
+    "\x7f": "DELETE",
+    "\x85": "NEXT LINE",
+    "\ufeff": "BYTE ORDER MARK",
+}
+_KINDS = {"Cc": "CONTROL", "Cs": "HALF OF A PAIR", "Co": "PRIVATE USE", "Cn": "NO CHARACTER"}
+
+
+class Shown(NamedTuple):
+    """A run of a text as it is, or what stands for hidden characters."""
+
+    text: str
+    code: str = ""
+    """Of hidden characters: the same in short."""
+
+
+def shown(text: str) -> Iterator[Shown]:
+    """A text in runs, each hidden character as its name, the same ones in a row as one.
+
+    More than eight that are not the same become one, so that no text is buried under its hidden characters; so do more
+    than eight accents on a letter.
+
+    >>> [run.text for run in shown("pay\\u200b\\u200bpal\\x00")]
+    ['pay', 'U+200B ZERO WIDTH SPACE ×2', 'pal', 'U+0000 NUL']
+    """
+    place = 0
+    for found in _RUN.finditer(text):
+        if not found["needed"]:
+            yield from _unstacked(text[place : found.start()])
+            yield from _named(found[0])
+            place = found.end()
+    yield from _unstacked(text[place:])
+
+
+def inline(text: str) -> str:
+    """The text with the codes of hidden characters in their places.
+
+    >>> inline("cod\\u202eexe.gpj")
+    'cod⟨U+202E⟩exe.gpj'
+    """
+    return "".join(f"⟨{run.code}⟩" if run.code else run.text for run in shown(text))
+
+
+def visible(text: str, characters: int = LONGEST) -> str:
+    """The text in one line of at most so many characters, each hidden character as its code.
+
+    >>> visible("soon:\\n\\u202egpj.exe\\u202c now", characters=21)
+    'soon: ⟨U+202E⟩gpj.ex…'
+    """
+    line = inline(_BLANK.sub(" ", text).strip(" ")[: characters + 1])
+    if len(line) <= characters:
+        return line
+    line = line[: max(characters - 1, 0)]
+    broken = line.rfind("⟨", max(len(line) - _LONGEST_CODE, 0))
+    return f"{line[:broken] if broken > line.rfind('⟩') else line}…"
+
+
+def _named(run: str) -> Iterator[Shown]:
+    """What stands for hidden characters, and the blanks between them."""
+    groups = [(character, len(list(same))) for character, same in groupby(run)]
+    hidden = [group for group in groups if group[0] not in " \t"]
+    if len(hidden) > _MOST_NAMED:
+        count = sum(number for _, number in hidden)
+        codes = ", ".join(list(dict.fromkeys(_code(character) for character, _ in hidden))[:3])
+        yield Shown(f"{count} hidden characters: {codes}, …", f"{count} hidden")
+        return
+    for character, number in groups:
+        times = f" ×{number}" if number > 1 else ""
+        blank = character in " \t"
+        yield Shown(character * number) if blank else Shown(_name(character) + times, _code(character) + times)
+
+
+def _code(character: str) -> str:
+    return f"U+{ord(character):04X}"
+
+
+def _name(character: str) -> str:
+    name = _NAMES.get(character) or unicodedata.name(character, "") or _KINDS[unicodedata.category(character)]
+    return f"{_code(character)} {name}"
+
+
+def _unstacked(text: str) -> Iterator[Shown]:
+    """A text without hidden characters, accents that are too many or have no letter as what stands for them."""
+    place = 0
+    for begin, end in _stacks(text):
+        if begin > place:
+            yield Shown(text[place:begin])
+        yield Shown(f"{end - begin} combining marks", f"{end - begin} marks")
+        place = end
+    if place < len(text):
+        yield Shown(text[place:])
+
+
+def _stacks(text: str) -> Iterator[tuple[int, int]]:
+    """Where accents begin and end that are too many on one letter, or stand before the first."""
+    start = next((place for place, character in enumerate(text) if not _is_accent(character)), len(text))
+    if start:
+        yield 0, start
+    for run in _STACK.finditer(text, start):
+        for accents, group in groupby(range(*run.span()), key=lambda place: _is_accent(text[place])):
+            places = list(group)
+            if accents and len(places) > _MOST_STACKED:
+                yield places[_MOST_STACKED], places[-1] + 1
+
+
+def _is_accent(character: str) -> bool:
+    return unicodedata.category(character) in ("Mn", "Me")

@@ -1,0 +1,116 @@
+"""The page as one application: its routes, its files, how it says what is wrong, and the guard before all of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from stream_bayes import __version__
+from stream_bayes.config import Settings
+from stream_bayes.errors import StreamBayesError, reason_of
+from stream_bayes.web.access import Access
+from stream_bayes.web.bodies import Problem
+from stream_bayes.web.guard import Guard
+from stream_bayes.web.login import login_router
+from stream_bayes.web.office import Office
+from stream_bayes.web.routes import health, insight, queue
+
+_STATIC = Path(__file__).parent / "static"
+_DESCRIPTION = """\
+Questions of a worker to people, their answers, and how the worker is doing.
+
+Where the page has a token, send it as `Authorization: Bearer TOKEN`. Without that header every write needs the field
+`X-CSRF-Token` with what `/api/session` says. Nothing here writes anything but labels.
+"""
+# By the code of an error; every other one that the package raises on purpose is the caller's.
+_STATUS: Mapping[str, int] = {
+    "unknown": 404,
+    "no-model": 404,
+    "no-posterior": 404,
+    "taken": 409,
+    "answered": 409,
+    "not-yours": 409,
+    "cannot-unsay": 409,
+    "bad-log": 503,
+    "log-locked": 503,
+    "log-full": 503,
+    "log-unavailable": 503,
+}
+_MOST_DETAIL = 500
+
+
+def make_app(settings: Settings, access: Access) -> ASGIApp:
+    """The application; while it runs it follows the log."""
+    return Guard(_routes(settings, access), access)
+
+
+def _routes(settings: Settings, access: Access) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        with Office(settings) as office:
+            app.state.office = office
+            yield
+
+    app = FastAPI(
+        title="stream_bayes",
+        version=__version__,
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.access = access
+    for router in (queue.router, insight.router, health.router, login_router(access)):
+        app.include_router(router)
+    app.add_api_route("/", _index, include_in_schema=False, response_class=FileResponse)
+    app.mount("/static", StaticFiles(directory=_STATIC), name="static")
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(HTTPException, _not_found)
+    app.add_exception_handler(StreamBayesError, _refused)
+    app.add_exception_handler(OSError, _broken)
+    return app
+
+
+def _index() -> FileResponse:
+    return FileResponse(_STATIC / "index.html")
+
+
+def _said(status: int, code: str, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    problem = Problem(code=code, detail=detail[:_MOST_DETAIL])
+    return JSONResponse(problem.model_dump(), status, dict(headers or {}))
+
+
+async def _not_valid(_: Request, problem: Exception) -> JSONResponse:
+    assert isinstance(problem, RequestValidationError)
+    return _said(422, "invalid", "; ".join(map(_place_and_reason, problem.errors()[:5])))
+
+
+def _place_and_reason(error: Any) -> str:
+    """What is wrong with which field; never what was sent."""
+    place = ".".join(str(part) for part in error["loc"] if part != "body")
+    return f"{ascii(place)[1:-1]}: {error['msg']}" if place else str(error["msg"])
+
+
+async def _not_found(_: Request, problem: Exception) -> JSONResponse:
+    assert isinstance(problem, HTTPException)
+    return _said(problem.status_code, "http", str(problem.detail), problem.headers)
+
+
+async def _refused(_: Request, problem: Exception) -> JSONResponse:
+    assert isinstance(problem, StreamBayesError)
+    return _said(_STATUS.get(problem.code, 422), problem.code, str(problem))
+
+
+async def _broken(_: Request, problem: Exception) -> JSONResponse:
+    assert isinstance(problem, OSError)
+    return _said(503, "unavailable", reason_of(problem))

@@ -1,0 +1,92 @@
+"""What a learner believes of one thing it has learned about, as a curve."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stream_bayes.engine.credible import MASS
+from stream_bayes.errors import StreamBayesError
+from stream_bayes.features.display import harmless
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.posteriors import Beta, Gamma, Normal, StudentT
+from stream_bayes.web.bodies import Density
+
+Posterior = Beta | Gamma | Normal | StudentT
+"""Of one number."""
+
+# Where a density may be infinite: at the ends of what a probability can be.
+_CLOSEST = 1e-4
+# Points of a curve at equal distances, and at equal steps of probability: a narrow peak is drawn as well as its tails.
+_EVEN, _QUANTILES, _TAIL = 81, 120, 1e-3
+_QUARTILES = (0.25, 0.5, 0.75)
+
+
+class NoPosterior(StreamBayesError):
+    """A learner has no belief about what was asked for; the message says about what it has."""
+
+    code = "no-posterior"
+
+
+class Belief(NamedTuple):
+    """A posterior, and what it is of."""
+
+    posterior: Posterior
+    meaning: str
+    note: str | None = None
+    seen: int | None = None
+    """Labelled events that had it."""
+    seen_towards: int | None = None
+    """Those of them with the label that the meaning names."""
+
+
+def density(kind: str, text: str, belief: Belief) -> Density:
+    """A belief as a curve, with its mean and its interval."""
+    posterior = belief.posterior
+    x = _points(posterior)
+    y, cut = _heights(posterior, x)
+    notes = [belief.note, "the density has no upper bound: the curve is cut off" if cut else None]
+    return Density(
+        kind=harmless(kind),
+        text=harmless(text),
+        meaning=belief.meaning,
+        family=_family(posterior),
+        mean=posterior.mean,
+        interval=posterior.interval(MASS),
+        seen=belief.seen,
+        seen_towards=belief.seen_towards,
+        x=tuple(x.tolist()),
+        y=tuple(y.tolist()),
+        note="; ".join(filter(None, notes)) or None,
+    )
+
+
+def _points(posterior: Posterior) -> FloatArray:
+    probabilities = np.linspace(_TAIL, 1.0 - _TAIL, _QUANTILES).tolist()
+    quantiles = np.array([posterior.quantile(probability) for probability in probabilities])
+    if isinstance(posterior, Beta):
+        even = np.linspace(_CLOSEST, 1.0 - _CLOSEST, _EVEN)
+        return np.unique(np.concatenate((even, np.clip(quantiles, _CLOSEST, 1.0 - _CLOSEST))))
+    return np.unique(np.concatenate((np.linspace(quantiles[0], quantiles[-1], _EVEN), quantiles)))
+
+
+def _heights(posterior: Posterior, x: FloatArray) -> tuple[FloatArray, bool]:
+    """The density at each point, and whether it had to be cut off."""
+    y = posterior.density(x)
+    unbounded = (isinstance(posterior, Beta) and min(posterior) < 1.0) or (
+        isinstance(posterior, Gamma) and posterior.shape < 1.0
+    )
+    if not unbounded:
+        return y, False
+    # As high as where a quarter of the probability is still beyond: what is cut off is seen to go on.
+    quartiles = [posterior.quantile(probability) for probability in _QUARTILES]
+    within = np.clip(quartiles, x[0], x[-1])
+    return np.minimum(y, posterior.density(within).max()), True
+
+
+def _family(posterior: Posterior) -> str:
+    fields = {name: value for name, value in posterior._asdict().items() if name != "noise_variance"}
+    if isinstance(posterior, Beta):
+        return f"Beta({', '.join(f'{value:.6g}' for value in fields.values())})"
+    return f"{type(posterior).__name__}({', '.join(f'{name} {value:.6g}' for name, value in fields.items())})"

@@ -1,0 +1,122 @@
+"""What the page knows: questions, answers, the state of the worker, the newest predictions. For several threads."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from threading import Lock
+
+from stream_bayes.engine.credible import as_key
+from stream_bayes.events import Label, LabelOutcome, LabelRequest, Prediction, Status
+from stream_bayes.records import Source
+from stream_bayes.web.answers import Answers, Tally
+from stream_bayes.web.history import History
+from stream_bayes.web.questions import Entry, Given, Place, Questions
+
+NEWEST_PREDICTIONS = 2000
+_LEARNED = ("answered", "late", "corrected")
+
+
+class Desk:
+    """One state, fed by who watches the log and by the answers given here.
+
+    Parameters
+    ----------
+    lease
+        For how many seconds a question is a labeller's own.
+    unsure
+        The answer that is no label, where a question does not say it itself.
+    """
+
+    def __init__(self, lease: float, unsure: str | None) -> None:
+        self._lock = Lock()
+        self._unsure = unsure
+        self.questions = Questions(lease)
+        self.answers = Answers()
+        self.history = History()
+        self.predictions: deque[Prediction] = deque(maxlen=NEWEST_PREDICTIONS)
+        self.version = 0
+        """Changes with everything that somebody could see."""
+        self.ready = False
+        """Whether the log was read to its end once."""
+        self.problem: str | None = None
+        """Why the log cannot be read now."""
+        self.counts = {"labels_sent": 0, "corrections_sent": 0, "leases": 0}
+        """What was done here since the page was started."""
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Alone with the state; it is another one afterwards."""
+        with self._lock:
+            yield
+            self.version += 1
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Alone with the state."""
+        with self._lock:
+            yield
+
+    def asked(self, event: LabelRequest | LabelOutcome) -> None:
+        """An event of the topic of the questions."""
+        if isinstance(event, LabelRequest):
+            self.questions.ask(event)
+            return
+        place = event.source.partition, event.source.offset
+        if event.outcome == "refused":
+            self.questions.end(place, still_open=event.open, given=None)
+            self.answers.take_back(place)
+            return
+        given = None
+        if event.outcome in (*_LEARNED, "unsure") and event.label is not None:
+            given = Given(event.label, event.labeller, event.at, learned=True)
+            self._note(place, given)
+        self.questions.end(place, still_open=False, given=given)
+
+    def labelled(self, label: Label, at: datetime) -> None:
+        """A label is in the log, by whomever; what becomes of it the worker will say."""
+        source: Source | None = label.source
+        entry = None if source is None else self.questions.known((source.partition, source.offset))
+        if entry is None or entry.request.id != label.id or (entry.given is not None and entry.given.at >= at):
+            return
+        given = Given(label.label, label.labeller, at)
+        self.questions.give(entry.place, given)
+        self._note(entry.place, given)
+
+    def sent(self, entry: Entry, given: Given) -> None:
+        """A labeller here has answered."""
+        self.counts["corrections_sent" if entry.given is not None else "labels_sent"] += 1
+        self.questions.give(entry.place, given)
+        self._note(entry.place, given)
+
+    def _note(self, place: Place, given: Given) -> None:
+        entry = self.questions.known(place)
+        guess = None if entry is None else guess_of(entry.request)
+        unsure = given.label == self.unsure_of(entry)
+        differs = None if unsure or guess is None else as_key(given.label) != guess
+        self.answers.note(place, given.at, given.labeller, differs, unsure=unsure)
+
+    def unsure_of(self, entry: Entry | None) -> str | None:
+        """The answer to a question that is no label."""
+        return self._unsure if entry is None or entry.request.unsure is None else entry.request.unsure
+
+    def told(self, status: Status) -> None:
+        """The worker has said how it is doing."""
+        self.history.add(status)
+
+    def tally(self, today: date, labeller: str | None) -> tuple[Tally, float | None, float | None]:
+        """The answers of a day, and the share of wrong guesses before the first of them and since."""
+        tally, last = self.answers.tally(today, labeller), self.history.last
+        if tally.first_at is None or last is None:
+            return tally, None, None
+        before = self.history.before(tally.first_at.astimezone(UTC))
+        early, late = before and before.accuracy_since(None), last.accuracy_since(before)
+        return tally, None if early is None else 1.0 - early, None if late is None else 1.0 - late
+
+
+def guess_of(request: LabelRequest) -> str | None:
+    """The most probable label when a question was asked, as `probabilities` names it."""
+    table = request.probabilities
+    return max(table, key=table.__getitem__) if table else None

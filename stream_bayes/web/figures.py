@@ -1,0 +1,104 @@
+"""What the charts draw and how the worker is doing, as JSON: more bodies of the API."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from stream_bayes.web.bodies import Body
+
+
+class CurvePoint(Body):
+    """How good the predictions were by then, over all partitions."""
+
+    at: datetime
+    events: int
+    labels: int
+    roca: Annotated[float | None, Field(description="(1-ROCA)% of all so far; of several partitions the mean.")]
+    log_loss: Annotated[float | None, Field(description="Of all so far.")]
+    recent_log_loss: Annotated[float | None, Field(description="Of those since the point before.")]
+    accuracy: float | None
+    error: Annotated[float | None, Field(description="Root mean squared, where numbers are predicted.")] = None
+
+
+class CalibrationPoint(Body):
+    """Of the predictions in one tenth: what was said, what came true."""
+
+    said: float
+    observed: float
+    count: int
+
+
+class BudgetPoint(Body):
+    """What was asked by then, and what the budget's pace would have asked."""
+
+    at: datetime
+    events: int
+    asked: int
+    planned: float | None
+
+
+class RatePoint(Body):
+    """How fast events were taken, and how many waited."""
+
+    at: datetime
+    per_second: float
+    lag: int
+
+
+class Bin(Body):
+    """A bar of a histogram."""
+
+    low: float
+    high: float
+    counts: dict[str, int]
+
+
+class Charts(Body):
+    """Everything that the charts draw."""
+
+    at: datetime
+    curve: tuple[CurvePoint, ...]
+    calibration: tuple[CalibrationPoint, ...]
+    calibration_label: Annotated[str | None, Field(description="The label whose probability is meant.")]
+    budget: tuple[BudgetPoint, ...]
+    budget_total: int | None
+    budget_left: int | None
+    rates: tuple[RatePoint, ...]
+    histogram: Annotated[tuple[Bin, ...], Field(description="Probabilities said lately.")]
+    histogram_of: Annotated[int, Field(description="So many of the newest predictions.")]
+    histogram_label: str | None
+    scores: Annotated[tuple[Bin, ...], Field(description="Questions by score: open, answered, closed.")]
+
+
+class Partition(Body):
+    """The newest state of one partition."""
+
+    partition: int
+    at: datetime
+    age_seconds: Annotated[float, Field(description="Since the worker said so.")]
+    events: int
+    predictions: int
+    labels_learned: int
+    labels_used: int
+    labels_left: int | None
+    open_requests: int
+    dead: int
+    lag: int
+    accuracy: float | None
+    log_loss: float | None
+    roca: float | None
+    checkpoint_age_seconds: float | None
+
+
+class State(Body):
+    """How the worker is doing, and the page."""
+
+    healthy: Annotated[bool, Field(description="The log can be read, and the worker said something lately.")]
+    summary: Annotated[str, Field(description="In a sentence: what is wrong, and what to do.")]
+    partitions: tuple[Partition, ...]
+    open: int
+    taken: int
+    log_problem: str | None

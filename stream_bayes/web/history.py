@@ -1,0 +1,138 @@
+"""What the worker said of itself over time, as points of curves: all partitions together, thinned to some hundred."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from stream_bayes.events import Status
+
+MOST_POINTS = 400
+"""Of a curve; between them every second one is dropped when there are twice as many."""
+_TOGETHER = 0.2
+"""Seconds: what several partitions say within them is one point."""
+
+
+class Point(NamedTuple):
+    """The state of all partitions at one time; counts are since the beginning of the stream."""
+
+    at: datetime
+    events: int
+    predictions: int
+    labels: int
+    asked: int
+    left: int | None
+    lag: int
+    labelled: float
+    """Predictions whose label has come: what the figures below are over."""
+    right: float | None
+    log_loss: float | None
+    """The sum."""
+    roca: float | None
+    """The mean of the partitions, by their labels: areas do not add up."""
+    squared: float | None
+    """The sum of squared errors, where numbers are predicted."""
+
+    def accuracy_since(self, before: Point | None) -> float | None:
+        """The share of right guesses among those labelled since; from the beginning where there is nothing before."""
+        return _ratio(self.right, self.labelled, before and before.right, before and before.labelled)
+
+    def log_loss_since(self, before: Point | None) -> float | None:
+        """The mean log loss of those labelled since."""
+        return _ratio(self.log_loss, self.labelled, before and before.log_loss, before and before.labelled)
+
+    def rate_since(self, before: Point) -> float:
+        """Events a second; 0 where a model was made anew."""
+        seconds = (self.at - before.at).total_seconds()
+        return max(self.events - before.events, 0) / seconds if seconds > 0 else 0.0
+
+
+class History:
+    """The newest status of each partition, and the points."""
+
+    def __init__(self) -> None:
+        self.newest: dict[int, Status] = {}
+        self.points: list[Point] = []
+
+    def add(self, status: Status) -> None:
+        """The worker has said how a partition is doing; what is older than the newest of it does not count."""
+        before = self.newest.get(status.partition)
+        if before is not None and status.at <= before.at:
+            return
+        self.newest[status.partition] = status
+        point = _point(self.newest.values(), status.at)
+        if self.points and (point.at - self.points[-1].at).total_seconds() < _TOGETHER:
+            self.points[-1] = point._replace(at=max(point.at, self.points[-1].at))
+        else:
+            self.points.append(point)
+        if len(self.points) >= 2 * MOST_POINTS:
+            self.points = [*self.points[:-1:2], self.points[-1]]
+
+    @property
+    def last(self) -> Point | None:
+        """The newest point."""
+        return self.points[-1] if self.points else None
+
+    def before(self, moment: datetime) -> Point | None:
+        """The last point before a time."""
+        return next((point for point in reversed(self.points) if point.at < moment), None)
+
+    def spread(self, most: int) -> list[Point]:
+        """At most so many points, evenly, the last one included."""
+        step = -(-len(self.points) // most) if self.points else 1
+        return list(reversed(self.points[::-1][::step]))
+
+    def calibration(self) -> list[tuple[float, float, int]]:
+        """Of each tenth of the probabilities: the mean that was said, the share observed, and the count."""
+        sums: dict[int, tuple[float, float, int]] = {}
+        for status in self.newest.values():
+            for said, observed, count in status.calibration:
+                tenth = min(int(10 * said), 9)
+                before = sums.get(tenth, (0.0, 0.0, 0))
+                sums[tenth] = before[0] + said * count, before[1] + observed * count, before[2] + count
+        return [(said / count, observed / count, count) for _, (said, observed, count) in sorted(sums.items())]
+
+
+def _point(statuses: Iterable[Status], at: datetime) -> Point:
+    known = list(statuses)
+    left = [status.labels_left for status in known if status.labels_left is not None]
+    weights = {id(status): float(status.metrics.get("labelled") or 0.0) for status in known}
+
+    def total(name: str, power: int = 1) -> float | None:
+        found = [(_figure(status.metrics, name), weights[id(status)]) for status in known]
+        there = [figure**power * weight for figure, weight in found if figure is not None]
+        return sum(there) if there else None
+
+    area = [(_figure(status.metrics, "one_minus_roca_percent"), weights[id(status)]) for status in known]
+    ranked = sum(weight for figure, weight in area if figure is not None)
+    return Point(
+        at=at.astimezone(UTC),
+        events=sum(status.events_in for status in known),
+        predictions=sum(status.predictions for status in known),
+        labels=sum(status.labels_learned for status in known),
+        asked=sum(status.labels_used for status in known),
+        left=sum(left) if left else None,
+        lag=sum(status.lag for status in known),
+        labelled=sum(weights.values()),
+        right=total("accuracy"),
+        log_loss=total("log_loss"),
+        roca=sum(figure * weight for figure, weight in area if figure is not None) / ranked if ranked else None,
+        squared=total("root_mean_squared_error", 2),
+    )
+
+
+def _figure(metrics: Mapping[str, float | None], name: str) -> float | None:
+    value = metrics.get(name)
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def _ratio(
+    total: float | None, count: float | None, total_before: float | None, count_before: float | None
+) -> float | None:
+    """What has come to a sum, over what has come to its count."""
+    if total is None or count is None:
+        return None
+    came = count - (count_before or 0.0)
+    return (total - (total_before or 0.0)) / came if came > 0 else None

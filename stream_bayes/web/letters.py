@@ -1,0 +1,158 @@
+"""A question as a labeller reads it: the observation as harmless text, why it was asked, what the filter thinks now."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from threading import Lock
+from typing import Any, NamedTuple
+
+from stream_bayes.config import Settings
+from stream_bayes.engine.credible import as_key
+from stream_bayes.errors import EventError
+from stream_bayes.events import Limits, Observation, decode
+from stream_bayes.features.reading import Piece as Run
+from stream_bayes.features.reading import read_letter, read_text, visible
+from stream_bayes.web import bodies
+from stream_bayes.web.clerk import Clerk
+from stream_bayes.web.desk import Desk
+from stream_bayes.web.models import Models, NoModel
+from stream_bayes.web.questions import Entry, Place
+
+# For records that were good enough once: limits may have been lowered since.
+_NO_LIMITS = Limits(record_bytes=2**62, depth=200, id_bytes=2**62)
+_KEPT = 200
+_MOST_FEATURES = 500
+
+
+class Sheet(NamedTuple):
+    """What is shown of an observation, and the observation for who wants to predict it."""
+
+    observation: Observation | None
+    shown: dict[str, Any]
+    """Fields of a `bodies.Question`."""
+
+
+class Letters:
+    """Reads observations from the log and lays them out; the newest ones are kept."""
+
+    def __init__(self, settings: Settings, desk: Desk, clerk: Clerk, models: Models) -> None:
+        self._topic, self._desk, self._clerk, self._models = settings.topics.observations, desk, clerk, models
+        self._sheets: OrderedDict[Place, Sheet] = OrderedDict()
+        self._lock = Lock()
+
+    def question(self, entry: Entry, lease: float | None = None) -> bodies.Question:
+        """All that a labeller wants to see."""
+        request = entry.request
+        sheet = self._sheet(entry.place)
+        opinion, why_none = self._opinion(sheet.observation, entry.place[0])
+        given = entry.given
+        return bodies.Question(
+            place=bodies.Place(partition=entry.place[0], offset=entry.place[1]),
+            id=visible(request.id),
+            **sheet.shown,
+            choices=choices_of(entry),
+            numbers=request.mean is not None,
+            unsure=self._desk.unsure_of(entry),
+            asked=self._asked(entry),
+            opinion=opinion,
+            no_opinion=why_none,
+            lease_seconds=lease,
+            answer=None if given is None else bodies.Given(**given._asdict()),
+        )
+
+    def _asked(self, entry: Entry) -> bodies.Asked:
+        request = entry.request
+        with self._desk.looking():
+            rank = self._desk.questions.rank(request.score)
+        names = ("at", "expires_at", "strategy", "score", "probabilities", "mean", "variance", "epistemic_variance")
+        kept = {name: getattr(request, name) for name in (*names, "interval", "interval_of", "budget_left")}
+        return bodies.Asked(rank=rank, **kept)
+
+    def _opinion(self, observation: Observation | None, partition: int) -> tuple[bodies.Opinion | None, str | None]:
+        if observation is None:
+            return None, None
+        try:
+            return self._models.opinion(observation, partition), None
+        except NoModel as problem:
+            return None, str(problem)
+
+    def _sheet(self, place: Place) -> Sheet:
+        with self._lock:
+            known = self._sheets.get(place)
+            if known is not None:
+                self._sheets.move_to_end(place)
+                return known
+        sheet = self._read(place)
+        with self._lock:
+            self._sheets[place] = sheet
+            while len(self._sheets) > _KEPT:
+                self._sheets.popitem(last=False)
+        return sheet
+
+    def _read(self, place: Place) -> Sheet:
+        record = self._clerk.read(self._topic, *place)
+        if record is None:
+            return _nothing("the log has this observation no more: retention has removed it")
+        try:
+            observation = decode(record, Observation, _NO_LIMITS)
+        except EventError as problem:
+            return _nothing(f"the record of this observation cannot be read: {problem}")
+        if not isinstance(observation, Observation):
+            return _nothing("the record at this place is no observation")
+        return Sheet(observation, shown_of(observation))
+
+
+def shown_of(observation: Observation) -> dict[str, Any]:
+    """What is shown of an observation: a mail, a text or a table of features."""
+    content = observation.content
+    sender = None if observation.sender is None else visible(observation.sender)
+    subject = None if observation.subject is None else visible(observation.subject)
+    if isinstance(content, bytes):
+        letter = read_letter(content)
+        return {
+            "sender": sender or letter.sender or None,
+            "subject": subject or letter.subject or None,
+            "pieces": _pieces(letter.pieces),
+            "attachments": letter.attachments,
+            "size": letter.size,
+            "cut": letter.cut,
+        }
+    if isinstance(content, str):
+        pieces, cut = read_text(content)
+        size = len(content.encode("utf-8", "surrogatepass"))
+        return {"sender": sender, "subject": subject, "pieces": _pieces(pieces), "size": size, "cut": cut}
+    rows = sorted(content.items())[:_MOST_FEATURES]
+    table = {visible(name): visible(str(value)) for name, value in rows}
+    cut = len(content) > _MOST_FEATURES
+    return {"sender": sender, "subject": subject, "pieces": (), "features": table, "size": len(content), "cut": cut}
+
+
+def choices_of(entry: Entry) -> tuple[bodies.Answer, ...]:
+    """The possible answers: those that the question names, else the labels that had a probability."""
+    request = entry.request
+    if request.labels is not None:
+        return tuple(request.labels)
+    return tuple(label_of(key) for key in request.probabilities or ())
+
+
+def label_of(key: str) -> bodies.Answer:
+    """The label that stands among probabilities under this name: the other way round as `as_key`.
+
+    >>> label_of("spam"), label_of("true"), label_of('"true"'), label_of("3"), label_of("null")
+    ('spam', True, 'true', 3, 'null')
+    """
+    try:
+        label = json.loads(key)
+    except ValueError:
+        return key
+    known = isinstance(label, (str, bool, int, float)) and as_key(label) == key
+    return label if known else key
+
+
+def _pieces(runs: tuple[Run, ...]) -> tuple[bodies.Piece, ...]:
+    return tuple(bodies.Piece(**run._asdict()) for run in runs)
+
+
+def _nothing(why: str) -> Sheet:
+    return Sheet(None, {"sender": None, "subject": None, "pieces": (), "size": 0, "cut": False, "missing": why})

@@ -1,0 +1,204 @@
+"""The parts of the page that routes use, together: the desk, its threads, the models, the letters."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from stream_bayes.config import Settings, without_secrets
+from stream_bayes.durations import milliseconds
+from stream_bayes.errors import LogError
+from stream_bayes.events import Label
+from stream_bayes.log.base import Log
+from stream_bayes.log.opening import SQLITE, open_log
+from stream_bayes.records import Source
+from stream_bayes.web import bodies, figures
+from stream_bayes.web.charts import charts_of
+from stream_bayes.web.clerk import Clerk
+from stream_bayes.web.desk import Desk, guess_of
+from stream_bayes.web.letters import Letters, choices_of, label_of
+from stream_bayes.web.models import Models
+from stream_bayes.web.questions import Entry, Given, Place, QuestionRefused
+from stream_bayes.web.watching import Watch
+
+_SILENT = 3.0
+"""After so many times the interval of its status events a worker is silent."""
+
+
+class Office:
+    """Everything behind the routes; within its context the threads run.
+
+    Parameters
+    ----------
+    settings
+        Those of the worker: which log, which group, where its checkpoints are; and those of the page.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        lease = milliseconds("web.lease", settings.web.lease) / 1000.0
+        opener = partial(open_existing, settings)
+        self.desk = Desk(lease, settings.labels.unsure or None)
+        self.models = Models(settings)
+        self.clerk = Clerk(settings.topics.labels, opener)
+        self.letters = Letters(settings, self.desk, self.clerk, self.models)
+        self._watch = Watch(settings, self.desk, opener)
+
+    def __enter__(self) -> Self:
+        self.clerk.start()
+        self._watch.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._watch.stop()
+        self.clerk.stop()
+
+    def next(self, labeller: str, skip: frozenset[Place]) -> bodies.Next:
+        """The next question of a labeller, theirs for a while."""
+        desk, now = self.desk, time.monotonic()
+        with desk.changing():
+            entry = desk.questions.take(labeller, skip, now)
+            waiting, taken = desk.questions.count(now)
+            desk.counts["leases"] += entry is not None
+        question = None if entry is None else self.letters.question(entry, desk.questions.lease)
+        return bodies.Next(question=question, open=waiting, taken=taken)
+
+    def answer(self, place: Place, said: bodies.Say) -> bodies.Sent:
+        """Write an answer to the log; a `QuestionRefused` where this labeller may not give it."""
+        desk = self.desk
+        with desk.changing():
+            # Nobody else can have it while it is being written.
+            desk.questions.hold(place, said.labeller, time.monotonic())
+            entry = desk.questions.get(place)
+            before = entry.given
+        self._check(entry, said.label, before)
+        given = Given(said.label, said.labeller, datetime.now(UTC))
+        if before is None or before.label != said.label:
+            label = Label(
+                id=entry.request.id,
+                label=said.label,
+                labeller=said.labeller,
+                at=given.at,
+                source=Source(self.settings.topics.observations, *place),
+            )
+            self.clerk.write(label, place[0])
+            with desk.changing():
+                desk.sent(entry, given)
+        guess = guess_of(entry.request)
+        unsure = said.label == desk.unsure_of(entry)
+        known = None if guess is None else label_of(guess)
+        return bodies.Sent(
+            place=bodies.Place(partition=place[0], offset=place[1]),
+            correction=before is not None,
+            guess=known,
+            differs=None if known is None or unsure else known != said.label,
+        )
+
+    def _check(self, entry: Entry, label: bodies.Answer, before: Given | None) -> None:
+        """Refuse what the worker would refuse, or could not do."""
+        unsure, choices = self.desk.unsure_of(entry), choices_of(entry)
+        if label == unsure and type(label) is str:
+            if before is not None and before.label != unsure:
+                code = "cannot-unsay"
+                message = f"the filter has been told {before.label!r}: that can be corrected, but not unsaid"
+                raise QuestionRefused(code, message)
+            return
+        if entry.request.mean is not None:
+            if isinstance(label, str | bool):
+                code = "bad-label"
+                message = f"the answer to this question is a number, not {label!r:.100}"
+                raise QuestionRefused(code, message)
+        elif entry.request.labels is not None and not any(_same(label, choice) for choice in choices):
+            code = "bad-label"
+            message = f"the answers to this question are {', '.join(map(repr, choices))}, not {label!r:.100}"
+            raise QuestionRefused(code, message)
+
+    def changes(self, labeller: str | None) -> bodies.Changes:
+        """What the answers of today changed."""
+        with self.desk.looking():
+            tally, before, after = self.desk.tally(datetime.now(UTC).date(), labeller)
+        counts = {name: value for name, value in tally._asdict().items() if name != "first_at"}
+        return bodies.Changes(**counts, error_before=before, error_after=after)
+
+    def charts(self) -> figures.Charts:
+        """Everything that is drawn."""
+        with self.desk.looking():
+            return charts_of(self.desk, self.settings.labels)
+
+    def state(self) -> figures.State:
+        """How the worker is doing."""
+        desk, now = self.desk, datetime.now(UTC)
+        with desk.looking():
+            waiting, taken = desk.questions.count(time.monotonic())
+            statuses, problem = sorted(desk.history.newest.items()), desk.problem
+        partitions = tuple(
+            figures.Partition(
+                partition=number,
+                at=status.at,
+                age_seconds=max((now - status.at).total_seconds(), 0.0),
+                events=status.events_in,
+                accuracy=status.metrics.get("accuracy"),
+                log_loss=status.metrics.get("log_loss"),
+                roca=status.metrics.get("one_minus_roca_percent"),
+                **{name: getattr(status, name) for name in _FROM_STATUS},
+            )
+            for number, status in statuses
+        )
+        healthy, summary = self._judged(partitions, waiting, problem)
+        return figures.State(
+            healthy=healthy, summary=summary, partitions=partitions, open=waiting, taken=taken, log_problem=problem
+        )
+
+    def _judged(self, partitions: tuple[figures.Partition, ...], waiting: int, problem: str | None) -> tuple[bool, str]:
+        """Whether all is well, and a sentence."""
+        if problem is not None:
+            return False, f"The page cannot read the log: {problem}"
+        if not partitions:
+            hint = f"start one with: stream-bayes run --log {without_secrets(self.settings.log)}"
+            return False, f"No worker of the group {self.settings.group!r} has said anything yet; {hint}"
+        silent = [one for one in partitions if one.age_seconds > _SILENT * self.settings.status.seconds + 5.0]
+        if silent:
+            age = min(one.age_seconds for one in silent)
+            return False, f"The worker has been silent for {_ago(age)}: is it running? Answers wait in the log for it."
+        left = [one.labels_left for one in partitions if one.labels_left is not None]
+        if not waiting and left and not sum(left):
+            return True, "The worker is running. The label budget is spent: nothing more will be asked."
+        return True, "The worker is running."
+
+
+_FROM_STATUS = (
+    "predictions",
+    "labels_learned",
+    "labels_used",
+    "labels_left",
+    "open_requests",
+    "dead",
+    "lag",
+    "checkpoint_age_seconds",
+)
+
+
+def open_existing(settings: Settings) -> Log:
+    """The log, for single records and for writing; where there is no file, none is made."""
+    path = settings.log.removeprefix(SQLITE)
+    if settings.log.startswith(SQLITE) and not Path(path).exists():
+        message = f"{path}: there is no such log"
+        raise LogError(message)
+    return open_log(settings.log, kafka=settings.kafka)
+
+
+def _same(label: bodies.Answer, other: bodies.Answer) -> bool:
+    """Equal, and of one kind: true is not 1."""
+    return label == other and isinstance(label, bool) == isinstance(other, bool)
+
+
+def _ago(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"

@@ -1,0 +1,1 @@
+"""The API, a file for each subject; each has a `router`."""

@@ -1,0 +1,35 @@
+// @ts-check
+// Why a question was asked.
+
+import { h, plain } from "./dom.js";
+import { believed, doubt } from "./opinion.js";
+import { count, figure, percent } from "./words.js";
+
+/** @param {any} question @returns {HTMLElement[]} */
+export function whyAsked(question) {
+  const { asked, opinion } = question;
+  const known = asked.interval || !opinion ? asked : { ...asked, interval: borrowed(asked, opinion), interval_of: opinion.interval_of };
+  const parts = [believed(known), doubt(asked.variance, asked.epistemic_variance), worth(asked)];
+  if (asked.budget_left !== null) {
+    parts.push(h("p", { class: "soft", id: "budget-left" }, `${count(asked.budget_left, "label")} left in the budget when it was asked.`));
+  }
+  return /** @type {HTMLElement[]} */ (parts.filter((part) => part !== null));
+}
+
+/** The interval that the filter gives now, where it still gives the same figure. @param {any} asked @param {any} opinion */
+function borrowed(asked, opinion) {
+  const then = asked.mean ?? asked.probabilities?.[opinion.interval_of];
+  const [low, high] = opinion.interval;
+  return then !== undefined && then >= low && then <= high ? opinion.interval : null;
+}
+
+/** @param {any} asked */
+function worth(asked) {
+  if (asked.strategy === "audit") {
+    return h("p", { id: "worth" }, h("strong", {}, "Drawn by chance"), ", to know the accuracy without favour.");
+  }
+  const score = asked.score === null ? null : h("span", {}, "Worth ", h("strong", {}, figure(asked.score)), ` by ${plain(asked.strategy)}`);
+  if (score === null) return h("p", { id: "worth" }, `Chosen by ${plain(asked.strategy)}.`);
+  const rank = asked.rank === null ? "." : `: more than ${percent(asked.rank)} of the questions so far.`;
+  return h("p", { id: "worth" }, score, rank);
+}

@@ -1,0 +1,33 @@
+// @ts-check
+// Each partition of the worker, as it last said.
+
+import { h, put } from "./dom.js";
+import { onHealth } from "./health.js";
+import { duration, figure, whole } from "./words.js";
+
+/** @type {[string, (one: any) => string][]} */
+const COLUMNS = [
+  ["Partition", (one) => String(one.partition)],
+  ["Heard of", (one) => `${duration(one.age_seconds)} ago`],
+  ["Events", (one) => whole(one.events)],
+  ["Labels learned", (one) => whole(one.labels_learned)],
+  ["Labels left", (one) => (one.labels_left === null ? "no limit" : whole(one.labels_left))],
+  ["Open", (one) => whole(one.open_requests)],
+  ["Lag", (one) => whole(one.lag)],
+  ["Dead letters", (one) => whole(one.dead)],
+  ["Accuracy", (one) => (one.accuracy === null ? "–" : figure(one.accuracy))],
+  ["Checkpoint", (one) => (one.checkpoint_age_seconds === null ? "none" : `${duration(one.checkpoint_age_seconds)} old`)],
+];
+
+export function partitionsPanel() {
+  const summary = h("p", { class: "soft", id: "state-summary" }, "Asking the worker …");
+  const body = h("tbody");
+  const head = h("tr", {}, ...COLUMNS.map(([name]) => h("th", { scope: "col" }, name)));
+  const table = h("table", { class: "list" }, h("thead", {}, head), body);
+  const frame = h("div", { class: "plot-table", tabindex: "0", role: "region", "aria-label": "Partitions, as a table" }, table);
+  onHealth((state) => {
+    put(summary, state.summary);
+    put(body, ...state.partitions.map((/** @type {any} */ one) => h("tr", {}, ...COLUMNS.map(([, text]) => h("td", {}, text(one))))));
+  });
+  return h("section", { class: "card wide", id: "partitions", "aria-labelledby": "partitions-title" }, h("h2", { id: "partitions-title" }, "The worker"), summary, frame);
+}

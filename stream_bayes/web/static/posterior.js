@@ -1,0 +1,103 @@
+// @ts-check
+// The posterior of a chosen word, sender or host as a density.
+
+import { Problem, api } from "./api.js";
+import { on, seldom } from "./bus.js";
+import { h, put, s, shown } from "./dom.js";
+import { Chart } from "./figure.js";
+import { area, axes, line, note } from "./plot.js";
+import { linear } from "./scales.js";
+import { figure, whole } from "./words.js";
+
+const KINDS = ["word", "sender", "host", "pair", "network", "field", "feature"];
+const PAUSE = 3000;
+
+export class Posterior {
+  constructor() {
+    this.chart = new Chart({
+      id: "chart-posterior",
+      title: "What it believes of a word",
+      caption: "The posterior of one word, sender or host: where its true value may lie, and 95 % of it shaded.",
+      height: 180,
+    });
+    this.kind = h("select", { id: "posterior-kind" }, ...KINDS.map((kind) => h("option", { value: kind }, kind)));
+    this.text = h("input", { id: "posterior-text", type: "text", maxlength: "200", autocomplete: "off", spellcheck: "false", placeholder: "for instance: free" });
+    this.facts = h("p", { class: "posterior-facts", id: "posterior-facts", "aria-live": "polite" });
+    const form = h(
+      "form",
+      { id: "posterior-form", class: "row" },
+      h("div", {}, h("label", { for: "posterior-kind" }, "Kind"), this.kind),
+      h("div", { class: "grow" }, h("label", { for: "posterior-text" }, "Text"), this.text),
+      h("button", { type: "submit", class: "primary" }, "Show"),
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.wanted = { kind: this.kind.value, text: this.text.value.trim() };
+      this.look();
+    });
+    this.chart.plot.before(form);
+    this.chart.plot.after(this.facts);
+    this.chart.showEmpty("Name a word above to see what the filter believes of it.");
+    /** @type {{kind: string, text: string} | null} */
+    this.wanted = null;
+    on("change", seldom(PAUSE, () => this.wanted !== null && this.node.offsetParent !== null && this.look()));
+  }
+
+  get node() {
+    return this.chart.node;
+  }
+
+  async look() {
+    const wanted = this.wanted;
+    if (!wanted || wanted.text === "") {
+      this.chart.showEmpty("Name a word above to see what the filter believes of it.");
+      put(this.facts);
+      return;
+    }
+    const query = new URLSearchParams(wanted);
+    try {
+      const density = await api.get(`api/posterior?${query}`);
+      if (this.wanted === wanted) this.draw(density);
+    } catch (error) {
+      if (this.wanted !== wanted || !(error instanceof Problem)) return;
+      this.chart.showEmpty(error.message);
+      put(this.facts);
+    }
+  }
+
+  /** @param {any} density */
+  draw(density) {
+    const [low, high] = density.interval;
+    const seen = density.seen === null ? "" : density.seen_towards === null ? `, seen ${whole(density.seen)} times` : `, ${whole(density.seen_towards)} of ${whole(density.seen)}`;
+    put(
+      this.facts,
+      h("strong", {}, shown(density.text)),
+      ` ${density.meaning}: mean ${figure(density.mean)}, 95 % between ${figure(low)} and ${figure(high)}; ${density.family}${seen}.`,
+      density.note ? h("span", { class: "soft" }, ` ${density.note}`) : null,
+    );
+    this.chart.show({
+      points: density.x.length,
+      last: density.mean,
+      words: `Mean ${figure(density.mean)}, 95 % between ${figure(low)} and ${figure(high)}.`,
+      table: { head: ["Value", "Density"], rows: density.x.map((/** @type {number} */ x, /** @type {number} */ index) => [figure(x), figure(density.y[index])]) },
+      draw: curve(density),
+    });
+  }
+}
+
+/** @param {any} density @returns {(width: number, height: number) => import("./figure.js").Drawing} */
+function curve({ x: xs, y: ys, interval, mean }) {
+  return (width, height) => {
+    const box = { left: 16, top: 24, width: width - 32, height: height - 24 - 30 };
+    const bottom = box.top + box.height;
+    const x = linear([xs[0], xs[xs.length - 1]], [box.left, box.left + box.width]);
+    const y = linear([0, Math.max(...ys, 1e-12) * 1.05], [bottom, box.top]);
+    const points = xs.map((/** @type {number} */ value, /** @type {number} */ index) => /** @type {[number, number]} */ ([x(value), y(ys[index])]));
+    const inside = points.filter((/** @type {[number, number]} */ _, /** @type {number} */ index) => xs[index] >= interval[0] && xs[index] <= interval[1]);
+    const middle = s("line", { class: "mean", x1: x(mean), x2: x(mean), y1: box.top, y2: bottom });
+    const ground = axes(box, { x, y, xFormat: figure, yFormat: () => "", yTicks: 1 });
+    const label = note(x(mean), box.top - 8, `mean ${figure(mean)}`, x(mean) > width - 60 ? "end" : x(mean) < 60 ? "start" : "middle");
+    const stops = points.map((/** @type {[number, number]} */ [px, py], /** @type {number} */ index) => ({ x: px, y: py, lines: [`at ${figure(xs[index])}`, `density ${figure(ys[index])}`] }));
+    return { nodes: [ground, area(inside, bottom, "l1"), line(points, "l1"), middle, label], stops, top: box.top, bottom };
+  };
+}

@@ -1,0 +1,249 @@
+// @ts-check
+// One question at a time: take, answer, skip, undo.
+
+import { Problem, Unreachable, api, requestPath } from "./api.js";
+import { choiceOf, clearField, enable, offer, startAnswers, typed } from "./answers.js";
+import { on, seldom } from "./bus.js";
+import { showEmpty, showQuestionPane } from "./empty.js";
+import { health, onHealth } from "./health.js";
+import { labeller } from "./labeller.js";
+import { Lease } from "./lease.js";
+import { announce, toast } from "./notices.js";
+import { keep, same, waitingPlaces } from "./outbox.js";
+import { after, titleOf } from "./told.js";
+import { labelTitle, sentence } from "./words.js";
+
+const AGAIN = 1000;
+const WATCH = 5000;
+const MOST_SKIPPED = 900;
+const HIDDEN_SHARE = 0.5;
+
+/** @typedef {{place: any, labeller: string}} Own */
+
+export class Queue {
+  constructor() {
+    /** @type {any} */
+    this.question = null;
+    this.owner = "";
+    this.busy = false;
+    /** @type {any[]} */
+    this.skipped = [];
+    /** @type {Own[]} */
+    this.answers = [];
+    /** How far undo has gone back: the answers before it are still to be taken up again. */
+    this.cursor = 0;
+    this.hiding = 0;
+    this.cutOff = false;
+    this.trouble = "";
+    this.lease = new Lease((problem) => this.lostIt(problem));
+    startAnswers({ say: (label) => this.say(label), unsure: () => this.unsure(), skip: () => this.skip(), undo: () => this.undo() });
+    this.listen();
+  }
+
+  listen() {
+    const again = seldom(AGAIN, () => this.question === null && this.next());
+    on("change", again);
+    on("lost", () => (this.cutOff = true));
+    on("back", () => {
+      this.cutOff = false;
+      again();
+    });
+    on("name", () => this.renamed());
+    onHealth(() => this.question === null && !this.busy && this.showNothing());
+    setInterval(() => !document.hidden && again(), WATCH);
+    document.addEventListener("visibilitychange", () => this.hidden());
+    addEventListener("pagehide", () => this.leave());
+    addEventListener("pageshow", (event) => event.persisted && this.next());
+    addEventListener("beforeunload", (event) => typed() !== "" && event.preventDefault());
+  }
+
+  /** Whether a key's action was one for the queue. @param {string} action */
+  act(action) {
+    if (action === "unsure") this.unsure();
+    else if (action === "skip") this.skip();
+    else if (action === "undo") this.undo();
+    else {
+      const label = choiceOf(action);
+      if (label === undefined) return false;
+      this.say(label);
+    }
+    return true;
+  }
+
+  /** Runs one action at a time; what is pressed meanwhile counts for nothing. @param {() => Promise<void>} action */
+  async alone(action) {
+    if (this.busy) return;
+    this.busy = true;
+    this.refresh();
+    try {
+      await action();
+    } catch (error) {
+      this.failed(error);
+    } finally {
+      this.busy = false;
+      this.refresh();
+      if (this.question === null) this.showNothing();
+    }
+  }
+
+  refresh() {
+    enable({ question: this.question, busy: this.busy, undoable: this.cursor > 0 });
+  }
+
+  next() {
+    return this.alone(() => this.take());
+  }
+
+  async take() {
+    const who = labeller();
+    const skip = [...waitingPlaces(), ...this.skipped].slice(-MOST_SKIPPED);
+    this.question = null;
+    const told = await api.post("api/requests/next", { labeller: who, skip });
+    this.trouble = "";
+    if (told.question !== null) this.show(told.question, who);
+  }
+
+  /** @param {any} question @param {string} who */
+  show(question, who) {
+    this.question = question;
+    this.owner = who;
+    offer(question);
+    clearField();
+    showQuestionPane(question);
+    this.lease.start(question.place, who, question.lease_seconds);
+    announce(`${question.answer ? "Again" : "Next"}: ${titleOf(question)}`);
+  }
+
+  showNothing() {
+    this.lease.stop();
+    showEmpty(health(), { cutOff: this.cutOff, trouble: this.trouble }, this.skipped.length, () => {
+      this.skipped = [];
+      this.next();
+    });
+  }
+
+  unsure() {
+    const { question } = this;
+    if (question === null || question.unsure === null) return;
+    const said = question.answer?.label;
+    if (said !== undefined && said !== question.unsure) toast("A label that was sent can be corrected, not unsaid. Choose another, or skip to keep it.");
+    else this.say(question.unsure);
+  }
+
+  /** @param {any} label */
+  say(label) {
+    if (this.question === null || this.busy) return;
+    const { question, owner } = this;
+    this.lease.stop();
+    return this.alone(async () => {
+      await this.lease.asking;
+      await this.sendLabel(question, owner, label);
+      await this.take();
+    });
+  }
+
+  /** @param {any} question @param {string} owner @param {any} label */
+  async sendLabel(question, owner, label) {
+    const { place } = question;
+    try {
+      const sent = await api.post(requestPath(place, "label"), { labeller: owner, label });
+      this.answers = [...this.answers.filter((one) => !same(one.place, place)), { place, labeller: owner }];
+      toast(after(question, label, sent));
+    } catch (error) {
+      if (error instanceof Problem && [404, 409].includes(error.status)) {
+        toast(`${sentence(error.message)} Your answer “${labelTitle(label)}” was not needed.`);
+      } else {
+        keep({ place, labeller: owner, label, subject: titleOf(question) }, error instanceof Error ? error.message : "");
+      }
+    }
+    this.cursor = this.answers.length;
+  }
+
+  skip() {
+    if (this.question === null || this.busy) return;
+    const { question } = this;
+    if (question.answer) toast(`Kept: ${labelTitle(question.answer.label)}.`);
+    else this.skipped.push(question.place);
+    this.cursor = this.answers.length;
+    return this.alone(async () => {
+      await this.letGo();
+      await this.take();
+    });
+  }
+
+  undo() {
+    if (this.busy) return;
+    if (this.cursor === 0) {
+      toast("There is nothing to undo: only answers of this visit can be taken up again.");
+      return;
+    }
+    return this.alone(async () => {
+      const own = this.answers[this.cursor - 1];
+      await this.letGo();
+      this.cursor -= 1;
+      try {
+        this.show(await api.post(requestPath(own.place, "reopen"), { labeller: own.labeller }), own.labeller);
+      } catch (error) {
+        if (!(error instanceof Problem) || ![404, 409].includes(error.status)) throw error;
+        this.answers = this.answers.filter((one) => one !== own);
+        toast(`That answer cannot be undone: ${error.message}`);
+        await this.take();
+      }
+    });
+  }
+
+  /** Lets go of what is on the screen; that it could not be told is no harm, the lease ends by itself. */
+  async letGo() {
+    const { question, owner } = this;
+    this.lease.stop();
+    if (question === null) return;
+    await api.post(requestPath(question.place, "release"), { labeller: owner }).catch(() => undefined);
+  }
+
+  renamed() {
+    return this.alone(async () => {
+      await this.letGo();
+      await this.take();
+    });
+  }
+
+  /** @param {Problem} problem */
+  lostIt(problem) {
+    const text = typed();
+    toast(`${sentence(problem.message)} Here is the next one.${text ? ` What you had typed was not sent: ${text}` : ""}`);
+    this.next();
+  }
+
+  /** @param {unknown} error */
+  failed(error) {
+    this.lease.stop();
+    if (error instanceof Problem && error.status !== 401) {
+      this.trouble = sentence(error.message);
+    } else if (!(error instanceof Problem || error instanceof Unreachable)) {
+      throw error;
+    }
+  }
+
+  /** A tab that nobody looks at for long keeps no question from others; what is half typed stays. */
+  hidden() {
+    clearTimeout(this.hiding);
+    if (!document.hidden) {
+      if (this.question === null) this.next();
+      return;
+    }
+    const seconds = this.question?.lease_seconds;
+    if (!seconds) return;
+    this.hiding = window.setTimeout(() => {
+      if (document.hidden && !this.busy && typed() === "") this.leave();
+    }, seconds * 1000 * HIDDEN_SHARE);
+  }
+
+  leave() {
+    if (this.question === null || this.busy) return;
+    api.last(requestPath(this.question.place, "release"), { labeller: this.owner });
+    this.lease.stop();
+    this.question = null;
+    this.cursor = this.answers.length;
+  }
+}
+

@@ -1,0 +1,144 @@
+// @ts-check
+// A mail to try: predicted and explained, never learned.
+
+import { Problem, api } from "./api.js";
+import { h, plain, put, the } from "./dom.js";
+import { wholeOpinion } from "./reasons.js";
+import { count, size } from "./words.js";
+
+const MOST_TEXT = 1_000_000;
+const MOST_BYTES = 1_050_000;
+const CHUNK = 0x8000;
+const HEADER = /^(?:from |[!-9;-~]+:[ \t])/i;
+
+/** @type {{name: string, bytes: Uint8Array} | null} */
+let file = null;
+
+export function startTry() {
+  the("try-form").addEventListener("submit", submitted);
+  the("try-clear").addEventListener("click", clear);
+  the("try-file").addEventListener("change", () => the("try-file").files[0] && choose(the("try-file").files[0]));
+  the("try-text").addEventListener("input", () => (file = null, put(the("try-file-name"))));
+  const drop = the("try-drop");
+  // Over the whole view, so that a file dropped beside the field does not replace the page.
+  const view = the("view-try");
+  view.addEventListener("dragover", (/** @type {DragEvent} */ event) => {
+    event.preventDefault();
+    drop.classList.add("over");
+  });
+  view.addEventListener("dragleave", () => drop.classList.remove("over"));
+  view.addEventListener("drop", dropped);
+}
+
+/** @param {DragEvent} event */
+function dropped(event) {
+  event.preventDefault();
+  the("try-drop").classList.remove("over");
+  const [first] = event.dataTransfer?.files ?? [];
+  const text = event.dataTransfer?.getData("text/plain");
+  if (first) choose(first);
+  else if (text) {
+    the("try-text").value = text;
+    file = null;
+  }
+}
+
+/** @param {File} chosen */
+async function choose(chosen) {
+  complain("");
+  if (chosen.size > MOST_BYTES) {
+    complain(`${plain(chosen.name)} has ${size(chosen.size)}; at most ${size(MOST_BYTES)} can be tried here. For larger ones there is stream-bayes classify.`);
+    return;
+  }
+  file = { name: chosen.name, bytes: new Uint8Array(await chosen.arrayBuffer()) };
+  the("try-text").value = "";
+  put(the("try-file-name"), `${plain(chosen.name)}, ${size(chosen.size)}`);
+  the("try-form").requestSubmit();
+}
+
+function clear() {
+  file = null;
+  the("try-form").reset();
+  put(the("try-file-name"));
+  complain("");
+  put(the("try-result-body"), h("p", { class: "soft" }, "Its prediction with an interval, and the words that moved it, will stand here."));
+  the("try-text").focus();
+}
+
+/** @param {string} words */
+function complain(words) {
+  put(the("try-problem"), words);
+}
+
+/** @param {Uint8Array} bytes */
+function base64(bytes) {
+  let text = "";
+  for (let from = 0; from < bytes.length; from += CHUNK) text += String.fromCharCode(...bytes.subarray(from, from + CHUNK));
+  return btoa(text);
+}
+
+/** What is sent, or a sentence that says why it cannot be. @returns {Record<string, unknown> | string} */
+function body() {
+  if (file !== null) return { raw: base64(file.bytes) };
+  const text = the("try-text").value;
+  if (text.trim() === "") return "Paste something first, or choose a file.";
+  if (text.length > MOST_TEXT) return `At most ${count(MOST_TEXT, "character")} can be tried here.`;
+  const wanted = the("try-kind").value;
+  const kind = wanted === "auto" ? guessed(text) : wanted;
+  if (kind === "features") return features(text);
+  if (kind === "raw") {
+    const bytes = new TextEncoder().encode(text);
+    return bytes.length > MOST_BYTES ? `At most ${size(MOST_BYTES)} can be tried here.` : { raw: base64(bytes) };
+  }
+  const subject = the("try-subject").value.trim();
+  const sender = the("try-sender").value.trim();
+  return { text, ...(subject && { subject }), ...(sender && { sender }) };
+}
+
+/** @param {string} text */
+function guessed(text) {
+  if (/^\s*\{/.test(text) && typeof features(text) !== "string") return "features";
+  const lines = text.split(/\r?\n/, 3);
+  const head = lines.length > 1 && HEADER.test(lines[0]) && (HEADER.test(lines[1]) || /^[ \t]/.test(lines[1]) || lines[1] === "");
+  return head ? "raw" : "text";
+}
+
+/** @param {string} text */
+function features(text) {
+  try {
+    const parsed = JSON.parse(text);
+    if (parsed !== null && typeof parsed === "object" && !Array.isArray(parsed)) return { features: parsed };
+  } catch {
+    return "That is not JSON. Features look like {\"length\": 12, \"colour\": \"red\"}.";
+  }
+  return "Features are a JSON object, such as {\"length\": 12, \"colour\": \"red\"}.";
+}
+
+/** @param {Event} event */
+async function submitted(event) {
+  event.preventDefault();
+  complain("");
+  const wanted = body();
+  if (typeof wanted === "string") {
+    complain(wanted);
+    return;
+  }
+  const button = the("try-go");
+  const result = the("try-result");
+  button.setAttribute("aria-disabled", "true");
+  result.setAttribute("aria-busy", "true");
+  try {
+    show(await api.post("api/predict", wanted));
+  } catch (error) {
+    complain(error instanceof Problem ? error.message : "The server does not answer. Your text is still here: try again in a moment.");
+  } finally {
+    button.removeAttribute("aria-disabled");
+    result.setAttribute("aria-busy", "false");
+  }
+}
+
+/** @param {any} opinion */
+function show(opinion) {
+  const from = `By the newest checkpoint of partition ${opinion.partition}, after ${count(opinion.model_version, "label")}. Nothing was learned.`;
+  put(the("try-result-body"), ...wholeOpinion(opinion), h("p", { class: "soft small" }, from));
+}

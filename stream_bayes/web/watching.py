@@ -1,0 +1,176 @@
+"""Following the topics of a log, on nobody's behalf, and telling the desk what is new."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from threading import Event, Thread
+
+from pydantic import ValidationError
+
+from stream_bayes.config import Settings
+from stream_bayes.errors import LogError, StreamBayesError, reason_of
+from stream_bayes.events import Label, Prediction, Status, decode_request
+from stream_bayes.log.base import Log
+from stream_bayes.records import Partition, Record
+from stream_bayes.web.desk import NEWEST_PREDICTIONS, Desk
+
+logger = logging.getLogger("stream_bayes.web")
+
+LOOK_EVERY = 0.2
+"""Seconds."""
+_TRY_AGAIN = 1.0
+_AT_ONCE = 500
+MOST_QUESTIONS, MOST_LABELS = 100_000, 2_000
+"""How far back one looks, in each partition: questions are few, of labels only those matter that nobody has read."""
+STATUS_SAMPLES = 300
+"""Status events of the past that are looked at, in each partition, evenly: in a month there are half a million."""
+MOST_PREDICTIONS = 100
+"""Of each partition at a time: a sample is enough for a histogram."""
+
+
+class Tail:
+    """A topic that is read on from some distance before its end.
+
+    Parameters
+    ----------
+    back
+        How many offsets of each partition are looked at when it is first seen.
+    most
+        How many it may be behind: what is older is passed over.
+    """
+
+    def __init__(self, topic: str, back: int, most: int | None = None) -> None:
+        self.topic, self._back, self.most = topic, back, most
+        self.positions: dict[Partition, int] = {}
+
+    def new(self, log: Log) -> Iterator[Record]:
+        """What has come, in each partition in its order."""
+        for place, end in log.ends(self.topic).items():
+            position = self.positions.get(place)
+            if position is None:
+                position = max(end - self._back, 0)
+            if self.most is not None:
+                position = max(position, end - self.most)
+            while position < end:
+                records = log.read(*place, position, _AT_ONCE)
+                yield from records
+                # Offsets may end with ones that no record has.
+                position = records[-1].offset + 1 if records else end
+                self.positions[place] = position
+            self.positions[place] = position
+
+
+class Watch:
+    """A thread that keeps a desk up to date with a log; when the log is away it waits, and says so at the desk."""
+
+    def __init__(self, settings: Settings, desk: Desk, open_log: Callable[[], Log]) -> None:
+        topics = settings.topics
+        self._desk, self._open, self._group = desk, open_log, settings.group
+        self._questions = Tail(topics.label_requests, MOST_QUESTIONS)
+        self._labels = Tail(topics.labels, MOST_LABELS, MOST_LABELS)
+        self._status = Tail(topics.status, 0)
+        self._predictions = Tail(topics.predictions, NEWEST_PREDICTIONS, NEWEST_PREDICTIONS)
+        self._sampled = False
+        self._stop = Event()
+        self._thread = Thread(target=self._run, name="web-watch", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it, and wait for that."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                with self._open() as log:
+                    self._follow(log)
+            except (StreamBayesError, OSError) as problem:
+                self._say(reason_of(problem))
+                self._stop.wait(_TRY_AGAIN)
+
+    def _say(self, problem: str | None) -> None:
+        if problem != self._desk.problem:
+            with self._desk.changing():
+                self._desk.problem = problem
+            if problem is not None:
+                logger.warning("the log cannot be read", extra={"fields": {"reason": problem}})
+
+    def _follow(self, log: Log) -> None:
+        while not self._stop.is_set():
+            try:
+                self.look(log)
+            except LogError as problem:
+                if not problem.retriable:
+                    raise
+                self._say(str(problem))
+            self._stop.wait(LOOK_EVERY)
+
+    def look(self, log: Log) -> None:
+        """Read what is new, once."""
+        if not self._sampled:
+            for record in _sampled(log, self._status):
+                self._tell(record)
+            self._sampled = True
+        news = list(self._questions.new(log))
+        for tail in (self._labels, self._status):
+            news.extend(tail.new(log))
+        for record in news:
+            self._tell(record)
+        self._sample_predictions(log)
+        self._say(None)
+        if not self._desk.ready:
+            with self._desk.changing():
+                self._desk.ready = True
+
+    def _sample_predictions(self, log: Log) -> None:
+        records = list(self._predictions.new(log))
+        self._predictions.most = MOST_PREDICTIONS
+        if records:
+            told = [found for record in records if (found := _prediction(record)) is not None]
+            with self._desk.changing():
+                self._desk.predictions.extend(told)
+
+    def _tell(self, record: Record) -> None:
+        """One record; what cannot be understood is of a version to come, and passed over."""
+        try:
+            if record.topic == self._questions.topic:
+                asked = decode_request(record.value)
+                with self._desk.changing():
+                    self._desk.asked(asked)
+            elif record.topic == self._labels.topic:
+                label = Label.model_validate_json(record.value)
+                with self._desk.changing():
+                    self._desk.labelled(label, datetime.fromtimestamp(record.timestamp / 1000.0, UTC))
+            else:
+                status = Status.model_validate_json(record.value)
+                if status.group == self._group:
+                    with self._desk.changing():
+                        self._desk.told(status)
+        except (ValidationError, ValueError, OverflowError, OSError):
+            logger.debug("%s-%s-%s is passed over", record.topic, record.partition, record.offset)
+
+
+def _sampled(log: Log, tail: Tail) -> list[Record]:
+    """Some of the past of a topic, evenly, in the order of time; the tail goes on behind it."""
+    found: list[Record] = []
+    firsts = log.beginnings(tail.topic)
+    for place, end in log.ends(tail.topic).items():
+        begin = firsts.get(place, 0)
+        step = max((end - begin) // STATUS_SAMPLES, 1)
+        for offset in [*range(begin, end, step), end - 1]:
+            found.extend(record for record in log.read(*place, offset) if begin <= offset)
+        tail.positions[place] = end
+    return sorted(set(found), key=lambda record: (record.timestamp, record.partition, record.offset))
+
+
+def _prediction(record: Record) -> Prediction | None:
+    try:
+        return Prediction.model_validate_json(record.value)
+    except ValidationError:
+        return None

@@ -1,0 +1,108 @@
+"""Logging in and out, and how often one may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from stream_bayes.web.access import Access
+from stream_bayes.web.headers import SESSION_COOKIE
+from tests.web_guarded import TOKEN, Clock, access, client, open_access, page, refused, secured, stranger
+from tests.web_served import Served
+
+__all__ = ["access", "client", "open_access", "page", "secured", "stranger"]
+
+
+def test_logging_in_as_a_program_and_out(stranger: httpx.Client, access: Access) -> None:
+    answer = stranger.post("/api/login", json={"token": TOKEN})
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert answer.headers["set-cookie"] == f"{SESSION_COOKIE}={access.cookie}; Path=/; HttpOnly; SameSite=Strict"
+    assert stranger.get("/metrics").status_code == 200
+    refused(stranger.post("/api/logout"), 403, "csrf")
+    answer = stranger.post("/api/logout", headers={"X-CSRF-Token": access.csrf})
+    assert answer.status_code == 204
+    assert answer.headers["set-cookie"] == f"{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
+    refused(stranger.get("/metrics"), 401, "token")
+
+
+def test_logging_in_by_the_form(stranger: httpx.Client, secured: Served) -> None:
+    browser = {"Origin": secured.url, "Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
+    wrong = stranger.post("/api/login", data={"token": "<script>"}, headers=browser)
+    assert wrong.status_code == 401
+    assert "This is not the token." in wrong.text
+    assert "script>" not in wrong.text
+    right = stranger.post("/api/login", data={"token": TOKEN}, headers=browser)
+    assert (right.status_code, right.headers["location"]) == (303, "/")
+    assert stranger.get("/").status_code == 200
+
+
+def test_a_cookie_of_a_page_behind_https_stays_there(stranger: httpx.Client) -> None:
+    answer = stranger.post("/api/login", json={"token": TOKEN}, headers={"X-Forwarded-Proto": "https"})
+    assert answer.headers["set-cookie"].endswith("; SameSite=Strict; Secure")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{}", b"[]", b"x", b"\xff", b'{"token": 5}', b'{"token": ""}', b'{"token": "a", "x": 1}', b'"' + b"x" * 99],
+)
+@pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded"])
+def test_what_is_no_login_lets_nobody_in(stranger: httpx.Client, access: Access, body: bytes, kind: str) -> None:
+    answer = stranger.post("/api/login", content=body, headers={"Content-Type": kind})
+    assert answer.status_code == 401
+    assert "set-cookie" not in answer.headers
+    assert access.failures.seconds_to_wait("127.0.0.1") == 0
+
+
+def test_a_form_with_two_tokens(stranger: httpx.Client) -> None:
+    body, kind = f"token={TOKEN}&token=x", {"Content-Type": "application/x-www-form-urlencoded"}
+    assert stranger.post("/api/login", content=body, headers=kind).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "http://elsewhere.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}]
+)
+def test_another_site_cannot_log_somebody_in(stranger: httpx.Client, headers: dict[str, str]) -> None:
+    refused(stranger.post("/api/login", data={"token": TOKEN}, headers=headers), 403, "csrf")
+
+
+def test_where_there_is_no_token_one_is_in_already(page: Served) -> None:
+    with page.client() as browser:
+        answer = browser.post("/api/login", json={"token": "x"})
+        assert (answer.status_code, "set-cookie" in answer.headers) == (204, False)
+        refused(browser.post("/api/login", json={"token": 1}), 422, "invalid")
+
+
+def attempts(browser: httpx.Client, address: str) -> list[Callable[[str], httpx.Response]]:
+    """The ways to try a token from an address."""
+    origin = {"X-Forwarded-For": address}
+    return [
+        lambda token: browser.get("/metrics", headers={**origin, "Authorization": f"Bearer {token}"}),
+        lambda token: browser.post("/api/login", json={"token": token}, headers=origin),
+        lambda token: browser.post("/api/login", data={"token": token}, headers=origin),
+    ]
+
+
+@pytest.mark.parametrize("way", [0, 1, 2])
+def test_who_fails_too_often_must_wait(access: Access, secured: Served, way: int) -> None:
+    clock = access.failures._clock
+    assert isinstance(clock, Clock)
+    with secured.client() as browser:
+        ways = attempts(browser, f"10.0.0.{way}")
+        for _ in range(10):
+            assert ways[way]("wrong").status_code == 401
+        for attempt in ways:
+            answer = attempt(TOKEN)
+            assert (answer.status_code, answer.headers["retry-after"]) == (429, "60")
+            assert "set-cookie" not in answer.headers
+        refused(ways[0](TOKEN), 429, "too-many-failures")
+        # Neither others, nor who is in already, nor who only asks, are kept out.
+        assert attempts(browser, "10.0.1.1")[0](TOKEN).status_code == 200
+        origin = {"X-Forwarded-For": f"10.0.0.{way}"}
+        assert browser.get("/metrics", headers=origin).status_code == 401
+        assert browser.get("/healthz", headers=origin).status_code == 200
+        browser.cookies.set(SESSION_COOKIE, access.cookie)
+        assert browser.get("/metrics", headers=origin).status_code == 200
+        clock.now += 60.0
+        assert ways[way](TOKEN).status_code in (200, 204, 303)

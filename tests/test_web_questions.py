@@ -1,0 +1,233 @@
+"""Questions and leases: nobody gets what somebody else has before them, and nothing is lost."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from stream_bayes.events import LabelRequest
+from stream_bayes.records import Source
+from stream_bayes.web import questions as subject
+from stream_bayes.web.answers import Answers
+from stream_bayes.web.questions import Given, Place, QuestionRefused, Questions
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LEASE = 10.0
+
+
+def request(offset: int, variance: float = 0.2, score: float = 0.1, partition: int = 0) -> LabelRequest:
+    return LabelRequest(
+        id=f"mail-{offset}",
+        score=score,
+        strategy="epistemic",
+        probabilities={"ham": 0.4, "spam": 0.6},
+        variance=variance,
+        source=Source("emails", partition, offset),
+    )
+
+
+def asked(*variances: float) -> Questions:
+    questions = Questions(LEASE)
+    for offset, variance in enumerate(variances):
+        questions.ask(request(offset, variance, score=variance))
+    return questions
+
+
+def taken(questions: Questions, labeller: str, now: float, skip: Any = ()) -> Place | None:
+    entry = questions.take(labeller, skip, now)
+    return None if entry is None else entry.place
+
+
+def test_the_highest_variance_comes_first_and_of_equals_the_oldest() -> None:
+    questions = asked(0.1, 0.25, 0.2, 0.25, float("nan"))
+    assert [entry.place[1] for entry in questions.waiting()] == [1, 3, 2, 0, 4]
+    assert taken(questions, "ann", 0.0) == (0, 1)
+
+
+def test_two_labellers_get_two_questions() -> None:
+    questions = asked(0.1, 0.2)
+    assert (taken(questions, "ann", 0.0), taken(questions, "bob", 1.0)) == ((0, 1), (0, 0))
+    assert taken(questions, "cyd", 2.0) is None
+    assert questions.count(2.0) == (2, 2)
+
+
+def test_a_lease_that_is_over_comes_back_and_one_that_is_held_does_not() -> None:
+    questions = asked(0.2)
+    assert taken(questions, "ann", 0.0) == (0, 0)
+    assert questions.hold((0, 0), "ann", 8.0) == LEASE
+    assert taken(questions, "bob", 17.9) is None
+    assert taken(questions, "bob", 18.0) == (0, 0)
+    with pytest.raises(QuestionRefused, match="somebody else has this question") as refusal:
+        questions.hold((0, 0), "ann", 19.0)
+    assert refusal.value.code == "taken"
+
+
+def test_who_comes_back_has_what_they_had() -> None:
+    questions = asked(0.1, 0.2)
+    questions.take("ann", (), 0.0)
+    questions.ask(request(9, 0.25))
+    assert taken(questions, "ann", 1.0) == (0, 1)
+    assert taken(questions, "ann", 2.0, skip={(0, 1)}) == (0, 9)
+    # What was let go of in favour of another is free.
+    assert taken(questions, "bob", 3.0) == (0, 1)
+
+
+def test_what_is_let_go_of_is_free_at_once() -> None:
+    questions = asked(0.2)
+    questions.take("ann", (), 0.0)
+    questions.release((0, 0), "bob")
+    assert taken(questions, "bob", 1.0) is None
+    questions.release((0, 0), "ann")
+    assert taken(questions, "bob", 1.0) == (0, 0)
+
+
+def test_an_answer_takes_a_question_away_until_the_worker_refuses_it() -> None:
+    questions = asked(0.2)
+    questions.give((0, 0), Given("spam", "ann", NOW))
+    assert questions.waiting() == []
+    with pytest.raises(QuestionRefused) as refusal:
+        questions.hold((0, 0), "bob", 0.0)
+    assert refusal.value.code == "answered"
+    questions.end((0, 0), still_open=True, given=None)
+    assert taken(questions, "bob", 0.0) == (0, 0)
+
+
+def test_only_ones_own_answer_is_taken_up_again() -> None:
+    questions = asked(0.2)
+    questions.give((0, 0), Given("spam", "ann", NOW))
+    with pytest.raises(QuestionRefused, match="of your own"):
+        questions.reopen((0, 0), "bob", 0.0)
+    assert questions.reopen((0, 0), "ann", 0.0).given == Given("spam", "ann", NOW)
+    assert questions.hold((0, 0), "ann", 1.0) == LEASE
+
+
+def test_what_expires_is_nobodys_but_can_still_be_answered() -> None:
+    questions = asked(0.2)
+    questions.take("ann", (), 0.0)
+    questions.end((0, 0), still_open=False, given=None)
+    assert (taken(questions, "bob", 99.0), questions.get((0, 0)).state) == (None, "closed")
+    assert questions.hold((0, 0), "ann", 99.0) == LEASE
+
+
+def test_the_same_question_twice_is_one() -> None:
+    questions = asked(0.2)
+    questions.give((0, 0), Given("spam", "ann", NOW))
+    questions.ask(request(0))
+    assert questions.waiting() == []
+
+
+def test_ranks_and_states_by_score() -> None:
+    questions = asked(0.1, 0.2, 0.3)
+    assert [questions.rank(score) for score in (0.1, 0.2, 0.3)] == [0.0, 0.5, 1.0]
+    assert asked(0.1).rank(0.1) is None
+    questions.end((0, 1), still_open=False, given=Given("ham", None, NOW, learned=True))
+    questions.end((0, 2), still_open=False, given=None)
+    assert sorted(questions.scored()) == [(0.1, "open"), (0.2, "answered"), (0.3, "closed")]
+
+
+def test_what_is_over_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "MOST_KEPT", 3)
+    questions = asked(0.1, 0.2)
+    questions.give((0, 1), Given("spam", "ann", NOW))
+    questions.ask(request(2, score=0.3))
+    questions.ask(request(3, score=0.4))
+    assert questions.known((0, 1)) is None
+    assert len(list(questions.scored())) == 3
+    questions.ask(request(4, score=0.5))
+    assert {entry.place[1] for entry in questions.waiting()} == {0, 2, 3, 4}
+    with pytest.raises(QuestionRefused, match="nothing was asked about the observation 0-1"):
+        questions.get((0, 1))
+
+
+class Labelling(RuleBasedStateMachine):
+    """Labellers who take, hold, skip and answer in any order, while time passes and the worker talks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.questions = Questions(LEASE)
+        self.now, self.next = 0.0, 0
+        self.has: dict[str, tuple[Place, float]] = {}
+
+    names = st.sampled_from(["ann", "bob", "cyd"])
+
+    @rule(variance=st.floats(0.0, 0.25))
+    def ask(self, variance: float) -> None:
+        self.questions.ask(request(self.next, variance))
+        self.next += 1
+
+    @rule(seconds=st.floats(0.0, 12.0))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule(name=names)
+    def take(self, name: str) -> None:
+        entry = self.questions.take(name, (), self.now)
+        self.has.pop(name, None)
+        if entry is not None:
+            self.has[name] = entry.place, self.now + LEASE
+
+    @rule(name=names)
+    def hold(self, name: str) -> None:
+        if name in self.has:
+            place, until = self.has[name]
+            try:
+                self.questions.hold(place, name, self.now)
+            except QuestionRefused:
+                assert self.now >= until or self.questions.get(place).given is not None
+                del self.has[name]
+            else:
+                self.has[name] = place, self.now + LEASE
+
+    @rule(name=names, label=st.sampled_from(["ham", "spam"]))
+    def answer(self, name: str, label: str) -> None:
+        if name in self.has:
+            place, _ = self.has.pop(name)
+            try:
+                self.questions.hold(place, name, self.now)
+            except QuestionRefused:
+                return
+            self.questions.give(place, Given(label, name, NOW))
+
+    @rule(name=names)
+    def skip(self, name: str) -> None:
+        if name in self.has:
+            place, _ = self.has.pop(name)
+            self.questions.release(place, name)
+
+    @invariant()
+    def nobody_has_what_somebody_else_has(self) -> None:
+        valid = [place for place, until in self.has.values() if self.now < until]
+        assert len(valid) == len(set(valid))
+
+    @invariant()
+    def every_question_waits_or_is_answered(self) -> None:
+        waiting = {entry.place for entry in self.questions.waiting()}
+        for offset in range(self.next):
+            entry = self.questions.get((0, offset))
+            assert (entry.given is None) == (entry.place in waiting)
+
+
+TestLabelling = Labelling.TestCase
+TestLabelling.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+def test_answers_of_a_day_count_once_and_corrections_count() -> None:
+    answers = Answers()
+    answers.note((0, 1), NOW, "ann", False, unsure=False)
+    answers.note((0, 1), NOW + timedelta(seconds=1), "ann", False, unsure=False)
+    answers.note((0, 2), NOW - timedelta(hours=2), "bob", True, unsure=False)
+    answers.note((0, 2), NOW, "bob", False, unsure=False)
+    answers.note((0, 3), NOW, "bob", None, unsure=True)
+    answers.note((0, 4), NOW - timedelta(days=1), "bob", True, unsure=False)
+    tally = answers.tally(NOW.date(), "bob")
+    assert tally == (3, 2, 0, 1, 1, NOW - timedelta(hours=2))
+    answers.note((0, 5), NOW + timedelta(days=1), "ann", True, unsure=False)
+    assert answers.tally(NOW.date(), "ann").today == 0
+    assert answers.tally((NOW + timedelta(days=1)).date(), "ann")[:3] == (1, 1, 1)
+    answers.take_back((0, 5))
+    assert answers.tally((NOW + timedelta(days=1)).date(), "ann").today == 0
