@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from stream_bayes.demo.play import Terms
 
 _CORPUS = "Real mail with labels instead of generated mail; it is shuffled, in an order that --seed chooses."
+_PAGE = "You are the labeller: open the page, and go on until Ctrl-C; 20 mails come in a second."
 _FOLDER = "Where the log, the checkpoints and the picture go; by default a new temporary folder, which is kept."
 
 
@@ -33,12 +34,14 @@ def demo(
     corpus: Annotated[Path | None, typer.Option(metavar="PATH", help=_CORPUS)] = None,
     folder: Annotated[Path | None, typer.Option(metavar="PATH", help=_FOLDER)] = None,
     fast: Annotated[bool, typer.Option("--fast", help="Leave out the pacing.")] = False,
+    page: Annotated[bool, typer.Option("--page", help=_PAGE)] = False,
+    port: Annotated[int, typer.Option(min=0, max=65_535, metavar="N", help="Of the page; 0: any.")] = 8765,
     as_json: Json = False,
 ) -> None:
-    """Watch a mailbox being filtered live (about 70 seconds).
+    """Watch a mailbox being filtered live (about 70 seconds), or with --page answer what it asks yourself.
 
     A worker in a process of its own reads mails without labels from a log, predicts each, and asks for the labels of
-    those it is unsure of. In the middle it is killed, and goes on as if nothing had happened.
+    those it is unsure of. In the middle it is killed, and goes on as if nothing had happened (not with --page).
     """
     from rich.console import Console
 
@@ -53,6 +56,9 @@ def demo(
         post = generated_post(seed, mails) if corpus is None else corpus_post(corpus, mails, seed)
         place = Place(folder)
     console = Console(stderr=True) if as_json else Console()
+    if page:
+        _label(post, place, budget, port, console, as_json=as_json)
+        return
     figures = _play(post, place, Terms(budget, fast), console, quiet=as_json)
     if figures is None:
         if place.temporary:
@@ -79,6 +85,25 @@ def _play(post: Post, place: Place, terms: Terms, console: Console, *, quiet: bo
         picture = learning_picture(*play.scores.arrays(), post.campaigns, figures.crash)
         place.picture.write_text(picture, encoding="utf-8")
     return figures
+
+
+def _label(post: Post, place: Place, budget: int, port: int, console: Console, *, as_json: bool) -> None:
+    from stream_bayes.demo.live import play_with_page
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, markup=False)
+
+    place.write_settings(budget)
+    done = play_with_page(post, place, port, say, _told_to_stop())
+    if as_json:
+        typer.echo(json.dumps({**done._asdict(), "folder": str(place.folder)}, indent=2))
+        return
+    console.print(
+        f"{done.mails:,} mails, {done.asked:,} questions, {done.answered:,} of them answered.", highlight=False
+    )
+    console.print(f"Everything is in {place.folder}. To go on:", highlight=False, soft_wrap=True)
+    for command in ("run", "web"):
+        console.print(f"  {_this_program()} {command} --config {place.settings}", highlight=False, soft_wrap=True)
 
 
 def _this_program() -> str:

@@ -1,4 +1,4 @@
-"""The worker of a demo, in a process of its own that can be killed."""
+"""The worker of a demo, and its page, in processes of their own that can be killed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stream_bayes.config import PREFIX
 from stream_bayes.errors import StreamBayesError
 
 PATIENCE = 30.0
-"""Seconds a worker has to end when it is told to."""
+"""Seconds that each has to end when it is told to."""
 _LAST_LINES = 3
 
 
@@ -26,26 +26,31 @@ class Recovered(NamedTuple):
     seconds: float
 
 
-class WorkerProcess:
-    """`stream-bayes run` with the settings of a demo and no others; what it says goes to a file."""
+class CommandProcess:
+    """`stream-bayes` with the settings of a demo and no others; what it says goes to a file, as JSON."""
 
-    def __init__(self, settings: Path, reports: Path) -> None:
-        self._command = [sys.executable, "-m", "stream_bayes.cli", "run", "--json", "--config", str(settings)]
+    def __init__(self, command: str, settings: Path, reports: Path, *options: str) -> None:
+        self._name = "worker" if command == "run" else "page"
+        self._command = [
+            sys.executable,
+            "-m",
+            "stream_bayes.cli",
+            command,
+            "--json",
+            "--config",
+            str(settings),
+            *options,
+        ]
         self._reports = reports
         self._process: subprocess.Popen[bytes] | None = None
         self._read = 0
-        self.recovered: list[Recovered] = []
-        """Of each start, in order."""
-        self.compiling = False
-        """Whether it has said since its start that it compiles."""
 
     def start(self) -> None:
         """Start it, again if need be."""
-        self.compiling = False
         # Settings in the environment are of other workers, with other logs.
         environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
         with self._reports.open("ab") as reports:
-            # In a process group of its own: Ctrl-C is for the demo, which then ends the worker.
+            # In a process group of its own: Ctrl-C is for the demo, which then ends it.
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.DEVNULL,
@@ -63,7 +68,7 @@ class WorkerProcess:
             self._process = None
 
     def finish(self) -> None:
-        """SIGTERM, as an operator ends it: it commits, writes a checkpoint and ends with code 0."""
+        """SIGTERM, as an operator ends it: it finishes what it does and ends with code 0."""
         if self._process is None:
             return
         self._process.send_signal(signal.SIGTERM)
@@ -78,13 +83,13 @@ class WorkerProcess:
         """Read what it has said since; raise if it has ended."""
         for line in self._new_lines():
             said = _as_object(line)
-            event = str(said.get("event", ""))
-            self.compiling = self.compiling or event.startswith("compiling")
-            if event == "recovered":
-                self.recovered.append(Recovered(int(said["events"]), float(said["seconds"])))
+            self.hear(str(said.get("event", "")), said)
         code = None if self._process is None else self._process.poll()
         if code is not None:
             raise self._failure(code)
+
+    def hear(self, event: str, said: dict[str, Any]) -> None:
+        """It has said something."""
 
     def _new_lines(self) -> list[bytes]:
         if not self._reports.exists():
@@ -96,16 +101,54 @@ class WorkerProcess:
         return whole.split(b"\n") if end else []
 
     def stuck(self, seconds: float) -> StreamBayesError:
-        """The error of a worker that does nothing."""
-        return StreamBayesError(f"the worker has done nothing for {seconds:.0f} s; {self._last_words(_LAST_LINES)}")
+        """The error of one that does nothing."""
+        return StreamBayesError(
+            f"the {self._name} has done nothing for {seconds:.0f} s; {self._last_words(_LAST_LINES)}"
+        )
 
     def _failure(self, code: int) -> StreamBayesError:
-        return StreamBayesError(f"the worker ended with code {code}; {self._last_words(1)}")
+        return StreamBayesError(f"the {self._name} ended with code {code}; {self._last_words(1)}")
 
     def _last_words(self, most: int) -> str:
         lines = self._reports.read_text("utf-8", "replace").strip().splitlines()[-most:]
         said = f"it said last: {' / '.join(lines)}" if lines else "it said nothing"
         return f"{said} (see {self._reports})"
+
+
+class WorkerProcess(CommandProcess):
+    """`stream-bayes run`."""
+
+    def __init__(self, settings: Path, reports: Path) -> None:
+        super().__init__("run", settings, reports)
+        self.recovered: list[Recovered] = []
+        """Of each start, in order."""
+        self.compiling = False
+        """Whether it has said since its start that it compiles."""
+
+    def start(self) -> None:
+        """Start it, again if need be."""
+        self.compiling = False
+        super().start()
+
+    def hear(self, event: str, said: dict[str, Any]) -> None:
+        """It has said something."""
+        self.compiling = self.compiling or event.startswith("compiling")
+        if event == "recovered":
+            self.recovered.append(Recovered(int(said["events"]), float(said["seconds"])))
+
+
+class PageProcess(CommandProcess):
+    """`stream-bayes web`."""
+
+    def __init__(self, settings: Path, reports: Path, port: int) -> None:
+        super().__init__("web", settings, reports, "--port", str(port))
+        self.address: str | None = None
+        """Where the page is, once it has said so."""
+
+    def hear(self, event: str, said: dict[str, Any]) -> None:
+        """It has said something."""
+        if event == "listening":
+            self.address = str(said["url"])
 
 
 def _as_object(line: bytes) -> dict[str, Any]:
