@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from stream_bayes.engine import Engine, Outcome
-from stream_bayes.events import LabelOutcome
-from tests.engines import KINDS, Kind, Stream, codes, everything, fold, run, settings_for
+from stream_bayes.events import LabelOutcome, LabelRequest, Observation, Prediction
+from stream_bayes.learners.label_learner import LabelLearner
+from tests.engines import KINDS, Kind, Stream, codes, everything, fold, random_stream, run, settings_for
 from tests.questions import as_then, decided_in, outcomes, waiting
 
 WORDS, SPAM, LINEAR = KINDS["MultinomialNB"], KINDS["SpamFilter"], KINDS["BayesianLinearRegression"]
@@ -36,6 +37,31 @@ def after(stream: Stream, kind: Kind = WORDS, **labels: Any) -> tuple[Engine, Ou
 
 def counts(engine: Engine) -> dict[str, int]:
     return {name: count for name, count in engine.selector.counts.items() if count}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_question_says_how_far_the_prediction_is_known(name: str) -> None:
+    kind = KINDS[name]
+    settings = settings_for(kind, **{**ASKING, "audit_share": 0.5})
+    engine, found, told = Engine(settings), 0, set()
+    for arrival in random_stream(kind, seed=3, length=200).arrivals:
+        event, learner = arrival.event, engine.model.learner.image()
+        outputs = fold(engine, [arrival], (1,)).outputs
+        for request in (output for output in outputs if isinstance(output, LabelRequest)):
+            assert isinstance(event, Observation)
+            predictive = learner.predictive_one(engine.model.content(event))
+            (said,) = (output for output in outputs if isinstance(output, Prediction))
+            assert (request.variance, request.epistemic_variance) == (said.variance, said.epistemic_variance)
+            if not isinstance(learner, LabelLearner):
+                assert (request.interval, request.interval_of) == (predictive.interval(0.95), None)
+            else:
+                table = learner.predict_proba_one(engine.model.content(event))
+                label = list(table)[1] if len(table) == 2 else max(table, key=table.__getitem__, default=None)
+                assert request.interval == predictive.interval(0.95, label)
+                assert request.interval_of == (label if isinstance(label, str) else label and str(label).lower())
+            found, told = found + 1, told | {request.interval_of}
+    assert found >= 5
+    assert len(told) >= {"SpamFilter": 1, "BayesianLinearRegression": 1}.get(name, 3)
 
 
 def test_an_answer_closes_its_question() -> None:

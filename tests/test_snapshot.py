@@ -51,6 +51,22 @@ def test_a_restored_learner_still_knows_what_was_a_text(path: Path) -> None:
         BernoulliNB.load(path).learn_one({"sender": 3}, "spam")
 
 
+def test_the_header_alone(path: Path) -> None:
+    assert snapshot.read_header(path) == snapshot.read(path)[0]
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + b"x")
+    assert snapshot.read_header(path)["class"] == "BernoulliNB", "nothing is said of the arrays"
+    for change, kind in (
+        (content[:100], SnapshotDamaged),
+        (b"GIF89a", SnapshotError),
+        (content.replace(b'"version":"1"', b'"version":"9"'), SnapshotTooNew),
+        (content.replace(b'"header":"{', b'"header":"['), SnapshotDamaged),
+    ):
+        path.write_bytes(change)
+        with pytest.raises(kind):
+            snapshot.read_header(path)
+
+
 def test_is_an_ordinary_safetensors_file(path: Path, model: BernoulliNB) -> None:
     np.testing.assert_array_equal(load_file(path)["class_weight"], [1.0, 1.0])
     header = json.loads(metadata(path)["header"])

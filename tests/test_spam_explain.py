@@ -106,6 +106,13 @@ def test_before_any_learning_nothing_moves_the_log_odds() -> None:
     assert why == Explanation(0.0, 0.5, (), {"byte n-grams": 0.0, "biases": 0.0, "intercept": 0.0})
 
 
+def test_a_word_that_is_as_much_of_the_one_as_of_the_other_is_known_all_the_same() -> None:
+    model = SpamFilter(members=("word counts",), buckets=2**12)
+    for label in model.classes:
+        model.learn_one("buy", label)
+    assert assert_adds_up(model, "buy zebra").shares == (Share("word", "buy", 0.0, Beta(1.35, 1.35)),)
+
+
 def test_a_mail_without_known_features_has_only_biases_and_the_intercept() -> None:
     why = assert_adds_up(taught(SpamFilter(buckets=2**22)), "zzzzz qqqqq")
     assert why.shares == ()

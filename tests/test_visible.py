@@ -8,15 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stream_bayes.features.visible import HIDDEN, shown, visible
+from tests.letters import JOINERS, is_hidden
 
 ONE = re.compile(f"[{HIDDEN}]")
-JOINERS = "\u200c\u200d\ufe0e\ufe0f"
-
-
-def is_hidden(character: str) -> bool:
-    """By Unicode's own categories, not by our list of ranges."""
-    none = ord(character) & 0xFFFE == 0xFFFE or "\ufdd0" <= character <= "\ufdef"
-    return (unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and character not in "\n\t") or none
 
 
 def plainly(text: str) -> str:

@@ -45,7 +45,7 @@ def read_markup(markup: str, most: int, whole: bool = True) -> list[Run]:
     ['Lunch &', 'tea', '\\n\\nat noon']
     """
     runs = _Page(most, everything=False).read(tokens(markup, hiding=True))
-    if whole and all(run.kind == "mark" for run in runs):
+    if whole and all(run.kind == "mark" or run.text.isspace() for run in runs):
         return _Page(most, everything=True).read(tokens(markup, hiding=False)) or runs
     return runs
 
@@ -122,7 +122,8 @@ class _Page:
     def _picture(self, name: str, attributes: dict[str, str]) -> None:
         """A picture or a field of a form, unless nobody would see it; a map's areas are links."""
         tiny = {attributes.get("width"), attributes.get("height")} & {"0", "1"}
-        if (tiny or attributes.get("alt") == "" or attributes.get("type") == "hidden") and not self.everything:
+        empty = attributes.get("alt") == ""
+        if ((tiny or empty) and not self.everything) or attributes.get("type", "").lower() == "hidden":
             return
         caption = next((attributes[key] for key in _CAPTIONS if attributes.get(key)), "")
         mark = f"{_MARKS[name]}: {caption[:_LONGEST_CAPTION]}" if caption else _MARKS[name]

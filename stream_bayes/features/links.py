@@ -102,13 +102,21 @@ def _host(text: str) -> str | None:
     if len(text) > _LONGEST_WRITTEN:
         return None
     text = _IGNORED.sub("", unquote(text))
-    text = unicodedata.normalize("NFKC", "".join(map(str.lower, unicodedata.normalize("NFKC", text))))
+    text = unicodedata.normalize("NFKC", "".join(map(_folded, text)))
     labels = _DOTS.sub(".", text).removesuffix(".").split(".")
     if _NUMBER.fullmatch(labels[-1]):
         return _numbers(labels)
     plain = [_label(label) for label in labels]
     host = ".".join(filter(None, plain))
     return host if all(plain) and len(host) <= _LONGEST_HOST else None
+
+
+def _folded(character: str) -> str:
+    """In lower case, but for two letters that stay as they are (UTS 46, without transition); unknown ones as U+FFFD."""
+    if character in "ßẞς":
+        return character.lower()
+    known = unicodedata.category(character) != "Cn"
+    return unicodedata.normalize("NFKC", character).casefold() if known else "\ufffd"
 
 
 def _label(label: str) -> str:

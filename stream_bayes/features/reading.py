@@ -43,7 +43,7 @@ _ELEMENT = re.compile(
     r"(?=[\s/>-])",
     re.IGNORECASE,
 )
-_DOCUMENT = re.compile(r"\s*+<(?:!doctype|html)\b", re.IGNORECASE)
+_DOCUMENT = re.compile(r"\A\s*+<(?:!doctype|html)\b", re.IGNORECASE)
 
 
 class Letter(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 from stream_bayes.engine.credible import as_key, label_told
 from stream_bayes.errors import InputError, NumericalError
-from stream_bayes.features.display import harmless
+from stream_bayes.features.visible import visible
 from stream_bayes.learners import (
     BernoulliNB,
     BetaBernoulli,
@@ -30,7 +30,8 @@ from stream_bayes.web.mail_beliefs import KINDS, mail_belief
 NaiveBayes = BernoulliNB | MultinomialNB | PoissonNB | GaussianNB | GaussianDiscriminant
 # No event has it: names of features are texts there.
 _NOBODY = ("", "", "")
-_NEW = "no labelled event has had it: this is the prior"
+_UNSEEN = "no labelled event has had it"
+_NEW = f"{_UNSEEN}: this is the prior"
 
 
 def density_of(learner: Learner, kind: str, text: str) -> Density:
@@ -42,9 +43,9 @@ def density_of(learner: Learner, kind: str, text: str) -> Density:
         if kind in kinds:
             return density(kind, text, _belief(learner, text.strip()))
     except (InputError, NumericalError) as problem:
-        raise NoPosterior(harmless(str(problem))) from problem
+        raise NoPosterior(visible(str(problem))) from problem
     known = f"it has them of a {', a '.join(kinds)}" if kinds else "it keeps none that can be drawn"
-    message = f"{type(learner).__name__} has no posterior of a {harmless(kind, 40)}: {known}"
+    message = f"{type(learner).__name__} has no posterior of a {visible(kind, 40)}: {known}"
     raise NoPosterior(message)
 
 
@@ -87,7 +88,7 @@ def _of_weight(learner: WeightBelief, text: str) -> Belief:
     name = next((name for name, weight in found.items() if weight != new), text)
     # Hashed, it shares its weight with others.
     note = _NEW if found[name] == new and learner.buckets is None else None
-    return Belief(found[name], f'weight of "{harmless(_shown(name))}"', note)
+    return Belief(found[name], f'weight of "{visible(_shown(name))}"', note)
 
 
 def _weight(learner: WeightBelief, name: Any) -> Normal | StudentT:
@@ -100,7 +101,7 @@ def _weight(learner: WeightBelief, name: Any) -> Normal | StudentT:
 def _of_member(learner: SpamFilter | LogOddsFusion, text: str) -> Belief:
     weights = {name: weight for name, weight in learner.weights().items() if isinstance(weight, Normal)}
     if text not in weights:
-        message = f"no posterior of a weight of {harmless(text, 40)!r}: there are {', '.join(weights) or 'none'}"
+        message = f"no posterior of a weight of {visible(text, 40)!r}: there are {', '.join(weights) or 'none'}"
         raise NoPosterior(message)
     return Belief(weights[text], f'weight of "{text}" in the fusion')
 
@@ -113,7 +114,7 @@ def _of_coin(learner: BetaBernoulli, text: str) -> Belief:
         value = text.removeprefix(f"{learner.on} = ")
         found = [learner.posterior(each) for each in _values(value)]
         posterior = next((each for each in found if each != learner.prior), learner.prior)
-        meaning = f"probability of {label} where {harmless(f'{learner.on} = {value}')}"
+        meaning = f"probability of {label} where {visible(f'{learner.on} = {value}')}"
     won, lost = round(posterior.successes - learner.prior.successes), round(posterior.failures - learner.prior.failures)
     return Belief(posterior, meaning, None if won + lost else _NEW, won + lost, won)
 
@@ -137,9 +138,9 @@ def _of_category(learner: CategoricalNB, text: str) -> Belief:
     if not equals or value not in values:
         known = ", ".join(f"{feature} = {each}" for each in values[:5]) or "none of that feature"
         message = f"a category is a feature with its value; known are {known}"
-        raise NoPosterior(harmless(message))
+        raise NoPosterior(visible(message))
     posterior = learner.posterior(feature, label).marginal(values.index(value))
-    return Belief(posterior, f"probability of {harmless(text)} in {as_key(label)}")
+    return Belief(posterior, f"probability of {visible(text)} in {as_key(label)}")
 
 
 def _of_feature(learner: NaiveBayes, text: str) -> Belief:
@@ -147,8 +148,8 @@ def _of_feature(learner: NaiveBayes, text: str) -> Belief:
     new = _posterior(learner, _NOBODY, label)
     found = {name: _posterior(learner, name, label) for name in _names(text)}
     name = next((name for name, posterior in found.items() if posterior != new), text)
-    note = _NEW if found[name] == new and getattr(learner, "buckets", None) is None else None
-    return Belief(found[name], _meaning(learner, harmless(_shown(name)), as_key(label)), note)
+    note = _UNSEEN if found[name] == new and getattr(learner, "buckets", None) is None else None
+    return Belief(found[name], _meaning(learner, visible(_shown(name)), as_key(label)), note)
 
 
 def _posterior(learner: NaiveBayes, name: Any, label: Any) -> Posterior:

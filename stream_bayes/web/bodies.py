@@ -63,7 +63,7 @@ class Piece(Body):
 
     kind: Annotated[
         Literal["text", "link", "mark"],
-        Field(description="A mark stands for a character that cannot be seen, or would move others around."),
+        Field(description="A mark says what is not shown: a hidden character, a script, a picture, a frame."),
     ]
     text: str
     host: Annotated[str | None, Field(description="Of a link: where it really leads, in ASCII.")] = None

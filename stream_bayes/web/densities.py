@@ -8,7 +8,7 @@ import numpy as np
 
 from stream_bayes.engine.credible import MASS
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.features.display import harmless
+from stream_bayes.features.visible import visible
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.posteriors import Beta, Gamma, Normal, StudentT
 from stream_bayes.web.bodies import Density
@@ -16,10 +16,11 @@ from stream_bayes.web.bodies import Density
 Posterior = Beta | Gamma | Normal | StudentT
 """Of one number."""
 
-# Where a density may be infinite: at the ends of what a probability can be.
-_CLOSEST = 1e-4
+# A curve of a probability goes so near to 0 and 1, or as far as there is more than so little beyond.
+_CLOSEST, _BEYOND = 1e-4, 0.05
 # Points of a curve at equal distances, and at equal steps of probability: a narrow peak is drawn as well as its tails.
-_EVEN, _QUANTILES, _TAIL = 81, 120, 1e-3
+_EVEN, _QUANTILES, _TAIL = 81, 110, 1e-3
+_FAR_TAILS = (1e-6, 1e-5, 1e-4, 1.0 - 1e-4, 1.0 - 1e-5, 1.0 - 1e-6)
 _QUARTILES = (0.25, 0.5, 0.75)
 
 
@@ -48,8 +49,8 @@ def density(kind: str, text: str, belief: Belief) -> Density:
     y, cut = _heights(posterior, x)
     notes = [belief.note, "the density has no upper bound: the curve is cut off" if cut else None]
     return Density(
-        kind=harmless(kind),
-        text=harmless(text),
+        kind=visible(kind),
+        text=visible(text),
         meaning=belief.meaning,
         family=_family(posterior),
         mean=posterior.mean,
@@ -64,11 +65,14 @@ def density(kind: str, text: str, belief: Belief) -> Density:
 
 def _points(posterior: Posterior) -> FloatArray:
     probabilities = np.linspace(_TAIL, 1.0 - _TAIL, _QUANTILES).tolist()
-    quantiles = np.array([posterior.quantile(probability) for probability in probabilities])
-    if isinstance(posterior, Beta):
-        even = np.linspace(_CLOSEST, 1.0 - _CLOSEST, _EVEN)
-        return np.unique(np.concatenate((even, np.clip(quantiles, _CLOSEST, 1.0 - _CLOSEST))))
-    return np.unique(np.concatenate((np.linspace(quantiles[0], quantiles[-1], _EVEN), quantiles)))
+    quantiles = [posterior.quantile(probability) for probability in probabilities]
+    if not isinstance(posterior, Beta):
+        return np.unique([*quantiles, *np.linspace(quantiles[0], quantiles[-1], _EVEN).tolist()])
+    even = np.linspace(_CLOSEST, 1.0 - _CLOSEST, _EVEN).tolist()
+    far = [posterior.quantile(probability) for probability in _FAR_TAILS]
+    ends = posterior.quantile(_BEYOND), posterior.quantile(1.0 - _BEYOND)
+    low, high = min(_CLOSEST, ends[0]), max(1.0 - _CLOSEST, ends[1])
+    return np.unique(np.clip([*quantiles, *even, *far], low, high))
 
 
 def _heights(posterior: Posterior, x: FloatArray) -> tuple[FloatArray, bool]:

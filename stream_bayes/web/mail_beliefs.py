@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, cast
 
 from stream_bayes.engine.credible import as_key
-from stream_bayes.features.display import harmless
 from stream_bayes.features.mail_named import ADDRESS_PARTS, named_features
+from stream_bayes.features.visible import visible
 from stream_bayes.kernels.mail_features import Shape
 from stream_bayes.posteriors import Beta
 from stream_bayes.spam import SpamFilter
@@ -47,7 +47,7 @@ def mail_belief(learner: SpamFilter, kind: str, text: str) -> Belief:
     prefix, _, plain = kind.rpartition(": ")
     views = {member.split()[0] for member in learner.members}
     if plain not in _VIEWS or not 0 < len(line) <= _LONGEST or (prefix and not _NAME.fullmatch(prefix)):
-        message = f"no belief about {harmless(kind, 40)} {harmless(text, 40)!r}: ask about a {', a '.join(KINDS)}"
+        message = f"no belief about {visible(kind, 40)} {visible(text, 40)!r}: ask about a {', a '.join(KINDS)}"
         raise NoPosterior(message)
     if not views & _VIEWS[plain]:
         message = f"this filter does not look at {plain}s: its members are {', '.join(learner.members)}"
@@ -55,7 +55,7 @@ def mail_belief(learner: SpamFilter, kind: str, text: str) -> Belief:
     for tiny in _mails(prefix, plain, line):
         if (belief := _found(learner, tiny)) is not None:
             return belief
-    message = f"{harmless(text, 40)!r} is not one {plain} to this filter"
+    message = f"{visible(text, 40)!r} is not one {plain} to this filter"
     raise NoPosterior(message)
 
 
@@ -75,7 +75,7 @@ def _found(learner: SpamFilter, tiny: _Tiny) -> Belief | None:
 def _meaning(learner: SpamFilter, kind: str, text: str) -> str:
     prefix, _, plain = kind.rpartition(": ")
     place = f" in {prefix}" if prefix else ""
-    return f'probability of {as_key(learner.classes[1])} among mails with the {plain} "{harmless(text)}"{place}'
+    return f'probability of {as_key(learner.classes[1])} among mails with the {plain} "{visible(text)}"{place}'
 
 
 def _mails(prefix: str, kind: str, line: str) -> Iterator[_Tiny]:

@@ -7,7 +7,7 @@ from stream_bayes.engine.model import Model
 from stream_bayes.events import Observation
 from stream_bayes.spam import SpamFilter
 from stream_bayes.web.bodies import Opinion
-from stream_bayes.web.reasons import reasons_of, reasons_of_mail
+from stream_bayes.web.reasons import Predicted, reasons_of, reasons_of_mail
 
 # By which questions are ranked, and here nothing is.
 _STRATEGY = "variance"
@@ -21,7 +21,8 @@ def opinion_of(model: Model, observation: Observation, top: int, origin: tuple[i
     if isinstance(learner, SpamFilter):
         why = reasons_of_mail(learner, content, top)
     else:
-        why = reasons_of(learner, content, top, "word" if observation.features is None else "feature")
+        kind = "word" if observation.features is None else "feature"
+        why = reasons_of(learner, Predicted(content, kind, predictions), top)
     return Opinion(
         partition=origin[0],
         model_version=origin[1],

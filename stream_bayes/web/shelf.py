@@ -74,14 +74,18 @@ class Shelf:
             return seen
 
     def _look(self, partition: int, before: Seen | None, now: float) -> Seen:
-        for number, path in self.folder_of(partition).checkpoints():
-            try:
-                status = path.stat()
-            except FileNotFoundError:
-                continue
-            stamp = Stamp(number, status.st_mtime_ns, status.st_ino, status.st_size)
-            unchanged = before is not None and before.stamp == stamp
-            return before._replace(at=now) if before and unchanged else Seen(now, stamp, _version_in(path))
+        folder = self.folder_of(partition)
+        # A file that is gone has made way for a newer one.
+        while files := folder.checkpoints():
+            for number, path in files:
+                try:
+                    status = path.stat()
+                except FileNotFoundError:
+                    continue
+                stamp = Stamp(number, status.st_mtime_ns, status.st_ino, status.st_size)
+                if before is not None and before.stamp == stamp:
+                    return before._replace(at=now)
+                return Seen(now, stamp, _version_in(path))
         return Seen(now, None, -1)
 
 

@@ -46,6 +46,7 @@ export function offer(question) {
   const wanted = JSON.stringify([field, question.numbers, question.choices]);
   the("unsure").dataset.answer = question.unsure ?? "unsure";
   the("unsure").hidden = question.unsure === null;
+  the("answers").classList.remove("waiting");
   if (wanted === drawn) return;
   drawn = wanted;
   choices = field ? [] : [...question.choices].sort(spamFirst);

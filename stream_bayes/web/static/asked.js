@@ -5,6 +5,17 @@ import { h, plain } from "./dom.js";
 import { believed, doubt } from "./opinion.js";
 import { count, figure, percent } from "./words.js";
 
+/** What a score measures. @type {Record<string, string>} */
+const MEASURES = {
+  variance: "the variance of the answer",
+  epistemic: "the ignorance it would remove",
+  latent: "the variance of the log-odds",
+  information: "the information expected from it",
+  margin: "how close two labels are",
+  entropy: "the entropy of the label",
+  disagreement: "how far the parts of the filter disagree",
+};
+
 /** @param {any} question @returns {HTMLElement[]} */
 export function whyAsked(question) {
   const { asked, opinion } = question;
@@ -28,8 +39,10 @@ function worth(asked) {
   if (asked.strategy === "audit") {
     return h("p", { id: "worth" }, h("strong", {}, "Drawn by chance"), ", to know the accuracy without favour.");
   }
-  const score = asked.score === null ? null : h("span", {}, "Worth ", h("strong", {}, figure(asked.score)), ` by ${plain(asked.strategy)}`);
-  if (score === null) return h("p", { id: "worth" }, `Chosen by ${plain(asked.strategy)}.`);
+  if (asked.strategy === "random") return h("p", { id: "worth" }, h("strong", {}, "Drawn by chance"), ", as the settings say.");
+  const measure = MEASURES[asked.strategy] ?? plain(asked.strategy);
+  const score = asked.score === null ? null : h("span", {}, "Worth ", h("strong", {}, figure(asked.score)), ` by ${measure}`);
+  if (score === null) return h("p", { id: "worth" }, `Chosen by ${measure}.`);
   const rank = asked.rank === null ? "." : `: more than ${percent(asked.rank)} of the questions so far.`;
-  return h("p", { id: "worth" }, score, rank);
+  return h("p", { id: "worth", "data-strategy": asked.strategy }, score, rank);
 }

@@ -4,6 +4,7 @@
 // change  something changed on the server: {version, open}
 // lost    the server does not answer
 // back    it answers again
+// locked  one must log in again
 // name    the labeller has another name: {before, name}
 // keys    the keys were changed
 // theme   the colours were changed

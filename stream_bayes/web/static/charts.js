@@ -81,7 +81,7 @@ function makeCharts() {
       title: "Questions by what they are worth",
       caption: "The score of each question that was asked, and what became of it.",
       height: 300,
-      legend: [["b1", "open"], ["b2", "answered"], ["b3", "closed without an answer"]],
+      legend: [["b4", "open"], ["b2", "answered"], ["b3", "closed without an answer"]],
     }),
   };
 }
@@ -124,7 +124,7 @@ function showScores(chart, bins) {
     chart.showEmpty("No questions have been asked yet.");
     return;
   }
-  showBins(chart, bins, STATES, { kinds: ["b1", "b2", "b3"], words: "", xTitle: "score: what the answer is worth", yTitle: "questions" });
+  showBins(chart, bins, STATES, { kinds: ["b4", "b2", "b3"], words: "", xTitle: "score: what the answer is worth", yTitle: "questions" });
 }
 
 /** @param {Chart} chart @param {any[]} bins @param {string[]} names @param {{kinds: string[], words: string, xTitle: string, yTitle: string}} how */

@@ -6,6 +6,8 @@ import { clock, count, date, figure, short, whole } from "./words.js";
 
 /** @typedef {import("./figure.js").Chart} Chart */
 
+const MEASURES = ["roca", "log_loss", "recent_log_loss", "accuracy", "error"];
+
 /** @param {number | null | undefined} value */
 const or = (value) => (value === null || value === undefined ? "–" : figure(value));
 
@@ -25,7 +27,7 @@ export function learning(chart, curve) {
     words: `After ${count(last.events, "event")} and ${count(last.labels, "label")}: (1-ROCA) ${or(last.roca)} %, log loss ${or(last.log_loss)}.`,
     table: {
       head: ["Events", "Labels", "(1-ROCA) %", "Log loss", "Log loss lately", "Accuracy", "Error"],
-      rows: curve.map((point) => [whole(point.events), whole(point.labels), ...["roca", "log_loss", "recent_log_loss", "accuracy", "error"].map((name) => or(point[name]))]),
+      rows: curve.map((point) => [whole(point.events), whole(point.labels), ...MEASURES.map((name) => or(point[name]))]),
     },
     draw: panels({
       xs: curve.map((point) => point.events),
@@ -44,7 +46,8 @@ function errorPanel(column) {
 
 /** @param {(name: string) => any[]} column @param {(name: string) => boolean} any */
 function labelPanels(column, any) {
-  const loss = { title: "log loss: all so far, and lately (thin)", series: [{ kind: "thin l2", values: column("recent_log_loss") }, { kind: "l2", values: column("log_loss") }], format: figure };
+  const lines = [{ kind: "thin l2", values: column("recent_log_loss") }, { kind: "l2", values: column("log_loss") }];
+  const loss = { title: "log loss: all so far, and lately (thin)", series: lines, format: figure };
   const roca = { title: "(1-ROCA) %", series: [{ kind: "l1", values: column("roca") }], format: figure, mayBeLog: true };
   return any("roca") ? [roca, loss] : [loss];
 }
@@ -60,6 +63,9 @@ function curveLines(point) {
   return lines;
 }
 
+/** @param {any} point */
+const planned = (point) => (point.planned === null ? "–" : whole(point.planned));
+
 /** @param {Chart} chart @param {any} data */
 export function pace(chart, { budget, budget_total: all, budget_left: left }) {
   if (budget.length === 0) {
@@ -74,7 +80,7 @@ export function pace(chart, { budget, budget_total: all, budget_left: left }) {
     words: `${whole(last.asked)} asked, ${last.planned === null ? "nothing planned" : `${whole(last.planned)} planned`}, ${rest}.`,
     table: {
       head: ["Events", "Asked", "Planned"],
-      rows: budget.map((/** @type {any} */ point) => [whole(point.events), whole(point.asked), point.planned === null ? "–" : whole(point.planned)]),
+      rows: budget.map((/** @type {any} */ point) => [whole(point.events), whole(point.asked), planned(point)]),
     },
     draw: panels({
       xs: budget.map((/** @type {any} */ point) => point.events),
@@ -93,7 +99,7 @@ export function pace(chart, { budget, budget_total: all, budget_left: left }) {
       ],
       lines: (index) => {
         const point = budget[index];
-        return [`${whole(point.events)} events`, `asked ${whole(point.asked)}`, `planned ${point.planned === null ? "–" : whole(point.planned)}`];
+        return [`${whole(point.events)} events`, `asked ${whole(point.asked)}`, `planned ${planned(point)}`];
       },
     }),
   });

@@ -62,7 +62,9 @@ function words(state, skipped) {
   if (state.open > 0 && free <= 0) {
     return ["Others have all that is open", `${count(state.taken, "question")} before other labellers. One that is left comes back here by itself.`];
   }
-  if (totals().left === 0) return ["The label budget is spent", "The worker asks no more until its budget grows: it is set in the configuration under budget.", state.summary];
+  if (totals().left === 0) {
+    return ["The label budget is spent", "The worker asks no more until labels.budget grows in its settings.", state.summary];
+  }
   return [
     "All is answered",
     "The filter asks when it meets something whose label would teach it. The next question appears here by itself.",

@@ -55,7 +55,6 @@ function draw() {
   say(kind, words, state.summary);
   const badge = the("open-count");
   put(badge, whole(state.open));
-  badge.hidden = false;
   badge.setAttribute("aria-label", `${whole(state.open)} open`);
 }
 

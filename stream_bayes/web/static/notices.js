@@ -43,6 +43,12 @@ export function toast(text) {
   fading = window.setTimeout(() => node.classList.remove("on"), STAYS);
 }
 
+/** Takes the toast away. */
+export function hush() {
+  clearTimeout(fading);
+  the("toast").classList.remove("on");
+}
+
 /** For screen readers only. @param {string} text */
 export function announce(text) {
   put(the("announcer"), text);

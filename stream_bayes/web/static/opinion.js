@@ -42,7 +42,8 @@ function drawn(name, value, at, interval, [from, to], format) {
   }
   parts.push(s("rect", { class: "point", x: `${place(at)}%`, y: 1, width: 4, height: 20, rx: 2, transform: "translate(-2 0)" }));
   const span = interval === null ? "" : `95 % between ${format(interval[0])} and ${format(interval[1])}`;
-  const words = h("p", { class: "belief-words" }, h("span", { class: "belief-label" }, name), " ", h("strong", {}, value), " ", h("span", { class: "soft" }, span));
+  const said = [h("span", { class: "belief-label" }, name), " ", h("strong", {}, value), " ", h("span", { class: "soft" }, span)];
+  const words = h("p", { class: "belief-words" }, ...said);
   const label = `${name} ${value}${span ? `, ${span}` : ""}`;
   const ends = h("div", { class: "ends", "aria-hidden": "true" }, h("span", {}, format(from)), h("span", {}, format(to)));
   const bar = s("svg", { class: "interval", role: "img", "aria-label": label, "data-hue": hue(name) }, ...parts);

@@ -29,5 +29,6 @@ export function partitionsPanel() {
     put(summary, state.summary);
     put(body, ...state.partitions.map((/** @type {any} */ one) => h("tr", {}, ...COLUMNS.map(([, text]) => h("td", {}, text(one))))));
   });
-  return h("section", { class: "card wide", id: "partitions", "aria-labelledby": "partitions-title" }, h("h2", { id: "partitions-title" }, "The worker"), summary, frame);
+  const title = h("h2", { id: "partitions-title" }, "The worker");
+  return h("section", { class: "card wide", id: "partitions", "aria-labelledby": "partitions-title" }, title, summary, frame);
 }

@@ -5,11 +5,16 @@ import { s } from "./dom.js";
 
 /** @typedef {import("./scales.js").Scale} Scale */
 /** @typedef {{left: number, top: number, width: number, height: number}} Box */
+/** @typedef {(value: number) => string} Format */
+/**
+ * @typedef {{x: Scale, y: Scale, xFormat?: Format | null, yFormat: Format, xTitle?: string, title?: string,
+ *   xTicks?: number, yTicks?: number, whole?: boolean}} Axes where `whole` leaves out ticks between whole numbers
+ */
 
 /**
  * Gridlines and their figures.
  * @param {Box} box
- * @param {{x: Scale, y: Scale, xFormat?: ((value: number) => string) | null, yFormat: (value: number) => string, xTitle?: string, title?: string, xTicks?: number, yTicks?: number, whole?: boolean}} options
+ * @param {Axes} options
  */
 export function axes(box, { x, y, xFormat, yFormat, xTitle, title, xTicks, yTicks, whole = false }) {
   const parts = [];
@@ -58,7 +63,8 @@ export function line(points, kind) {
 /** @param {[number, number][]} points @param {number} bottom @param {string} kind */
 export function area(points, bottom, kind) {
   if (points.length < 2) return null;
-  const closed = [/** @type {[number, number]} */ ([points[0][0], bottom]), ...points, /** @type {[number, number]} */ ([points[points.length - 1][0], bottom])];
+  /** @type {[number, number][]} */
+  const closed = [[points[0][0], bottom], ...points, [points[points.length - 1][0], bottom]];
   return s("path", { class: `area ${kind}`, d: `${path(closed)}Z` });
 }
 

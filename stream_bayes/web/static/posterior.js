@@ -21,7 +21,8 @@ export class Posterior {
       height: 180,
     });
     this.kind = h("select", { id: "posterior-kind" }, ...KINDS.map((kind) => h("option", { value: kind }, kind)));
-    this.text = h("input", { id: "posterior-text", type: "text", maxlength: "200", autocomplete: "off", spellcheck: "false", placeholder: "for instance: free" });
+    const field = { id: "posterior-text", type: "text", maxlength: "200", autocomplete: "off", spellcheck: "false" };
+    this.text = h("input", { ...field, placeholder: "for instance: free" });
     this.facts = h("p", { class: "posterior-facts", id: "posterior-facts", "aria-live": "polite" });
     const form = h(
       "form",
@@ -68,36 +69,49 @@ export class Posterior {
   /** @param {any} density */
   draw(density) {
     const [low, high] = density.interval;
-    const seen = density.seen === null ? "" : density.seen_towards === null ? `, seen ${whole(density.seen)} times` : `, ${whole(density.seen_towards)} of ${whole(density.seen)}`;
     put(
       this.facts,
       h("strong", {}, shown(density.text)),
-      ` ${density.meaning}: mean ${figure(density.mean)}, 95 % between ${figure(low)} and ${figure(high)}; ${density.family}${seen}.`,
+      ` ${density.meaning}: mean ${figure(density.mean)}, 95 % between ${figure(low)} and ${figure(high)}; ${density.family}${seen(density)}.`,
       density.note ? h("span", { class: "soft" }, ` ${density.note}`) : null,
     );
     this.chart.show({
       points: density.x.length,
       last: density.mean,
       words: `Mean ${figure(density.mean)}, 95 % between ${figure(low)} and ${figure(high)}.`,
-      table: { head: ["Value", "Density"], rows: density.x.map((/** @type {number} */ x, /** @type {number} */ index) => [figure(x), figure(density.y[index])]) },
+      table: { head: ["Value", "Density"], rows: pairs(density).map(([x, y]) => [figure(x), figure(y)]) },
       draw: curve(density),
     });
   }
 }
 
+/** @param {any} density */
+function seen({ seen: all, seen_towards: towards }) {
+  if (all === null) return "";
+  return towards === null ? `, seen ${whole(all)} times` : `, ${whole(towards)} of ${whole(all)}`;
+}
+
+/** The points of the curve. @param {any} density @returns {[number, number][]} */
+function pairs(density) {
+  return density.x.map((/** @type {number} */ x, /** @type {number} */ index) => [x, density.y[index]]);
+}
+
 /** @param {any} density @returns {(width: number, height: number) => import("./figure.js").Drawing} */
-function curve({ x: xs, y: ys, interval, mean }) {
+function curve(density) {
+  const { x: xs, y: ys, interval, mean } = density;
+  const known = pairs(density);
   return (width, height) => {
     const box = { left: 16, top: 24, width: width - 32, height: height - 24 - 30 };
     const bottom = box.top + box.height;
     const x = linear([xs[0], xs[xs.length - 1]], [box.left, box.left + box.width]);
     const y = linear([0, Math.max(...ys, 1e-12) * 1.05], [bottom, box.top]);
-    const points = xs.map((/** @type {number} */ value, /** @type {number} */ index) => /** @type {[number, number]} */ ([x(value), y(ys[index])]));
-    const inside = points.filter((/** @type {[number, number]} */ _, /** @type {number} */ index) => xs[index] >= interval[0] && xs[index] <= interval[1]);
+    const place = (/** @type {[number, number]} */ [value, height]) => /** @type {[number, number]} */ ([x(value), y(height)]);
+    const points = known.map(place);
+    const inside = known.filter(([value]) => value >= interval[0] && value <= interval[1]).map(place);
     const middle = s("line", { class: "mean", x1: x(mean), x2: x(mean), y1: box.top, y2: bottom });
     const ground = axes(box, { x, y, xFormat: figure, yFormat: () => "", yTicks: 1 });
     const label = note(x(mean), box.top - 8, `mean ${figure(mean)}`, x(mean) > width - 60 ? "end" : x(mean) < 60 ? "start" : "middle");
-    const stops = points.map((/** @type {[number, number]} */ [px, py], /** @type {number} */ index) => ({ x: px, y: py, lines: [`at ${figure(xs[index])}`, `density ${figure(ys[index])}`] }));
+    const stops = known.map(([value, height]) => ({ x: x(value), y: y(height), lines: [`at ${figure(value)}`, `density ${figure(height)}`] }));
     return { nodes: [ground, area(inside, bottom, "l1"), line(points, "l1"), middle, label], stops, top: box.top, bottom };
   };
 }

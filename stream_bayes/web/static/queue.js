@@ -8,7 +8,7 @@ import { showEmpty, showQuestionPane } from "./empty.js";
 import { health, onHealth } from "./health.js";
 import { labeller } from "./labeller.js";
 import { Lease } from "./lease.js";
-import { announce, toast } from "./notices.js";
+import { announce, hush, toast } from "./notices.js";
 import { keep, same, waitingPlaces } from "./outbox.js";
 import { after, titleOf } from "./told.js";
 import { labelTitle, sentence } from "./words.js";
@@ -126,8 +126,8 @@ export class Queue {
     const { question } = this;
     if (question === null || question.unsure === null) return;
     const said = question.answer?.label;
-    if (said !== undefined && said !== question.unsure) toast("A label that was sent can be corrected, not unsaid. Choose another, or skip to keep it.");
-    else this.say(question.unsure);
+    if (said === undefined || said === question.unsure) this.say(question.unsure);
+    else toast("A label that was sent can be corrected, not unsaid. Choose another, or skip to keep it.");
   }
 
   /** @param {any} label */
@@ -180,6 +180,7 @@ export class Queue {
     return this.alone(async () => {
       const own = this.answers[this.cursor - 1];
       await this.letGo();
+      hush();
       this.cursor -= 1;
       try {
         this.show(await api.post(requestPath(own.place, "reopen"), { labeller: own.labeller }), own.labeller);

@@ -9,7 +9,8 @@ const SHOWN = 8;
 
 /** The whole of an opinion, with its figures. @param {any} opinion @returns {Node[]} */
 export function wholeOpinion(opinion) {
-  return /** @type {Node[]} */ ([verdict(opinion), believed(opinion), doubt(opinion.variance, opinion.epistemic_variance), ...whyThinks(opinion)].filter(Boolean));
+  const figures = [verdict(opinion), believed(opinion), doubt(opinion.variance, opinion.epistemic_variance)];
+  return /** @type {Node[]} */ ([...figures, ...whyThinks(opinion)].filter(Boolean));
 }
 
 /** @param {any} opinion */
@@ -36,9 +37,18 @@ export function whyThinks(opinion) {
   const rest = Object.entries(opinion.rest ?? {});
   const most = Math.max(...all.map((/** @type {any} */ one) => Math.abs(one.share)), 1e-9);
   const draw = (/** @type {any} */ reason) => row(reason, most, towards, away);
-  const head = h("div", { class: "sides", "aria-hidden": "true" }, h("span", { "data-hue": hue(away) }, `← ${away}`), h("span", { "data-hue": hue(towards) }, `${towards} →`));
+  const ends = [h("span", { "data-hue": hue(away) }, `← ${away}`), h("span", { "data-hue": hue(towards) }, `${towards} →`)];
+  const head = h("div", { class: "sides", "aria-hidden": "true" }, ...ends);
   const list = h("ul", { class: "reasons", id: "reasons" }, ...all.slice(0, SHOWN).map(draw));
-  return [head, list, folded(all.slice(SHOWN), rest, draw, opinion)].filter((node) => node !== null);
+  return [head, list, sum(opinion), folded(all.slice(SHOWN), rest, draw)].filter((node) => node !== null);
+}
+
+/** All parts together, and how much of it is shown. @param {any} opinion */
+function sum(opinion) {
+  if (opinion.total === null || opinion.total === undefined) return null;
+  const told = opinion.reasons.slice(0, SHOWN).reduce((/** @type {number} */ all, /** @type {any} */ one) => all + one.share, 0);
+  const what = opinion.towards ? `Log-odds of ${labelWord(opinion.towards)}` : "The mean";
+  return h("p", { class: "soft small sum" }, `${what}: ${signed(opinion.total)} in all, ${signed(told)} from these.`);
 }
 
 /** @param {any} opinion */
@@ -76,19 +86,16 @@ function seen(reason, towards) {
   return `${reason.seen_towards} of ${reason.seen} were ${towards} (${percent(reason.seen_towards / reason.seen)})`;
 }
 
-/** @param {any[]} reasons @param {[string, number][]} rest @param {(reason: any) => Node} draw @param {any} opinion */
-function folded(reasons, rest, draw, opinion) {
+/** @param {any[]} reasons @param {[string, number][]} rest @param {(reason: any) => Node} draw */
+function folded(reasons, rest, draw) {
   const others = rest.map(([name, share]) =>
     h("li", {}, h("span", { class: "reason-text" }, shown(name)), h("span", { class: "reason-share" }, signed(share))),
   );
   if (reasons.length + others.length === 0) return null;
-  const total = opinion.total === null || opinion.total === undefined ? "" : ` All together: ${signed(opinion.total)}.`;
-  const about = opinion.towards ? `Figures are log-odds of ${labelWord(opinion.towards)}.` : "Figures add up to the mean.";
   return h(
     "details",
     { class: "rest" },
     h("summary", {}, `${count(reasons.length + others.length, "more part")}`),
     h("ul", { class: "reasons" }, ...reasons.map(draw), ...others),
-    h("p", { class: "soft small" }, about + total),
   );
 }

@@ -9,7 +9,8 @@
 export function linear([low, high], [from, to]) {
   const width = high - low || 1;
   const scale = (/** @type {number} */ value) => from + ((value - low) / width) * (to - from);
-  return Object.assign(scale, { ticks: (/** @type {number} */ count) => roundTicks(low, high, count), domain: /** @type {[number, number]} */ ([low, high]) });
+  const ticks = (/** @type {number} */ count) => roundTicks(low, high, count);
+  return Object.assign(scale, { ticks, domain: /** @type {[number, number]} */ ([low, high]) });
 }
 
 /** @param {[number, number]} domain @param {[number, number]} range @returns {Scale} */

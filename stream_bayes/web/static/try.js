@@ -47,7 +47,8 @@ function dropped(event) {
 async function choose(chosen) {
   complain("");
   if (chosen.size > MOST_BYTES) {
-    complain(`${plain(chosen.name)} has ${size(chosen.size)}; at most ${size(MOST_BYTES)} can be tried here. For larger ones there is stream-bayes classify.`);
+    const most = `at most ${size(MOST_BYTES)} can be tried here. For larger ones there is stream-bayes classify.`;
+    complain(`${plain(chosen.name)} has ${size(chosen.size)}; ${most}`);
     return;
   }
   file = { name: chosen.name, bytes: new Uint8Array(await chosen.arrayBuffer()) };

@@ -47,6 +47,7 @@ export function percent(share) {
 export function signed(value) {
   const far = Math.abs(value);
   const digits = value.toFixed(far < 0.1 ? 3 : far < 10 ? 2 : 1);
+  if (Number(digits) === 0) return "0";
   return value < 0 ? digits.replace("-", "\u2212") : `+${digits}`;
 }
 
