@@ -125,6 +125,16 @@ def test_a_label_of_somebody_elses_takes_a_question_away_before_the_worker_says_
     assert desk.tally(NOW.date(), "ann")[0].today == 0
 
 
+def test_a_label_that_is_read_after_the_worker_has_told_of_it_changes_nothing() -> None:
+    desk = Desk(10.0, "unsure")
+    desk.asked(request(0))
+    desk.asked(outcome(0, "answered", label="spam", labeller="ann"))
+    desk.labelled(Label(id="mail-0", label="spam", labeller="ann", source=Source("emails", 0, 0)), NOW)
+    given = desk.questions.get((0, 0)).given
+    assert given is not None
+    assert given.learned
+
+
 def test_the_error_before_todays_answers_and_after_them() -> None:
     desk = Desk(10.0, "unsure")
     desk.told(status(-60, labelled=10, accuracy=0.5))

@@ -79,7 +79,9 @@ class Desk:
         """A label is in the log, by whomever; what becomes of it the worker will say."""
         source: Source | None = label.source
         entry = None if source is None else self.questions.known((source.partition, source.offset))
-        if entry is None or entry.request.id != label.id or (entry.given is not None and entry.given.at >= at):
+        if entry is None or entry.request.id != label.id:
+            return
+        if entry.given is not None and (entry.given.label == label.label or entry.given.at >= at):
             return
         given = Given(label.label, label.labeller, at)
         self.questions.give(entry.place, given)

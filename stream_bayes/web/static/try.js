@@ -9,16 +9,21 @@ import { count, size } from "./words.js";
 const MOST_TEXT = 1_000_000;
 const MOST_BYTES = 1_050_000;
 const CHUNK = 0x8000;
+const KEPT = "stream_bayes.try";
 const HEADER = /^(?:from |[!-9;-~]+:[ \t])/i;
 
 /** @type {{name: string, bytes: Uint8Array} | null} */
 let file = null;
 
 export function startTry() {
+  restore();
   the("try-form").addEventListener("submit", submitted);
   the("try-clear").addEventListener("click", clear);
   the("try-file").addEventListener("change", () => the("try-file").files[0] && choose(the("try-file").files[0]));
-  the("try-text").addEventListener("input", () => (file = null, put(the("try-file-name"))));
+  the("try-text").addEventListener("input", () => {
+    file = null;
+    put(the("try-file-name"));
+  });
   const drop = the("try-drop");
   // Over the whole view, so that a file dropped beside the field does not replace the page.
   const view = the("view-try");
@@ -131,10 +136,29 @@ async function submitted(event) {
   try {
     show(await api.post("api/predict", wanted));
   } catch (error) {
+    if (error instanceof Problem && error.status === 401) overLogin(the("try-text").value);
     complain(error instanceof Problem ? error.message : "The server does not answer. Your text is still here: try again in a moment.");
   } finally {
     button.removeAttribute("aria-disabled");
     result.setAttribute("aria-busy", "false");
+  }
+}
+
+/** Keeps a text while one logs in again, and no longer. @param {string} text */
+function overLogin(text) {
+  try {
+    sessionStorage.setItem(KEPT, text);
+  } catch {
+    // Where nothing may be stored it must be pasted again.
+  }
+}
+
+function restore() {
+  try {
+    the("try-text").value = sessionStorage.getItem(KEPT) ?? "";
+    sessionStorage.removeItem(KEPT);
+  } catch {
+    // As above.
   }
 }
 
