@@ -16,6 +16,7 @@ import httpx
 LABELLERS, SECONDS = 50, 60.0
 READING_SECONDS = 1.0
 """In the mean: two or three times as fast as people are."""
+GLANCE_SECONDS = 2.0
 _TIMEOUT = 30.0
 
 
@@ -24,14 +25,14 @@ class Shift:
 
     def __init__(self, http: httpx.AsyncClient, csrf: str) -> None:
         self._http, self._headers = http, {"x-csrf-token": csrf}
-        self.seconds: dict[str, list[float]] = {"next": [], "label": [], "changes": []}
+        self.seconds: dict[str, list[float]] = {"next": [], "label": [], "changes": [], "status": []}
         self.errors: Counter[str] = Counter()
         self.news = 0
 
     async def work(self, number: int, until: float) -> None:
         """One labeller, until the end of the shift."""
         chance, name = Random(number), f"labeller-{number}"
-        listening = asyncio.create_task(self._listen())
+        beside = [asyncio.create_task(task) for task in (self._listen(), self._glance(until))]
         while time.perf_counter() < until:
             found = await self._timed("next", "POST", "/api/requests/next", {"labeller": name})
             question = found.get("question")
@@ -43,7 +44,8 @@ class Shift:
             label = chance.choice(question["choices"])
             await self._timed("label", "POST", path, {"labeller": name, "label": label})
             await self._timed("changes", "GET", f"/api/changes?labeller={name}")
-        listening.cancel()
+        for task in beside:
+            task.cancel()
 
     async def _timed(self, what: str, method: str, path: str, body: Any = None) -> dict[str, Any]:
         begun = time.perf_counter()
@@ -57,6 +59,12 @@ class Shift:
             self.errors[f"{answer.status_code} {answer.json()['code']}"] += 1
             return {}
         return dict(answer.json())
+
+    async def _glance(self, until: float) -> None:
+        """The line about the worker's health, as the page keeps it up to date."""
+        while time.perf_counter() < until:
+            await self._timed("status", "GET", "/api/status")
+            await asyncio.sleep(GLANCE_SECONDS)
 
     async def _listen(self) -> None:
         async with self._http.stream("GET", "/api/events", timeout=None) as stream:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -15,27 +14,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REMOTE_BROKER = "STREAM_BAYES_KAFKA"
-LEAKED_SOCKET = "ignore:unclosed <s:ResourceWarning"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let several processes share the tests: a file is one process's, and so is everything that needs the broker.
 
-    Those go first: they wait more than they compute, and take longest. kafka-python leaves sockets to the garbage
-    collector where it is not let in or its broker goes, to be found in any test that comes later.
+    Those go first: they wait more than they compute, and take longest.
     """
     for item in items:
         item.add_marker(pytest.mark.xdist_group("broker" if _needs_broker(item) else item.path.name))
-        if _needs_broker(item):
-            item.add_marker(pytest.mark.filterwarnings(LEAKED_SOCKET))
     items.sort(key=lambda item: not _needs_broker(item))
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """What is left of the last test that needs the broker is collected before other tests could find it."""
-    if _needs_broker(item) and (nextitem is None or not _needs_broker(nextitem)):
-        gc.collect()
 
 
 def _needs_broker(item: pytest.Item) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -45,12 +44,6 @@ with KafkaLog([address], group or None, [topic] if group else [], member=group o
         print("unavailable", flush=True)
 print("closed", flush=True)
 """
-
-
-@pytest.fixture(autouse=True)
-def quiet(caplog: pytest.LogCaptureFixture) -> None:
-    """No socket is held by what was logged."""
-    caplog.set_level(logging.CRITICAL, "kafka")
 
 
 @pytest.fixture

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.kafka_workers import Make, make
 from tests.webs import client, page, until
+
+if TYPE_CHECKING:
+    from tests.broker import Broker
 
 __all__ = ["make"]
 
@@ -43,3 +46,24 @@ def test_questions_of_all_partitions_are_answered_where_they_were_asked(make: Ma
         until(lambda: sum(p["labels_learned"] for p in http.get("/api/status").json()["partitions"]) == open_before)
     scene.check()
     assert scene.letters(0) == scene.letters(1) == []
+
+
+def test_a_broker_that_goes_and_comes_back(make: Make, killable_broker: Broker) -> None:
+    scene = make(1, labels={"budget": 10, "similarity": 1.0})
+    scene.feed([mail(number) for number in range(30)])
+    scene.work()
+    with page(scene.settings) as address, client(address) as http:
+        question = http.post("/api/requests/next", json={"labeller": "ann"}).json()["question"]
+        path, body = f"/api/requests/0/{question['place']['offset']}/label", {"labeller": "ann", "label": "ham"}
+        killable_broker.kill()
+        lost = http.post(path, json=body)
+        assert (lost.status_code, lost.json()["code"]) == (503, "log-unavailable")
+        until(lambda: http.get("/readyz").status_code == 503)
+        assert "cannot read the log" in http.get("/api/status").json()["summary"]
+        assert http.get("/healthz").status_code == 200
+        killable_broker.start()
+        until(lambda: http.get("/readyz").status_code == 200)
+        until(lambda: http.post(path, json=body).status_code == 200)
+    # Whatever became of the first try, the label counts once.
+    assert scene.work().shards[0].engine.model_version == 1
+    scene.check()

@@ -15,7 +15,7 @@ Labeller = Annotated[
     Field(
         min_length=1,
         max_length=_LONGEST_NAME,
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@-]*$",
+        pattern=r"^[^\W_][\w .@'-]*$",
         description="Who answers: a name that this person keeps.",
     ),
 ]
@@ -90,9 +90,9 @@ class Opinion(Body):
     mean: Annotated[float | None, Field(description="Instead, where numbers are predicted.")] = None
     interval: Interval
     interval_of: Annotated[str | None, Field(description="The label whose probability the interval is of.")] = None
-    variance: float
-    epistemic_variance: Annotated[float, Field(description="Ignorance: what more labels would remove.")]
-    aleatoric_variance: Annotated[float, Field(description="Noise: what would stay.")]
+    variance: Annotated[float | None, Field(description="Null: infinite.")]
+    epistemic_variance: Annotated[float | None, Field(description="Ignorance: what more labels would remove.")]
+    aleatoric_variance: Annotated[float | None, Field(description="Noise: what would stay.")]
     action: Annotated[str | None, Field(description="Of a mail: deliver or quarantine.")] = None
     towards: Annotated[str | None, Field(description="The label that positive shares speak for.")] = None
     total: Annotated[float | None, Field(description="Log-odds of `towards`, or the mean: all shares together.")] = None

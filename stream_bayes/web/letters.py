@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from stream_bayes.config import Settings
 from stream_bayes.engine.credible import as_key
-from stream_bayes.errors import EventError
+from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Limits, Observation, decode
 from stream_bayes.features.reading import Piece as Run
 from stream_bayes.features.reading import read_letter, read_text, visible
 from stream_bayes.web import bodies
 from stream_bayes.web.clerk import Clerk
 from stream_bayes.web.desk import Desk
-from stream_bayes.web.models import Models, NoModel
+from stream_bayes.web.models import Models
 from stream_bayes.web.questions import Entry, Place
 
 # For records that were good enough once: limits may have been lowered since.
@@ -74,7 +74,8 @@ class Letters:
             return None, None
         try:
             return self._models.opinion(observation, partition), None
-        except NoModel as problem:
+        except StreamBayesError as problem:
+            # No model yet, or one that refuses what it took once.
             return None, str(problem)
 
     def _sheet(self, place: Place) -> Sheet:

@@ -5,7 +5,7 @@ import { tell } from "./bus.js";
 import { the } from "./dom.js";
 import { recall, remember } from "./store.js";
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._@-]*$/;
+const NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@'-]*$/u;
 const LONGEST = 64;
 
 let name = "";
@@ -39,7 +39,7 @@ export function startLabeller() {
   const take = () => {
     const wanted = field.value.trim();
     if (!isName(wanted)) {
-      complain("Letters, digits, spaces and . _ @ - only; the first a letter or digit.");
+      complain("Letters, digits, spaces and . _ @ - ' only; the first a letter or digit.");
       return;
     }
     complain("");
