@@ -123,7 +123,9 @@ class Visit:
         return self.page.locator(f"#{name}")
 
     def open(self, view: str = "") -> None:
-        """Load the page, with this view."""
+        """Load the page, with this view; anew, if it is there already."""
+        if self.page.url.startswith(self.address):
+            self.page.goto("about:blank")
         self.page.goto(f"{self.address}/#{view}")
 
     def turn_to(self, view: str) -> None:

@@ -216,3 +216,28 @@ def test_counters_are_text_that_prometheus_reads() -> None:
     assert "stream_bayes_web_log_up 0.0\n" in text
     names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
     assert len(names) == len(set(names))
+
+
+def test_figures_of_late_wait_for_enough_labels() -> None:
+    desk = Desk(10.0, None)
+    for second, (labelled, loss) in enumerate([(10, 1.0), (40, 1.0), (60, 1.0), (100, 0.8), (160, 0.65)]):
+        desk.told(status(second, labelled=labelled, log_loss=loss))
+    curve = charts_of(desk, LabelSettings()).curve
+    # Of the last point: since the 100th label, 160 x 0.65 - 100 x 0.8 = 24 over 60.
+    assert [point.recent_log_loss for point in curve] == [
+        None,
+        None,
+        1.0,
+        pytest.approx((80 - 40) / 60),
+        pytest.approx(0.4),
+    ]
+
+
+def test_the_expected_error_is_what_the_probabilities_say() -> None:
+    desk = Desk(10.0, None)
+    for p in (0.5, 0.9, 1.0):
+        known = {"ham": 1.0 - p, "spam": p}
+        place = Source("emails", 0, 0)
+        said = Prediction(id="a", probabilities=known, variance=0, epistemic_variance=0, source=place, model_version=1)
+        desk.predictions.append(said)
+    assert charts_of(desk, LabelSettings()).expected_error == pytest.approx((0.5 + 0.1 + 0.0) / 3)

@@ -34,6 +34,9 @@ _LOOK = """() => {
     handlers: all.flatMap((one) => one.getAttributeNames()).filter((name) => name.startsWith("on") || name === "srcdoc"),
     styled: inside.filter((one) => one.hasAttribute("style")).length,
     links: [...document.querySelectorAll("main a")].map((one) => [one.href, one.offsetParent !== null]),
+    liars: [...document.querySelectorAll("#text .link-piece:has(a)")]
+      .map((one) => [one.querySelector(".host").textContent, new URL(one.querySelector("a").href).hostname.replace(/[[\\]]/g, "")])
+      .filter(([told, real]) => told !== real),
     foreign: document.querySelectorAll("iframe, object, embed, base, meta[http-equiv], video, form[action]").length,
     images: [...document.querySelectorAll("img, link, script")].map((one) => one.src || one.href),
     text: document.querySelector("#question").textContent,
@@ -86,7 +89,6 @@ def test_every_attack_is_inert(ann: Visit) -> None:
         seen.add(name)
         _assert_inert(name, ann.page.evaluate(_LOOK))
         if number < len(ATTACKS) - 1:
-            # What is skipped is announced, and what was said is told, each with the subject.
             ann.page.keyboard.press("k")
             ann.page.wait_for_function(
                 "before => document.getElementById('question').dataset.place !== before", arg=place, timeout=LONGEST
@@ -102,6 +104,7 @@ def _assert_inert(name: str, found: dict[str, Any]) -> None:
     assert set(found["tags"]) <= OWN_TAGS, name
     assert (found["handlers"], found["styled"], found["foreign"]) == ([], 0, 0), name
     assert all(re.match("https?://", url) and not visible for url, visible in found["links"]), name
+    assert found["liars"] == [], name
     assert not any(TRACKER in url for url in found["images"]), name
     assert SENTENCE in found["text"], name
     assert not UNSEEN.search(found["everything"]), name
@@ -133,7 +136,7 @@ def test_a_link_is_shut_until_asked_and_says_where_it_leads(ann: Visit) -> None:
     link.locator("button").click()
     expect(link.locator(".url")).to_have_text("https://evil.example/login")
     expect(door).to_be_visible()
-    assert ann.requests[asked_for:] == [] or not any("evil" in url for url in ann.requests[asked_for:])
+    assert not any("evil" in url for url in ann.requests[asked_for:])
     ann.context.route("https://evil.example/**", lambda route: route.fulfill(body="<title>evil</title>"))
     with ann.context.expect_event("request", lambda request: "evil.example" in request.url) as sent:
         with ann.context.expect_page() as opened:
@@ -147,17 +150,18 @@ def test_a_link_is_shut_until_asked_and_says_where_it_leads(ann: Visit) -> None:
     ann.requests = [url for url in ann.requests if url != "https://evil.example/login"]
 
 
-def test_links_that_run_something_cannot_be_opened(ann: Visit) -> None:
+def test_links_that_run_something_are_none(ann: Visit) -> None:
     find(ann, "javascript links")
-    buttons = ann.page.locator("#text .link-piece button")
-    for number in range(buttons.count()):
-        buttons.nth(number).click()
-    assert buttons.count() > 0
-    assert ann.page.locator("#text a").count() == 0
+    assert ann.page.locator("#text .mark").all_inner_texts() == [
+        *["javascript: link"] * 4,
+        "vbscript: link",
+        "data: link",
+        "file: link",
+    ]
+    assert ann.page.locator("#text a, #text button").count() == 0
     find(ann, "userinfo")
-    hosts = ann.page.locator("#text .host").all_inner_texts()
-    assert hosts
-    assert all("evil.example" in host and "real.example" not in host for host in hosts)
+    # A browser takes the backslash of the third for a slash.
+    assert ann.page.locator("#text .host").all_inner_texts() == ["evil.example", "evil.example", "real.example"]
 
 
 @pytest.mark.parametrize("name", ["script in plain text", "javascript links", "bidi override in the body"])

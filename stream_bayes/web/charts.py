@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -17,6 +18,8 @@ from stream_bayes.web.history import Point
 MOST_DRAWN = 200
 """Points of a curve."""
 BINS = 20
+RECENT_LABELS = 50
+"""Of so many labels at least a figure of late is made."""
 _STATES = ("open", "answered", "closed")
 
 
@@ -44,6 +47,7 @@ def charts_of(desk: Desk, settings: LabelSettings) -> Charts:
         histogram=tuple(_counted([(probability, "said") for probability in said], 0.0, 1.0, ("said",))),
         histogram_of=len(said),
         histogram_label=label,
+        expected_error=_expected_error(desk.predictions),
         scores=tuple(_scores(list(desk.questions.scored()))),
     )
 
@@ -62,8 +66,18 @@ def _probability(prediction: Prediction, label: str | None) -> float | None:
     return max(table.values()) if label is None else table.get(label)
 
 
+def _expected_error(predictions: Sequence[Prediction]) -> float | None:
+    """The mean of 1 - p of the labels decided for: how often a filter is wrong whose probabilities are true."""
+    wrong = [1.0 - max(one.probabilities.values()) for one in predictions if one.probabilities]
+    return math.fsum(wrong) / len(wrong) if wrong else None
+
+
 def _curve(points: Sequence[Point]) -> Iterable[CurvePoint]:
-    for before, point in zip([None, *points], points, strict=False):
+    recent = deque[Point]()
+    for point in points:
+        recent.append(point)
+        while len(recent) > 1 and point.labelled - recent[1].labelled >= RECENT_LABELS:
+            recent.popleft()
         error = None
         if point.squared is not None and point.labelled:
             error = math.sqrt(point.squared / point.labelled)
@@ -73,10 +87,15 @@ def _curve(points: Sequence[Point]) -> Iterable[CurvePoint]:
             labels=point.labels,
             roca=point.roca,
             log_loss=point.log_loss_since(None),
-            recent_log_loss=point.log_loss_since(before),
+            recent_log_loss=_recently(point, recent[0]),
             accuracy=point.accuracy_since(None),
             error=error,
         )
+
+
+def _recently(point: Point, before: Point) -> float | None:
+    """The log loss of the last labels, once there are enough of them."""
+    return point.log_loss_since(before) if point.labelled - before.labelled >= RECENT_LABELS else None
 
 
 def _budget(points: Sequence[Point], settings: LabelSettings, partitions: int) -> Iterable[BudgetPoint]:

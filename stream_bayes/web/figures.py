@@ -18,7 +18,7 @@ class CurvePoint(Body):
     labels: int
     roca: Annotated[float | None, Field(description="(1-ROCA)% of all so far; of several partitions the mean.")]
     log_loss: Annotated[float | None, Field(description="Of all so far.")]
-    recent_log_loss: Annotated[float | None, Field(description="Of those since the point before.")]
+    recent_log_loss: Annotated[float | None, Field(description="Of the last 50 labels or some more.")]
     accuracy: float | None
     error: Annotated[float | None, Field(description="Root mean squared, where numbers are predicted.")] = None
 
@@ -70,7 +70,19 @@ class Charts(Body):
     histogram: Annotated[tuple[Bin, ...], Field(description="Probabilities said lately.")]
     histogram_of: Annotated[int, Field(description="So many of the newest predictions.")]
     histogram_label: str | None
+    expected_error: Annotated[
+        float | None, Field(description="The share of these guesses that is wrong, by the probabilities themselves.")
+    ]
     scores: Annotated[tuple[Bin, ...], Field(description="Questions by score: open, answered, closed.")]
+
+
+class Audit(Body):
+    """The accuracy by questions that were drawn by chance, with its interval of 95 %: without bias."""
+
+    accuracy: float
+    low: float
+    high: float
+    answers: int
 
 
 class Partition(Body):
@@ -87,9 +99,10 @@ class Partition(Body):
     open_requests: int
     dead: int
     lag: int
-    accuracy: float | None
+    accuracy: Annotated[float | None, Field(description="Of the labelled ones, which may be those asked about.")]
     log_loss: float | None
     roca: float | None
+    audit: Audit | None
     checkpoint_age_seconds: float | None
 
 

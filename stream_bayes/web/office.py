@@ -146,6 +146,7 @@ class Office:
                 accuracy=status.metrics.get("accuracy"),
                 log_loss=status.metrics.get("log_loss"),
                 roca=status.metrics.get("one_minus_roca_percent"),
+                audit=None if status.audit is None else figures.Audit(**status.audit.model_dump()),
                 **{name: getattr(status, name) for name in _FROM_STATUS},
             )
             for number, status in statuses

@@ -31,8 +31,9 @@ function draw(changes) {
   line.dataset.mine = changes.mine;
   line.dataset.differed = changes.differed;
   line.title =
-    "Answers of today, by universal time. The error is the share of wrong guesses of the filter: before, among what was " +
-    "labelled before today's first answer; after, among what was labelled since.";
+    "Answers of today, by universal time. The error is the share of wrong guesses of the filter among labelled mails: " +
+    "before, those labelled before today's first answer; after, those labelled since. What is asked about is hard: of " +
+    "all mails fewer are wrong.";
   if (changes.today === 0) {
     put(line, "No answers yet today. ", error("Error so far", changes.error_before));
     return;

@@ -9,7 +9,7 @@ import { put, the } from "./dom.js";
 import { Chart } from "./figure.js";
 import { partitionsPanel } from "./partitions.js";
 import { Posterior } from "./posterior.js";
-import { clock, count, figure, labelWord, probability, whole } from "./words.js";
+import { clock, count, figure, labelWord, percent, probability, whole } from "./words.js";
 
 const PAUSE = 1000;
 const STATES = ["open", "answered", "closed"];
@@ -57,7 +57,7 @@ function makeCharts() {
     curve: new Chart({
       id: "chart-curve",
       title: "Learning curve",
-      caption: "How wrong the predictions were, each made before its label was known, over all events so far. Lower is better.",
+      caption: "How wrong the predictions were, each made before its label was known. Lower is better. Only labelled mails count: where all labels are answers to questions, these are the hard ones, and the filter is better than this.",
       height: 420,
       wide: true,
     }),
@@ -107,14 +107,14 @@ function showCalibration(chart, { calibration: points, calibration_label: label 
 }
 
 /** @param {Chart} chart @param {any} data */
-function showHistogram(chart, { histogram: bins, histogram_of: of, histogram_label: label }) {
+function showHistogram(chart, { histogram: bins, histogram_of: of, histogram_label: label, expected_error: wrong }) {
   if (bins.length === 0 || of === 0) {
     chart.showEmpty("No predictions yet. They come as soon as the worker reads events.");
     return;
   }
   const names = [...new Set(bins.flatMap((/** @type {any} */ bin) => Object.keys(bin.counts)))];
   const kinds = names.map((_, index) => `b${(index % 3) + 1}`);
-  const words = `of the newest ${count(of, "prediction")}`;
+  const words = `of the newest ${count(of, "prediction")}${wrong === null ? "" : `, ${percent(wrong)} wrong by their own account`}`;
   showBins(chart, bins, names, { kinds, words, xTitle: label ? `probability of ${labelWord(label)}` : "probability", yTitle: words });
 }
 

@@ -3,7 +3,7 @@
 
 import { h, put } from "./dom.js";
 import { onHealth } from "./health.js";
-import { duration, figure, whole } from "./words.js";
+import { count, duration, figure, whole } from "./words.js";
 
 /** @type {[string, (one: any) => string][]} */
 const COLUMNS = [
@@ -15,9 +15,16 @@ const COLUMNS = [
   ["Open", (one) => whole(one.open_requests)],
   ["Lag", (one) => whole(one.lag)],
   ["Dead letters", (one) => whole(one.dead)],
-  ["Accuracy", (one) => (one.accuracy === null ? "–" : figure(one.accuracy))],
+  ["Accuracy of the labelled", (one) => (one.accuracy === null ? "–" : figure(one.accuracy))],
+  ["Accuracy by the audit", (one) => audited(one.audit)],
   ["Checkpoint", (one) => (one.checkpoint_age_seconds === null ? "none" : `${duration(one.checkpoint_age_seconds)} old`)],
 ];
+
+/** @param {any} audit */
+function audited(audit) {
+  if (audit === null) return "–";
+  return `${figure(audit.accuracy)} (${figure(audit.low)} to ${figure(audit.high)}, ${count(audit.answers, "answer")})`;
+}
 
 export function partitionsPanel() {
   const summary = h("p", { class: "soft", id: "state-summary" }, "Asking the worker …");
