@@ -29,7 +29,8 @@ PATIENCE = 120.0
 SETTINGS = """\
 log = "sqlite:///{log}"
 [labels]
-budget = 1000000
+budget = 100000
+audit_share = 0.0
 open_requests = 300
 [checkpoint]
 folder = "{folder}"

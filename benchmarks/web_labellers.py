@@ -14,9 +14,10 @@ from typing import Any
 import httpx
 
 LABELLERS, SECONDS = 50, 60.0
-READING_SECONDS = 1.0
-"""In the mean: two or three times as fast as people are."""
+READING_SECONDS = 2.0
+"""In the mean: faster than people are who do this all day."""
 GLANCE_SECONDS = 2.0
+"""So often the page asks what the answers changed and how the worker is doing, as long as there is news."""
 _TIMEOUT = 30.0
 
 
@@ -32,7 +33,7 @@ class Shift:
     async def work(self, number: int, until: float) -> None:
         """One labeller, until the end of the shift."""
         chance, name = Random(number), f"labeller-{number}"
-        beside = [asyncio.create_task(task) for task in (self._listen(), self._glance(until))]
+        beside = [asyncio.create_task(task) for task in (self._listen(), self._glance(name, until))]
         while time.perf_counter() < until:
             found = await self._timed("next", "POST", "/api/requests/next", {"labeller": name})
             question = found.get("question")
@@ -43,7 +44,6 @@ class Shift:
             path = f"/api/requests/{place['partition']}/{place['offset']}/label"
             label = chance.choice(question["choices"])
             await self._timed("label", "POST", path, {"labeller": name, "label": label})
-            await self._timed("changes", "GET", f"/api/changes?labeller={name}")
         for task in beside:
             task.cancel()
 
@@ -60,9 +60,10 @@ class Shift:
             return {}
         return dict(answer.json())
 
-    async def _glance(self, until: float) -> None:
-        """The line about the worker's health, as the page keeps it up to date."""
+    async def _glance(self, name: str, until: float) -> None:
+        """The lines about the answers and the worker, as the page keeps them up to date."""
         while time.perf_counter() < until:
+            await self._timed("changes", "GET", f"/api/changes?labeller={name}")
             await self._timed("status", "GET", "/api/status")
             await asyncio.sleep(GLANCE_SECONDS)
 

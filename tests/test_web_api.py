@@ -4,48 +4,15 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.webs import Office, client, page, until
+from tests.webs import Office, client, http, office, page, path_of, said, taken, until
 
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    """A log whose worker has asked some questions, and has written a checkpoint."""
-    office = Office(tmp_path)
-    office.send_generated(60)
-    office.work()
-    return office
-
-
-@pytest.fixture
-def http(office: Office) -> Iterator[httpx.Client]:
-    """A client of a page about it."""
-    with page(office.settings) as address, client(address) as ready:
-        yield ready
-
-
-def taken(http: httpx.Client, labeller: str = "ann", **fields: Any) -> dict[str, Any]:
-    """The next question."""
-    answer = http.post("/api/requests/next", json={"labeller": labeller, **fields})
-    assert answer.status_code == 200, answer.text
-    question: dict[str, Any] = answer.json()["question"]
-    return question
-
-
-def path_of(question: dict[str, Any]) -> str:
-    place = question["place"]
-    return f"/api/requests/{place['partition']}/{place['offset']}"
-
-
-def said(http: httpx.Client, question: dict[str, Any], label: Any, labeller: str = "ann") -> httpx.Response:
-    return http.post(f"{path_of(question)}/label", json={"labeller": labeller, "label": label})
+__all__ = ["http", "office"]
 
 
 def test_a_question_has_all_that_a_labeller_wants_to_see(http: httpx.Client) -> None:
@@ -128,38 +95,6 @@ def test_skipping_lets_go(http: httpx.Client) -> None:
     assert http.post(f"{path_of(first)}/release", json={"labeller": "ann"}).status_code == 204
     assert taken(http, "bob")["place"] == first["place"]
     assert taken(http, skip=[first["place"]])["place"] != first["place"]
-
-
-def test_a_lease_that_is_over_comes_back(office: Office) -> None:
-    short = office.settings.model_copy(update={"web": office.settings.web.model_copy(update={"lease": "1s"})})
-    with page(short) as address, client(address) as http:
-        first = taken(http, "ann")
-        assert taken(http, "bob")["place"] != first["place"]
-        until(lambda: http.get("/api/requests").json()["taken"] == 0)
-        assert taken(http, "bob")["place"] == first["place"]
-        held = http.post(f"{path_of(first)}/hold", json={"labeller": "ann"})
-        assert (held.status_code, held.json()["code"]) == (409, "taken")
-
-
-def test_fifty_labellers_at_once_never_get_the_same(http: httpx.Client) -> None:
-    with ThreadPoolExecutor(16) as pool:
-        answers = list(
-            pool.map(
-                lambda n: http.post("/api/requests/next", json={"labeller": f"l{n}"}).json()["question"], range(50)
-            )
-        )
-    places = [json.dumps(question["place"]) for question in answers if question is not None]
-    assert len(places) == len(set(places)) == http.get("/api/requests").json()["open"]
-
-
-def test_questions_of_before_are_known_after_a_restart(office: Office) -> None:
-    with page(office.settings) as address, client(address) as http:
-        count, question = http.get("/api/requests").json()["open"], taken(http)
-        said(http, question, "spam")
-    with page(office.settings) as address, client(address) as http:
-        # The worker has not read it yet.
-        assert http.get("/api/requests").json()["open"] == count - 1
-        assert http.get("/api/changes", params={"labeller": "ann"}).json()["mine"] == 1
 
 
 def test_the_worker_learns_and_the_charts_move(office: Office) -> None:
@@ -267,38 +202,6 @@ def test_health_and_counters(http: httpx.Client) -> None:
     assert 'stream_bayes_events_total{group="stream-bayes",partition="0"} 60.0\n' in metrics.text
 
 
-def test_a_page_without_a_worker_says_what_to_do(tmp_path: Path) -> None:
-    office = Office(tmp_path)
-    with page(office.settings) as address, client(address) as http:
-        state = http.get("/api/status").json()
-        assert not state["healthy"]
-        assert "stream-bayes run --log sqlite:///" in state["summary"]
-        assert http.post("/api/requests/next", json={"labeller": "ann"}).json()["question"] is None
-        missing = http.post("/api/predict", json={"text": "hello"})
-        assert (missing.status_code, missing.json()["code"]) == (404, "no-model")
-
-
-def test_a_mail_that_retention_removed_can_still_be_seen_as_a_question(office: Office) -> None:
-    with office.open() as log:
-        log.trim(log.ends("emails"))
-    with page(office.settings) as address, client(address) as http:
-        question = taken(http)
-        assert "retention" in question["missing"]
-        assert question["pieces"] == []
-
-
-def test_several_partitions(tmp_path: Path) -> None:
-    office = Office(tmp_path, 2)
-    mails = [(f"m{n}", b"Subject: %d\n\nbody of %d" % (n, n)) for n in range(60)]
-    office.send(mails[::2], 0)
-    office.send(mails[1::2], 1)
-    office.work()
-    with page(office.settings) as address, client(address) as http:
-        seen = set()
-        for _ in range(http.get("/api/requests").json()["open"]):
-            question = taken(http)
-            seen.add(question["place"]["partition"])
-            assert said(http, question, "spam").status_code == 200
-        assert seen == {0, 1}
-        for partition in (0, 1):
-            assert {label["source"]["partition"] for label in office.labels(partition)} == {partition}
+def test_a_question_was_asked_when_it_came_to_the_log(http: httpx.Client) -> None:
+    asked = datetime.fromisoformat(taken(http)["asked"]["at"])
+    assert abs((datetime.now(UTC) - asked).total_seconds()) < 60.0

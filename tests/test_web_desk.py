@@ -209,11 +209,14 @@ def test_a_plan_is_what_the_pace_asks_for() -> None:
 def test_counters_are_text_that_prometheus_reads() -> None:
     desk = Desk(10.0, None)
     desk.told(status(0, 3, events_in=12, dead_by_code={'odd"\\\n': 2}, log_loss=0.25, labelled=4))
-    text = exposed(desk)
+    text = exposed(desk, 60.0, 3)
     assert 'stream_bayes_events_total{group="g",partition="3"} 12.0\n' in text
     assert 'stream_bayes_dead_letters_total{group="g",partition="3",code="odd\\"\\\\\\n"} 2.0\n' in text
     assert 'stream_bayes_metric_log_loss{group="g",partition="3"} 0.25\n' in text
     assert "stream_bayes_web_log_up 0.0\n" in text
+    # What it has said is of last March.
+    assert "stream_bayes_worker_up 0.0\n" in text
+    assert "stream_bayes_web_login_failures_total 3.0\n" in text
     names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
     assert len(names) == len(set(names))
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -14,25 +13,13 @@ from starlette.routing import Route
 
 from stream_bayes.web.access import Access
 from stream_bayes.web.guard import Guard
+from tests.browser import browser
 from tests.web_guarded import TOKEN, application
 from tests.web_served import Served, served
 
+__all__ = ["browser"]
+
 pytestmark = pytest.mark.browser
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-QUIET = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=[*QUIET, "--disable-component-update", "--disable-sync"]
-        )
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

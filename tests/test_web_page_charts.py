@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,13 @@ __all__ = ["browser"]
 
 pytestmark = pytest.mark.browser
 
-CHARTS = {
+CHARTS: dict[str, tuple[str, Callable[[Any], float]]] = {
     "chart-curve": ("curve", lambda data: data["curve"][-1]["labels"]),
     "chart-calibration": ("calibration", lambda data: sum(point["count"] for point in data["calibration"])),
     "chart-budget": ("budget", lambda data: data["budget"][-1]["asked"]),
     "chart-rates": ("rates", lambda data: data["rates"][-1]["per_second"]),
     "chart-histogram": ("histogram", lambda data: data["histogram_of"]),
-    "chart-scores": ("scores", lambda data: sum(sum(bin["counts"].values()) for bin in data["scores"])),
+    "chart-scores": ("scores", lambda data: sum(sum(bar["counts"].values()) for bar in data["scores"])),
 }
 """Which data each chart draws, and what it says of itself as the last figure."""
 MAIL = "From: Rolex Replicas <win@cheap.example>\nSubject: cheap watches\n\nBuy a free prize now, and a meeting.\n"
@@ -79,7 +79,7 @@ def test_charts_draw_what_the_api_says(ann: Visit) -> None:
         assert float(shown) == pytest.approx(last(data)), name
         assert chart.locator("svg *").count() > 10
     expect(ann.page.locator("#chart-calibration circle.bubble")).to_have_count(len(data["calibration"]))
-    _assert_bars(ann, "chart-histogram", [sum(bin["counts"].values()) for bin in data["histogram"]])
+    _assert_bars(ann, "chart-histogram", [sum(bar["counts"].values()) for bar in data["histogram"]])
     line = ann.page.locator("#chart-budget path.line.l1").get_attribute("d")
     _assert_proportional(_heights(line), [point["asked"] for point in data["budget"]])
 

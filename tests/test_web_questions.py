@@ -14,7 +14,7 @@ from stream_bayes.events import LabelRequest
 from stream_bayes.records import Source
 from stream_bayes.web import questions as subject
 from stream_bayes.web.answers import Answers
-from stream_bayes.web.questions import Given, Place, QuestionRefused, Questions
+from stream_bayes.web.questions import Given, Holder, Place, QuestionRefused, Questions
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LEASE = 10.0
@@ -39,7 +39,7 @@ def asked(*variances: float) -> Questions:
 
 
 def taken(questions: Questions, labeller: str, now: float, skip: Any = ()) -> Place | None:
-    entry = questions.take(labeller, skip, now)
+    entry = questions.take(Holder(labeller), skip, now)
     return None if entry is None else entry.place
 
 
@@ -56,20 +56,32 @@ def test_two_labellers_get_two_questions() -> None:
     assert questions.count(2.0) == (2, 2)
 
 
+def test_two_of_the_same_name_sit_in_different_places() -> None:
+    questions = asked(0.1, 0.2)
+    first, second = Holder("ann", "desk"), Holder("ann", "sofa")
+    places = [entry.place for holder in (first, second) if (entry := questions.take(holder, (), 0.0)) is not None]
+    assert places == [(0, 1), (0, 0)]
+    with pytest.raises(QuestionRefused, match="somebody else has this question"):
+        questions.hold((0, 1), second, 1.0)
+    questions.give((0, 1), Given("spam", "ann", NOW))
+    # What ann has said is hers wherever she sits.
+    assert questions.reopen((0, 1), second, 2.0).given == Given("spam", "ann", NOW)
+
+
 def test_a_lease_that_is_over_comes_back_and_one_that_is_held_does_not() -> None:
     questions = asked(0.2)
     assert taken(questions, "ann", 0.0) == (0, 0)
-    assert questions.hold((0, 0), "ann", 8.0) == LEASE
+    assert questions.hold((0, 0), Holder("ann"), 8.0) == LEASE
     assert taken(questions, "bob", 17.9) is None
     assert taken(questions, "bob", 18.0) == (0, 0)
     with pytest.raises(QuestionRefused, match="somebody else has this question") as refusal:
-        questions.hold((0, 0), "ann", 19.0)
+        questions.hold((0, 0), Holder("ann"), 19.0)
     assert refusal.value.code == "taken"
 
 
 def test_who_comes_back_has_what_they_had() -> None:
     questions = asked(0.1, 0.2)
-    questions.take("ann", (), 0.0)
+    questions.take(Holder("ann"), (), 0.0)
     questions.ask(request(9, 0.25))
     assert taken(questions, "ann", 1.0) == (0, 1)
     assert taken(questions, "ann", 2.0, skip={(0, 1)}) == (0, 9)
@@ -79,10 +91,10 @@ def test_who_comes_back_has_what_they_had() -> None:
 
 def test_what_is_let_go_of_is_free_at_once() -> None:
     questions = asked(0.2)
-    questions.take("ann", (), 0.0)
-    questions.release((0, 0), "bob")
+    questions.take(Holder("ann"), (), 0.0)
+    questions.release((0, 0), Holder("bob"))
     assert taken(questions, "bob", 1.0) is None
-    questions.release((0, 0), "ann")
+    questions.release((0, 0), Holder("ann"))
     assert taken(questions, "bob", 1.0) == (0, 0)
 
 
@@ -91,7 +103,7 @@ def test_an_answer_takes_a_question_away_until_the_worker_refuses_it() -> None:
     questions.give((0, 0), Given("spam", "ann", NOW))
     assert questions.waiting() == []
     with pytest.raises(QuestionRefused) as refusal:
-        questions.hold((0, 0), "bob", 0.0)
+        questions.hold((0, 0), Holder("bob"), 0.0)
     assert refusal.value.code == "answered"
     questions.end((0, 0), still_open=True, given=None)
     assert taken(questions, "bob", 0.0) == (0, 0)
@@ -101,17 +113,17 @@ def test_only_ones_own_answer_is_taken_up_again() -> None:
     questions = asked(0.2)
     questions.give((0, 0), Given("spam", "ann", NOW))
     with pytest.raises(QuestionRefused, match="of your own"):
-        questions.reopen((0, 0), "bob", 0.0)
-    assert questions.reopen((0, 0), "ann", 0.0).given == Given("spam", "ann", NOW)
-    assert questions.hold((0, 0), "ann", 1.0) == LEASE
+        questions.reopen((0, 0), Holder("bob"), 0.0)
+    assert questions.reopen((0, 0), Holder("ann"), 0.0).given == Given("spam", "ann", NOW)
+    assert questions.hold((0, 0), Holder("ann"), 1.0) == LEASE
 
 
 def test_what_expires_is_nobodys_but_can_still_be_answered() -> None:
     questions = asked(0.2)
-    questions.take("ann", (), 0.0)
+    questions.take(Holder("ann"), (), 0.0)
     questions.end((0, 0), still_open=False, given=None)
     assert (taken(questions, "bob", 99.0), questions.get((0, 0)).state) == (None, "closed")
-    assert questions.hold((0, 0), "ann", 99.0) == LEASE
+    assert questions.hold((0, 0), Holder("ann"), 99.0) == LEASE
 
 
 def test_the_same_question_twice_is_one() -> None:
@@ -166,7 +178,7 @@ class Labelling(RuleBasedStateMachine):
 
     @rule(name=names)
     def take(self, name: str) -> None:
-        entry = self.questions.take(name, (), self.now)
+        entry = self.questions.take(Holder(name), (), self.now)
         self.has.pop(name, None)
         if entry is not None:
             self.has[name] = entry.place, self.now + LEASE
@@ -176,7 +188,7 @@ class Labelling(RuleBasedStateMachine):
         if name in self.has:
             place, until = self.has[name]
             try:
-                self.questions.hold(place, name, self.now)
+                self.questions.hold(place, Holder(name), self.now)
             except QuestionRefused:
                 assert self.now >= until or self.questions.get(place).given is not None
                 del self.has[name]
@@ -188,7 +200,7 @@ class Labelling(RuleBasedStateMachine):
         if name in self.has:
             place, _ = self.has.pop(name)
             try:
-                self.questions.hold(place, name, self.now)
+                self.questions.hold(place, Holder(name), self.now)
             except QuestionRefused:
                 return
             self.questions.give(place, Given(label, name, NOW))
@@ -197,7 +209,7 @@ class Labelling(RuleBasedStateMachine):
     def skip(self, name: str) -> None:
         if name in self.has:
             place, _ = self.has.pop(name)
-            self.questions.release(place, name)
+            self.questions.release(place, Holder(name))
 
     @invariant()
     def nobody_has_what_somebody_else_has(self) -> None:

@@ -11,6 +11,7 @@ from threading import Event, Thread
 from typing import Any
 
 import httpx
+import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.demo.mailbox import mailbox
@@ -39,6 +40,7 @@ class Office:
             "status": {"seconds": 0.3},
             **sections,
         }
+        folder.mkdir(exist_ok=True)
         self.settings = settings_in(folder, **given)
         self.partitions = partitions
         self.path = folder / "log.db"
@@ -162,3 +164,38 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end, "it does not come to this"
         time.sleep(0.02)
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Office:
+    """A log whose worker has asked some questions, and has written a checkpoint."""
+    office = Office(tmp_path)
+    office.send_generated(60)
+    office.work()
+    return office
+
+
+@pytest.fixture
+def http(office: Office) -> Iterator[httpx.Client]:
+    """A client of a page about it."""
+    with page(office.settings) as address, client(address) as ready:
+        yield ready
+
+
+def taken(http: httpx.Client, labeller: str = "ann", **fields: Any) -> dict[str, Any]:
+    """The next question."""
+    answer = http.post("/api/requests/next", json={"labeller": labeller, **fields})
+    assert answer.status_code == 200, answer.text
+    question: dict[str, Any] = answer.json()["question"]
+    return question
+
+
+def path_of(question: dict[str, Any]) -> str:
+    """Where the API has it."""
+    place = question["place"]
+    return f"/api/requests/{place['partition']}/{place['offset']}"
+
+
+def said(http: httpx.Client, question: dict[str, Any], label: Any, labeller: str = "ann") -> httpx.Response:
+    """An answer to it."""
+    return http.post(f"{path_of(question)}/label", json={"labeller": labeller, "label": label})

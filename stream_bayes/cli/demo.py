@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stream_bayes.demo.play import Terms
 
 _CORPUS = "Real mail with labels instead of generated mail; it is shuffled, in an order that --seed chooses."
-_PAGE = "You are the labeller: open the page, and go on until Ctrl-C; 20 mails come in a second."
+_PAGE = "You are the labeller: open the page, and go on until Ctrl-C; 5 mails come in a second."
 _FOLDER = "Where the log, the checkpoints and the picture go; by default a new temporary folder, which is kept."
 
 

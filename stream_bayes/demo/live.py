@@ -17,11 +17,12 @@ from stream_bayes.demo.screen import COMPILING
 from stream_bayes.events import LabelRequest, decode_request
 from stream_bayes.log.opening import open_log
 
-MAILS_A_SECOND = 20.0
+MAILS_A_SECOND = 5.0
 WELCOME = (
     f"The page is at {{}}\n{MAILS_A_SECOND:.0f} mails come in a second. Answer with s (spam) and h (ham), then look at "
     "the charts. Ctrl-C ends it."
 )
+ENDED = "All mails have come; questions that are open stay so. Ctrl-C ends it."
 _TICK = 0.05
 
 
@@ -53,10 +54,10 @@ def play_with_page(
         while not stopped():
             worker.look()
             page.look()
-            news = [WELCOME.format(page.address)] if page.address else []
-            for text in {*news, *([COMPILING] if worker.compiling else [])} - known:
-                known.add(text)
+            news = {WELCOME: page.address is not None, COMPILING: worker.compiling, ENDED: postman.done}
+            for text in [text.format(page.address) for text, holds in news.items() if holds and text not in known]:
                 say(text)
+            known |= {text for text, holds in news.items() if holds}
             if page.address is not None:
                 postman.send_due(time.monotonic(), 0)
             time.sleep(_TICK)

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from stream_bayes.features.links import Target, base_of, target
 from stream_bayes.features.mail_parts import unescaped
+from stream_bayes.features.styles import conceals
 from stream_bayes.features.tags import Token, attributes_of, tokens
 
 _BLANK = re.compile(r"[ \t\n\r\f\xa0]+")
@@ -25,6 +26,9 @@ _MARKS = {"img": "picture", "area": "picture", "input": "field", "textarea": "fi
 _TOLD = {"script": "script", "iframe": "frame"}
 _CAPTIONS = ("alt", "value", "placeholder")
 _LONGEST_CAPTION = 100
+_WITHOUT_CONTENT = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr")
+# They end where the next one begins.
+_ENDED_BY_THE_NEXT = ("dd", "dt", "li", "option", "p")
 
 
 class Run(NamedTuple):
@@ -63,6 +67,7 @@ class _Page:
         self.gap = ""
         self.bullet = ""
         self.preformatted = 0
+        self.concealed, self.depth, self.told = "", 0, False
 
     def read(self, tokens: Iterator[Token]) -> list[Run]:
         """All that the tokens say, as far as there is room."""
@@ -85,6 +90,7 @@ class _Page:
             self._mark(_TOLD.get(name, name) + rest)
 
     def _start(self, name: str, rest: str) -> None:
+        self._conceal(name, rest)
         self._part(_GAPS.get(name, ""))
         if name == "a":
             self._link(attributes_of(rest).get("href", ""))
@@ -107,6 +113,24 @@ class _Page:
             self._link("")
         elif name == "pre":
             self.preformatted = max(self.preformatted - 1, 0)
+        if name == self.concealed:
+            self._reveal()
+
+    def _conceal(self, name: str, rest: str) -> None:
+        """What an element has in it is told to be hidden, where its style hides it, until that element ends."""
+        if name == self.concealed and name in _ENDED_BY_THE_NEXT:
+            self._reveal()
+        if name == self.concealed:
+            self.depth += 1
+        elif not self.concealed and name not in _WITHOUT_CONTENT and conceals(rest):
+            self.concealed, self.depth, self.told = name, 1, False
+
+    def _reveal(self) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self.concealed = ""
+            if self.told:
+                self._mark("end of hidden text")
 
     def _part(self, gap: str) -> None:
         self.gap = max(self.gap, gap, key=_WEAKER_FIRST.index)
@@ -144,6 +168,9 @@ class _Page:
         self.room -= 1
 
     def _write(self, text: str) -> None:
+        if self.concealed and not self.told and not text.isspace() and text:
+            self.told = True
+            self._mark("hidden text")
         if self.preformatted:
             self._say(text.replace("\r\n", "\n").replace("\r", "\n"))
             return

@@ -17,7 +17,7 @@ _WITHIN = re.compile(r"[\t\n\r]")
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*+):")
 # Browsers take any slashes, also none and backslashes, and the part before the last @ as a user's name.
 _WEB = re.compile(r"(https?):[/\\]*+([^/\\?#]*+)([^?#]*+)(.*)", re.IGNORECASE | re.DOTALL)
-_MAIL = re.compile(r"mailto:[^?]*@([^?@,;]+)", re.IGNORECASE)
+_MAIL = re.compile(r"mailto:([^?]*@([^?@,;]+))", re.IGNORECASE)
 _AUTHORITY = re.compile(r"(?:.*@)?(\[[^\]]*\]|[^:]*+)(?::([0-9]*))?", re.DOTALL)
 _SAFE = "!#$%&'()*+,/:;=?@[]~"
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
@@ -37,6 +37,8 @@ class Target(NamedTuple):
     host: str | None
     url: str | None
     """In ASCII and without a user's name, so that no browser can take another host from it; only http and https."""
+    address: str = ""
+    """Of a link that writes a mail: to whom, as it is written."""
 
 
 def target(href: str, base: str = "") -> Target:
@@ -54,7 +56,7 @@ def target(href: str, base: str = "") -> Target:
     scheme = found[1].lower()
     if scheme == "mailto":
         mail = _MAIL.match(text)
-        return Target(scheme, _host(mail[1]) if mail else None, None)
+        return Target(scheme, _host(mail[2]), None, mail[1]) if mail else Target(scheme, None, None)
     web = _WEB.match(text)
     return _web(scheme, web[2], web[3].replace("\\", "/") + web[4]) if web else Target(scheme, None, None)
 

@@ -10,7 +10,7 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from html import unescape
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote_to_bytes
 
 LOOKED_AT = 1 << 16
 """Bytes in which the header fields are looked for."""
@@ -48,8 +48,12 @@ _PARAMETER = rb'\b{name}\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))'
 _BOUNDARY, _CHARSET = (
     re.compile(_PARAMETER.replace(b"{name}", name), re.IGNORECASE) for name in (b"boundary", b"charset")
 )
-_FILE_NAME = re.compile(rb'\b(?:file)?name(?:\*0?\*?)?\s*=\s*(?:"([^"]{1,300})"|([^\s;"]{1,300}))', re.IGNORECASE)
-_EXTENDED = re.compile(r"[\w-]*'[\w-]*'(.*)", re.DOTALL)
+# Also in several numbered values (RFC 2231), with an asterisk behind where a value is percent-encoded.
+_FILE_NAME = re.compile(
+    rb'\b(?:file)?name(?:\*(?P<number>[0-9]{1,3}))?+(?P<coded>\*?)\s*=\s*(?:"(?P<quoted>[^"]*+)"|"?(?P<word>[^\s;"]++))',
+    re.IGNORECASE,
+)
+_EXTENDED = re.compile(rb"([\w-]*+)'[\w-]*+'(.*)", re.DOTALL)
 
 
 class Part(NamedTuple):
@@ -92,10 +96,23 @@ def file_name(part: Part) -> str:
     >>> file_name(part_of(b'Content-Disposition: attachment; filename="a.pdf"\\n\\n'))
     'a.pdf'
     """
-    disposition = _value(_DISPOSITION, part.octets, part.begin)
-    name = _words(decoded(_parameter(disposition, _FILE_NAME) or _parameter(part.type, _FILE_NAME), None))
-    found = _EXTENDED.fullmatch(name)
-    return unquote(found[1]) if found else name
+    return _name_in(_value(_DISPOSITION, part.octets, part.begin)) or _name_in(part.type)
+
+
+def _name_in(field: bytes) -> str:
+    """The name that a field has; programs take one that is numbered or encoded before one that is neither."""
+    found = list(_FILE_NAME.finditer(field))
+    special = [value for value in found if value["number"] or value["coded"]]
+    values = {int(value["number"] or 0): value for value in reversed(special or found[:1])}
+    octets, charset = b"", ""
+    for number, value in sorted(values.items()):
+        text = value["quoted"] or value["word"] or b""
+        if number == 0 and (extended := _EXTENDED.fullmatch(text)):
+            charset, text = extended[1].decode("ascii", "replace"), unquote_to_bytes(extended[2])
+        elif value["coded"]:
+            text = unquote_to_bytes(text)
+        octets += text
+    return _words(decoded(octets, charset or None))
 
 
 def is_attached(part: Part) -> bool:

@@ -40,10 +40,12 @@ class Pieces:
 
     def __init__(self) -> None:
         self.cut = False
+        self.shortened = False
+        """Whether something was left out and more came behind it."""
         self.room = SHOWN
         self._pieces: list[Piece] = []
         self._mark, self._times = "", 0
-        self._apart = False
+        self._apart = self._behind_mark = False
 
     def all(self) -> tuple[Piece, ...]:
         """Those that were added."""
@@ -64,11 +66,40 @@ class Pieces:
             if run.kind == "mark":
                 self.room -= 1
                 self.cut = self.cut or self.room < 0
-                self._put(Piece("mark", visible(run.text, _LONGEST_MARK)))
+                self._add_mark(visible(run.text, _LONGEST_MARK))
             elif run.target:
                 self._add_link(run.text, run.target)
             else:
                 self._add_text(run.text)
+
+    def add_line(self, mark: str) -> None:
+        """A mark on a line of its own, behind a blank line."""
+        self.set_apart()
+        self._put(Piece("mark", mark))
+        self._put(Piece("text", "\n"))
+
+    def add_pieces(self, pieces: Iterable[Piece], share: int = 1) -> None:
+        """Pieces of another page, in this part of the room that is left."""
+        room, places = max(self.room, 0) // share, (MOST_PIECES - len(self._pieces)) // share
+        for number, piece in enumerate(pieces):
+            beginning = piece._replace(text=piece.text[: max(room, 0)])
+            fits = number < places and beginning == piece
+            size = 1 if piece.kind == "mark" else len(beginning.text)
+            if fits or (number < places and piece.kind != "mark"):
+                self._put(beginning)
+                room, self.room = room - size, self.room - size
+            if not fits:
+                self.shortened = True
+                self._put(Piece("mark", "the rest is left out"))
+                return
+
+    def _add_mark(self, text: str) -> None:
+        """A mark that words do not touch: in HTML it stands between elements."""
+        if self._pieces and self._pieces[-1].kind != "mark" and self._pieces[-1].text[-1].isalnum():
+            self.room -= 1
+            self._put(Piece("text", " "))
+        self._put(Piece("mark", text))
+        self._behind_mark = True
 
     def _add_text(self, text: str) -> None:
         beginning = text[: max(self.room, 0)]
@@ -94,8 +125,10 @@ class Pieces:
         if not goal.host:
             self._add_text(text)
             scheme = goal.scheme[:_LONGEST_SCHEME]
-            self._put(Piece("mark", "link to nowhere" if scheme in _WITH_HOSTS else f"{scheme}: link"))
+            self._add_mark("link to nowhere" if scheme in _WITH_HOSTS else f"{scheme}: link")
             return
+        if goal.address and goal.address.casefold() not in text.casefold():
+            text = f"{text} ⟨{visible(goal.address, _LONGEST_MARK)}⟩"
         room = max(self.room, 0)
         words = inline(text[:room])
         self.room -= len(words)
@@ -108,6 +141,11 @@ class Pieces:
         if self._apart:
             self._apart = False
             self._put(Piece("text", "\n\n"))
+        if self._behind_mark and piece.kind != "mark":
+            self._behind_mark = False
+            if piece.text[0].isalnum():
+                self.room -= 1
+                self._put(Piece("text", " "))
         last = self._pieces[-1].kind if self._pieces else ""
         if piece.kind == "text" == last:
             self._pieces[-1] = Piece("text", self._pieces[-1].text + piece.text)

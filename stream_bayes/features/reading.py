@@ -7,8 +7,10 @@ grows as they do.
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import NamedTuple
 
+from stream_bayes.features.alternatives import HTML_PART, OTHER_PART, add_alternatives
 from stream_bayes.features.hypertext import read_markup
 from stream_bayes.features.mail_parts import (
     Part,
@@ -24,17 +26,18 @@ from stream_bayes.features.mail_parts import (
     unescaped,
 )
 from stream_bayes.features.pieces import Piece, Pieces
-from stream_bayes.features.visible import visible
+from stream_bayes.features.visible import visible, visible_ends
 
 __all__ = ["LOOKED_AT", "Letter", "Piece", "read_letter", "read_text", "visible"]
 
 LOOKED_AT = 1 << 18
 """Bytes of a mail, or characters of a text, that are looked at."""
 
-_MOST_PARTS, _LONGEST_NAME = 64, 100
+_MOST_PARTS, _LONGEST_NAME, _LONGEST_TYPE = 64, 100, 60
 _NOT_READ = (b"application", b"audio", b"font", b"image", b"message", b"model", b"video")
 _MAILS = ("message/rfc822", "message/global")
 _PLAIN, _HTML = ("", "text", "text/plain"), ("text/html", "application/xhtml+xml")
+_CALENDAR = "text/calendar"
 _BEGINNING = 2000
 # As browsers do: what latin-1 has for controls is meant as Windows has it.
 _WINDOWS = {code: character for code in range(128, 160) if (character := bytes([code]).decode("cp1252", "ignore"))}
@@ -53,7 +56,7 @@ class Letter(NamedTuple):
     subject: str
     pieces: tuple[Piece, ...]
     attachments: tuple[str, ...]
-    """The names, or else the types, of the parts that are not read."""
+    """The names and types of the parts that are not read."""
     size: int
     """Bytes of the mail."""
     cut: bool
@@ -75,9 +78,10 @@ def read_letter(raw: bytes) -> Letter:
         return Letter("", "", pieces, (), len(raw), cut or not whole)
     leaves, complete = _leaves(first)
     page = Pieces()
-    for part in filter(_is_read, leaves):
-        _add(page, part, whole)
-    attached = [part for part in leaves if not _is_read(part)]
+    read = (leaf for leaf in leaves if _is_read(leaf.part))
+    for of_one_text, group in groupby(read, key=lambda leaf: leaf.best):
+        _add_group(page, [leaf.part for leaf in group], of_one_text is not None, whole)
+    attached = [leaf.part for leaf in leaves if not _is_read(leaf.part)]
     if not page.all():
         for part in filter(_is_text, attached):
             _add(page, part, whole)
@@ -87,7 +91,7 @@ def read_letter(raw: bytes) -> Letter:
         pieces=page.all(),
         attachments=tuple(map(_label, attached)),
         size=len(raw),
-        cut=page.cut or not (whole and complete),
+        cut=page.cut or page.shortened or not (whole and complete),
     )
 
 
@@ -104,6 +108,26 @@ def read_text(text: str) -> tuple[tuple[Piece, ...], bool]:
     if not page.all():
         page.add_text(unescaped(beginning))
     return page.all(), page.cut or not whole
+
+
+class _Leaf(NamedTuple):
+    part: Part
+    best: Part | None
+    """Where it is one of several forms of a text: the best of these."""
+
+
+def _add_group(page: Pieces, parts: list[Part], of_one_text: bool, whole: bool) -> None:
+    """The texts of parts, or of the forms of one text; what calendars read is none."""
+    forms = [part for part in parts[1:] if full_type(part) != _CALENDAR] if of_one_text else []
+    if not forms:
+        for part in parts if not of_one_text else parts[:1]:
+            _add(page, part, whole)
+        return
+    pages = [Pieces() for _ in range(len(forms) + 1)]
+    for own, part in zip(pages, (parts[0], *forms), strict=True):
+        _add(own, part, whole)
+    marks = (HTML_PART if full_type(part) in _HTML else OTHER_PART for part in forms)
+    add_alternatives(page, pages[0], list(zip(marks, pages[1:], strict=True)))
 
 
 def _add(page: Pieces, part: Part, whole: bool) -> None:
@@ -124,32 +148,42 @@ def _add(page: Pieces, part: Part, whole: bool) -> None:
         page.add_text(text)
 
 
-def _leaves(part: Part) -> tuple[list[Part], bool]:
-    """The parts that have none within them, and mails within mails before theirs; of alternatives the best.
+def _leaves(part: Part) -> tuple[list[_Leaf], bool]:
+    """The parts that have none within them, and mails within mails before theirs; of alternatives the best first.
 
     Also whether these are all. Where parts lie too deep, the last one is taken as it is.
     """
-    leaves: list[Part] = []
-    waiting = [part]
+    leaves: list[_Leaf] = []
+    waiting = [_Leaf(part, None)]
     for _ in range(_MOST_PARTS):
         if not waiting:
             return leaves, True
-        part = waiting.pop()
+        part, best = leaf = waiting.pop()
         kind = full_type(part)
         inner = inner_parts(part, _MOST_PARTS) if part.main != b"message" or kind in _MAILS else []
         if not inner or kind in _MAILS:
-            leaves.append(part)
-        waiting.extend(reversed(_best(inner) if kind == "multipart/alternative" else inner))
+            leaves.append(leaf)
+        inner_leaves = (
+            _forms(inner) if kind == "multipart/alternative" and not best else [_Leaf(i, best) for i in inner]
+        )
+        waiting.extend(reversed(inner_leaves))
     return leaves + waiting[-1:], not waiting
 
 
-def _best(parts: list[Part]) -> list[Part]:
-    """The plain text, if there is something in it, else the HTML, else all; and what is no text."""
-    plain = [part for part in parts if full_type(part) in _PLAIN and text_of(part, _BEGINNING).strip()]
-    html = [part for part in parts if full_type(part) in _HTML]
-    several = [part for part in parts if part.main == b"multipart"]
-    best = (plain or html or several)[:1]
-    return [*best, *(part for part in parts if not _is_text(part))] if best else parts
+def _forms(parts: list[Part]) -> list[_Leaf]:
+    """The plain text first, if there is something in it, else the HTML, and the other forms of it; and what is no text.
+
+    Where there is neither, all parts that have parts.
+    """
+    read = [part for part in parts if _is_read(part) and full_type(part) not in _MAILS]
+    plain = [part for part in read if full_type(part) in _PLAIN and text_of(part, _BEGINNING).strip()]
+    html = [part for part in read if full_type(part) in _HTML]
+    best = next(iter(plain or html), None)
+    if best:
+        others = [_Leaf(part, best if part in read else None) for part in parts if part is not best]
+        return [_Leaf(best, best), *others]
+    several = [part for part in read if part.main == b"multipart"]
+    return [_Leaf(part, None) for part in parts if not several or part in several or part not in read]
 
 
 def _is_text(part: Part) -> bool:
@@ -161,4 +195,5 @@ def _is_read(part: Part) -> bool:
 
 
 def _label(part: Part) -> str:
-    return visible(file_name(part) or full_type(part) or "text", _LONGEST_NAME)
+    name, kind = visible_ends(file_name(part), _LONGEST_NAME), visible(full_type(part), _LONGEST_TYPE)
+    return f"{name} ({kind})" if name and kind else name or kind or "text"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import accumulate, groupby, takewhile
 from typing import NamedTuple
 
 LONGEST = 500
@@ -41,6 +41,7 @@ _STACK = re.compile(r"[^\x00-\u02ff]{9,}")
 _MOST_STACKED, _MOST_NAMED = 8, 8
 _BLANK = re.compile(r"[ \t\r\n]+")
 _LONGEST_CODE = 20
+_UNIT = re.compile(rf"⟨[^⟨⟩]{{1,{_LONGEST_CODE}}}⟩|.", re.DOTALL)
 _NAMES = {
     "\x00": "NUL",
     "\x07": "BELL",
@@ -102,6 +103,26 @@ def visible(text: str, characters: int = LONGEST) -> str:
     line = line[: max(characters - 1, 0)]
     broken = line.rfind("⟨", max(len(line) - _LONGEST_CODE, 0))
     return f"{line[:broken] if broken > line.rfind('⟩') else line}…"
+
+
+def visible_ends(text: str, characters: int) -> str:
+    """Like `visible`, but what is too long is cut in its middle, so that its end is seen.
+
+    >>> visible_ends("a-very-long-name.pdf.exe", characters=15)
+    'a-very-…pdf.exe'
+    """
+    line = inline(_BLANK.sub(" ", text).strip(" "))
+    if len(line) <= characters:
+        return line
+    units = _UNIT.findall(line)
+    half = (characters - 1) // 2
+    return f"{_fitting(units, half)}…{_fitting(units[::-1], half, -1)}"
+
+
+def _fitting(units: list[str], characters: int, step: int = 1) -> str:
+    """The first units that have no more than so many characters; in the other order if the step is back."""
+    lengths = accumulate(map(len, units))
+    return "".join(units[: sum(1 for _ in takewhile(lambda length: length <= characters, lengths))][::step])
 
 
 def _named(run: str) -> Iterator[Shown]:

@@ -109,6 +109,9 @@ class Log(ABC):
     def settle(self, partition: Partition) -> None:  # noqa: B027 - where a commit is one step there is nothing to do
         """Wait until no transaction is under way in a partition: then everything committed there can be read."""
 
+    def check_there(self) -> None:  # noqa: B027 - a broker that is away says so itself
+        """Raise an error where what was opened is not there any more, as a file that was removed."""
+
     def beat(self) -> frozenset[Partition]:
         """Say that the reader is alive, while it has something else to do than to poll; gives what it still reads."""
         return frozenset(self.committed())

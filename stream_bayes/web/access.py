@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
 import time
 from collections import OrderedDict, deque
@@ -10,6 +11,8 @@ from collections.abc import Callable, Collection
 from hashlib import sha256
 from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
+
+logger = logging.getLogger("stream_bayes.web")
 
 _MOST_FAILURES = 10
 _WITHIN_SECONDS = 60.0
@@ -78,6 +81,8 @@ class Failures:
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
+        self.total = 0
+        """Of all addresses, ever."""
         self._clock = clock
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
 
@@ -89,6 +94,8 @@ class Failures:
         source = _source(address)
         times = self._times.setdefault(source, deque(maxlen=_MOST_FAILURES))
         times.append(self._clock())
+        self.total += 1
+        logger.warning("a wrong token", extra={"fields": {"address": source}})
         self._times.move_to_end(source)
         if len(self._times) > _MOST_ADDRESSES:
             self._times.popitem(last=False)

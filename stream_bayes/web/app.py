@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from stream_bayes.web.guard import Guard
 from stream_bayes.web.login import login_router
 from stream_bayes.web.office import Office
 from stream_bayes.web.routes import health, insight, queue
+
+logger = logging.getLogger("stream_bayes.web")
 
 _STATIC = Path(__file__).parent / "static"
 _DESCRIPTION = """\
@@ -108,9 +112,18 @@ async def _not_found(_: Request, problem: Exception) -> JSONResponse:
 
 async def _refused(_: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, StreamBayesError)
-    return _said(_STATUS.get(problem.code, 422), problem.code, str(problem))
+    status = _STATUS.get(problem.code, 422)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        return _unavailable(problem.code, problem)
+    return _said(status, problem.code, str(problem))
+
+
+def _unavailable(code: str, problem: Exception) -> JSONResponse:
+    """Where it is on this machine and what its operator can do is for the operator."""
+    logger.warning("the log cannot be used", extra={"fields": {"reason": reason_of(problem)}})
+    return _said(503, code, "The log cannot be read or written right now: try again, or tell who runs this page.")
 
 
 async def _broken(_: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, OSError)
-    return _said(503, "unavailable", reason_of(problem))
+    return _unavailable("unavailable", problem)

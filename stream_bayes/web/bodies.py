@@ -40,17 +40,6 @@ class Problem(Body):
     detail: Annotated[str, Field(description="What is wrong and what to do, for people.")]
 
 
-class Session(Body):
-    """What a page needs to know before anything else."""
-
-    csrf: Annotated[str, Field(description="To be sent as X-CSRF-Token with every write that has no bearer token.")]
-    secured: Annotated[bool, Field(description="Whether a token is asked for, so that one can log out.")]
-    version: str
-    group: str
-    log: str
-    lease_seconds: float
-
-
 class Place(Body):
     """Where an observation is: what identifies it for ever."""
 
@@ -85,6 +74,7 @@ class Opinion(Body):
 
     partition: int
     model_version: Annotated[int, Field(description="Labels it had learned.")]
+    checkpoint_at: Annotated[datetime | None, Field(description="When the checkpoint was written.")] = None
     label: Answer | None = None
     probabilities: dict[str, float] | None = None
     mean: Annotated[float | None, Field(description="Instead, where numbers are predicted.")] = None
@@ -103,7 +93,7 @@ class Opinion(Body):
 class Asked(Body):
     """Why a question was asked, as it was then."""
 
-    at: datetime | None
+    at: Annotated[datetime | None, Field(description="When it came to the log.")]
     expires_at: datetime | None
     strategy: Annotated[str, Field(description="By which score it was chosen; 'audit' if by chance.")]
     score: Annotated[float | None, Field(description="What the answer is worth by it.")]
@@ -153,6 +143,9 @@ class Question(Body):
 
     place: Place
     id: str
+    content: Annotated[
+        Literal["mail", "text", "features", "nothing"], Field(description="What the observation is, if it is there.")
+    ]
     sender: str | None
     subject: str | None
     pieces: tuple[Piece, ...]
@@ -181,23 +174,25 @@ class Next(Body):
     taken: int
 
 
-class Take(Body):
-    """Who wants the next question, and which ones not now."""
-
-    labeller: Labeller
-    skip: Annotated[tuple[Place, ...], Field(max_length=_MOST_SKIPPED)] = ()
-
-
 class Hold(Body):
     """Who has, or lets go of, or takes up again a question."""
 
     labeller: Labeller
+    seat: Annotated[
+        str,
+        Field(max_length=64, pattern=r"^[A-Za-z0-9-]*$", description="Where they sit: two may have the same name."),
+    ] = ""
 
 
-class Say(Body):
+class Take(Hold):
+    """Who wants the next question, and which ones not now."""
+
+    skip: Annotated[tuple[Place, ...], Field(max_length=_MOST_SKIPPED)] = ()
+
+
+class Say(Hold):
     """An answer."""
 
-    labeller: Labeller
     label: Answer
 
 
@@ -214,20 +209,6 @@ class Held(Body):
     """Whether the labeller still has the question, and for how long."""
 
     seconds: float
-
-
-class Changes(Body):
-    """What the answers changed."""
-
-    today: Annotated[int, Field(description="Answers given today, UTC.")]
-    mine: Annotated[int, Field(description="Those of them by the labeller asked about.")]
-    differed: Annotated[int, Field(description="Those of today's that were not the filter's guess.")]
-    unsure: int
-    corrected: int
-    error_before: Annotated[
-        float | None, Field(description="Wrong guesses among the mails labelled before today's first answer.")
-    ]
-    error_after: Annotated[float | None, Field(description="Among those labelled since.")]
 
 
 class Try(Body):
@@ -257,10 +238,3 @@ class Density(Body):
     x: tuple[float, ...]
     y: tuple[float, ...]
     note: str | None = None
-
-
-class Ready(Body):
-    """Whether the page can do its work."""
-
-    ready: bool
-    detail: str

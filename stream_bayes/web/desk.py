@@ -59,10 +59,10 @@ class Desk:
         with self._lock:
             yield
 
-    def asked(self, event: LabelRequest | LabelOutcome) -> None:
-        """An event of the topic of the questions."""
+    def asked(self, event: LabelRequest | LabelOutcome, at: datetime | None = None) -> None:
+        """An event of the topic of the questions, which came to the log at this time."""
         if isinstance(event, LabelRequest):
-            self.questions.ask(event)
+            self.questions.ask(event, at)
             return
         place = event.source.partition, event.source.offset
         if event.outcome == "refused":

@@ -45,20 +45,31 @@ _OF_STATUS = (
     ("lag", "gauge", "lag", "Records that wait to be read."),
     ("checkpoint_age_seconds", "gauge", "checkpoint_age_seconds", "Since the newest checkpoint, when it was said."),
 )
+_AUDIT = {
+    "accuracy": "By questions drawn by chance, without bias.",
+    "low": "Where its interval of 95 % begins.",
+    "high": "Where it ends.",
+    "answers": "That it rests on.",
+}
 _OF_PAGE = {
     "labels_sent": "Labels that were sent from this page.",
     "corrections_sent": "Corrections that were sent from this page.",
     "leases": "Questions handed to labellers.",
+    "login_failures": "Wrong tokens.",
 }
 
 
-def exposed(desk: Desk) -> str:
-    """All of it."""
+def exposed(desk: Desk, silent_after: float, login_failures: int) -> str:
+    """All of it; a worker is up if it has said something within so many seconds."""
     with desk.looking():
         statuses = [status for _, status in sorted(desk.history.newest.items())]
         waiting, taken = desk.questions.count(time.monotonic())
         counts, well = dict(desk.counts), desk.ready and desk.problem is None
-    families = [*_worker(statuses), *_page(counts, waiting, taken, up=well)]
+    heard = max((status.at for status in statuses), default=None)
+    working = heard is not None and (datetime.now(UTC) - heard).total_seconds() <= silent_after
+    up = Family("stream_bayes_worker_up", "gauge", "1 if a worker has said something lately.", [({}, float(working))])
+    counts["login_failures"] = login_failures
+    families = [up, *_worker(statuses), *_page(counts, waiting, taken, up=well)]
     return "".join(f"{line}\n" for family in families for line in family.lines())
 
 
@@ -79,10 +90,15 @@ def _worker(statuses: list[Status]) -> Iterator[Family]:
         spread = [(place, key, value) for place, status in each for key, value in getattr(status, field).items()]
         counted: list[Sample] = [({**place, label: key}, float(value)) for place, key, value in spread]
         yield Family(f"stream_bayes_{name}", "counter", text, counted)
+    for name, text in _AUDIT.items():
+        audits: list[Sample] = [
+            (place, None if status.audit is None else float(getattr(status.audit, name))) for place, status in each
+        ]
+        yield Family(f"stream_bayes_audit_{name}", "gauge", text, audits)
     figures = sorted({name for status in statuses for name in status.metrics})
     for name in figures:
         found: list[Sample] = [(place, _number(status.metrics.get(name))) for place, status in each]
-        yield Family(f"stream_bayes_metric_{name}", "gauge", "Of the predictions whose label has come.", found)
+        yield Family(f"stream_bayes_metric_{name}", "gauge", f"{name}, of the predictions whose label has come.", found)
 
 
 def _page(counts: Mapping[str, int], waiting: int, taken: int, *, up: bool) -> Iterable[Family]:

@@ -1,4 +1,4 @@
-"""What the charts draw and how the worker is doing, as JSON: more bodies of the API."""
+"""What there is to see, as JSON: the session, what answers changed, charts, the state of the worker."""
 
 from __future__ import annotations
 
@@ -8,6 +8,36 @@ from typing import Annotated
 from pydantic import Field
 
 from stream_bayes.web.bodies import Body
+
+
+class Session(Body):
+    """What a page needs to know before anything else."""
+
+    csrf: Annotated[str, Field(description="To be sent as X-CSRF-Token with every write that has no bearer token.")]
+    secured: Annotated[bool, Field(description="Whether a token is asked for, so that one can log out.")]
+    version: str
+    group: str
+    log: str
+    lease_seconds: float
+    mail: Annotated[bool, Field(description="Whether the learner reads mail.")]
+    numbers: Annotated[bool, Field(description="Whether it predicts numbers.")]
+    kinds: Annotated[
+        tuple[str, ...], Field(description="Of what there are posteriors; none while there is no checkpoint.")
+    ]
+
+
+class Changes(Body):
+    """What the answers changed."""
+
+    today: Annotated[int, Field(description="Answers given today, UTC.")]
+    mine: Annotated[int, Field(description="Those of them by the labeller asked about.")]
+    differed: Annotated[int, Field(description="Those of today's that were not the filter's guess.")]
+    unsure: int
+    corrected: int
+    error_before: Annotated[
+        float | None, Field(description="Wrong guesses among the mails labelled before today's first answer.")
+    ]
+    error_after: Annotated[float | None, Field(description="Among those labelled since.")]
 
 
 class CurvePoint(Body):
@@ -98,7 +128,7 @@ class Partition(Body):
     labels_left: int | None
     open_requests: int
     dead: int
-    lag: int
+    lag: Annotated[int | None, Field(description="Null: nobody knows, since the worker is silent.")]
     accuracy: Annotated[float | None, Field(description="Of the labelled ones, which may be those asked about.")]
     log_loss: float | None
     roca: float | None
@@ -115,3 +145,10 @@ class State(Body):
     open: int
     taken: int
     log_problem: str | None
+
+
+class Ready(Body):
+    """Whether the page can do its work."""
+
+    ready: bool
+    detail: str

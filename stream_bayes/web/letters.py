@@ -16,11 +16,12 @@ from stream_bayes.features.reading import read_letter, read_text, visible
 from stream_bayes.web import bodies
 from stream_bayes.web.clerk import Clerk
 from stream_bayes.web.desk import Desk
-from stream_bayes.web.models import Models
+from stream_bayes.web.models import Models, NoModel
 from stream_bayes.web.questions import Entry, Place
 
 # For records that were good enough once: limits may have been lowered since.
 _NO_LIMITS = Limits(record_bytes=2**62, depth=200, id_bytes=2**62)
+_NO_MODEL = "An explanation comes with the next checkpoint of the worker."
 _KEPT = 200
 _MOST_FEATURES = 500
 
@@ -65,17 +66,19 @@ class Letters:
         request = entry.request
         with self._desk.looking():
             rank = self._desk.questions.rank(request.score)
-        names = ("at", "expires_at", "strategy", "score", "probabilities", "mean", "variance", "epistemic_variance")
+        names = ("expires_at", "strategy", "score", "probabilities", "mean", "variance", "epistemic_variance")
         kept = {name: getattr(request, name) for name in (*names, "interval", "interval_of", "budget_left")}
-        return bodies.Asked(rank=rank, **kept)
+        return bodies.Asked(at=entry.asked_at, rank=rank, **kept)
 
     def _opinion(self, observation: Observation | None, partition: int) -> tuple[bodies.Opinion | None, str | None]:
         if observation is None:
             return None, None
         try:
             return self._models.opinion(observation, partition), None
+        except NoModel:
+            return None, _NO_MODEL
         except StreamBayesError as problem:
-            # No model yet, or one that refuses what it took once.
+            # It refuses what it took once.
             return None, str(problem)
 
     def _sheet(self, place: Place) -> Sheet:
@@ -112,6 +115,7 @@ def shown_of(observation: Observation) -> dict[str, Any]:
     if isinstance(content, bytes):
         letter = read_letter(content)
         return {
+            "content": "mail",
             "sender": sender or letter.sender or None,
             "subject": subject or letter.subject or None,
             "pieces": _pieces(letter.pieces),
@@ -122,11 +126,13 @@ def shown_of(observation: Observation) -> dict[str, Any]:
     if isinstance(content, str):
         pieces, cut = read_text(content)
         size = len(content.encode("utf-8", "surrogatepass"))
-        return {"sender": sender, "subject": subject, "pieces": _pieces(pieces), "size": size, "cut": cut}
+        shown = {"pieces": _pieces(pieces), "size": size, "cut": cut}
+        return {"content": "text", "sender": sender, "subject": subject, **shown}
     rows = sorted(content.items())[:_MOST_FEATURES]
     table = {visible(name): visible(str(value)) for name, value in rows}
     cut = len(content) > _MOST_FEATURES
-    return {"sender": sender, "subject": subject, "pieces": (), "features": table, "size": len(content), "cut": cut}
+    shown = {"pieces": (), "features": table, "size": len(content), "cut": cut}
+    return {"content": "features", "sender": sender, "subject": subject, **shown}
 
 
 def choices_of(entry: Entry) -> tuple[bodies.Answer, ...]:
@@ -156,4 +162,5 @@ def _pieces(runs: tuple[Run, ...]) -> tuple[bodies.Piece, ...]:
 
 
 def _nothing(why: str) -> Sheet:
-    return Sheet(None, {"sender": None, "subject": None, "pieces": (), "size": 0, "cut": False, "missing": why})
+    empty = {"sender": None, "subject": None, "pieces": (), "size": 0, "cut": False}
+    return Sheet(None, {"content": "nothing", **empty, "missing": why})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from threading import Lock
 from time import monotonic
 from typing import NamedTuple
@@ -103,7 +104,15 @@ class Models:
         """What the newest checkpoint believes of an observation, with so many reasons; nothing is learned."""
         opened = self.newest(partition)
         with opened.lock:
-            return opinion_of(opened.model, observation, top, (opened.partition, opened.model_version))
+            found = opinion_of(opened.model, observation, top, (opened.partition, opened.model_version))
+        return found.model_copy(update={"checkpoint_at": datetime.fromtimestamp(opened.stamp.changed / 1e9, UTC)})
+
+    def learner(self) -> Learner | None:
+        """That of the newest checkpoint; None while there is none."""
+        try:
+            return self.newest().model.learner
+        except NoModel:
+            return None
 
     def posterior(self, kind: str, text: str, partition: int | None = None) -> Density:
         """What the newest checkpoint believes of a word, a sender, a weight; `NoPosterior` if it has no belief."""

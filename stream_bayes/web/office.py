@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from datetime import UTC, datetime
 from functools import partial
@@ -9,24 +10,32 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from stream_bayes import __version__
 from stream_bayes.config import Settings, without_secrets
 from stream_bayes.durations import milliseconds
+from stream_bayes.engine.model import learner_kind
 from stream_bayes.errors import LogError
 from stream_bayes.events import Label
+from stream_bayes.learners.number_learner import NumberLearner
 from stream_bayes.log.base import Log
 from stream_bayes.log.opening import SQLITE, open_log
 from stream_bayes.records import Source
+from stream_bayes.spam import SpamFilter
 from stream_bayes.web import bodies, figures
+from stream_bayes.web.access import Access
+from stream_bayes.web.beliefs import kinds_of
 from stream_bayes.web.charts import charts_of
 from stream_bayes.web.clerk import Clerk
 from stream_bayes.web.desk import Desk, guess_of
 from stream_bayes.web.letters import Letters, choices_of, label_of
 from stream_bayes.web.models import Models
-from stream_bayes.web.questions import Entry, Given, Place, QuestionRefused
+from stream_bayes.web.questions import Entry, Given, Holder, Place, QuestionRefused
 from stream_bayes.web.watching import Watch
 
-_SILENT = 3.0
-"""After so many times the interval of its status events a worker is silent."""
+logger = logging.getLogger("stream_bayes.web")
+
+_SILENT, _GRACE = 3.0, 5.0
+"""After so many times the interval of its status events, and so many seconds, a worker is silent."""
 
 
 class Office:
@@ -49,6 +58,9 @@ class Office:
         self._watch = Watch(settings, self.desk, opener)
 
     def __enter__(self) -> Self:
+        folder = self.settings.checkpoint_folder
+        if not folder.exists():
+            logger.warning("there are no checkpoints here yet: no explanations", extra={"fields": {"folder": folder}})
         self.clerk.start()
         self._watch.start()
         return self
@@ -59,11 +71,11 @@ class Office:
         self._watch.stop()
         self.clerk.stop()
 
-    def next(self, labeller: str, skip: frozenset[Place]) -> bodies.Next:
+    def next(self, holder: Holder, skip: frozenset[Place]) -> bodies.Next:
         """The next question of a labeller, theirs for a while."""
         desk, now = self.desk, time.monotonic()
         with desk.changing():
-            entry = desk.questions.take(labeller, skip, now)
+            entry = desk.questions.take(holder, skip, now)
             waiting, taken = desk.questions.count(now)
             desk.counts["leases"] += entry is not None
         question = None if entry is None else self.letters.question(entry, desk.questions.lease)
@@ -74,7 +86,7 @@ class Office:
         desk = self.desk
         with desk.changing():
             # Nobody else can have it while it is being written.
-            desk.questions.hold(place, said.labeller, time.monotonic())
+            desk.questions.hold(place, Holder(said.labeller, said.seat), time.monotonic())
             entry = desk.questions.get(place)
             before = entry.given
         self._check(entry, said.label, before)
@@ -119,12 +131,33 @@ class Office:
             message = f"the answers to this question are {', '.join(map(repr, choices))}, not {label!r:.100}"
             raise QuestionRefused(code, message)
 
-    def changes(self, labeller: str | None) -> bodies.Changes:
+    def session(self, access: Access) -> figures.Session:
+        """What a page needs to know first; of the learner what the checkpoint says, else the settings."""
+        settings, learner = self.settings, self.models.learner()
+        kind = learner_kind(settings.learner) if learner is None else type(learner)
+        return figures.Session(
+            csrf=access.csrf,
+            secured=access.secured,
+            version=__version__,
+            group=settings.group,
+            log=without_secrets(settings.log),
+            lease_seconds=self.desk.questions.lease,
+            mail=issubclass(kind, SpamFilter),
+            numbers=issubclass(kind, NumberLearner),
+            kinds=() if learner is None else kinds_of(learner),
+        )
+
+    @property
+    def silent_after(self) -> float:
+        """Seconds without a status event after which a worker counts as silent."""
+        return _SILENT * self.settings.status.seconds + _GRACE
+
+    def changes(self, labeller: str | None) -> figures.Changes:
         """What the answers of today changed."""
         with self.desk.looking():
             tally, before, after = self.desk.tally(datetime.now(UTC).date(), labeller)
         counts = {name: value for name, value in tally._asdict().items() if name != "first_at"}
-        return bodies.Changes(**counts, error_before=before, error_after=after)
+        return figures.Changes(**counts, error_before=before, error_after=after)
 
     def charts(self) -> figures.Charts:
         """Everything that is drawn."""
@@ -137,12 +170,14 @@ class Office:
         with desk.looking():
             waiting, taken = desk.questions.count(time.monotonic())
             statuses, problem = sorted(desk.history.newest.items()), desk.problem
+        silent = self.silent_after
         partitions = tuple(
             figures.Partition(
                 partition=number,
                 at=status.at,
                 age_seconds=max((now - status.at).total_seconds(), 0.0),
                 events=status.events_in,
+                lag=status.lag if (now - status.at).total_seconds() <= silent else None,
                 accuracy=status.metrics.get("accuracy"),
                 log_loss=status.metrics.get("log_loss"),
                 roca=status.metrics.get("one_minus_roca_percent"),
@@ -163,7 +198,7 @@ class Office:
         if not partitions:
             hint = f"start one with: stream-bayes run --log {without_secrets(self.settings.log)}"
             return False, f"No worker of the group {self.settings.group!r} has said anything yet; {hint}"
-        silent = [one for one in partitions if one.age_seconds > _SILENT * self.settings.status.seconds + 5.0]
+        silent = [one for one in partitions if one.age_seconds > self.silent_after]
         if silent:
             age = min(one.age_seconds for one in silent)
             return False, f"The worker has been silent for {_ago(age)}: is it running? Answers wait in the log for it."
@@ -180,7 +215,6 @@ _FROM_STATUS = (
     "labels_left",
     "open_requests",
     "dead",
-    "lag",
     "checkpoint_age_seconds",
 )
 

@@ -30,6 +30,13 @@ class QuestionRefused(StreamBayesError):
         self.code = code
 
 
+class Holder(NamedTuple):
+    """Who has a question before them: a person, and where they sit; two may have the same name."""
+
+    labeller: str
+    seat: str = ""
+
+
 class Given(NamedTuple):
     """An answer to a question."""
 
@@ -48,7 +55,9 @@ class Entry:
     open: bool = True
     """Whether the worker still waits for an answer."""
     given: Given | None = None
-    holder: str | None = None
+    asked_at: datetime | None = None
+    """When the question came to the log."""
+    holder: Holder | None = None
     """Who has it before them."""
     until: float = 0.0
     """When they lose it."""
@@ -74,9 +83,9 @@ class Entry:
         """Whether somebody has it now."""
         return self.holder is not None and now < self.until
 
-    def held_by_another(self, labeller: str, now: float) -> bool:
+    def held_by_another(self, holder: Holder, now: float) -> bool:
         """Whether somebody else has it now."""
-        return self.holder != labeller and self.held(now)
+        return self.holder != holder and self.held(now)
 
 
 class Questions:
@@ -89,15 +98,19 @@ class Questions:
     def __init__(self, lease: float) -> None:
         self.lease = lease
         self._entries: OrderedDict[Place, Entry] = OrderedDict()
-        self._waiting: dict[Place, Entry] = {}
+        # Those without an answer, the next one first.
+        self._waiting: list[Entry] = []
+        # What each of them took last: one has no more than one question before them.
+        self._taken: dict[Holder, Entry] = {}
         self._scores: list[float] = []
 
-    def ask(self, request: LabelRequest) -> None:
+    def ask(self, request: LabelRequest, at: datetime | None = None) -> None:
         """The worker asks."""
-        entry = Entry(request)
+        entry = Entry(request, asked_at=at)
         if entry.place in self._entries:
             return
-        self._entries[entry.place] = self._waiting[entry.place] = entry
+        self._entries[entry.place] = entry
+        insort(self._waiting, entry, key=_order)
         if not math.isnan(request.score):
             insort(self._scores, request.score)
         self._forget()
@@ -125,81 +138,87 @@ class Questions:
 
     def waiting(self) -> list[Entry]:
         """Those without an answer, the highest variance first; of equals the oldest."""
-        return sorted(self._waiting.values(), key=_order)
+        return self._waiting[:]
 
     def count(self, now: float) -> tuple[int, int]:
         """How many wait for an answer, and how many of these somebody has before them."""
-        return len(self._waiting), sum(entry.held(now) for entry in self._waiting.values())
+        return len(self._waiting), sum(entry.waits and entry.held(now) for entry in self._taken.values())
 
-    def take(self, labeller: str, skip: Collection[Place], now: float) -> Entry | None:
+    def take(self, holder: Holder, skip: Collection[Place], now: float) -> Entry | None:
         """The next question for a labeller, theirs for the time of a lease: what they have already, else the best."""
-        free = [entry for entry in self._waiting.values() if not entry.held_by_another(labeller, now)]
-        own = [entry for entry in free if entry.held(now)]
-        wanted = [entry for entry in (own or free) if entry.place not in skip]
-        wanted = wanted or [entry for entry in free if entry.place not in skip]
-        if not wanted:
-            return None
-        chosen = min(wanted, key=_order)
-        self._hand(chosen, labeller, now)
-        return chosen
+        own = self._taken.get(holder)
+        if own is None or not own.waits or not own.held(now) or own.place in skip:
+            free = (entry for entry in self._waiting if not entry.held_by_another(holder, now))
+            own = next((entry for entry in free if entry.place not in skip), None)
+        if own is not None:
+            self._hand(own, holder, now)
+        return own
 
-    def hold(self, place: Place, labeller: str, now: float) -> float:
+    def hold(self, place: Place, holder: Holder, now: float) -> float:
         """Have a question for one more lease; how long that is. A `QuestionRefused` where somebody else has it."""
         entry = self.get(place)
-        if entry.given is not None and entry.given.labeller != labeller:
+        if entry.given is not None and entry.given.labeller != holder.labeller:
             code = "answered"
             message = "somebody else has answered this question meanwhile"
             raise QuestionRefused(code, message)
-        if entry.held_by_another(labeller, now):
+        if entry.held_by_another(holder, now):
             code = "taken"
             message = "somebody else has this question before them: it was yours until its time was over"
             raise QuestionRefused(code, message)
-        self._hand(entry, labeller, now)
+        self._hand(entry, holder, now)
         return self.lease
 
-    def release(self, place: Place, labeller: str) -> None:
-        """Let go of a question, if the labeller has it."""
-        entry = self.get(place)
-        if entry.holder == labeller:
-            entry.holder = None
+    def release(self, place: Place, holder: Holder) -> None:
+        """Let go of a question, if they have it."""
+        if self.get(place).holder == holder:
+            self._let_go(holder)
 
-    def reopen(self, place: Place, labeller: str, now: float) -> Entry:
+    def reopen(self, place: Place, holder: Holder, now: float) -> Entry:
         """Take up again a question that this labeller has answered, to answer it otherwise."""
         entry = self.get(place)
-        if entry.given is None or entry.given.labeller != labeller:
+        if entry.given is None or entry.given.labeller != holder.labeller:
             code = "not-yours"
             message = "only an answer of your own can be taken up again"
             raise QuestionRefused(code, message)
-        self._hand(entry, labeller, now)
+        self._hand(entry, holder, now)
         return entry
 
-    def _hand(self, entry: Entry, labeller: str, now: float) -> None:
-        for other in self._waiting.values():
-            if other.holder == labeller and other is not entry:
-                other.holder = None
-        entry.holder, entry.until = labeller, now + self.lease
+    def _hand(self, entry: Entry, holder: Holder, now: float) -> None:
+        if entry.holder != holder:
+            self._let_go(holder)
+            self._let_go(entry.holder)
+        entry.holder, entry.until = holder, now + self.lease
+        self._taken[holder] = entry
+
+    def _let_go(self, holder: Holder | None) -> None:
+        entry = None if holder is None else self._taken.pop(holder, None)
+        if entry is not None:
+            entry.holder = None
 
     def give(self, place: Place, given: Given | None) -> None:
         """An answer is in the log, or what was said to be is not: then the question waits again."""
         entry = self._entries.get(place)
         if entry is None:
             return
-        entry.given, entry.holder = given, None
-        if entry.waits:
-            self._waiting[place] = entry
-        else:
-            self._waiting.pop(place, None)
+        self._let_go(entry.holder)
+        waited, entry.given = entry.waits, given
+        self._line_up(entry, waited=waited)
 
     def end(self, place: Place, *, still_open: bool, given: Given | None) -> None:
         """The worker has said what became of a question."""
         entry = self._entries.get(place)
         if entry is None:
             return
-        entry.open = still_open
+        waited, entry.open = entry.waits, still_open
+        self._line_up(entry, waited=waited)
         if still_open or given is not None:
             self.give(place, given)
-        else:
-            self._waiting.pop(place, None)
+
+    def _line_up(self, entry: Entry, *, waited: bool) -> None:
+        if entry.waits and not waited:
+            insort(self._waiting, entry, key=_order)
+        elif waited and not entry.waits:
+            del self._waiting[bisect_left(self._waiting, _order(entry), key=_order)]
 
     def rank(self, score: float) -> float | None:
         """Which share of all questions that are remembered was worth less; None where there is nothing to compare."""

@@ -73,6 +73,8 @@ class Watch:
         self._status = Tail(topics.status, 0)
         self._predictions = Tail(topics.predictions, NEWEST_PREDICTIONS, NEWEST_PREDICTIONS)
         self._sampled = False
+        self._identity: str | None = None
+        self._log: Log | None = None
         self._stop = Event()
         self._thread = Thread(target=self._run, name="web-watch", daemon=True)
 
@@ -112,7 +114,9 @@ class Watch:
             self._stop.wait(LOOK_EVERY)
 
     def look(self, log: Log) -> None:
-        """Read what is new, once."""
+        """Read what is new, once; an error where the log that was opened is not there any more."""
+        log.check_there()
+        self._check_same(log)
         if not self._sampled:
             for record in _sampled(log, self._status):
                 self._tell(record)
@@ -128,25 +132,37 @@ class Watch:
             with self._desk.changing():
                 self._desk.ready = True
 
+    def _check_same(self, log: Log) -> None:
+        """Places mean something else in another log."""
+        if self._identity is None:
+            self._identity = log.identity
+        if log is not self._log:
+            self._log = log
+            if log.identity != self._identity:
+                message = "this is another log than before: start the page again"
+                raise LogError(message)
+
     def _sample_predictions(self, log: Log) -> None:
         records = list(self._predictions.new(log))
         self._predictions.most = MOST_PREDICTIONS
         if records:
             told = [found for record in records if (found := _prediction(record)) is not None]
-            with self._desk.changing():
+            # Nobody is told of it: they are drawn when something else is new.
+            with self._desk.looking():
                 self._desk.predictions.extend(told)
 
     def _tell(self, record: Record) -> None:
         """One record; what cannot be understood is of a version to come, and passed over."""
         try:
+            at = datetime.fromtimestamp(record.timestamp / 1000.0, UTC)
             if record.topic == self._questions.topic:
                 asked = decode_request(record.value)
                 with self._desk.changing():
-                    self._desk.asked(asked)
+                    self._desk.asked(asked, at)
             elif record.topic == self._labels.topic:
                 label = Label.model_validate_json(record.value)
                 with self._desk.changing():
-                    self._desk.labelled(label, datetime.fromtimestamp(record.timestamp / 1000.0, UTC))
+                    self._desk.labelled(label, at)
             else:
                 status = Status.model_validate_json(record.value)
                 if status.group == self._group:

@@ -56,11 +56,15 @@ class LogFile:
 
     def writing(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         """Do `work` and make it permanent; if this raises, nothing of it has happened."""
+        self.check_there()
+        return self._patiently(lambda: self._transaction("BEGIN IMMEDIATE", work))
+
+    def check_there(self) -> None:
+        """Refuse to go on with a file that nobody finds any more."""
         self.check_open()
         if self._inode() != self._identity:
             message = f"{self.path}: the file was removed or replaced while this log was open. Open it again"
             raise LogError(message)
-        return self._patiently(lambda: self._transaction("BEGIN IMMEDIATE", work))
 
     def version(self) -> int:
         """A number that changes when another connection has written."""

@@ -72,6 +72,10 @@ class SqliteLog(Log):
         """The name that the file got when it was made; a copy of the file has it too."""
         return self._file.reading(tables.identity)
 
+    def check_there(self) -> None:
+        """Raise an error where the file was removed or replaced."""
+        self._file.check_there()
+
     def poll(self, max_records: int, timeout: float) -> list[Record]:
         """The next records of all partitions, read at one moment and merged by (time, topic, partition, offset)."""
         arguments.check_most(max_records)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
-from stream_bayes.web.bodies import Ready
 from stream_bayes.web.exposition import CONTENT_TYPE, exposed
+from stream_bayes.web.figures import Ready
 from stream_bayes.web.routes.shared import TheOffice, problems
 
 router = APIRouter(tags=["health"])
@@ -28,6 +28,7 @@ def ready(office: TheOffice) -> Response:
 
 
 @router.get("/metrics", response_class=PlainTextResponse, responses=problems())
-def metrics(office: TheOffice) -> Response:
+def metrics(request: Request, office: TheOffice) -> Response:
     """The counters of the worker and of the page, for Prometheus."""
-    return Response(exposed(office.desk), media_type=CONTENT_TYPE)
+    failures = request.app.state.access.failures.total
+    return Response(exposed(office.desk, office.silent_after, failures), media_type=CONTENT_TYPE)

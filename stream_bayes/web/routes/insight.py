@@ -14,17 +14,15 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 
-from stream_bayes import __version__
-from stream_bayes.config import without_secrets
 from stream_bayes.errors import InputError
 from stream_bayes.events import Observation
-from stream_bayes.web.bodies import Density, Opinion, Session, Try
-from stream_bayes.web.figures import Charts, State
+from stream_bayes.web.bodies import Density, Opinion, Try
+from stream_bayes.web.figures import Charts, Session, State
 from stream_bayes.web.office import Office
 from stream_bayes.web.routes.shared import TheOffice, problems
 
 router = APIRouter(prefix="/api", tags=["insight"])
-_NEWS_EVERY, _ALIVE_EVERY = 0.25, 15.0
+_NEWS_EVERY, _ALIVE_EVERY = 0.5, 15.0
 """Seconds between two events at least, and between two signs of life at most."""
 _TRIED = "tried"
 
@@ -32,15 +30,7 @@ _TRIED = "tried"
 @router.get("/session", responses=problems())
 def read_session(request: Request, office: TheOffice) -> Session:
     """What a page needs to know before anything else."""
-    access, settings = request.app.state.access, office.settings
-    return Session(
-        csrf=access.csrf,
-        secured=access.secured,
-        version=__version__,
-        group=settings.group,
-        log=without_secrets(settings.log),
-        lease_seconds=office.desk.questions.lease,
-    )
+    return office.session(request.app.state.access)
 
 
 @router.get("/status", responses=problems())

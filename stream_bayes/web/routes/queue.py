@@ -8,9 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from stream_bayes.features.reading import visible
-from stream_bayes.web.bodies import Changes, Held, Hold, Labeller, Next, Question, Queue, Say, Sent, Summary, Take
+from stream_bayes.web.bodies import Held, Hold, Labeller, Next, Question, Queue, Say, Sent, Summary, Take
 from stream_bayes.web.bodies import Place as PlaceBody
-from stream_bayes.web.questions import Entry
+from stream_bayes.web.figures import Changes
+from stream_bayes.web.questions import Entry, Holder
 from stream_bayes.web.routes.shared import TheOffice, ThePlace, problems
 
 router = APIRouter(prefix="/api", tags=["questions"])
@@ -31,7 +32,8 @@ def list_requests(office: TheOffice, limit: Annotated[int, Query(ge=1, le=1000)]
 @router.post("/requests/next", responses=_WRITES)
 def take_next(office: TheOffice, take: Take) -> Next:
     """The next question of a labeller, which is nobody else's for the time of a lease."""
-    return office.next(take.labeller, frozenset((place.partition, place.offset) for place in take.skip))
+    skip = frozenset((place.partition, place.offset) for place in take.skip)
+    return office.next(Holder(take.labeller, take.seat), skip)
 
 
 @router.get("/requests/{partition}/{offset}", responses=problems(404, 503))
@@ -46,21 +48,21 @@ def read_request(office: TheOffice, place: ThePlace) -> Question:
 def hold_request(office: TheOffice, place: ThePlace, hold: Hold) -> Held:
     """Keep a question for one more lease."""
     with office.desk.changing():
-        return Held(seconds=office.desk.questions.hold(place, hold.labeller, time.monotonic()))
+        return Held(seconds=office.desk.questions.hold(place, Holder(hold.labeller, hold.seat), time.monotonic()))
 
 
 @router.post("/requests/{partition}/{offset}/release", status_code=204, responses=_WRITES)
 def release_request(office: TheOffice, place: ThePlace, hold: Hold) -> None:
     """Let go of a question: somebody else may have it."""
     with office.desk.changing():
-        office.desk.questions.release(place, hold.labeller)
+        office.desk.questions.release(place, Holder(hold.labeller, hold.seat))
 
 
 @router.post("/requests/{partition}/{offset}/reopen", responses=_WRITES)
 def reopen_request(office: TheOffice, place: ThePlace, hold: Hold) -> Question:
     """Take up an answer of one's own again; the next label is a correction."""
     with office.desk.changing():
-        entry = office.desk.questions.reopen(place, hold.labeller, time.monotonic())
+        entry = office.desk.questions.reopen(place, Holder(hold.labeller, hold.seat), time.monotonic())
     return office.letters.question(entry, office.desk.questions.lease)
 
 
@@ -86,6 +88,6 @@ def _summary(entry: Entry, now: float) -> Summary:
         score=request.score,
         probabilities=request.probabilities,
         mean=request.mean,
-        asked_at=request.at,
+        asked_at=entry.asked_at,
         taken=entry.held(now),
     )

@@ -3,7 +3,7 @@
 
 import { h, put, the } from "./dom.js";
 import { drawKeys } from "./help.js";
-import { showKeys } from "./keys.js";
+import { isTyping, showKeys } from "./keys.js";
 import { hue, labelKey, labelTitle } from "./words.js";
 
 const KEYED = 9;
@@ -21,7 +21,16 @@ export function startAnswers(actions) {
   the("skip").addEventListener("click", actions.skip);
   the("undo").addEventListener("click", actions.undo);
   the("answer-form").addEventListener("submit", submitted);
-  the("answer-field").addEventListener("input", () => the("answer-field").setCustomValidity(""));
+  the("answer-field").addEventListener("input", () => complain(""));
+  addEventListener("keydown", numeral);
+}
+
+/** A figure typed anywhere goes into the field. @param {KeyboardEvent} event */
+function numeral(event) {
+  const field = the("answer-field");
+  if (field.dataset.numbers !== "true" || field.offsetParent === null || isTyping(event.target)) return;
+  if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
+  if (/^[\d.,\u2212-]$/.test(event.key)) field.focus();
 }
 
 /** The label behind a key's action, or undefined. @param {string} action */
@@ -52,6 +61,7 @@ export function offer(question) {
   choices = field ? [] : [...question.choices].sort(spamFirst);
   the("answer-form").hidden = !field;
   the("answer-field-label").textContent = question.numbers ? "The number" : "The label";
+  complain("");
   the("answer-field").inputMode = question.numbers ? "decimal" : "text";
   the("answer-field").dataset.numbers = String(question.numbers);
   put(the("choices"), ...choices.map(choiceButton));
@@ -84,12 +94,24 @@ function submitted(event) {
   const field = the("answer-field");
   const text = field.value.trim();
   const number = field.dataset.numbers === "true";
-  if (text === "" || (number && !Number.isFinite(Number(text)))) {
-    field.setCustomValidity(number ? "A number is needed, such as 12 or 3.5." : "Say something, or skip.");
-    field.reportValidity();
-    return;
-  }
-  answered(number ? Number(text) : text);
+  const label = number ? numberOf(text) : text;
+  if (label === null || label === "") complain(number ? "A number is needed, such as 12 or 3.5." : "Say something, or skip.");
+  else answered(label);
+}
+
+/** With a decimal point or comma; null where it is no number. @param {string} text */
+function numberOf(text) {
+  const plain = text.replace("\u2212", "-").replace(",", ".");
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) || !Number.isFinite(Number(plain))) return null;
+  return Number(plain);
+}
+
+/** @param {string} words */
+function complain(words) {
+  const field = the("answer-field");
+  field.setCustomValidity(words);
+  field.setAttribute("aria-invalid", String(words !== ""));
+  put(the("answer-problem"), words);
 }
 
 /** What stands in the field and was not sent. */
@@ -99,19 +121,21 @@ export function typed() {
 
 export function clearField() {
   the("answer-field").value = "";
+  complain("");
 }
 
 /**
- * @param {{question: any, busy: boolean, undoable: boolean}} state
+ * @param {{question: any, busy: boolean, early: boolean, undoable: boolean}} state
  */
-export function enable({ question, busy, undoable }) {
-  const idle = question !== null && !busy;
+export function enable({ question, busy, early, undoable }) {
+  const idle = question !== null && !busy && !early;
   the("answers").classList.toggle("idle", question === null && !busy);
   const said = question?.answer?.label;
   const unsaid = said !== undefined && said !== null && said !== question.unsure;
   // aria-disabled keeps the focus where it is between two questions.
   for (const button of document.querySelectorAll("#choices button, #answer-form button")) able(button, idle);
   able(the("unsure"), idle && !unsaid);
+  the("unsure").classList.toggle("never", unsaid);
   able(the("skip"), idle);
   able(the("undo"), !busy && undoable);
   const note = the("unsure-note");

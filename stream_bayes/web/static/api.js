@@ -2,6 +2,7 @@
 // The server: requests, their errors, and whether it answers at all.
 
 import { tell } from "./bus.js";
+import { seat } from "./seat.js";
 
 const TIMEOUT = 20_000;
 const PAUSES = [1, 2, 3, 5, 8, 15];
@@ -19,7 +20,12 @@ export class Problem extends Error {
 /** The server did not answer. */
 export class Unreachable extends Error {}
 
-/** @type {{csrf: string, secured: boolean, version: string, group: string, log: string, lease_seconds: number} | null} */
+/**
+ * @typedef {{csrf: string, secured: boolean, version: string, group: string, log: string, lease_seconds: number,
+ *   kinds?: string[], numbers?: boolean, mail?: boolean}} Session
+ */
+
+/** @type {Session | null} */
 let session = null;
 let reachable = true;
 let retrying = false;
@@ -31,10 +37,15 @@ export const api = {
   post: (path, body) => write(path, body),
   /** What is sent while the page goes away. @param {string} path @param {unknown} body */
   last: (path, body) => {
-    if (session !== null) send("POST", path, body, true).catch(() => undefined);
+    if (session !== null) send("POST", path, seated(path, body), true).catch(() => undefined);
   },
   session: startSession,
 };
+
+/** What the server said of itself and of the learner, or null before it did. */
+export function known() {
+  return session;
+}
 
 /** @param {{partition: number, offset: number}} place @param {string} verb */
 export function requestPath(place, verb) {
@@ -43,19 +54,26 @@ export function requestPath(place, verb) {
 
 async function startSession() {
   session = await send("GET", "api/session");
-  return /** @type {NonNullable<typeof session>} */ (session);
+  tell("session");
+  return /** @type {Session} */ (session);
+}
+
+/** Says for whom a question is: this tab, not whoever else has the same name. @param {string} path @param {unknown} body */
+function seated(path, body) {
+  const asks = path.startsWith("api/requests/") && session?.kinds !== undefined;
+  return asks ? { seat: seat(), .../** @type {object} */ (body) } : body;
 }
 
 /** @param {string} path @param {unknown} body */
 async function write(path, body) {
   if (session === null) await startSession();
   try {
-    return await send("POST", path, body);
+    return await send("POST", path, seated(path, body));
   } catch (error) {
     // A server that was restarted knows the old token no longer.
     if (!(error instanceof Problem) || error.status !== 403) throw error;
     await startSession();
-    return send("POST", path, body);
+    return send("POST", path, seated(path, body));
   }
 }
 

@@ -41,8 +41,9 @@ function worth(asked) {
   }
   if (asked.strategy === "random") return h("p", { id: "worth" }, h("strong", {}, "Drawn by chance"), ", as the settings say.");
   const measure = MEASURES[asked.strategy] ?? plain(asked.strategy);
-  const score = asked.score === null ? null : h("span", {}, "Worth ", h("strong", {}, figure(asked.score)), ` by ${measure}`);
-  if (score === null) return h("p", { id: "worth" }, `Chosen by ${measure}.`);
-  const rank = asked.rank === null ? "." : `: more than ${percent(asked.rank)} of the questions so far.`;
+  if (asked.score === null) return h("p", { id: "worth" }, `Chosen by ${measure}.`);
+  const score = h("span", {}, "Score ", h("strong", {}, figure(asked.score)), `, ${measure}`);
+  const { rank: share } = asked;
+  const rank = share === null || share <= 0 || share >= 1 ? "." : `: worth more than ${percent(share)} of the other questions.`;
   return h("p", { id: "worth", "data-strategy": asked.strategy }, score, rank);
 }

@@ -8,6 +8,7 @@
 // name    the labeller has another name: {before, name}
 // keys    the keys were changed
 // theme   the colours were changed
+// session the server has said what it is, and what the learner is
 
 /** @type {Map<string, Set<(detail: any) => void>>} */
 const listeners = new Map();

@@ -7,7 +7,7 @@ import { h, put, the } from "./dom.js";
 import { labeller } from "./labeller.js";
 import { count, percent, whole } from "./words.js";
 
-const PAUSE = 1000;
+const PAUSE = 2000;
 
 export function startChanges() {
   const again = seldom(PAUSE, look);

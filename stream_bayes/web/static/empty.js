@@ -4,16 +4,20 @@
 import { whyAsked } from "./asked.js";
 import { h, put, the } from "./dom.js";
 import { totals } from "./health.js";
-import { nowLine, whyThinks } from "./reasons.js";
+import { byLine, whyThinks } from "./reasons.js";
 import { showQuestion } from "./question.js";
-import { count } from "./words.js";
+import { count, sentence } from "./words.js";
+
+const UNREADABLE = "The log cannot be read or written right now.";
+
+/** @typedef {{cutOff: boolean, trouble: import("./api.js").Problem | null}} Failure */
 
 /** @param {any} question */
 export function showQuestionPane(question) {
   showQuestion(question);
   put(the("asked-body"), ...whyAsked(question));
   const why = question.opinion
-    ? [nowLine(question.opinion), ...whyThinks(question.opinion)]
+    ? [byLine(question.opinion), ...whyThinks(question.opinion, question.content)]
     : [h("p", { class: "soft", id: "no-opinion" }, question.no_opinion ?? "There is no checkpoint to ask.")];
   put(the("opinion-body"), ...why);
   the("queue-desk").hidden = false;
@@ -26,7 +30,7 @@ export function showQuestionPane(question) {
 }
 
 /**
- * @param {any} state @param {{cutOff: boolean, trouble: string}} failure
+ * @param {any} state @param {Failure} failure
  * @param {number} skipped @param {() => void} showSkipped
  */
 export function showEmpty(state, failure, skipped, showSkipped) {
@@ -36,6 +40,8 @@ export function showEmpty(state, failure, skipped, showSkipped) {
   the("queue-desk").hidden = true;
   // Undo stays possible; the answers have nothing to answer.
   node.hidden = false;
+  // What the server says of its disk is for those who look for it.
+  node.title = failure.trouble?.status === 503 ? failure.trouble.message : (state?.log_problem ?? "");
   if (node.dataset.drawn === wanted) return;
   node.dataset.drawn = wanted;
   put(node, h("h2", {}, title), ...lines.map((line) => h("p", {}, line)));
@@ -46,16 +52,17 @@ export function showEmpty(state, failure, skipped, showSkipped) {
   }
 }
 
-/** @param {{cutOff: boolean, trouble: string}} failure @returns {string[] | null} */
+/** @param {Failure} failure @returns {string[] | null} */
 function failed({ cutOff, trouble }) {
   if (cutOff) return ["No connection", "The server of this page does not answer. Is stream-bayes web still running? The page tries again by itself."];
-  return trouble ? ["The next question could not be fetched", trouble, "The page tries again by itself."] : null;
+  if (trouble === null) return null;
+  return ["The next question could not be fetched", trouble.status === 503 ? UNREADABLE : sentence(trouble.message), "The page tries again by itself."];
 }
 
 /** @param {any} state @param {number} skipped @returns {string[]} */
 function words(state, skipped) {
   if (state === null) return ["Nothing to answer yet", "The page is asking for the state of the worker."];
-  if (state.log_problem) return ["The log cannot be read", state.log_problem, "The page tries again by itself."];
+  if (state.log_problem) return ["The log cannot be read", "New questions cannot be seen.", "The page tries again by itself."];
   const free = state.open - state.taken - skipped;
   if (skipped > 0 && free <= 0) return ["Nothing else is open", "You have skipped what is left. New questions appear here by themselves."];
   if (!state.healthy) return ["Nothing to answer, and the worker is silent", state.summary, "Questions appear here by themselves once it runs."];

@@ -5,10 +5,11 @@ import { Problem, api } from "./api.js";
 import { on, seldom } from "./bus.js";
 import { put, the } from "./dom.js";
 import { banner, unbanner } from "./notices.js";
-import { duration, short, whole } from "./words.js";
+import { count, duration, short, whole } from "./words.js";
 
 const PAUSE = 2000;
 const BEAT = 15_000;
+const UNREADABLE = "The log cannot be read right now: new questions and figures cannot be seen. The page tries again by itself.";
 
 /** @type {any} */
 let state = null;
@@ -40,7 +41,7 @@ async function look() {
   } catch (error) {
     if (error instanceof Problem) {
       say("bad", "The state is not known", error.message);
-      if (error.status === 503) banner("log", error.message);
+      if (error.status === 503) banner("log", UNREADABLE, [], error.message);
     }
     return;
   }
@@ -49,7 +50,7 @@ async function look() {
 }
 
 function draw() {
-  if (state.log_problem) banner("log", `The log cannot be read: ${state.log_problem} ${state.summary}`);
+  if (state.log_problem) banner("log", UNREADABLE, [], `${state.log_problem} ${state.summary}`);
   else unbanner("log");
   const [kind, words] = verdict();
   say(kind, words, state.summary);
@@ -59,7 +60,7 @@ function draw() {
 }
 
 /** @returns {[string, string]} */
-function verdict() {
+export function verdict() {
   if (state.log_problem) return ["bad", "The page cannot read the log"];
   if (state.partitions.length === 0) return ["warn", "No worker has reported yet"];
   const youngest = Math.min(...state.partitions.map((/** @type {any} */ one) => one.age_seconds));
@@ -77,17 +78,24 @@ function say(kind, words, summary) {
 }
 
 function numbers() {
-  const { events, left, lag } = totals();
+  const { events, left, lag, dead } = totals();
   const parts = [`${short(events)} events`];
   if (left !== null) parts.push(`${short(left)} labels left`);
-  parts.push(lag === 0 ? "no lag" : `lag ${short(lag)}`);
+  parts.push(lagWords(lag));
+  if (dead > 0) parts.push(count(dead, "dead letter"));
   return parts.join(" · ");
 }
 
-/** Over all partitions; labels left are null where there is no limit. */
+/** @param {number | null} lag */
+export function lagWords(lag) {
+  return lag === null ? "lag unknown" : lag === 0 ? "no lag" : `lag ${short(lag)}`;
+}
+
+/** Over all partitions; labels left are null where there is no limit, the lag where one does not know it. */
 export function totals() {
   const parts = state?.partitions ?? [];
   const sum = (/** @type {string} */ name) => parts.reduce((/** @type {number} */ all, /** @type {any} */ one) => all + one[name], 0);
   const limited = parts.length > 0 && parts.every((/** @type {any} */ one) => one.labels_left !== null);
-  return { events: sum("events"), lag: sum("lag"), left: limited ? sum("labels_left") : null };
+  const sure = parts.every((/** @type {any} */ one) => one.lag !== null);
+  return { events: sum("events"), lag: sure ? sum("lag") : null, dead: sum("dead"), left: limited ? sum("labels_left") : null };
 }

@@ -41,12 +41,15 @@ function normal(event) {
 
 /** Whether a key may be given to an action. @param {KeyboardEvent} event */
 function usable(event) {
-  const known = event.key.length === 1 || event.key.startsWith("Arrow") || /^F\d+$/.test(event.key);
+  const known = event.key.length === 1 || event.key.startsWith("Arrow");
   return known && event.key !== " " && !event.ctrlKey && !event.altKey && !event.metaKey;
 }
 
+/** What was wanted and refused last, because another action has that key. */
+let refused = "";
+
 /**
- * Gives an action another key, or says why not.
+ * Gives an action another key, or says why not; a key of another action is swapped when it is pressed once more.
  * @param {string} action @param {KeyboardEvent} event
  * @returns {string | null}
  */
@@ -54,7 +57,13 @@ export function rebind(action, event) {
   if (!usable(event)) return "That key cannot be used. Take a letter, a digit, a sign or an arrow.";
   const key = normal(event);
   const other = Object.keys(USUAL).find((name) => name !== action && keyOf(name) === key);
-  if (other) return `“${keyName(key)}” already means ${MEANING[other]}. Change that one first.`;
+  const wanted = `${action} ${key}`;
+  if (other && refused !== wanted) {
+    refused = wanted;
+    return `“${keyName(key)}” already means ${MEANING[other]}. Press it once more to swap the two, or press another key.`;
+  }
+  refused = "";
+  if (other) changed = { ...changed, [other]: keyOf(action) };
   changed = { ...changed, [action]: key };
   remember("keys", changed);
   tell("keys");
@@ -79,10 +88,15 @@ export function setKeysOn(value) {
 }
 
 /** @param {EventTarget | null} target */
-function typing(target) {
+export function isTyping(target) {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement) return !["checkbox", "radio", "button", "submit"].includes(target.type);
   return target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName);
+}
+
+/** Whether a letter is typed into an empty field for numbers, where it can only be meant as a key. @param {KeyboardEvent} event */
+function idleNumber({ target, key }) {
+  return target instanceof HTMLInputElement && target.dataset.numbers === "true" && target.value === "" && /^\p{L}$/u.test(key);
 }
 
 /**
@@ -92,7 +106,8 @@ function typing(target) {
 export function hearKeys(handler) {
   addEventListener("keydown", (event) => {
     if (!enabled || event.defaultPrevented || event.repeat || event.isComposing) return;
-    if (event.ctrlKey || event.altKey || event.metaKey || typing(event.target)) return;
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (isTyping(event.target) && !idleNumber(event)) return;
     if (document.querySelector("dialog[open]")) return;
     const key = normal(event);
     const action = Object.keys(USUAL).filter((name) => keyOf(name) === key).find(handler);

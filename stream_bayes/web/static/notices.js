@@ -13,14 +13,15 @@ let fading = 0;
  * @param {string} name
  * @param {string} text
  * @param {{label: string, action: () => unknown}[]} [actions]
+ * @param {string} [title] what only those need who look for it
  */
-export function banner(name, text, actions = []) {
+export function banner(name, text, actions = [], title = "") {
   const buttons = actions.map(({ label, action }) => {
     const button = h("button", { type: "button", class: "quiet" }, label);
     button.addEventListener("click", action);
     return button;
   });
-  const node = h("div", { class: "banner", id: `banner-${name}`, role: "alert" }, h("p", {}, text), ...buttons);
+  const node = h("div", { class: "banner", id: `banner-${name}`, role: "alert", title: title || null }, h("p", {}, text), ...buttons);
   const before = banners.get(name);
   if (before?.textContent === node.textContent) return;
   if (before) before.replaceWith(node);

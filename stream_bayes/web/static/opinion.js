@@ -6,11 +6,16 @@ import { figure, hue, percent, probability } from "./words.js";
 
 /** @typedef {{probabilities?: Record<string, number> | null, mean?: number | null, interval?: [number, number] | null, interval_of?: string | null}} Belief */
 
+/** The label that the beliefs of this learner are about, as far as one has been told. @type {string | null} */
+let usual = null;
+
 /** The label that a belief is about, with its probability. @param {Belief} belief @returns {[string, number] | null} */
 export function meant(belief) {
+  usual = belief.interval_of ?? usual;
   const all = Object.entries(belief.probabilities ?? {});
   if (all.length === 0) return null;
-  const named = all.find(([label]) => label === belief.interval_of);
+  const wanted = [belief.interval_of, usual, "spam"].find((label) => label && label in (belief.probabilities ?? {}));
+  const named = all.find(([label]) => label === wanted);
   return named ?? all.reduce((best, one) => (one[1] > best[1] ? one : best));
 }
 

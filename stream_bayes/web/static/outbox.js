@@ -1,21 +1,35 @@
 // @ts-check
 // Answers that could not be sent: kept in this browser until they are, or until somebody throws them away.
 
-import { Problem, api, requestPath } from "./api.js";
+import { Problem, api, known, requestPath } from "./api.js";
 import { on } from "./bus.js";
 import { banner, toast, unbanner } from "./notices.js";
 import { recall, remember } from "./store.js";
 import { count, labelTitle, sentence } from "./words.js";
 
-/** @typedef {{place: {partition: number, offset: number}, labeller: string, label: any, subject: string}} Kept */
+/** @typedef {{place: {partition: number, offset: number}, labeller: string, label: any, subject: string, seat?: string}} Kept */
+
+const AGAIN = 5000;
 
 /** @type {Kept[]} */
 let kept = recall("outbox", []);
 let sending = false;
+let waiting = 0;
 
 export function startOutbox() {
   on("back", retry);
-  draw("");
+  draw(null);
+  later();
+}
+
+function later() {
+  clearTimeout(waiting);
+  if (kept.length > 0) waiting = window.setTimeout(retry, AGAIN);
+}
+
+/** Whether the same answer may be taken a little later. @param {unknown} error */
+function passes(error) {
+  return error instanceof Problem && (error.status >= 500 || error.status === 429);
 }
 
 /** The places whose answers wait here. */
@@ -23,11 +37,12 @@ export function waitingPlaces() {
   return kept.map((one) => one.place);
 }
 
-/** @param {Kept} answer @param {string} why */
+/** @param {Kept} answer @param {unknown} why */
 export function keep(answer, why) {
   kept = [...kept.filter((one) => !same(one.place, answer.place)), answer];
   remember("outbox", kept);
   draw(why);
+  if (passes(why)) later();
 }
 
 /** @param {any} one @param {any} other */
@@ -35,7 +50,7 @@ export function same(one, other) {
   return one.partition === other.partition && one.offset === other.offset;
 }
 
-/** @param {string} why */
+/** @param {unknown} why */
 function draw(why) {
   if (kept.length === 0) {
     unbanner("outbox");
@@ -43,30 +58,39 @@ function draw(why) {
   }
   const newest = kept[kept.length - 1];
   const what = kept.length === 1 ? `Your answer “${labelTitle(newest.label)}” to ${newest.subject}` : count(kept.length, "answer");
-  const text = `${what} could not be sent. ${why ? `${sentence(why)} ` : ""}It is kept in this browser.`;
-  banner("outbox", text, [
+  const detail = why instanceof Error ? why.message : "";
+  const actions = [
     { label: "Send again", action: retry },
     { label: "Throw away", action: discard },
-  ]);
+  ];
+  // What the server says of its disk is for those who look for it.
+  if (why instanceof Problem && why.status === 503) {
+    const one = kept.length === 1;
+    const whose = `Your ${one ? "answer is" : `${kept.length} answers are`} kept and will be sent again by ${one ? "itself" : "themselves"}`;
+    banner("outbox", `${whose}: the log cannot be written right now.`, actions, detail);
+  } else {
+    banner("outbox", `${what} could not be sent. ${detail ? `${sentence(detail)} ` : ""}It is kept in this browser.`, actions);
+  }
 }
 
 function discard() {
   kept = [];
   remember("outbox", kept);
-  draw("");
+  draw(null);
 }
 
 async function retry() {
   if (sending || kept.length === 0) return;
   sending = true;
-  let why = "";
+  /** @type {unknown} */
+  let why = null;
   for (const answer of [...kept]) {
     try {
-      await api.post(requestPath(answer.place, "label"), { labeller: answer.labeller, label: answer.label });
+      await api.post(requestPath(answer.place, "label"), { labeller: answer.labeller, label: answer.label, ...(answer.seat && known()?.kinds && { seat: answer.seat }) });
       toast(`Sent: ${labelTitle(answer.label)} for ${answer.subject}.`);
     } catch (error) {
       if (!(error instanceof Problem) || ![404, 409].includes(error.status)) {
-        why = error instanceof Error ? error.message : "";
+        why = error;
         break;
       }
       toast(`Your answer to ${answer.subject} is not needed any more: ${error.message}`);
@@ -76,4 +100,5 @@ async function retry() {
   }
   sending = false;
   draw(why);
+  if (passes(why)) later();
 }

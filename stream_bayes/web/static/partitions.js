@@ -13,7 +13,7 @@ const COLUMNS = [
   ["Labels learned", (one) => whole(one.labels_learned)],
   ["Labels left", (one) => (one.labels_left === null ? "no limit" : whole(one.labels_left))],
   ["Open", (one) => whole(one.open_requests)],
-  ["Lag", (one) => whole(one.lag)],
+  ["Lag", (one) => (one.lag === null ? "unknown" : whole(one.lag))],
   ["Dead letters", (one) => whole(one.dead)],
   ["Accuracy of the labelled", (one) => (one.accuracy === null ? "–" : figure(one.accuracy))],
   ["Accuracy by the audit", (one) => audited(one.audit)],
@@ -26,15 +26,20 @@ function audited(audit) {
   return `${figure(audit.accuracy)} (${figure(audit.low)} to ${figure(audit.high)}, ${count(audit.answers, "answer")})`;
 }
 
+/** Each figure with its name, for narrow screens. @param {any} one */
+function row(one) {
+  return h("tr", {}, ...COLUMNS.map(([name, text]) => h("td", { "data-name": name }, text(one))));
+}
+
 export function partitionsPanel() {
   const summary = h("p", { class: "soft", id: "state-summary" }, "Asking the worker …");
   const body = h("tbody");
   const head = h("tr", {}, ...COLUMNS.map(([name]) => h("th", { scope: "col" }, name)));
-  const table = h("table", { class: "list" }, h("thead", {}, head), body);
+  const table = h("table", { class: "list stacked" }, h("thead", {}, head), body);
   const frame = h("div", { class: "plot-table", tabindex: "0", role: "region", "aria-label": "Partitions, as a table" }, table);
   onHealth((state) => {
     put(summary, state.summary);
-    put(body, ...state.partitions.map((/** @type {any} */ one) => h("tr", {}, ...COLUMNS.map(([, text]) => h("td", {}, text(one))))));
+    put(body, ...state.partitions.map((/** @type {any} */ one) => row(one)));
   });
   const title = h("h2", { id: "partitions-title" }, "The worker");
   return h("section", { class: "card wide", id: "partitions", "aria-labelledby": "partitions-title" }, title, summary, frame);

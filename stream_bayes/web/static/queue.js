@@ -10,15 +10,20 @@ import { labeller } from "./labeller.js";
 import { Lease } from "./lease.js";
 import { announce, hush, toast } from "./notices.js";
 import { keep, same, waitingPlaces } from "./outbox.js";
+import { seat } from "./seat.js";
+import { Skipped } from "./skipped.js";
+import { takenUp } from "./taking_up.js";
 import { after, titleOf } from "./told.js";
 import { labelTitle, sentence } from "./words.js";
 
 const AGAIN = 1000;
 const WATCH = 5000;
-const MOST_SKIPPED = 900;
+const MOST_SENT = 900;
 const HIDDEN_SHARE = 0.5;
+// A key pressed twice must not answer a mail that nobody has seen.
+const LOOK_FIRST = 300;
 
-/** @typedef {{place: any, labeller: string}} Own */
+/** @typedef {{place: any, labeller: string, skipped?: boolean}} Own what undo can bring back */
 
 export class Queue {
   constructor() {
@@ -26,15 +31,18 @@ export class Queue {
     this.question = null;
     this.owner = "";
     this.busy = false;
-    /** @type {any[]} */
-    this.skipped = [];
+    /** Whether the question has only just been drawn. */
+    this.early = false;
+    this.looking = 0;
+    this.skipped = new Skipped();
     /** @type {Own[]} */
     this.answers = [];
     /** How far undo has gone back: the answers before it are still to be taken up again. */
     this.cursor = 0;
     this.hiding = 0;
     this.cutOff = false;
-    this.trouble = "";
+    /** @type {Problem | null} */
+    this.trouble = null;
     this.lease = new Lease((problem) => this.lostIt(problem));
     startAnswers({ say: (label) => this.say(label), unsure: () => this.unsure(), skip: () => this.skip(), undo: () => this.undo() });
     this.listen();
@@ -87,7 +95,14 @@ export class Queue {
   }
 
   refresh() {
-    enable({ question: this.question, busy: this.busy, undoable: this.cursor > 0 });
+    enable({ question: this.question, busy: this.busy, early: this.early, undoable: this.cursor > 0 });
+  }
+
+  /** Whether an answer may be given now; says so where it is only too early. */
+  ready() {
+    if (this.question === null || this.busy) return false;
+    if (this.early) toast(`Too quick: look at the new ${this.question.content === "features" ? "question" : "mail"} first.`);
+    return !this.early;
   }
 
   next() {
@@ -96,10 +111,10 @@ export class Queue {
 
   async take() {
     const who = labeller();
-    const skip = [...waitingPlaces(), ...this.skipped].slice(-MOST_SKIPPED);
+    const skip = [...waitingPlaces(), ...this.skipped.places].slice(-MOST_SENT);
     this.question = null;
     const told = await api.post("api/requests/next", { labeller: who, skip });
-    this.trouble = "";
+    this.trouble = null;
     if (told.question !== null) this.show(told.question, who);
   }
 
@@ -110,21 +125,27 @@ export class Queue {
     offer(question);
     clearField();
     showQuestionPane(question);
+    this.early = true;
+    clearTimeout(this.looking);
+    this.looking = window.setTimeout(() => {
+      this.early = false;
+      this.refresh();
+    }, LOOK_FIRST);
     this.lease.start(question.place, who, question.lease_seconds);
     announce(`${question.answer ? "Again" : "Next"}: ${titleOf(question)}`);
   }
 
   showNothing() {
     this.lease.stop();
-    showEmpty(health(), { cutOff: this.cutOff, trouble: this.trouble }, this.skipped.length, () => {
-      this.skipped = [];
+    showEmpty(health(), { cutOff: this.cutOff, trouble: this.trouble }, this.skipped.size, () => {
+      this.skipped.clear();
       this.next();
     });
   }
 
   unsure() {
     const { question } = this;
-    if (question === null || question.unsure === null) return;
+    if (question === null || question.unsure === null || !this.ready()) return;
     const said = question.answer?.label;
     if (said === undefined || said === question.unsure) this.say(question.unsure);
     else toast("A label that was sent can be corrected, not unsaid. Choose another, or skip to keep it.");
@@ -132,7 +153,7 @@ export class Queue {
 
   /** @param {any} label */
   say(label) {
-    if (this.question === null || this.busy) return;
+    if (!this.ready()) return;
     const { question, owner } = this;
     this.lease.stop();
     return this.alone(async () => {
@@ -147,23 +168,31 @@ export class Queue {
     const { place } = question;
     try {
       const sent = await api.post(requestPath(place, "label"), { labeller: owner, label });
-      this.answers = [...this.answers.filter((one) => !same(one.place, place)), { place, labeller: owner }];
+      this.done({ place, labeller: owner });
       toast(after(question, label, sent));
     } catch (error) {
       if (error instanceof Problem && [404, 409].includes(error.status)) {
         toast(`${sentence(error.message)} Your answer “${labelTitle(label)}” was not needed.`);
       } else {
-        keep({ place, labeller: owner, label, subject: titleOf(question) }, error instanceof Error ? error.message : "");
+        keep({ place, labeller: owner, label, subject: titleOf(question), seat: seat() }, error);
       }
     }
     this.cursor = this.answers.length;
   }
 
+  /** @param {Own} own */
+  done(own) {
+    this.answers = [...this.answers.filter((one) => !same(one.place, own.place)), own];
+  }
+
   skip() {
-    if (this.question === null || this.busy) return;
-    const { question } = this;
+    if (!this.ready()) return;
+    const { question, owner } = this;
     if (question.answer) toast(`Kept: ${labelTitle(question.answer.label)}.`);
-    else this.skipped.push(question.place);
+    else {
+      this.skipped.add(question.place);
+      this.done({ place: question.place, labeller: owner, skipped: true });
+    }
     this.cursor = this.answers.length;
     return this.alone(async () => {
       await this.letGo();
@@ -174,7 +203,7 @@ export class Queue {
   undo() {
     if (this.busy) return;
     if (this.cursor === 0) {
-      toast("There is nothing to undo: only answers of this visit can be taken up again.");
+      toast("There is nothing to undo: only what was answered or skipped in this visit can be taken up again.");
       return;
     }
     return this.alone(async () => {
@@ -183,11 +212,12 @@ export class Queue {
       hush();
       this.cursor -= 1;
       try {
-        this.show(await api.post(requestPath(own.place, "reopen"), { labeller: own.labeller }), own.labeller);
+        this.show(await takenUp(own), own.labeller);
+        this.skipped.remove(own.place);
       } catch (error) {
         if (!(error instanceof Problem) || ![404, 409].includes(error.status)) throw error;
         this.answers = this.answers.filter((one) => one !== own);
-        toast(`That answer cannot be undone: ${error.message}`);
+        toast(`That cannot be undone: ${error.message}`);
         await this.take();
       }
     });
@@ -219,7 +249,7 @@ export class Queue {
   failed(error) {
     this.lease.stop();
     if (error instanceof Problem && error.status !== 401) {
-      this.trouble = sentence(error.message);
+      this.trouble = error;
     } else if (!(error instanceof Problem || error instanceof Unreachable)) {
       throw error;
     }
@@ -247,4 +277,3 @@ export class Queue {
     this.cursor = this.answers.length;
   }
 }
-

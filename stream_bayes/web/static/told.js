@@ -2,7 +2,8 @@
 // What an answer did, in a sentence or two.
 
 import { plain } from "./dom.js";
-import { labelKey, labelTitle, labelWord, probability } from "./words.js";
+import { meant } from "./opinion.js";
+import { labelTitle, labelWord, probability } from "./words.js";
 
 /** A question by its subject. @param {any} question */
 export function titleOf(question) {
@@ -14,8 +15,10 @@ export function after(question, label, sent) {
   if (label === question.unsure) return "Not sure. Noted; nothing is learned from it.";
   if (sent.correction) return `Corrected: ${labelTitle(label)}.`;
   if (sent.guess === null || sent.differs === null) return `${labelTitle(label)}.`;
-  const p = question.asked.probabilities?.[labelKey(sent.guess)];
-  const how = p === undefined ? "" : ` (${probability(p)})`;
+  const about = meant(question.asked);
+  const two = Object.keys(question.asked.probabilities ?? {}).length === 2;
+  if (about && two && probability(about[1]) === "0.50") return `${labelTitle(label)}. The filter had no guess (0.50).`;
+  const how = about ? ` (${labelWord(about[0])} ${probability(about[1])})` : "";
   if (sent.differs) return `${labelTitle(label)}. The filter had guessed ${labelWord(sent.guess)}${how}.`;
   return `${labelTitle(label)}, as the filter had guessed${how}.`;
 }

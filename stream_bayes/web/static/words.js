@@ -92,10 +92,9 @@ export function labelWord(label) {
   return plain(String(label));
 }
 
-/** With a capital. @param {string | number | boolean} label */
+/** Spam and ham with a capital, all others exactly as they are. @param {string | number | boolean} label */
 export function labelTitle(label) {
-  const word = labelWord(label);
-  return word.charAt(0).toUpperCase() + word.slice(1);
+  return label === "spam" ? "Spam" : label === "ham" ? "Ham" : labelWord(label);
 }
 
 /** The hue of a label: orange for spam, blue for ham, none for others. @param {string | number | boolean} label */

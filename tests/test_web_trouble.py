@@ -1,0 +1,136 @@
+"""The page when things are not as they should be: labellers in each other's way, logs and workers that are gone."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.webs import Office, client, http, office, page, path_of, said, taken, until
+
+__all__ = ["http", "office"]
+
+
+def test_a_lease_that_is_over_comes_back(office: Office) -> None:
+    short = office.settings.model_copy(update={"web": office.settings.web.model_copy(update={"lease": "1s"})})
+    with page(short) as address, client(address) as http:
+        first = taken(http, "ann")
+        assert taken(http, "bob")["place"] != first["place"]
+        until(lambda: http.get("/api/requests").json()["taken"] == 0)
+        assert taken(http, "bob")["place"] == first["place"]
+        held = http.post(f"{path_of(first)}/hold", json={"labeller": "ann"})
+        assert (held.status_code, held.json()["code"]) == (409, "taken")
+
+
+def test_fifty_labellers_at_once_never_get_the_same(http: httpx.Client) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(
+            pool.map(
+                lambda n: http.post("/api/requests/next", json={"labeller": f"l{n}"}).json()["question"], range(50)
+            )
+        )
+    places = [json.dumps(question["place"]) for question in answers if question is not None]
+    assert len(places) == len(set(places)) == http.get("/api/requests").json()["open"]
+
+
+def test_questions_of_before_are_known_after_a_restart(office: Office) -> None:
+    with page(office.settings) as address, client(address) as http:
+        count, question = http.get("/api/requests").json()["open"], taken(http)
+        said(http, question, "spam")
+    with page(office.settings) as address, client(address) as http:
+        # The worker has not read it yet.
+        assert http.get("/api/requests").json()["open"] == count - 1
+        assert http.get("/api/changes", params={"labeller": "ann"}).json()["mine"] == 1
+
+
+def test_a_page_without_a_worker_says_what_to_do(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    with page(office.settings) as address, client(address) as http:
+        state = http.get("/api/status").json()
+        assert not state["healthy"]
+        assert "stream-bayes run --log sqlite:///" in state["summary"]
+        assert http.post("/api/requests/next", json={"labeller": "ann"}).json()["question"] is None
+        missing = http.post("/api/predict", json={"text": "hello"})
+        assert (missing.status_code, missing.json()["code"]) == (404, "no-model")
+
+
+def test_a_mail_that_retention_removed_can_still_be_seen_as_a_question(office: Office) -> None:
+    with office.open() as log:
+        log.trim(log.ends("emails"))
+    with page(office.settings) as address, client(address) as http:
+        question = taken(http)
+        assert "retention" in question["missing"]
+        assert question["pieces"] == []
+
+
+def test_several_partitions(tmp_path: Path) -> None:
+    office = Office(tmp_path, 2)
+    mails = [(f"m{n}", b"Subject: %d\n\nbody of %d" % (n, n)) for n in range(60)]
+    office.send(mails[::2], 0)
+    office.send(mails[1::2], 1)
+    office.work()
+    with page(office.settings) as address, client(address) as http:
+        seen = set()
+        for _ in range(http.get("/api/requests").json()["open"]):
+            question = taken(http)
+            seen.add(question["place"]["partition"])
+            assert said(http, question, "spam").status_code == 200
+        assert seen == {0, 1}
+        for partition in (0, 1):
+            assert {label["source"]["partition"] for label in office.labels(partition)} == {partition}
+
+
+def test_a_log_that_is_gone_is_told_and_found_again(office: Office) -> None:
+    aside = office.path.with_name("aside.db")
+    with page(office.settings) as address, client(address) as http:
+        question = taken(http)
+        office.path.rename(aside)
+        until(lambda: http.get("/readyz").status_code == 503)
+        assert "stream_bayes_web_log_up 0.0\n" in http.get("/metrics").text
+        assert "cannot read the log" in http.get("/api/status").json()["summary"]
+        lost = said(http, question, "spam")
+        assert lost.status_code == 503
+        assert str(office.path) not in lost.text
+        aside.rename(office.path)
+        until(lambda: http.get("/readyz").status_code == 200)
+        assert said(http, question, "spam").status_code == 200
+    assert len(office.labels()) == 1
+
+
+def test_another_log_in_its_place_is_not_taken_for_it(office: Office, tmp_path: Path) -> None:
+    other = Office(tmp_path / "other")
+    with page(office.settings) as address, client(address) as http:
+        office.path.unlink()
+        other.path.rename(office.path)
+        until(lambda: "another log" in http.get("/readyz").json()["detail"])
+
+
+def test_a_worker_that_fell_silent_has_a_lag_that_nobody_knows(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    with page(office.settings) as address, client(address) as http:
+        assert http.get("/api/status").json()["partitions"][0]["lag"] == 0
+        assert "stream_bayes_worker_up 1.0\n" in http.get("/metrics").text
+        monkeypatch.setattr("stream_bayes.web.office._GRACE", -1.0)
+        state = http.get("/api/status").json()
+        assert (state["healthy"], state["partitions"][0]["lag"]) == (False, None)
+        assert "has been silent" in state["summary"]
+        assert "stream_bayes_worker_up 0.0\n" in http.get("/metrics").text
+
+
+def test_two_people_of_one_name_have_two_questions(http: httpx.Client) -> None:
+    first, second = taken(http, seat="desk"), taken(http, seat="sofa")
+    assert first["place"] != second["place"]
+    body = {"labeller": "ann", "seat": "sofa", "label": "spam"}
+    assert http.post(f"{path_of(first)}/label", json=body).json()["code"] == "taken"
+
+
+def test_the_session_says_what_the_learner_is(http: httpx.Client, tmp_path: Path) -> None:
+    session = http.get("/api/session").json()
+    assert (session["mail"], session["numbers"]) == (True, False)
+    assert "word" in session["kinds"]
+    numbers = Office(tmp_path / "numbers", learner={"name": "BayesianLinearRegression", "parameters": {}})
+    with page(numbers.settings) as address, client(address) as other:
+        session = other.get("/api/session").json()
+        assert (session["mail"], session["numbers"], session["kinds"]) == (False, True, [])
