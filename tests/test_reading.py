@@ -58,7 +58,7 @@ def test_plain_text(text: str, told_as: str) -> None:
     [
         (
             ALTERNATIVES + b"Content-Type: text/html\n\n<p>html\n--x\nContent-Type: text/plain\n\ntext\n--x--",
-            "text",
+            "text\n\n{HTML part, which most mail programs show instead}\nhtml",
             (),
         ),
         (ALTERNATIVES + b"Content-Type: text/plain\n\n \n--x\nContent-Type: text/html\n\n<p>html\n--x--", "html", ()),
@@ -68,7 +68,7 @@ def test_plain_text(text: str, told_as: str) -> None:
             MIXED + b"\nread\n--x\nContent-Type: text/plain\nContent-Disposition: attachment;\n"
             b" filename*=utf-8''caf%C3%A9.txt\n\nnot read\n--x--",
             "read",
-            ("café.txt",),
+            ("café.txt (text/plain)",),
         ),
         (MIXED + b"Content-Disposition: attachment\n\nnothing else\n--x--", "nothing else", ("text",)),
         (
@@ -81,7 +81,11 @@ def test_plain_text(text: str, told_as: str) -> None:
             "failed",
             ("message/delivery-status",),
         ),
-        (b'Subject: s\nContent-Type: application/pdf; name="a\x00b.pdf"\n\n%PDF', "", ("a⟨U+0000⟩b.pdf",)),
+        (
+            b'Subject: s\nContent-Type: application/pdf; name="a\x00b.pdf"\n\n%PDF',
+            "",
+            ("a⟨U+0000⟩b.pdf (application/pdf)",),
+        ),
         (b"Subject: s\nContent-Type: nonsense\n\nstill text", "still text", ()),
         (b"Subject: s\n\ncaf\xe9 \x93quoted\x94", "café “quoted”", ()),
         (b"Subject: s\nContent-Transfer-Encoding: base64\n\n" + base64.b64encode("größe".encode()), "größe", ()),
@@ -102,14 +106,14 @@ def test_a_mail_as_programs_write_it() -> None:
     message = EmailMessage()
     message["Subject"], message["From"] = "Größe \u202e", "Jörg <joerg@example.org>"
     message.set_content("Größe: plain\n", charset="iso-8859-1", cte="base64")
-    message.add_alternative("<p>html</p>", subtype="html")
+    message.add_alternative("<p>Größe: <b>plain</b></p>", subtype="html")
     message.add_attachment(b"\x00\x01", maintype="application", subtype="zip", filename="rechnung–1.zip")
     letter = read_letter(message.as_bytes())
     assert letter[:5] == (
         "Jörg <joerg@example.org>",
         "Größe ⟨U+202E⟩",
         (Piece("text", "Größe: plain"),),
-        ("rechnung–1.zip",),
+        ("rechnung–1.zip (application/zip)",),
         len(message.as_bytes()),
     )
 
@@ -130,8 +134,8 @@ def test_attacks_are_inert(name: str) -> None:
     [
         (
             "javascript links",
-            "one{javascript: link} two{javascript: link} three{javascript: link} "
-            "four{javascript: link} five{vbscript: link} six{data: link} seven{file: link}",
+            "one {javascript: link} two {javascript: link} three {javascript: link} "
+            "four {javascript: link} five {vbscript: link} six {data: link} seven {file: link}",
         ),
         ("script in plain text", f"<script>{SECRET} = true</script>"),
         ("userinfo", "[http://real.example@evil.example/ -> evil.example]"),
@@ -150,7 +154,7 @@ def test_attacks_are_told(name: str, seen: str) -> None:
 
 def test_texts() -> None:
     assert told(read_text("2 &lt; 3 www.x.example")[0]) == "2 < 3 [www.x.example -> www.x.example]"
-    assert told(read_text("a<br>b<script>x</script>")[0]) == "a\nb{script}"
+    assert told(read_text("a<br>b<script>x</script>")[0]) == "a\nb {script}"
     assert told(read_text("<3 you\nand <john> too")[0]) == "<3 you\nand <john> too"
     assert told(read_text("<br>")[0]) == "<br>"
     assert told(read_text("a\x85b\ud800")[0]) == "a{U+0085 NEXT LINE}b{U+D800 HALF OF A PAIR}"

@@ -6,7 +6,7 @@ import pytest
 
 from stream_bayes.features.pieces import MOST_PIECES, SHOWN
 from stream_bayes.features.reading import LOOKED_AT, read_letter, read_text
-from tests.letters import HTML, PLAIN, check_letter
+from tests.letters import ALTERNATIVES, HTML, PLAIN, check_letter
 
 
 def test_an_address_that_was_cut_is_no_link() -> None:
@@ -46,6 +46,12 @@ HOSTILE = {
     "parts": (b"Content-Type: multipart/mixed; boundary=b\n\n", b"--b\n\n"),
     "parameters": (b"Content-Type: text/plain", b"; name*0*=b"),
     "words": (b"Subject: ", b"=?utf-8?q?a?= "),
+    "hidden": (HTML, b"<i hidden>a</i>"),
+    "hidden in hidden": (HTML, b"<i style='display:none'>a"),
+    "comments in styles": (HTML + b"<i style='", b"/*"),
+    "sizes": (HTML + b"<i style='font-size:", b"1.1"),
+    "names": (b'Content-Type: application/pdf; name*0="', b'"; name*1*="%'),
+    "alternatives": (ALTERNATIVES, b"Content-Type: text/html\n\n<a href=http://x.example>y</a>\n--x\n"),
 }
 
 

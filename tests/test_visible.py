@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stream_bayes.features.visible import HIDDEN, shown, visible
+from stream_bayes.features.visible import HIDDEN, shown, visible, visible_ends
 from tests.letters import JOINERS, is_hidden
 
 ONE = re.compile(f"[{HIDDEN}]")
@@ -111,3 +111,20 @@ def test_a_line_is_as_long_as_it_may_be(text: str, characters: int) -> None:
     line = visible(text, characters)
     assert len(line) <= characters
     assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("text", "characters", "line"),
+    [
+        ("short.exe", 9, "short.exe"),
+        ("a" * 50 + ".pdf.exe", 11, "aaaaa…f.exe"),
+        ("ab\u202e" + "c" * 50 + "\u202ede", 13, "ab…de"),
+    ],
+)
+def test_a_line_that_is_cut_in_its_middle(text: str, characters: int, line: str) -> None:
+    assert visible_ends(text, characters) == line
+
+
+@given(st.text(), st.integers(1, 60))
+def test_such_a_line_is_as_long_as_it_may_be(text: str, characters: int) -> None:
+    assert len(visible_ends(text, characters)) <= characters

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.active import LabelBudget
-from stream_bayes.config import LabelSettings
 from stream_bayes.events import Label, LabelOutcome, Prediction, Status
 from stream_bayes.records import Source
 from stream_bayes.web.charts import BINS, charts_of
@@ -32,7 +31,8 @@ def status(seconds: float, partition: int = 0, **fields: Any) -> Status:
         **fields,
     }
     at = NOW + timedelta(seconds=seconds)
-    return Status(at=at, group="g", partition=partition, started_at=NOW, metrics=metrics, **given)
+    group = given.pop("group", "g")
+    return Status(at=at, group=group, partition=partition, started_at=NOW, metrics=metrics, **given)
 
 
 def outcome(offset: int, what: Any, seconds: float = 0.0, **fields: Any) -> LabelOutcome:
@@ -58,8 +58,24 @@ def test_figures_since_an_earlier_point_are_of_those_labelled_since() -> None:
     # Of 30 labels 27 were right, 5 of them of the first 10.
     assert last.accuracy_since(first) == pytest.approx((27 - 5) / 20)
     assert last.log_loss_since(first) == pytest.approx((12.0 - 9.0) / 20)
-    assert last.rate_since(first) == pytest.approx(20.0)
+    assert last.rate == pytest.approx(20.0)
     assert first.accuracy_since(first) is None
+
+
+def test_rates_are_those_of_each_partition_between_its_own_reports() -> None:
+    """Two workers, 0.3 s apart, each with 1,000 events a second."""
+    history = History()
+    for tick in range(5):
+        for partition, late in enumerate((0.0, 0.3)):
+            history.add(status(5 * tick + late, partition, events_in=5000 * tick))
+    assert [point.rate for point in history.points[4:]] == pytest.approx([2000.0] * 6)
+
+
+def test_many_reporters_that_never_pause_still_make_points() -> None:
+    history = History()
+    for tick in range(1000):
+        history.add(status(0.1 * tick, tick % 32, events_in=tick))
+    assert 300 <= len(history.points) <= 600
 
 
 def test_areas_are_the_mean_of_the_partitions_by_their_labels() -> None:
@@ -148,7 +164,8 @@ def test_the_error_before_todays_answers_and_after_them() -> None:
 def test_charts_hold_what_was_said() -> None:
     desk = Desk(10.0, "unsure")
     for second in (0, 10, 20):
-        counts = {"predictions": 100 * second, "events_in": 110 * second, "labels_used": second, "labels_left": 9}
+        counts = {"predictions": 100 * second, "events_in": 110 * second, "labels_used": second}
+        counts |= {"labels_left": 80 - second, "labels_planned": second + 1}
         desk.told(status(second, labelled=second, log_loss=0.5, one_minus_roca_percent=2.0, **counts))
     for p in (0.0, 0.04, 0.5, 1.0):
         known = {"ham": 1.0 - p, "spam": p}
@@ -164,7 +181,7 @@ def test_charts_hold_what_was_said() -> None:
         )
     desk.asked(request(0, score=1.0))
     desk.asked(request(1, score=3.0))
-    charts = charts_of(desk, LabelSettings(budget=100))
+    charts = charts_of(desk)
     assert [(point.events, point.roca, point.log_loss) for point in charts.curve] == [
         (0, None, None),
         (1000, 2.0, 0.5),
@@ -174,12 +191,12 @@ def test_charts_hold_what_was_said() -> None:
     assert [bar.counts["said"] for bar in charts.histogram] == [2, *[0] * 9, 1, *[0] * 8, 1]
     assert (charts.histogram_label, charts.histogram_of) == ("spam", 4)
     assert [bar.counts["open"] for bar in charts.scores] == [1, *[0] * (BINS - 2), 1]
-    planned = LabelBudget(100).planned(2000)
-    assert (charts.budget[-1].asked, charts.budget[-1].planned) == (20, planned)
+    assert (charts.budget[-1].asked, charts.budget[-1].planned) == (20, 21.0)
+    assert (charts.budget_total, charts.budget_left) == (80, 60)
 
 
 def test_charts_of_nothing_are_empty() -> None:
-    charts = charts_of(Desk(10.0, None), LabelSettings())
+    charts = charts_of(Desk(10.0, None))
     assert (charts.curve, charts.rates, charts.scores, charts.budget_left) == ((), (), (), None)
     assert sum(bar.counts["said"] for bar in charts.histogram) == 0
 
@@ -225,7 +242,7 @@ def test_figures_of_late_wait_for_enough_labels() -> None:
     desk = Desk(10.0, None)
     for second, (labelled, loss) in enumerate([(10, 1.0), (40, 1.0), (60, 1.0), (100, 0.8), (160, 0.65)]):
         desk.told(status(second, labelled=labelled, log_loss=loss))
-    curve = charts_of(desk, LabelSettings()).curve
+    curve = charts_of(desk).curve
     # Of the last point: since the 100th label, 160 x 0.65 - 100 x 0.8 = 24 over 60.
     assert [point.recent_log_loss for point in curve] == [
         None,
@@ -243,4 +260,4 @@ def test_the_expected_error_is_what_the_probabilities_say() -> None:
         place = Source("emails", 0, 0)
         said = Prediction(id="a", probabilities=known, variance=0, epistemic_variance=0, source=place, model_version=1)
         desk.predictions.append(said)
-    assert charts_of(desk, LabelSettings()).expected_error == pytest.approx((0.5 + 0.1 + 0.0) / 3)
+    assert charts_of(desk).expected_error == pytest.approx((0.5 + 0.1 + 0.0) / 3)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from stream_bayes.events import encode
 from tests.kafka_workers import Make, make
+from tests.test_web_desk import status
 from tests.webs import client, page, until
 
 if TYPE_CHECKING:
@@ -67,3 +69,15 @@ def test_a_broker_that_goes_and_comes_back(make: Make, killable_broker: Broker) 
     # Whatever became of the first try, the label counts once.
     assert scene.work().shards[0].engine.model_version == 1
     scene.check()
+
+
+def test_partitions_of_which_nobody_has_spoken_yet(make: Make) -> None:
+    scene = make(2)
+    for topic in (scene.settings.topics.status, scene.settings.topics.label_requests, scene.emails, scene.labels):
+        scene.create(topic)
+    with page(scene.settings) as address, client(address) as http:
+        assert http.get("/api/status").json()["partitions"] == []
+    scene.log.append(scene.settings.topics.status, encode(status(0.0, group=scene.settings.group)), partition=0)
+    scene.log.commit({})
+    with page(scene.settings) as address, client(address) as http:
+        assert [one["partition"] for one in http.get("/api/status").json()["partitions"]] == [0]

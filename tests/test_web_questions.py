@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from stream_bayes.events import LabelRequest
 from stream_bayes.records import Source
 from stream_bayes.web import questions as subject
-from stream_bayes.web.answers import Answers
+from stream_bayes.web.answers import Answered, Answers
 from stream_bayes.web.questions import Given, Holder, Place, QuestionRefused, Questions
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -105,8 +105,26 @@ def test_an_answer_takes_a_question_away_until_the_worker_refuses_it() -> None:
     with pytest.raises(QuestionRefused) as refusal:
         questions.hold((0, 0), Holder("bob"), 0.0)
     assert refusal.value.code == "answered"
-    questions.end((0, 0), still_open=True, given=None)
+    assert questions.refuse((0, 0), "spam", still_open=True) is None
     assert taken(questions, "bob", 0.0) == (0, 0)
+
+
+def test_an_older_answer_that_is_told_late_does_not_replace_a_newer_one() -> None:
+    questions = asked(0.2)
+    later = Given("ham", "ann", NOW + timedelta(seconds=5))
+    questions.give((0, 0), later)
+    questions.end((0, 0), Given("spam", "ann", NOW, learned=True))
+    assert questions.get((0, 0)).given == later
+    # The correction is refused: what was learned counts again.
+    assert questions.refuse((0, 0), "ham", still_open=False) == Given("spam", "ann", NOW, learned=True)
+    assert questions.waiting() == []
+
+
+def test_holders_whose_time_is_over_are_forgotten() -> None:
+    questions = asked(*[0.2] * 3000)
+    for number in range(2500):
+        questions.take(Holder("ann", str(number)), (), 20.0 * number)
+    assert len(questions._taken) <= 1001
 
 
 def test_only_ones_own_answer_is_taken_up_again() -> None:
@@ -121,7 +139,7 @@ def test_only_ones_own_answer_is_taken_up_again() -> None:
 def test_what_expires_is_nobodys_but_can_still_be_answered() -> None:
     questions = asked(0.2)
     questions.take(Holder("ann"), (), 0.0)
-    questions.end((0, 0), still_open=False, given=None)
+    questions.end((0, 0), None)
     assert (taken(questions, "bob", 99.0), questions.get((0, 0)).state) == (None, "closed")
     assert questions.hold((0, 0), Holder("ann"), 99.0) == LEASE
 
@@ -137,8 +155,8 @@ def test_ranks_and_states_by_score() -> None:
     questions = asked(0.1, 0.2, 0.3)
     assert [questions.rank(score) for score in (0.1, 0.2, 0.3)] == [0.0, 0.5, 1.0]
     assert asked(0.1).rank(0.1) is None
-    questions.end((0, 1), still_open=False, given=Given("ham", None, NOW, learned=True))
-    questions.end((0, 2), still_open=False, given=None)
+    questions.end((0, 1), Given("ham", None, NOW, learned=True))
+    questions.end((0, 2), None)
     assert sorted(questions.scored()) == [(0.1, "open"), (0.2, "answered"), (0.3, "closed")]
 
 
@@ -229,16 +247,20 @@ TestLabelling.settings = settings(max_examples=60, stateful_step_count=40, deadl
 
 
 def test_answers_of_a_day_count_once_and_corrections_count() -> None:
+    def answer(labeller: str, differs: bool | None, *, unsure: bool = False, corrected: bool = False) -> Answered:
+        return Answered(labeller, differs, unsure, corrected)
+
     answers = Answers()
-    answers.note((0, 1), NOW, "ann", False, unsure=False)
-    answers.note((0, 1), NOW + timedelta(seconds=1), "ann", False, unsure=False)
-    answers.note((0, 2), NOW - timedelta(hours=2), "bob", True, unsure=False)
-    answers.note((0, 2), NOW, "bob", False, unsure=False)
-    answers.note((0, 3), NOW, "bob", None, unsure=True)
-    answers.note((0, 4), NOW - timedelta(days=1), "bob", True, unsure=False)
+    answers.note((0, 1), NOW, answer("ann", False))
+    answers.note((0, 1), NOW + timedelta(seconds=1), answer("ann", False))
+    answers.note((0, 2), NOW - timedelta(hours=2), answer("bob", True))
+    answers.note((0, 2), NOW, answer("bob", False, corrected=True))
+    answers.note((0, 2), NOW, answer("bob", False))
+    answers.note((0, 3), NOW, answer("bob", None, unsure=True))
+    answers.note((0, 4), NOW - timedelta(days=1), answer("bob", True))
     tally = answers.tally(NOW.date(), "bob")
     assert tally == (3, 2, 0, 1, 1, NOW - timedelta(hours=2))
-    answers.note((0, 5), NOW + timedelta(days=1), "ann", True, unsure=False)
+    answers.note((0, 5), NOW + timedelta(days=1), answer("ann", True))
     assert answers.tally(NOW.date(), "ann").today == 0
     assert answers.tally((NOW + timedelta(days=1)).date(), "ann")[:3] == (1, 1, 1)
     answers.take_back((0, 5))

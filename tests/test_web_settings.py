@@ -35,15 +35,19 @@ def variables(**settings: str) -> dict[str, str]:
 def test_what_holds_if_nobody_says_otherwise() -> None:
     web = load_settings(None, {}, {}).settings.web
     assert (web.host, web.port, web.token, web.token_file, web.lease) == ("127.0.0.1", 8765, None, None, "5m")
+    assert web.trusted_proxies == ()
     assert web.secret() is None
 
 
 def test_every_setting_in_a_file(folder: Path) -> None:
-    (folder / "stream_bayes.toml").write_text(f'[web]\nhost = "0.0.0.0"\nport = 80\ntoken = "{TOKEN}"\nlease = "90s"\n')
+    proxies = ["10.0.0.1", "fd00::/8"]
+    (folder / "stream_bayes.toml").write_text(
+        f'[web]\nhost = "0.0.0.0"\nport = 80\ntoken = "{TOKEN}"\ntrusted_proxies = {proxies}\nlease = "90s"\n'
+    )
     web = load_settings(None, {}, {}).settings.web
     assert web.secret() == TOKEN
     shown = {"host": "0.0.0.0", "port": 80, "token": "**********", "token_file": None, "lease": "90s"}
-    assert web.model_dump(mode="json") == shown
+    assert web.model_dump(mode="json") == {**shown, "trusted_proxies": proxies}
 
 
 @pytest.mark.parametrize("token", ["1234567890123456", "[[[[[[[[[[[[[[[[", '"quoted-quoted"!', "1979-05-27-------"])
@@ -51,6 +55,11 @@ def test_a_token_in_the_environment_is_text_whatever_it_looks_like(token: str) -
     loaded = load_settings(None, variables(token=token), {})
     assert loaded.settings.web.secret() == token
     assert loaded.origins["web.token"] == f"environment {PREFIX}TOKEN"
+
+
+def test_proxies_of_the_environment() -> None:
+    loaded = load_settings(None, variables(trusted_proxies='["10.0.0.1", "::1"]'), {})
+    assert loaded.settings.web.trusted_proxies == ("10.0.0.1", "::1")
 
 
 @pytest.mark.parametrize("ending", ["", "\n", "\r\n"])
@@ -91,6 +100,11 @@ def test_a_file_that_cannot_be_read(folder: Path) -> None:
         ({"port": "65536"}, "must be at most 65535"),
         ({"port": "http"}, "must be a whole number"),
         ({"lease": "soon"}, "web.lease = 'soon' (environment"),
+        ({"lease": "0m"}, f"web.lease = '0m' (environment {PREFIX}LEASE): must be longer than 0"),
+        ({"trusted_proxies": "10.0.0.1"}, "must be a list of addresses and networks, such as ['10.0.0.1', '172.16.0.0"),
+        ({"trusted_proxies": '["*"]'}, f"web.trusted_proxies = ['*'] (environment {PREFIX}TRUSTED_PROXIES): must be a"),
+        ({"trusted_proxies": '["10.0.0.1/8"]'}, "must be a list of addresses"),
+        ({"trusted_proxies": "[1]"}, "must be a list of addresses"),
         ({"tokn": TOKEN}, f"unknown setting 'web.tokn' (environment {PREFIX}TOKN): did you mean 'web.token'?"),
     ],
 )

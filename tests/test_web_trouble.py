@@ -105,7 +105,7 @@ def test_another_log_in_its_place_is_not_taken_for_it(office: Office, tmp_path: 
     with page(office.settings) as address, client(address) as http:
         office.path.unlink()
         other.path.rename(office.path)
-        until(lambda: "another log" in http.get("/readyz").json()["detail"])
+        until(lambda: "another log" in (http.get("/api/status").json()["log_problem"] or ""))
 
 
 def test_a_worker_that_fell_silent_has_a_lag_that_nobody_knows(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import logging
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import suppress
+from threading import Event
 
 import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from stream_bayes.web.access import Access
+from stream_bayes.web.guard import Guard
+from stream_bayes.web.headers import SESSION_COOKIE
 from tests.commands import PATIENCE
 from tests.web_guarded import (
     MOST,
     MOST_PREDICT,
+    TOKEN,
+    access,
+    application,
     assert_no_http,
     client,
     open_access,
     page,
+    proxied,
     raw_post,
     refused,
+    secured,
 )
-from tests.web_served import Served
+from tests.web_served import Served, served
 
-__all__ = ["client", "open_access", "page"]
+__all__ = ["access", "client", "open_access", "page", "proxied", "secured"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
@@ -58,7 +67,21 @@ def test_no_other_site_writes_even_with_that_word(client: httpx.Client, headers:
     port = str(client.base_url.port)
     given = {name: value.replace("PORT", port) for name, value in headers.items()}
     refused(client.post("/api/echo", json={}, headers=given), 403, "csrf")
-    assert client.get("/api/echo", headers=given).status_code == 200
+    elsewhere = given.get("Sec-Fetch-Site") is not None
+    assert client.get("/api/echo", headers=given).status_code == (403 if elsewhere else 200)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", ""])
+def test_no_other_site_reads_what_the_page_reads(client: httpx.Client, secured: Served, site: str) -> None:
+    headers = {"Sec-Fetch-Site": site}
+    for path in ("/api/echo", "/api/events", "/api/openapi.json", "/api/nothing"):
+        refused(client.get(path, headers=headers), 403, "csrf")
+        assert client.head(path, headers=headers).status_code == 403
+    # A link may lead to the page, and a program with the token is no other site.
+    for path in ("/", "/static/a.js", "/healthz"):
+        assert client.get(path, headers=headers).status_code == 200
+    with secured.client(Authorization=f"Bearer {TOKEN}") as program:
+        assert program.get("/api/echo", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
@@ -67,6 +90,7 @@ def test_the_page_itself_writes_under_each_of_its_names(client: httpx.Client, si
     name = f"{host}:{client.base_url.port}"
     headers = {"Host": name, "Origin": f"http://{name.lower()}", "Sec-Fetch-Site": site}
     assert client.post("/api/echo", json={}, headers=headers).status_code == 200
+    assert client.get("/api/echo", headers=headers).status_code == 200
 
 
 def test_two_origins_are_none(client: httpx.Client, page: Served) -> None:
@@ -74,11 +98,19 @@ def test_two_origins_are_none(client: httpx.Client, page: Served) -> None:
     refused(client.post("/api/echo", json={}, headers=headers), 403, "csrf")
 
 
-def test_behind_a_proxy_with_https(client: httpx.Client) -> None:
-    headers = {"X-Forwarded-Proto": "https", "Origin": f"https://127.0.0.1:{client.base_url.port}"}
-    assert client.post("/api/echo", json={}, headers=headers).status_code == 200
-    headers["X-Forwarded-Proto"] = "http"
-    assert "X-Forwarded-Proto" in refused(client.post("/api/echo", json={}, headers=headers), 403, "csrf")
+def with_https(place: Served, access: Access, scheme: str) -> httpx.Response:
+    """What is answered to a write that a proxy passes on from a page with HTTPS."""
+    fields = {"X-Forwarded-Proto": scheme, "Origin": f"https://127.0.0.1:{place.port}", "X-CSRF-Token": access.csrf}
+    with place.client(Cookie=f"{SESSION_COOKIE}={access.cookie}", **fields) as browser:
+        return browser.post("/api/echo", json={})
+
+
+def test_behind_a_proxy_with_https(page: Served, open_access: Access, proxied: Served, access: Access) -> None:
+    assert with_https(proxied, access, "https").status_code == 200
+    for answer in (with_https(proxied, access, "http"), with_https(page, open_access, "https")):
+        detail = refused(answer, 403, "csrf")
+        assert "X-Forwarded-Proto" in detail
+        assert "web.trusted_proxies" in detail
 
 
 @pytest.mark.parametrize(
@@ -139,21 +171,50 @@ def test_no_more_than_some_is_thrown_away(page: Served, open_access: Access) -> 
     assert 16 << 20 < sent < 64 << 20
 
 
-def test_a_body_that_does_not_come(page: Served, open_access: Access) -> None:
-    answer = page.say(raw_post(open_access.csrf, "Content-Length: 10") + b"{")
+def test_a_body_that_does_not_come(open_access: Access) -> None:
+    with served(Guard(application(open_access), open_access, body_seconds=0.5)) as place:
+        answer = place.say(raw_post(open_access.csrf, "Content-Length: 10") + b"{")
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert answer.endswith(b'{"code":"timeout","detail":"What was sent did not arrive in time."}')
 
 
-def test_a_client_that_leaves_in_the_middle(
-    page: Served, open_access: Access, caplog: pytest.LogCaptureFixture
-) -> None:
-    with socket.create_connection(("127.0.0.1", page.port), PATIENCE) as connection:
-        connection.sendall(raw_post(open_access.csrf, "Content-Length: 10") + b"{")
-    with page.client() as browser:
-        assert browser.get("/healthz").status_code == 200
-    time.sleep(0.1)
-    assert not caplog.records
+def test_a_client_that_leaves_in_the_middle(open_access: Access, caplog: pytest.LogCaptureFixture) -> None:
+    begun, over, passed_on = Event(), Event(), []
+
+    async def behind(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            passed_on.append(scope["path"])
+        await application(open_access)(scope, receive, send)
+
+    guard = Guard(behind, open_access)
+
+    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            begun.set()
+        await guard(scope, receive, send)
+        if scope["type"] == "http":
+            over.set()
+
+    with served(watched) as place:
+        with socket.create_connection(("127.0.0.1", place.port), PATIENCE) as connection:
+            connection.sendall(raw_post(open_access.csrf, "Content-Length: 10") + b"{")
+            assert begun.wait(PATIENCE)
+        assert over.wait(PATIENCE)
+        # Once this is answered, the server has said all that it says of the other.
+        with place.client() as browser:
+            assert browser.get("/healthz").status_code == 200
+    assert passed_on == ["/healthz"]
+    assert not [record for record in caplog.records if record.levelno > logging.INFO]
+
+
+@pytest.mark.parametrize("path", ["/api/echo", "/healthz"])
+def test_a_body_with_two_ends(page: Served, open_access: Access, path: str) -> None:
+    head = raw_post(open_access.csrf, "Content-Length: 4", "Transfer-Encoding: chunked")
+    hidden = b"GET /api/echo HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answer = page.say(head.replace(b"/api/echo", path.encode()) + b"0\r\n\r\n" + hidden)
+    assert_no_http(answer)
+    assert answer.count(b"HTTP/1.1") == 1
+    assert b"connection: close" in answer.lower()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -50,6 +51,17 @@ async def broken_by_itself(_: Request) -> Response:
     return PlainTextResponse(SECRET, 500)
 
 
+async def events(request: Request) -> Response:
+    """A stream that ends when its client leaves."""
+
+    async def parts() -> Any:
+        yield b"event: change\n\n"
+        while not await request.is_disconnected():
+            await asyncio.sleep(0.01)
+
+    return StreamingResponse(parts(), media_type="text/event-stream")
+
+
 async def weak(_: Request) -> Response:
     """An answer with a header of its own."""
     return PlainTextResponse("x", headers={"X-Frame-Options": "SAMEORIGIN", "Cache-Control": "no-cache"})
@@ -72,6 +84,7 @@ def application(access: Access) -> FastAPI:
             Route("/metrics", echo),
             Route("/api/openapi.json", echo),
             Route("/api/echo", echo, methods=everything),
+            Route("/api/events", events),
             Route("/api/predict", echo, methods=["POST"]),
             Route("/fail", fail),
             Route("/fail-late", fail_late),
@@ -102,7 +115,7 @@ def open_access() -> Access:
 @pytest.fixture(scope="module")
 def page(open_access: Access) -> Iterator[Served]:
     """One that everybody on the machine may use."""
-    with served(Guard(application(open_access), open_access, body_seconds=1.0)) as place:
+    with served(Guard(application(open_access), open_access)) as place:
         yield place
 
 
@@ -116,6 +129,13 @@ def access() -> Access:
 def secured(access: Access) -> Iterator[Served]:
     """One that needs the token."""
     with served(Guard(application(access), access)) as place:
+        yield place
+
+
+@pytest.fixture(scope="module")
+def proxied(access: Access) -> Iterator[Served]:
+    """The same behind a proxy on this machine, which is believed."""
+    with served(Guard(application(access), access), "127.0.0.0/8") as place:
         yield place
 
 

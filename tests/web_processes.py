@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,13 +22,12 @@ from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
 
 READY = re.compile(r"The page is at (http://\S+/) \(Ctrl-C ends it\)\n")
 TOKEN = "a-token-of-16-or-more"
-LONGEST_END = 10.0
-"""Seconds; it takes three at most on a machine that does nothing else."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """With a log that has a mail."""
+    """With a log that has a mail, and a worker's folder of checkpoints."""
+    (tmp_path / "mail.db.checkpoints").mkdir()
     with SqliteLog(tmp_path / "mail.db") as log:
         log.append("emails", b'{"id": "1", "text": "hello"}')
         log.commit({})
@@ -68,11 +66,12 @@ def command(folder: Path, *arguments: str, **variables: str) -> Iterator[Started
 def script(folder: Path, text: str) -> Iterator[Started]:
     """The server with another application, while the context lasts."""
     beginning = """
-        import asyncio, sys, time
-        from contextlib import asynccontextmanager
+        import asyncio
+        from contextlib import asynccontextmanager, suppress
         from starlette.applications import Starlette
         from starlette.responses import PlainTextResponse
         from starlette.routing import Route
+        from stream_bayes.config import WebSettings
         from stream_bayes.errors import LogError
         from stream_bayes.web.server import serve
     """
@@ -82,8 +81,7 @@ def script(folder: Path, text: str) -> Iterator[Started]:
 
 def address(process: Started) -> str:
     """Where it says it is, once it does."""
-    assert process.stdout is not None
-    line = process.stdout.readline()
+    line = said(process)
     found = READY.fullmatch(line)
     assert found, f"{line!r} {process.communicate()}"
     return found[1]
@@ -100,21 +98,25 @@ def told(process: Started, event: str) -> dict[str, Any]:
     raise AssertionError(message)
 
 
-def ended(process: Started, *signals: signal.Signals) -> tuple[int, str, str, float]:
-    """Code, output and errors that were not read yet, and how long it took after the signals."""
-    begin = time.monotonic()
+def said(process: Started) -> str:
+    """The next line of its output."""
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def ended(process: Started, *signals: signal.Signals) -> tuple[int, str, str]:
+    """Code, output and errors that were not read yet, once it has ended, if need be by a signal."""
     for number in signals:
         process.send_signal(number)
-        time.sleep(0.3)
     output, errors = process.communicate(timeout=PATIENCE)
-    return process.returncode, output, errors, time.monotonic() - begin
+    return process.returncode, output, errors
 
 
-def asked(url: str, seconds: float) -> socket.socket:
-    """A connection on which an answer is waited for."""
-    parsed = httpx.URL(url)
-    assert parsed.port is not None
-    connection = socket.create_connection((parsed.host, parsed.port), PATIENCE)
-    connection.sendall(f"GET /?seconds={seconds} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    time.sleep(0.3)
+def asked(process: Started, path: str) -> socket.socket:
+    """A connection on which an answer is waited for, of a process that has said that it is asked."""
+    url = httpx.URL(address(process))
+    assert url.port is not None
+    connection = socket.create_connection((url.host, url.port), PATIENCE)
+    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert said(process) == "asked\n"
     return connection

@@ -41,11 +41,11 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(app: ASGIApp) -> Iterator[Served]:
+def served(app: ASGIApp, *trusted_proxies: str) -> Iterator[Served]:
     """Serve an application while the context lasts."""
     ready = Event()
     with bound("127.0.0.1", 0) as listener:
-        server = Server(app, ready.set)
+        server = Server(app, ready.set, trusted_proxies)
         thread = Thread(target=server.run, args=([listener],), name="server")
         thread.start()
         try:

@@ -66,4 +66,4 @@ def _serve(settings: Settings, *, as_json: bool) -> None:
         token = made_up = new_token()
     # With a token, other sites can do nothing here; the page may then be reached through a proxy, by any name.
     access = Access(token, hosts_of(place.host) if token is None else None)
-    serve(make_app(settings, access), place.host, place.port, made_up=made_up, as_json=as_json)
+    serve(make_app(settings, access), place, made_up=made_up, as_json=as_json)

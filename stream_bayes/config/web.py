@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
 
 from stream_bayes.config.fields import File, Name, Section, Span
@@ -15,12 +16,35 @@ from stream_bayes.errors import ConfigError, reason_of
 _TOKEN = re.compile(r"[!-~]{16,1024}", re.ASCII)
 _TOKEN_FORM = "must be 16 to 1024 letters, digits and signs without spaces"
 _MOST_FILE_BYTES = 4096
+_NOTHING = re.compile(r"0+(\.0+)? ?[a-z]*", re.ASCII)
 
 
 def _token(secret: SecretStr) -> SecretStr:
     if _TOKEN.fullmatch(secret.get_secret_value()) is None:
         raise ValueError(_TOKEN_FORM)
     return secret
+
+
+def _longer_than_nothing(span: Any) -> Any:
+    if isinstance(span, str) and _NOTHING.fullmatch(span.strip()) is not None:
+        message = "must be longer than 0"
+        raise ValueError(message)
+    return span
+
+
+def _addresses(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, (list, tuple)) or not all(map(_is_address, given)):
+        message = "must be a list of addresses and networks, such as ['10.0.0.1', '172.16.0.0/12']"
+        raise ValueError(message)
+    return tuple(given)
+
+
+def _is_address(text: Any) -> bool:
+    try:
+        # Of whole numbers, too, it would make one.
+        return isinstance(text, str) and bool(ip_network(text))
+    except ValueError:
+        return False
 
 
 class WebSettings(Section):
@@ -34,7 +58,9 @@ class WebSettings(Section):
     """What everybody must show; where it is needed and not set, one is made up and printed."""
     token_file: File | None = None
     """A file with the token and nothing else, read when the page is started."""
-    lease: Span = "5m"
+    trusted_proxies: Annotated[tuple[str, ...], BeforeValidator(_addresses)] = ()
+    """Where requests come from whose X-Forwarded-For and X-Forwarded-Proto are believed: addresses and networks."""
+    lease: Annotated[Span, BeforeValidator(_longer_than_nothing)] = "5m"
     """For so long a question is one person's; what is not answered by then goes to others."""
 
     @model_validator(mode="after")

@@ -62,6 +62,9 @@ def play_with_page(
                 postman.send_due(time.monotonic(), 0)
             time.sleep(_TICK)
         page.finish()
+        if worker.compiling:
+            # That is not interrupted by a signal; nothing is lost.
+            worker.kill()
         worker.finish()
         requests = [decode_request(record.value) for record in Follower(log, TopicSettings().label_requests).new()]
         predictions = len(Follower(log, TopicSettings().predictions).new())

@@ -142,6 +142,9 @@ class Status(Event):
     labels_learned: int
     labels_used: Annotated[int, Field(description="Labels asked for.")]
     labels_left: Annotated[int | None, Field(description="Labels that may still be asked for.")] = None
+    labels_planned: Annotated[
+        Number | None, Field(description="Labels that the pace would have asked for by now, were everything urgent.")
+    ] = None
     open_requests: int
     label_outcomes: Annotated[
         dict[str, int], Field(description="What became of questions and labels.", default_factory=dict)

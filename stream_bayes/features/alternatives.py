@@ -26,6 +26,7 @@ def add_alternatives(page: Pieces, first: Pieces, others: Sequence[tuple[str, Pi
     A long text leaves half of the room to those behind it, so that none can push another out of sight.
     """
     said = _words(first.all())
+    others = [(mark, other) for mark, other in others if other.all()]
     different = [_differ(said, _words(other.all())) for _, other in others]
     page.set_apart()
     page.add_pieces(first.all(), 2 if any(different) else 1)
@@ -59,10 +60,11 @@ def _add_links(page: Pieces, pieces: Iterable[Piece]) -> None:
     if not links:
         return
     page.add_line(HTML_LINKS)
-    for link in list(links.values())[:_MOST_LINKS]:
-        page.add_pieces((link, Piece("text", "\n")))
+    lines = list(links.values())[:_MOST_LINKS]
     if len(links) > _MOST_LINKS:
-        page.add_pieces((Piece("mark", f"{len(links) - _MOST_LINKS} more links"),))
+        lines.append(Piece("mark", f"{len(links) - _MOST_LINKS} more links"))
+    for number, line in enumerate(lines):
+        page.add_pieces((Piece("text", "\n"), line) if number else (line,))
 
 
 def _leads(piece: Piece) -> bool:

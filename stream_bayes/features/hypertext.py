@@ -130,7 +130,10 @@ class _Page:
         if self.depth == 0:
             self.concealed = ""
             if self.told:
+                # The gap that waits comes behind the mark.
+                gap, self.gap = self.gap, ""
                 self._mark("end of hidden text")
+                self._part(gap)
 
     def _part(self, gap: str) -> None:
         self.gap = max(self.gap, gap, key=_WEAKER_FIRST.index)

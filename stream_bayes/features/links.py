@@ -45,9 +45,9 @@ def target(href: str, base: str = "") -> Target:
     """Where a link leads.
 
     >>> target("http://paypal.com@evil.example/pay")
-    Target(scheme='http', host='evil.example', url='http://evil.example/pay')
+    Target(scheme='http', host='evil.example', url='http://evil.example/pay', address='')
     >>> target("java\\nscript:alert(1)")
-    Target(scheme='javascript', host=None, url=None)
+    Target(scheme='javascript', host=None, url=None, address='')
     """
     text = _resolved(href, base)
     found = _SCHEME.match(text)

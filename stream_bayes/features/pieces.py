@@ -40,8 +40,8 @@ class Pieces:
 
     def __init__(self) -> None:
         self.cut = False
+        # Something was left out, and more may follow.
         self.shortened = False
-        """Whether something was left out and more came behind it."""
         self.room = SHOWN
         self._pieces: list[Piece] = []
         self._mark, self._times = "", 0
@@ -75,6 +75,7 @@ class Pieces:
     def add_line(self, mark: str) -> None:
         """A mark on a line of its own, behind a blank line."""
         self.set_apart()
+        self.room -= len("\n\n\n")
         self._put(Piece("mark", mark))
         self._put(Piece("text", "\n"))
 

@@ -163,10 +163,8 @@ def _leaves(part: Part) -> tuple[list[_Leaf], bool]:
         inner = inner_parts(part, _MOST_PARTS) if part.main != b"message" or kind in _MAILS else []
         if not inner or kind in _MAILS:
             leaves.append(leaf)
-        inner_leaves = (
-            _forms(inner) if kind == "multipart/alternative" and not best else [_Leaf(i, best) for i in inner]
-        )
-        waiting.extend(reversed(inner_leaves))
+        forms = kind == "multipart/alternative" and not best
+        waiting.extend(reversed(_forms(inner) if forms else [_Leaf(each, best) for each in inner]))
     return leaves + waiting[-1:], not waiting
 
 

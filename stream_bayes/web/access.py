@@ -75,7 +75,9 @@ class Access:
 
 
 class Failures:
-    """Wrong tokens by address: after ten within a minute an address must wait for a minute.
+    """Wrong tokens by address: after ten within a minute no others are counted for a minute, nor answered as such.
+
+    The token itself is always let in: many people may share an address, and one of them must not keep out the others.
 
     Addresses are forgotten, the longest silent first, once there are more than a thousand.
     """
@@ -101,7 +103,7 @@ class Failures:
             self._times.popitem(last=False)
 
     def seconds_to_wait(self, address: str) -> int:
-        """How long no token from there is looked at; 0: it may come now."""
+        """How long whoever sends a wrong token from there is told to wait; 0: not at all."""
         times = self._times.get(_source(address), deque())
         if len(times) < _MOST_FAILURES or times[-1] - times[0] > _WITHIN_SECONDS:
             return 0

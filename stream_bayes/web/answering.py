@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from starlette.types import Message, Scope, Send
 
+from stream_bayes.web.access import Failures
 from stream_bayes.web.bodies import Problem
 from stream_bayes.web.headers import Fields, with_safety
 
 JSON = "application/json"
-WRONG_TOKEN = "This is not the token."
 _INTERNAL = "Something failed here. What it was is in the page's log, on the error output of the program."
 
 
@@ -81,8 +81,21 @@ def unknown(detail: str) -> Refusal:
     return Refusal(HTTPStatus.UNAUTHORIZED, "token", detail, {"www-authenticate": 'Bearer realm="stream-bayes"'})
 
 
-def too_many_failures(seconds: int) -> Refusal:
-    """Of somebody who has tried too many wrong tokens."""
+def not_the_token(failures: Failures, address: str) -> Refusal:
+    """Of somebody with a wrong token, which is counted unless there were too many already."""
+    if seconds := failures.seconds_to_wait(address):
+        return _too_many_failures(seconds)
+    failures.note(address)
+    return unknown("This is not the token.")
+
+
+def busy() -> Refusal:
+    """Of one request more than are answered at once."""
+    detail = "Too many requests at once: try again in a moment."
+    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "busy", detail, {"retry-after": "1"})
+
+
+def _too_many_failures(seconds: int) -> Refusal:
     detail = f"Too many wrong tokens came from this address: try again in {seconds} seconds."
     return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "too-many-failures", detail, {"retry-after": str(seconds)})
 

@@ -38,16 +38,15 @@ class Answers:
         self._answers: dict[Place, Answered] = {}
         self._first_at: datetime | None = None
 
-    def note(self, place: Place, at: datetime, labeller: str | None, differs: bool | None, *, unsure: bool) -> None:
-        """An answer was given; a second one about the same observation is a correction of the first if it differs."""
+    def note(self, place: Place, at: datetime, answer: Answered) -> None:
+        """An answer was given, or told of again; once corrected it stays so."""
         at = at.astimezone(UTC)
         if self._day is None or at.date() > self._day:
             self._day, self._answers, self._first_at = at.date(), {}, at
         if at.date() < self._day:
             return
         before = self._answers.get(place)
-        corrected = before is not None and (before.corrected or (before.differs, before.unsure) != (differs, unsure))
-        self._answers[place] = Answered(labeller, differs, unsure, corrected)
+        self._answers[place] = answer._replace(corrected=answer.corrected or (before is not None and before.corrected))
         if self._first_at is None or at < self._first_at:
             self._first_at = at
 

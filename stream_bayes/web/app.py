@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from starlette.types import ASGIApp
 
 from stream_bayes import __version__
 from stream_bayes.config import Settings
-from stream_bayes.errors import StreamBayesError, reason_of
+from stream_bayes.errors import LogError, SnapshotError, StreamBayesError, reason_of
 from stream_bayes.web.access import Access
 from stream_bayes.web.bodies import Problem
 from stream_bayes.web.guard import Guard
@@ -44,10 +43,6 @@ _STATUS: Mapping[str, int] = {
     "answered": 409,
     "not-yours": 409,
     "cannot-unsay": 409,
-    "bad-log": 503,
-    "log-locked": 503,
-    "log-full": 503,
-    "log-unavailable": 503,
 }
 _MOST_DETAIL = 500
 
@@ -112,16 +107,16 @@ async def _not_found(_: Request, problem: Exception) -> JSONResponse:
 
 async def _refused(_: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, StreamBayesError)
-    status = _STATUS.get(problem.code, 422)
-    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+    if isinstance(problem, LogError | SnapshotError):
         return _unavailable(problem.code, problem)
-    return _said(status, problem.code, str(problem))
+    return _said(_STATUS.get(problem.code, 422), problem.code, str(problem))
 
 
 def _unavailable(code: str, problem: Exception) -> JSONResponse:
     """Where it is on this machine and what its operator can do is for the operator."""
     logger.warning("the log cannot be used", extra={"fields": {"reason": reason_of(problem)}})
-    return _said(503, code, "The log cannot be read or written right now: try again, or tell who runs this page.")
+    detail = "The log cannot be used right now. What was sent may be written all the same: send it again."
+    return _said(503, code, detail)
 
 
 async def _broken(_: Request, problem: Exception) -> JSONResponse:

@@ -36,7 +36,7 @@ _NEW = f"{_UNSEEN}: this is the prior"
 
 def density_of(learner: Learner, kind: str, text: str) -> Density:
     """The posterior of what a kind and a text name, as a curve; `NoPosterior` where the learner has none."""
-    kinds = kinds_of(learner)
+    kinds = kinds_of(type(learner))
     try:
         if isinstance(learner, SpamFilter) and kind != "weight":
             return density(kind, text, mail_belief(learner, kind, text))
@@ -49,15 +49,15 @@ def density_of(learner: Learner, kind: str, text: str) -> Density:
     raise NoPosterior(message)
 
 
-def kinds_of(learner: Learner) -> tuple[str, ...]:
-    """What one may ask a learner about."""
-    if isinstance(learner, SpamFilter):
+def kinds_of(learner: type[Learner]) -> tuple[str, ...]:
+    """What one may ask learners of a class about."""
+    if issubclass(learner, SpamFilter):
         return (*KINDS, "weight")
-    if isinstance(learner, WeightBelief):
+    if issubclass(learner, WeightBelief):
         return ("weight", "feature", "word")
-    if isinstance(learner, LogOddsFusion):
+    if issubclass(learner, LogOddsFusion):
         return ("weight",)
-    return ("feature", "word") if isinstance(learner, NaiveBayes | CategoricalNB | BetaBernoulli) else ()
+    return ("feature", "word") if issubclass(learner, NaiveBayes | CategoricalNB | BetaBernoulli) else ()
 
 
 def _belief(learner: Learner, text: str) -> Belief:

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
+from stream_bayes.events.fields import LabelValue
+
 _LONGEST_NAME = 64
 _MOST_SKIPPED = 1000
 
@@ -19,9 +21,7 @@ Labeller = Annotated[
         description="Who answers: a name that this person keeps.",
     ),
 ]
-Answer = Annotated[
-    StrictStr | StrictBool | StrictInt | StrictFloat, Field(description="A label: a text, a boolean or a number.")
-]
+Answer = Annotated[LabelValue, Field(description="A label: a text, a boolean or a number.")]
 Number = Annotated[int, Field(ge=0, lt=2**31)]
 Offset = Annotated[int, Field(ge=0, lt=2**63)]
 Interval = Annotated[tuple[float, float], Field(description="Credible, of 95 %.")]

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from stream_bayes.active import LabelBudget
-from stream_bayes.config import LabelSettings
 from stream_bayes.events import Prediction
 from stream_bayes.web.desk import Desk
 from stream_bayes.web.figures import Bin, BudgetPoint, CalibrationPoint, Charts, CurvePoint, RatePoint
@@ -23,7 +21,7 @@ RECENT_LABELS = 50
 _STATES = ("open", "answered", "closed")
 
 
-def charts_of(desk: Desk, settings: LabelSettings) -> Charts:
+def charts_of(desk: Desk) -> Charts:
     """Everything that is drawn; to be called while looking."""
     history = desk.history
     points, last = history.spread(MOST_DRAWN), history.last
@@ -37,13 +35,13 @@ def charts_of(desk: Desk, settings: LabelSettings) -> Charts:
             for said, observed, count in history.calibration()
         ),
         calibration_label=label,
-        budget=tuple(_budget(points, settings, len(history.newest))),
-        budget_total=settings.budget,
-        budget_left=None if last is None else last.left,
-        rates=tuple(
-            RatePoint(at=point.at, per_second=point.rate_since(before), lag=point.lag)
-            for before, point in pairwise(points)
+        budget=tuple(
+            BudgetPoint(at=point.at, events=point.predictions, asked=point.asked, planned=point.planned)
+            for point in points
         ),
+        budget_total=None if last is None or last.left is None else last.asked + last.left,
+        budget_left=None if last is None else last.left,
+        rates=tuple(RatePoint(at=point.at, per_second=point.rate, lag=point.lag) for point in points[1:]),
         histogram=tuple(_counted([(probability, "said") for probability in said], 0.0, 1.0, ("said",))),
         histogram_of=len(said),
         histogram_label=label,
@@ -96,21 +94,6 @@ def _curve(points: Sequence[Point]) -> Iterable[CurvePoint]:
 def _recently(point: Point, before: Point) -> float | None:
     """The log loss of the last labels, once there are enough of them."""
     return point.log_loss_since(before) if point.labelled - before.labelled >= RECENT_LABELS else None
-
-
-def _budget(points: Sequence[Point], settings: LabelSettings, partitions: int) -> Iterable[BudgetPoint]:
-    """What was asked, and what the pace of the budget asks for where every answer surprises."""
-    whole = LabelBudget(settings.budget, settings.per_period, settings.period, settings.reserve, settings.audit_share)
-    shares = [whole.share(part, partitions) for part in range(partitions)]
-    for point in points:
-        planned = [share.planned(point.predictions / partitions) for share in shares]
-        known = [each for each in planned if each is not None]
-        yield BudgetPoint(
-            at=point.at,
-            events=point.predictions,
-            asked=point.asked,
-            planned=sum(known) if known and len(known) == len(planned) else None,
-        )
 
 
 def _scores(scored: Sequence[tuple[float, str]]) -> Iterable[Bin]:

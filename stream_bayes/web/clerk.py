@@ -17,7 +17,7 @@ from stream_bayes.records import Record
 
 PATIENCE = 15.0
 """Seconds that somebody waits for what they asked for."""
-_INSISTENCE, _PAUSE = 5.0, 0.1
+_INSISTENCE, _PAUSE = 3.0, 0.1
 """Seconds for which a log that is locked or away is asked again, and between two times."""
 
 Answer = TypeVar("Answer")
@@ -95,6 +95,8 @@ class Clerk:
         return tasks
 
     def _do(self, writes: Sequence[_Write]) -> None:
+        # Who has given up waiting is not told, so nothing is written for them.
+        writes = [write for write in writes if write.done.set_running_or_notify_cancel()]
         if not writes:
             return
         try:
@@ -102,8 +104,9 @@ class Clerk:
             for label, partition, _ in writes:
                 log.append(self._topic, encode(label), label.id.encode("utf-8", "surrogatepass"), partition)
             _insisted(lambda: log.commit({}))
-        except (StreamBayesError, OSError) as problem:
-            # Nothing of it was written: whoever wants it says it again.
+        except Exception as problem:
+            # The boundary of the thread. Where a broker went away it may have been written: to say it again is no harm,
+            # since the same label counts once.
             self._close()
             for write in writes:
                 write.done.set_exception(problem)
@@ -112,9 +115,11 @@ class Clerk:
                 write.done.set_result(None)
 
     def _look_up(self, task: _Read) -> None:
+        if not task.done.set_running_or_notify_cancel():
+            return
         try:
             found = _insisted(lambda: self._opened().read(*task.place))
-        except (StreamBayesError, OSError) as problem:
+        except Exception as problem:
             self._close()
             task.done.set_exception(problem)
         else:
@@ -148,5 +153,6 @@ def _result(done: Future[Answer]) -> Answer:
     try:
         return done.result(PATIENCE)
     except TimeoutError:
+        done.cancel()
         message = f"the log has not answered for {PATIENCE:.0f} s"
         raise LogUnavailable(message) from None

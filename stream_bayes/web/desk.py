@@ -11,7 +11,7 @@ from threading import Lock
 from stream_bayes.engine.credible import as_key
 from stream_bayes.events import Label, LabelOutcome, LabelRequest, Prediction, Status
 from stream_bayes.records import Source
-from stream_bayes.web.answers import Answers, Tally
+from stream_bayes.web.answers import Answered, Answers, Tally
 from stream_bayes.web.history import History
 from stream_bayes.web.questions import Entry, Given, Place, Questions
 
@@ -66,14 +66,20 @@ class Desk:
             return
         place = event.source.partition, event.source.offset
         if event.outcome == "refused":
-            self.questions.end(place, still_open=event.open, given=None)
-            self.answers.take_back(place)
+            counts = self.questions.refuse(place, event.label, still_open=event.open)
+            if counts is None:
+                self.answers.take_back(place)
+            else:
+                self._note(place, counts)
             return
         given = None
         if event.outcome in (*_LEARNED, "unsure") and event.label is not None:
             given = Given(event.label, event.labeller, event.at, learned=True)
-            self._note(place, given)
-        self.questions.end(place, still_open=False, given=given)
+        self.questions.end(place, given)
+        if given is not None:
+            entry = self.questions.known(place)
+            newest = given if entry is None or entry.given is None else entry.given
+            self._note(place, newest, corrected=event.outcome == "corrected")
 
     def labelled(self, label: Label, at: datetime) -> None:
         """A label is in the log, by whomever; what becomes of it the worker will say."""
@@ -84,21 +90,23 @@ class Desk:
         if entry.given is not None and (entry.given.label == label.label or entry.given.at >= at):
             return
         given = Given(label.label, label.labeller, at)
+        corrected = entry.given is not None
         self.questions.give(entry.place, given)
-        self._note(entry.place, given)
+        self._note(entry.place, given, corrected=corrected)
 
-    def sent(self, entry: Entry, given: Given) -> None:
-        """A labeller here has answered."""
-        self.counts["corrections_sent" if entry.given is not None else "labels_sent"] += 1
-        self.questions.give(entry.place, given)
-        self._note(entry.place, given)
+    def sent(self, entry: Entry, given: Given, *, correction: bool) -> None:
+        """A labeller here has answered; the log may have told of it already."""
+        self.counts["corrections_sent" if correction else "labels_sent"] += 1
+        if entry.given is None or entry.given.label != given.label:
+            self.questions.give(entry.place, given)
+        self._note(entry.place, given, corrected=correction)
 
-    def _note(self, place: Place, given: Given) -> None:
+    def _note(self, place: Place, given: Given, *, corrected: bool = False) -> None:
         entry = self.questions.known(place)
         guess = None if entry is None else guess_of(entry.request)
         unsure = given.label == self.unsure_of(entry)
         differs = None if unsure or guess is None else as_key(given.label) != guess
-        self.answers.note(place, given.at, given.labeller, differs, unsure=unsure)
+        self.answers.note(place, given.at, Answered(given.labeller, differs, unsure, corrected))
 
     def unsure_of(self, entry: Entry | None) -> str | None:
         """The answer to a question that is no label."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stream_bayes.web.access import Access
-from stream_bayes.web.answering import WRONG_TOKEN, Answer, Refusal, too_many_failures, unknown
+from stream_bayes.web.answering import Answer, Refusal, busy, not_the_token, unknown
 from stream_bayes.web.headers import Head
 from stream_bayes.web.login import LOGIN, login_page
 
 logger = logging.getLogger("stream_bayes.web")
 
 _OPEN = frozenset({"/healthz", "/readyz"})
+_API, _EVENTS = "/api/", "/api/events"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
 _OWN_SITES = (None, "same-origin", "none")
@@ -25,9 +27,10 @@ _MOST_BYTES = 64 << 10
 _MOST_BYTES_OF: Mapping[str, int] = {"/api/predict": 2 << 20}
 # Read and thrown away, so that a browser gets to the answer: it looks for one only once it has sent everything.
 _MOST_THROWN_AWAY = 16 << 20
-_MOST_AT_ONCE = 1000
+_MOST_AT_ONCE, _MOST_STREAMS = 1000, 400
 _BODY_SECONDS = 30.0
 _CLOSE = {"connection": "close"}
+_ELSEWHERE = "This was not sent by the page itself but by another site."
 
 
 class Guard:
@@ -40,17 +43,24 @@ class Guard:
     access
         Who may come in.
     most_at_once
-        Requests that are answered at the same time, open streams of events among them.
+        Requests that are answered at the same time; whoever asks how the page is doing is always answered.
+    most_streams
+        Streams of events that are open at the same time, besides those requests.
     body_seconds
         How long a body may take to arrive.
     """
 
     def __init__(
-        self, app: ASGIApp, access: Access, *, most_at_once: int = _MOST_AT_ONCE, body_seconds: float = _BODY_SECONDS
+        self,
+        app: ASGIApp,
+        access: Access,
+        *,
+        most_at_once: int = _MOST_AT_ONCE,
+        most_streams: int = _MOST_STREAMS,
+        body_seconds: float = _BODY_SECONDS,
     ) -> None:
-        self._app, self._access = app, access
-        self._most_at_once, self._body_seconds = most_at_once, body_seconds
-        self._now = 0
+        self._app, self._access, self._body_seconds = app, access, body_seconds
+        self._requests, self._streams = _Room(most_at_once), _Room(most_streams)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -59,19 +69,18 @@ class Guard:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            self._now += 1
-            try:
-                await self._answer(scope, receive, Answer(scope, send))
-            finally:
-                self._now -= 1
+            await self._answer(scope, receive, Answer(scope, send))
 
     async def _answer(self, scope: Scope, receive: Receive, answer: Answer) -> None:
         head = Head.of(scope)
         try:
-            self._check(head)
-            body = await self._body(head, receive)
-            if body is not None:
-                await self._app(scope, _again(body, receive), answer.send)
+            _check_form(head)
+            _check_host(head, self._access)
+            with self._room(head):
+                self._check_sender(head)
+                body = await self._body(head, receive)
+                if body is not None:
+                    await self._app(scope, _again(body, receive), answer.send)
         except Refusal as refusal:
             await answer.refuse(refusal)
         except Exception as problem:
@@ -80,17 +89,19 @@ class Guard:
             logger.error("a request failed", exc_info=problem, extra={"fields": fields})
             await answer.fail()
 
-    def _check(self, head: Head) -> None:
-        if head.size > _MOST_HEAD_BYTES:
-            raise Refusal(431, "head-too-large", f"Address and header may have {_MOST_HEAD_BYTES} bytes.", _CLOSE)
-        _check_host(head, self._access)
-        if self._now > self._most_at_once:
-            raise Refusal(503, "busy", "Too many requests at once: try again in a moment.", {"retry-after": "1"})
+    def _room(self, head: Head) -> AbstractContextManager[None]:
+        if head.path in _OPEN and head.method in _READING:
+            return nullcontext()
+        return self._streams.one() if head.path == _EVENTS else self._requests.one()
+
+    def _check_sender(self, head: Head) -> None:
         by_bearer = self._check_token(head)
         if head.method not in _READING:
             if not by_bearer:
                 self._check_origin(head)
             _check_media_type(head)
+        elif not by_bearer and head.path.startswith(_API) and _from_elsewhere(head):
+            raise Refusal(403, "csrf", _ELSEWHERE)
 
     def _check_token(self, head: Head) -> bool:
         """Whether a token in the header let it in."""
@@ -101,11 +112,8 @@ class Guard:
             if not _is_login(head) and not any(access.accepts_cookie(value) for value in head.cookies()):
                 raise _stranger(head)
             return False
-        if seconds := access.failures.seconds_to_wait(head.address):
-            raise too_many_failures(seconds)
         if not access.accepts(given):
-            access.failures.note(head.address)
-            raise unknown(WRONG_TOKEN)
+            raise not_the_token(access.failures, head.address)
         return True
 
     def _check_origin(self, head: Head) -> None:
@@ -113,10 +121,10 @@ class Guard:
         if origin is not None and origin.lower() != head.origin:
             detail = (
                 f"This was not sent by the page itself, which is at {head.origin}. If a proxy stands between, let it "
-                "pass the field Host on and set X-Forwarded-Proto."
+                "pass the field Host on and set X-Forwarded-Proto, and name its address in web.trusted_proxies."
             )
-        elif head.one("sec-fetch-site") not in _OWN_SITES:
-            detail = "This was not sent by the page itself but by another site."
+        elif _from_elsewhere(head):
+            detail = _ELSEWHERE
         elif not _is_login(head) and not self._access.accepts_csrf(head.one("x-csrf-token") or ""):
             detail = "The field X-CSRF-Token must be what /api/session says: load the page again."
         else:
@@ -142,15 +150,45 @@ class Guard:
         return body
 
 
+class _Room:
+    """For so many at once."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        if self._left <= 0:
+            raise busy()
+        self._left -= 1
+        try:
+            yield
+        finally:
+            self._left += 1
+
+
 def _stranger(head: Head) -> Refusal:
     refusal = unknown("A token is needed: log in, or send it as 'Authorization: Bearer TOKEN'.")
     if not head.wants_page:
         return refusal
-    return refusal.shown_by(login_page(elsewhere=head.one("sec-fetch-site") not in _OWN_SITES))
+    return refusal.shown_by(login_page(elsewhere=_from_elsewhere(head)))
 
 
 def _is_login(head: Head) -> bool:
     return head.path == LOGIN and head.method == "POST"
+
+
+def _from_elsewhere(head: Head) -> bool:
+    """Whether a browser says that another site made it send this."""
+    return head.one("sec-fetch-site") not in _OWN_SITES
+
+
+def _check_form(head: Head) -> None:
+    if head.size > _MOST_HEAD_BYTES:
+        raise Refusal(431, "head-too-large", f"Address and header may have {_MOST_HEAD_BYTES} bytes.", _CLOSE)
+    if head.all("transfer-encoding") and head.all("content-length"):
+        # Whoever passed it on may see its end elsewhere, and then another request in its body.
+        raise Refusal(400, "no-http", "Transfer-Encoding and Content-Length exclude each other.", _CLOSE)
 
 
 def _check_host(head: Head, access: Access) -> None:

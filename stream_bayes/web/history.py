@@ -34,6 +34,10 @@ class Point(NamedTuple):
     """The mean of the partitions, by their labels: areas do not add up."""
     squared: float | None
     """The sum of squared errors, where numbers are predicted."""
+    planned: float | None
+    """Labels that the pace of the budget would have asked for."""
+    rate: float = 0.0
+    """Events a second: the sum over the partitions, each between its last two reports."""
 
     def accuracy_since(self, before: Point | None) -> float | None:
         """The share of right guesses among those labelled since; from the beginning where there is nothing before."""
@@ -43,11 +47,6 @@ class Point(NamedTuple):
         """The mean log loss of those labelled since."""
         return _ratio(self.log_loss, self.labelled, before and before.log_loss, before and before.labelled)
 
-    def rate_since(self, before: Point) -> float:
-        """Events a second; 0 where a model was made anew."""
-        seconds = (self.at - before.at).total_seconds()
-        return max(self.events - before.events, 0) / seconds if seconds > 0 else 0.0
-
 
 class History:
     """The newest status of each partition, and the points."""
@@ -55,6 +54,8 @@ class History:
     def __init__(self) -> None:
         self.newest: dict[int, Status] = {}
         self.points: list[Point] = []
+        self._rates: dict[int, float] = {}
+        self._anchor: datetime | None = None
 
     def add(self, status: Status) -> None:
         """The worker has said how a partition is doing; what is older than the newest of it does not count."""
@@ -62,10 +63,12 @@ class History:
         if before is not None and status.at <= before.at:
             return
         self.newest[status.partition] = status
-        point = _point(self.newest.values(), status.at)
-        if self.points and (point.at - self.points[-1].at).total_seconds() < _TOGETHER:
-            self.points[-1] = point._replace(at=max(point.at, self.points[-1].at))
+        self._rates[status.partition] = 0.0 if before is None else _rate(before, status)
+        point = _point(self.newest.values(), status.at)._replace(rate=sum(self._rates.values()))
+        if self._anchor is not None and (point.at - self._anchor).total_seconds() < _TOGETHER:
+            self.points[-1] = point
         else:
+            self._anchor = point.at
             self.points.append(point)
         if len(self.points) >= 2 * MOST_POINTS:
             self.points = [*self.points[:-1:2], self.points[-1]]
@@ -97,6 +100,7 @@ class History:
 
 def _point(statuses: Iterable[Status], at: datetime) -> Point:
     known = list(statuses)
+    planned = [status.labels_planned for status in known if status.labels_planned is not None]
     left = [status.labels_left for status in known if status.labels_left is not None]
     weights = {id(status): float(status.metrics.get("labelled") or 0.0) for status in known}
 
@@ -120,7 +124,14 @@ def _point(statuses: Iterable[Status], at: datetime) -> Point:
         log_loss=total("log_loss"),
         roca=sum(figure * weight for figure, weight in area if figure is not None) / ranked if ranked else None,
         squared=total("root_mean_squared_error", 2),
+        planned=sum(planned) if planned and len(planned) == len(known) else None,
     )
+
+
+def _rate(before: Status, now: Status) -> float:
+    """Events a second; 0 where a model was made anew."""
+    seconds = (now.at - before.at).total_seconds()
+    return max(now.events_in - before.events_in, 0) / seconds if seconds > 0 else 0.0
 
 
 def _figure(metrics: Mapping[str, float | None], name: str) -> float | None:

@@ -22,7 +22,7 @@ from stream_bayes.web.questions import Entry, Place
 # For records that were good enough once: limits may have been lowered since.
 _NO_LIMITS = Limits(record_bytes=2**62, depth=200, id_bytes=2**62)
 _NO_MODEL = "An explanation comes with the next checkpoint of the worker."
-_KEPT = 200
+_KEPT_BYTES, _SHEET_BYTES = 32 << 20, 64 << 10
 _MOST_FEATURES = 500
 
 
@@ -32,6 +32,8 @@ class Sheet(NamedTuple):
     observation: Observation | None
     shown: dict[str, Any]
     """Fields of a `bodies.Question`."""
+    bytes: int
+    """Of the record, and some for what is shown."""
 
 
 class Letters:
@@ -90,7 +92,7 @@ class Letters:
         sheet = self._read(place)
         with self._lock:
             self._sheets[place] = sheet
-            while len(self._sheets) > _KEPT:
+            while sum(sheet.bytes for sheet in self._sheets.values()) > _KEPT_BYTES:
                 self._sheets.popitem(last=False)
         return sheet
 
@@ -104,7 +106,7 @@ class Letters:
             return _nothing(f"the record of this observation cannot be read: {problem}")
         if not isinstance(observation, Observation):
             return _nothing("the record at this place is no observation")
-        return Sheet(observation, shown_of(observation))
+        return Sheet(observation, shown_of(observation), len(record.value) + _SHEET_BYTES)
 
 
 def shown_of(observation: Observation) -> dict[str, Any]:
@@ -163,4 +165,4 @@ def _pieces(runs: tuple[Run, ...]) -> tuple[bodies.Piece, ...]:
 
 def _nothing(why: str) -> Sheet:
     empty = {"sender": None, "subject": None, "pieces": (), "size": 0, "cut": False}
-    return Sheet(None, {"content": "nothing", **empty, "missing": why})
+    return Sheet(None, {"content": "nothing", **empty, "missing": why}, _SHEET_BYTES)

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field, ValidationError
 
 from stream_bayes.web.access import Access
-from stream_bayes.web.answering import WRONG_TOKEN, Page, Refusal, too_many_failures, unknown
+from stream_bayes.web.answering import Page, Refusal, not_the_token, unknown
 from stream_bayes.web.bodies import Body, Problem
 from stream_bayes.web.headers import CONTENT_POLICY, Head, session_cookie
 
@@ -158,12 +158,7 @@ def _refusal(access: Access, head: Head, token: str | None) -> Refusal | None:
         return Refusal(422, "invalid", _UNREADABLE) if token is None else None
     if token is None:
         return unknown(_UNREADABLE)
-    if seconds := access.failures.seconds_to_wait(head.address):
-        return too_many_failures(seconds)
-    if access.accepts(token):
-        return None
-    access.failures.note(head.address)
-    return unknown(WRONG_TOKEN)
+    return None if access.accepts(token) else not_the_token(access.failures, head.address)
 
 
 def _response(refusal: Refusal, *, as_page: bool) -> Response:

@@ -22,7 +22,7 @@ from stream_bayes.web.bodies import Density, Opinion
 from stream_bayes.web.opinions import opinion_of
 from stream_bayes.web.shelf import Shelf, Stamp
 
-MOST_OPEN = 2
+MOST_OPEN = 4
 """Models in memory: one of default settings takes 200 MiB."""
 # Seconds after which a file that could not be opened is tried again.
 _TRIED_AGAIN = 10.0
@@ -107,11 +107,12 @@ class Models:
             found = opinion_of(opened.model, observation, top, (opened.partition, opened.model_version))
         return found.model_copy(update={"checkpoint_at": datetime.fromtimestamp(opened.stamp.changed / 1e9, UTC)})
 
-    def learner(self) -> Learner | None:
-        """That of the newest checkpoint; None while there is none."""
+    def learner(self) -> type[Learner] | None:
+        """That of the newest checkpoints, which are not opened for it; None while there is none."""
         try:
-            return self.newest().model.learner
-        except NoModel:
+            names = [seen.learner for seen in self._shelf.partitions().values()]
+            return Learner.named(names[0]) if names else None
+        except (OSError, SnapshotError):
             return None
 
     def posterior(self, kind: str, text: str, partition: int | None = None) -> Density:

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from pydantic import ValidationError
+
 from stream_bayes import __version__
 from stream_bayes.config import Settings, without_secrets
 from stream_bayes.durations import milliseconds
@@ -19,6 +21,7 @@ from stream_bayes.events import Label
 from stream_bayes.learners.number_learner import NumberLearner
 from stream_bayes.log.base import Log
 from stream_bayes.log.opening import SQLITE, open_log
+from stream_bayes.log.sqlite import SqliteLog
 from stream_bayes.records import Source
 from stream_bayes.spam import SpamFilter
 from stream_bayes.web import bodies, figures
@@ -34,6 +37,8 @@ from stream_bayes.web.watching import Watch
 
 logger = logging.getLogger("stream_bayes.web")
 
+_LOCK_SECONDS = 4.0
+"""For a lock of another process: less than a labeller waits."""
 _SILENT, _GRACE = 3.0, 5.0
 """After so many times the interval of its status events, and so many seconds, a worker is silent."""
 
@@ -92,16 +97,9 @@ class Office:
         self._check(entry, said.label, before)
         given = Given(said.label, said.labeller, datetime.now(UTC))
         if before is None or before.label != said.label:
-            label = Label(
-                id=entry.request.id,
-                label=said.label,
-                labeller=said.labeller,
-                at=given.at,
-                source=Source(self.settings.topics.observations, *place),
-            )
-            self.clerk.write(label, place[0])
+            self.clerk.write(self._label(entry, given), place[0])
             with desk.changing():
-                desk.sent(entry, given)
+                desk.sent(entry, given, correction=before is not None)
         guess = guess_of(entry.request)
         unsure = said.label == desk.unsure_of(entry)
         known = None if guess is None else label_of(guess)
@@ -111,6 +109,14 @@ class Office:
             guess=known,
             differs=None if known is None or unsure else known != said.label,
         )
+
+    def _label(self, entry: Entry, given: Given) -> Label:
+        source = Source(self.settings.topics.observations, *entry.place)
+        try:
+            return Label(id=entry.request.id, label=given.label, labeller=given.labeller, at=given.at, source=source)
+        except ValidationError as problem:
+            code, message = "bad-label", f"this cannot be a label: {problem.errors()[0]['msg']}"
+            raise QuestionRefused(code, message) from problem
 
     def _check(self, entry: Entry, label: bodies.Answer, before: Given | None) -> None:
         """Refuse what the worker would refuse, or could not do."""
@@ -134,7 +140,7 @@ class Office:
     def session(self, access: Access) -> figures.Session:
         """What a page needs to know first; of the learner what the checkpoint says, else the settings."""
         settings, learner = self.settings, self.models.learner()
-        kind = learner_kind(settings.learner) if learner is None else type(learner)
+        kind = learner or learner_kind(settings.learner)
         return figures.Session(
             csrf=access.csrf,
             secured=access.secured,
@@ -162,7 +168,7 @@ class Office:
     def charts(self) -> figures.Charts:
         """Everything that is drawn."""
         with self.desk.looking():
-            return charts_of(self.desk, self.settings.labels)
+            return charts_of(self.desk)
 
     def state(self) -> figures.State:
         """How the worker is doing."""
@@ -225,6 +231,8 @@ def open_existing(settings: Settings) -> Log:
     if settings.log.startswith(SQLITE) and not Path(path).exists():
         message = f"{path}: there is no such log"
         raise LogError(message)
+    if settings.log.startswith(SQLITE):
+        return SqliteLog(path, wait=_LOCK_SECONDS)
     return open_log(settings.log, kafka=settings.kafka)
 
 

@@ -16,6 +16,7 @@ from stream_bayes.events import LabelRequest
 Place = tuple[int, int]
 """Partition and offset of an observation."""
 
+_MOST_HOLDERS = 1000
 MOST_KEPT = 20_000
 """Questions that are remembered; the oldest that are over are forgotten first."""
 
@@ -55,6 +56,8 @@ class Entry:
     open: bool = True
     """Whether the worker still waits for an answer."""
     given: Given | None = None
+    learned: Given | None = None
+    """The last answer that the worker has taken."""
     asked_at: datetime | None = None
     """When the question came to the log."""
     holder: Holder | None = None
@@ -104,6 +107,10 @@ class Questions:
         self._taken: dict[Holder, Entry] = {}
         self._scores: list[float] = []
 
+    def __len__(self) -> int:
+        """How many wait for an answer."""
+        return len(self._waiting)
+
     def ask(self, request: LabelRequest, at: datetime | None = None) -> None:
         """The worker asks."""
         entry = Entry(request, asked_at=at)
@@ -146,6 +153,8 @@ class Questions:
 
     def take(self, holder: Holder, skip: Collection[Place], now: float) -> Entry | None:
         """The next question for a labeller, theirs for the time of a lease: what they have already, else the best."""
+        if len(self._taken) > _MOST_HOLDERS:
+            self._taken = {who: entry for who, entry in self._taken.items() if entry.held(now)}
         own = self._taken.get(holder)
         if own is None or not own.waits or not own.held(now) or own.place in skip:
             free = (entry for entry in self._waiting if not entry.held_by_another(holder, now))
@@ -204,15 +213,29 @@ class Questions:
         waited, entry.given = entry.waits, given
         self._line_up(entry, waited=waited)
 
-    def end(self, place: Place, *, still_open: bool, given: Given | None) -> None:
-        """The worker has said what became of a question."""
+    def end(self, place: Place, given: Given | None) -> None:
+        """The worker has closed a question, with the answer that it took or without one; a newer answer stays."""
         entry = self._entries.get(place)
         if entry is None:
             return
+        waited, entry.open = entry.waits, False
+        self._line_up(entry, waited=waited)
+        if given is None:
+            return
+        entry.learned, now = given, entry.given
+        if now is None or now.label == given.label or now.at <= given.at:
+            self.give(place, given)
+
+    def refuse(self, place: Place, label: Any, *, still_open: bool) -> Given | None:
+        """The worker has refused an answer: what counts now is what it took before, if anything."""
+        entry = self._entries.get(place)
+        if entry is None:
+            return None
         waited, entry.open = entry.waits, still_open
         self._line_up(entry, waited=waited)
-        if still_open or given is not None:
-            self.give(place, given)
+        if entry.given is not None and entry.given.label == label:
+            self.give(place, entry.learned)
+        return entry.given
 
     def _line_up(self, entry: Entry, *, waited: bool) -> None:
         if entry.waits and not waited:

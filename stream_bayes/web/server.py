@@ -9,14 +9,16 @@ import os
 import resource
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from ipaddress import ip_network
 from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from stream_bayes.config import WebSettings
 from stream_bayes.errors import ConfigError, reason_of
-from stream_bayes.web.access import in_url
+from stream_bayes.web.access import in_url, is_loopback
 from stream_bayes.web.connection import Connection
 from stream_bayes.web.ending import Ending
 from stream_bayes.worker.reports import Lines
@@ -30,18 +32,19 @@ _MOST_HEAD_BYTES = 16 << 10
 _MOST_CONNECTIONS = 2400
 _OPEN_FILES = 4096
 _STOPPED = 130
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+_EVERYWHERE = frozenset({"0.0.0.0", "::"})
+_OPEN_LINE = "Plain HTTP: whoever can listen on the way can read the token"
 
 
-def serve(app: ASGIApp, host: str, port: int, *, made_up: str | None = None, as_json: bool = False) -> None:
+def serve(app: ASGIApp, place: WebSettings, *, made_up: str | None = None, as_json: bool = False) -> None:
     """Serve an application until SIGINT or SIGTERM.
 
     Parameters
     ----------
     app
         Its lifespan is entered first; an error in it is raised from here.
-    host, port
-        Where to listen; port 0 is any that is free.
+    place
+        Where to listen, and which proxies are believed when they say for whom they ask, and whether by HTTPS.
     made_up
         A token that nobody knows yet: it is printed on the error output, once.
     as_json
@@ -49,17 +52,22 @@ def serve(app: ASGIApp, host: str, port: int, *, made_up: str | None = None, as_
     """
     report_to_stderr(as_json=as_json)
     _allow_files(_OPEN_FILES)
-    with bound(host, port) as listener:
-        server = Server(app, lambda: _say_ready(_address(host, listener), made_up, as_json=as_json))
-        server.run([listener])
+    with bound(place.host, place.port) as listener:
+
+        def say_ready() -> None:
+            if not is_loopback(place.host):
+                _warn(as_json=as_json)
+            _say_ready(_address(place.host, listener), made_up, as_json=as_json)
+
+        Server(app, say_ready, place.trusted_proxies).run([listener])
 
 
 class Server(uvicorn.Server):
     """uvicorn's, which says when it is ready, ends streams before it waits, and takes a signal for an order."""
 
-    def __init__(self, app: ASGIApp, ready: Callable[[], None]) -> None:
+    def __init__(self, app: ASGIApp, ready: Callable[[], None], trusted_proxies: Sequence[str] = ()) -> None:
         self._ending, self._ready = Ending(app), ready
-        super().__init__(_config(self._ending))
+        super().__init__(_config(self._ending, trusted_proxies))
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until the end; raise what kept the application from starting."""
@@ -90,7 +98,7 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def _config(app: ASGIApp, trusted_proxies: Sequence[str]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=Connection,
@@ -99,11 +107,25 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        # Told explicitly, as it would otherwise believe everything on this machine, or what a variable says.
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=_both_ways(trusted_proxies),
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_LAST_SECONDS,
         h11_max_incomplete_event_size=_MOST_HEAD_BYTES,
     )
+
+
+def _both_ways(addresses: Sequence[str]) -> list[str]:
+    """The same, and those of IPv4 also as a socket of IPv6 names them.
+
+    >>> _both_ways(["10.0.0.0/8", "::1"])
+    ['10.0.0.0/8', '::1', '::ffff:10.0.0.0/104']
+    """
+    networks = [ip_network(address) for address in addresses]
+    mapped = [f"::ffff:{one.network_address}/{96 + one.prefixlen}" for one in networks if one.version == 4]
+    return [*addresses, *mapped]
 
 
 class WebLines(Lines):
@@ -130,6 +152,13 @@ def report_to_stderr(*, as_json: bool) -> None:
         root.propagate = False
 
 
+def _warn(*, as_json: bool) -> None:
+    if as_json:
+        logger.warning(_OPEN_LINE)
+    else:
+        print(_OPEN_LINE, file=sys.stderr, flush=True)
+
+
 def _say_ready(address: str, made_up: str | None, *, as_json: bool) -> None:
     if as_json:
         fields = {"url": address} if made_up is None else {"url": address, "token": made_up}
@@ -142,7 +171,8 @@ def _say_ready(address: str, made_up: str | None, *, as_json: bool) -> None:
 
 def _address(host: str, listener: socket.socket) -> str:
     port = listener.getsockname()[1]
-    return f"http://{in_url(_EVERYWHERE.get(host, host))}:{port}/"
+    name = socket.gethostname() if host in _EVERYWHERE else host
+    return f"http://{in_url(name)}:{port}/"
 
 
 def bound(host: str, port: int) -> socket.socket:

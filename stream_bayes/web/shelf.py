@@ -35,6 +35,8 @@ class Seen(NamedTuple):
     """None if there was no checkpoint."""
     model_version: int
     """That the newest one says; -1 if it says nothing."""
+    learner: str = ""
+    """Its class."""
 
 
 class Shelf:
@@ -85,14 +87,14 @@ class Shelf:
                 stamp = Stamp(number, status.st_mtime_ns, status.st_ino, status.st_size)
                 if before is not None and before.stamp == stamp:
                     return before._replace(at=now)
-                return Seen(now, stamp, _version_in(path))
+                return Seen(now, stamp, *_said_by(path))
         return Seen(now, None, -1)
 
 
-def _version_in(path: Path) -> int:
+def _said_by(path: Path) -> tuple[int, str]:
     """Without a look at its arrays: what it says counts once it is opened, when it is checked."""
     try:
         header: Any = read_header(path, CHECKPOINT)
-        return int(header["scalars"]["model_version"])
+        return int(header["scalars"]["model_version"]), str(header["scalars"]["learner"]["class"])
     except (OSError, SnapshotError, KeyError, TypeError, ValueError):
-        return -1
+        return -1, ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from threading import Event, Thread
 
@@ -22,10 +22,12 @@ LOOK_EVERY = 0.2
 """Seconds."""
 _TRY_AGAIN = 1.0
 _AT_ONCE = 500
-MOST_QUESTIONS, MOST_LABELS = 100_000, 2_000
+MOST_QUESTIONS, MOST_LABELS = 100_000, 20_000
 """How far back one looks, in each partition: questions are few, of labels only those matter that nobody has read."""
 STATUS_SAMPLES = 300
 """Status events of the past that are looked at, in each partition, evenly: in a month there are half a million."""
+LATELY, LATE_SAMPLES = 20_000, 100
+"""Of the last ones, about a day, so many more."""
 MOST_PREDICTIONS = 100
 """Of each partition at a time: a sample is enough for a histogram."""
 
@@ -45,17 +47,15 @@ class Tail:
         self.topic, self._back, self.most = topic, back, most
         self.positions: dict[Partition, int] = {}
 
-    def new(self, log: Log) -> Iterator[Record]:
-        """What has come, in each partition in its order."""
+    def follow(self, log: Log, tell: Callable[[list[Record]], None]) -> None:
+        """Tell what has come, in each partition in its order; what could not be read is told the next time."""
         for place, end in log.ends(self.topic).items():
-            position = self.positions.get(place)
-            if position is None:
-                position = max(end - self._back, 0)
+            position = self.positions.get(place, max(end - self._back, 0))
             if self.most is not None:
                 position = max(position, end - self.most)
             while position < end:
                 records = log.read(*place, position, _AT_ONCE)
-                yield from records
+                tell(records)
                 # Offsets may end with ones that no record has.
                 position = records[-1].offset + 1 if records else end
                 self.positions[place] = position
@@ -95,6 +95,11 @@ class Watch:
             except (StreamBayesError, OSError) as problem:
                 self._say(reason_of(problem))
                 self._stop.wait(_TRY_AGAIN)
+            except Exception as problem:
+                # The boundary of the thread: a fault of ours must not leave a page that looks well and hears nothing.
+                logger.exception("the log cannot be followed")
+                self._say(f"something failed here: {problem!r:.200}")
+                self._stop.wait(_TRY_AGAIN)
 
     def _say(self, problem: str | None) -> None:
         if problem != self._desk.problem:
@@ -117,16 +122,15 @@ class Watch:
         """Read what is new, once; an error where the log that was opened is not there any more."""
         log.check_there()
         self._check_same(log)
+        # Questions first: a labeller waits for them.
+        self._questions.follow(log, self._tell)
+        self._labels.follow(log, self._tell)
         if not self._sampled:
-            for record in _sampled(log, self._status):
-                self._tell(record)
+            self._tell(_sampled(log, self._status))
             self._sampled = True
-        news = list(self._questions.new(log))
-        for tail in (self._labels, self._status):
-            news.extend(tail.new(log))
-        for record in news:
-            self._tell(record)
-        self._sample_predictions(log)
+        self._status.follow(log, self._tell)
+        self._predictions.follow(log, self._add_predictions)
+        self._predictions.most = MOST_PREDICTIONS
         self._say(None)
         if not self._desk.ready:
             with self._desk.changing():
@@ -142,16 +146,17 @@ class Watch:
                 message = "this is another log than before: start the page again"
                 raise LogError(message)
 
-    def _sample_predictions(self, log: Log) -> None:
-        records = list(self._predictions.new(log))
-        self._predictions.most = MOST_PREDICTIONS
-        if records:
-            told = [found for record in records if (found := _prediction(record)) is not None]
-            # Nobody is told of it: they are drawn when something else is new.
-            with self._desk.looking():
-                self._desk.predictions.extend(told)
+    def _add_predictions(self, records: Iterable[Record]) -> None:
+        told = [found for record in records if (found := _prediction(record)) is not None]
+        # Nobody is told of it: they are drawn when something else is new.
+        with self._desk.looking():
+            self._desk.predictions.extend(told)
 
-    def _tell(self, record: Record) -> None:
+    def _tell(self, records: Iterable[Record]) -> None:
+        for record in records:
+            self._tell_one(record)
+
+    def _tell_one(self, record: Record) -> None:
         """One record; what cannot be understood is of a version to come, and passed over."""
         try:
             at = datetime.fromtimestamp(record.timestamp / 1000.0, UTC)
@@ -179,8 +184,9 @@ def _sampled(log: Log, tail: Tail) -> list[Record]:
     for place, end in log.ends(tail.topic).items():
         begin = firsts.get(place, 0)
         step = max((end - begin) // STATUS_SAMPLES, 1)
-        for offset in [*range(begin, end, step), end - 1]:
-            found.extend(record for record in log.read(*place, offset) if begin <= offset)
+        lately = range(max(end - LATELY, begin), end, LATELY // LATE_SAMPLES)
+        for offset in sorted({*range(begin, end, step), *lately, *range(max(end - 1, begin), end)}):
+            found.extend(log.read(*place, offset))
         tail.positions[place] = end
     return sorted(set(found), key=lambda record: (record.timestamp, record.partition, record.offset))
 

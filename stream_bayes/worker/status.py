@@ -58,6 +58,7 @@ def _questions_of(engine: Engine) -> dict[str, Any]:
     return {
         "labels_used": selector.budget.used,
         "labels_left": selector.budget.left(engine.clock),
+        "labels_planned": selector.budget.planned(selector.budget.seen),
         "open_requests": len(selector.requests),
         "label_outcomes": dict(sorted(selector.counts.items())),
         "audit": audit_of(selector),

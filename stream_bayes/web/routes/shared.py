@@ -11,7 +11,7 @@ from stream_bayes.web.office import Office
 from stream_bayes.web.questions import Place
 
 
-def _office(request: Request) -> Office:
+async def _office(request: Request) -> Office:
     office = request.app.state.office
     assert isinstance(office, Office)
     return office

@@ -1,13 +1,17 @@
 // @ts-check
 // What the answers changed: a line over the queue.
 
-import { api } from "./api.js";
+import { api, known } from "./api.js";
 import { on, seldom } from "./bus.js";
 import { h, put, the } from "./dom.js";
 import { labeller } from "./labeller.js";
 import { count, percent, whole } from "./words.js";
 
 const PAUSE = 2000;
+const DAY = "Answers of today, by universal time.";
+const MEANING =
+  "The error is the share of wrong guesses of the filter among labelled mails: before, those labelled before today's " +
+  "first answer; after, those labelled since. What is asked about is hard: of all mails fewer are wrong.";
 
 export function startChanges() {
   const again = seldom(PAUSE, look);
@@ -30,18 +34,16 @@ function draw(changes) {
   line.dataset.today = changes.today;
   line.dataset.mine = changes.mine;
   line.dataset.differed = changes.differed;
-  line.title =
-    "Answers of today, by universal time. The error is the share of wrong guesses of the filter among labelled mails: " +
-    "before, those labelled before today's first answer; after, those labelled since. What is asked about is hard: of " +
-    "all mails fewer are wrong.";
+  const numbers = known()?.numbers ?? false;
+  line.title = numbers ? DAY : `${DAY} ${MEANING}`;
   if (changes.today === 0) {
     put(line, "No answers yet today. ", error("Error so far", changes.error_before));
     return;
   }
   const differed = `${whole(changes.differed)} differed from the filter's guess`;
   const extra = [changes.unsure ? `${whole(changes.unsure)} not sure` : "", changes.corrected ? `${whole(changes.corrected)} corrected` : ""];
-  const list = [differed, ...extra.filter(Boolean)].join(", ");
-  put(line, "Today ", h("strong", {}, count(changes.today, "answer")), ` (${whole(changes.mine)} yours), ${list}. `, both(changes));
+  const list = [numbers ? "" : differed, ...extra].filter(Boolean).map((words) => `, ${words}`).join("");
+  put(line, "Today ", h("strong", {}, count(changes.today, "answer")), ` (${whole(changes.mine)} yours)${list}. `, both(changes));
 }
 
 /** @param {string} words @param {number | null} share */

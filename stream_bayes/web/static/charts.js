@@ -1,7 +1,7 @@
 // @ts-check
 // The view of the charts: fetched when something changed and somebody looks, at most once a second.
 
-import { Problem, api } from "./api.js";
+import { Problem, api, known } from "./api.js";
 import { on, seldom } from "./bus.js";
 import { histogram, reliability, total } from "./bars.js";
 import { learning, pace, rates } from "./curves.js";
@@ -9,6 +9,7 @@ import { put, the } from "./dom.js";
 import { Chart } from "./figure.js";
 import { partitionsPanel } from "./partitions.js";
 import { Posterior } from "./posterior.js";
+import { vitals } from "./vitals.js";
 import { clock, count, figure, labelWord, percent, probability, whole } from "./words.js";
 
 const PAUSE = 1000;
@@ -19,7 +20,7 @@ export class Charts {
     this.shown = false;
     this.all = makeCharts();
     const posterior = new Posterior();
-    const nodes = [...Object.values(this.all).map((chart) => chart.node), posterior.node, partitionsPanel()];
+    const nodes = [vitals(), ...Object.values(this.all).map((chart) => chart.node), posterior.node, partitionsPanel()];
     put(the("charts"), ...nodes);
     this.again = seldom(PAUSE, () => this.shown && !document.hidden && this.look());
     on("change", this.again);
@@ -44,12 +45,24 @@ export class Charts {
     put(the("charts-at"), `Live; as of ${clock(data.at)}.`);
     const { curve, calibration, budget, speed, probabilities, scores } = this.all;
     learning(curve, data.curve);
-    showCalibration(calibration, data);
+    if (predictsNumbers(data)) forLabels(calibration, "calibration compares the probabilities of labels with what came true");
+    else showCalibration(calibration, data);
     pace(budget, data);
     rates(speed, data.rates);
-    showHistogram(probabilities, data);
+    if (predictsNumbers(data)) forLabels(probabilities, "probabilities are there for labels only");
+    else showHistogram(probabilities, data);
     showScores(scores, data.scores);
   }
+}
+
+/** @param {any} data */
+function predictsNumbers(data) {
+  return known()?.numbers ?? data.curve.some((/** @type {any} */ point) => (point.error ?? null) !== null);
+}
+
+/** @param {Chart} chart @param {string} words */
+function forLabels(chart, words) {
+  chart.showEmpty(`This learner predicts numbers: ${words}.`);
 }
 
 function makeCharts() {
@@ -57,7 +70,7 @@ function makeCharts() {
     curve: new Chart({
       id: "chart-curve",
       title: "Learning curve",
-      caption: "How wrong the predictions were, each made before its label was known. Lower is better. Only labelled mails count: where all labels are answers to questions, these are the hard ones, and the filter is better than this.",
+      caption: "How wrong the predictions were, each made before its label was known. Lower is better. Only what is labelled counts: where all labels are answers to questions, these are the hard ones, and the filter is better than this.",
       height: 420,
       wide: true,
     }),
@@ -114,8 +127,9 @@ function showHistogram(chart, { histogram: bins, histogram_of: of, histogram_lab
   }
   const names = [...new Set(bins.flatMap((/** @type {any} */ bin) => Object.keys(bin.counts)))];
   const kinds = names.map((_, index) => `b${(index % 3) + 1}`);
-  const words = `of the newest ${count(of, "prediction")}${wrong === null ? "" : `, ${percent(wrong)} wrong by their own account`}`;
-  showBins(chart, bins, names, { kinds, words, xTitle: label ? `probability of ${labelWord(label)}` : "probability", yTitle: words });
+  const words = `of the newest ${count(of, "prediction")}`;
+  const note = wrong === null ? "" : `By its own probabilities the filter expects ${percent(wrong)} of these guesses to be wrong.`;
+  showBins(chart, bins, names, { kinds, words, note, xTitle: label ? `probability of ${labelWord(label)}` : "probability", yTitle: words });
 }
 
 /** @param {Chart} chart @param {any[]} bins */
@@ -127,13 +141,14 @@ function showScores(chart, bins) {
   showBins(chart, bins, STATES, { kinds: ["b4", "b2", "b3"], words: "", xTitle: "score: what the answer is worth", yTitle: "questions" });
 }
 
-/** @param {Chart} chart @param {any[]} bins @param {string[]} names @param {{kinds: string[], words: string, xTitle: string, yTitle: string}} how */
-function showBins(chart, bins, names, { kinds, words, xTitle, yTitle }) {
+/** @param {Chart} chart @param {any[]} bins @param {string[]} names @param {{kinds: string[], words: string, xTitle: string, yTitle: string, note?: string}} how */
+function showBins(chart, bins, names, { kinds, words, note, xTitle, yTitle }) {
   const sum = bins.reduce((all, bin) => all + total(bin), 0);
   chart.show({
     points: bins.length,
     last: sum,
-    words: `${whole(sum)} ${words || yTitle}.`,
+    words: `${whole(sum)} ${words || yTitle}.${note ? ` ${note}` : ""}`,
+    note,
     table: {
       head: ["From", "To", ...names],
       rows: bins.map((bin) => [figure(bin.low), figure(bin.high), ...names.map((name) => whole(bin.counts[name] ?? 0))]),

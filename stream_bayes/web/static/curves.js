@@ -6,7 +6,14 @@ import { clock, count, date, figure, short, whole } from "./words.js";
 
 /** @typedef {import("./figure.js").Chart} Chart */
 
-const MEASURES = ["roca", "log_loss", "recent_log_loss", "accuracy", "error"];
+/** @type {[string, string][]} */
+const MEASURES = [
+  ["roca", "(1-ROCA) %"],
+  ["log_loss", "Log loss"],
+  ["recent_log_loss", "Log loss lately"],
+  ["accuracy", "Accuracy"],
+  ["error", "Error"],
+];
 
 /** @param {number | null | undefined} value */
 const or = (value) => (value === null || value === undefined ? "–" : figure(value));
@@ -21,22 +28,35 @@ export function learning(chart, curve) {
   const any = (/** @type {string} */ name) => curve.some((point) => point[name] !== null && point[name] !== undefined);
   const quality = any("error") && !any("roca") && !any("log_loss") ? [errorPanel(column)] : labelPanels(column, any);
   const last = curve[curve.length - 1];
+  const known = MEASURES.filter(([name]) => any(name));
+  const still = unmoved(curve);
   chart.show({
     points: curve.length,
     last: last.labels,
-    words: `After ${count(last.events, "event")} and ${count(last.labels, "label")}: (1-ROCA) ${or(last.roca)} %, log loss ${or(last.log_loss)}.`,
+    words: `After ${count(last.events, "event")} and ${count(last.labels, "label")}: ${measured(last)}.`,
     table: {
-      head: ["Events", "Labels", "(1-ROCA) %", "Log loss", "Log loss lately", "Accuracy", "Error"],
-      rows: curve.map((point) => [whole(point.events), whole(point.labels), ...MEASURES.map((name) => or(point[name]))]),
+      head: ["Events", "Labels", ...known.map(([, name]) => name)],
+      rows: curve.map((point) => [whole(point.events), whole(point.labels), ...known.map(([name]) => or(point[name]))]),
     },
     draw: panels({
-      xs: curve.map((point) => point.events),
+      xs: curve.map((point) => point[still ? "labels" : "events"]),
       xFormat: short,
-      xTitle: "events",
+      xTitle: still ? `labels (all at ${count(last.events, "event")})` : "events",
       panels: [...quality, { title: "labels used", series: [{ kind: "l3", values: column("labels"), filled: true }], format: short, whole: true }],
       lines: (index) => curveLines(curve[index]),
     }),
   });
+}
+
+/** Whether all points are at one number of events, so that nothing could be seen over it. @param {any[]} points */
+function unmoved(points) {
+  return points.length > 1 && points.every((point) => point.events === points[0].events);
+}
+
+/** @param {any} point */
+function measured(point) {
+  if (point.error !== null && point.error !== undefined) return `error ${figure(point.error)}`;
+  return `(1-ROCA) ${or(point.roca)} %, log loss ${or(point.log_loss)}`;
 }
 
 /** @param {(name: string) => any[]} column */
@@ -67,12 +87,15 @@ function curveLines(point) {
 const planned = (point) => (point.planned === null ? "–" : whole(point.planned));
 
 /** @param {Chart} chart @param {any} data */
-export function pace(chart, { budget, budget_total: all, budget_left: left }) {
+export function pace(chart, { budget, budget_total: all, budget_left: left, curve }) {
   if (budget.length === 0) {
     chart.showEmpty("No questions have been asked yet.");
     return;
   }
   const last = budget[budget.length - 1];
+  const labelled = new Map(curve.map((/** @type {any} */ point) => [point.at, point.labels]));
+  const labels = budget.map((/** @type {any} */ point) => labelled.get(point.at));
+  const still = unmoved(budget) && labels.every((/** @type {number | undefined} */ one) => one !== undefined);
   const rest = left === null ? "no limit" : `${whole(left)} left${all === null ? "" : ` of ${whole(all)}`}`;
   chart.show({
     points: budget.length,
@@ -83,9 +106,9 @@ export function pace(chart, { budget, budget_total: all, budget_left: left }) {
       rows: budget.map((/** @type {any} */ point) => [whole(point.events), whole(point.asked), planned(point)]),
     },
     draw: panels({
-      xs: budget.map((/** @type {any} */ point) => point.events),
+      xs: still ? labels : budget.map((/** @type {any} */ point) => point.events),
       xFormat: short,
-      xTitle: "events",
+      xTitle: still ? `labels (all at ${count(last.events, "event")})` : "events",
       panels: [
         {
           title: `questions, ${rest}`,
@@ -105,6 +128,9 @@ export function pace(chart, { budget, budget_total: all, budget_left: left }) {
   });
 }
 
+/** @param {any} point */
+const waiting = (point) => (point.lag === null ? "–" : whole(point.lag));
+
 /** @param {Chart} chart @param {any[]} points */
 export function rates(chart, points) {
   if (points.length === 0) {
@@ -115,8 +141,8 @@ export function rates(chart, points) {
   chart.show({
     points: points.length,
     last: last.per_second,
-    words: `${figure(last.per_second)} events a second, ${count(last.lag, "event")} waiting.`,
-    table: { head: ["At", "Events a second", "Waiting"], rows: points.map((point) => [date(point.at), figure(point.per_second), whole(point.lag)]) },
+    words: `${figure(last.per_second)} events a second, ${last.lag === null ? "unknown how many" : count(last.lag, "event")} waiting.`,
+    table: { head: ["At", "Events a second", "Waiting"], rows: points.map((point) => [date(point.at), figure(point.per_second), waiting(point)]) },
     draw: panels({
       xs: points.map((point) => new Date(point.at).getTime()),
       time: true,
@@ -126,7 +152,7 @@ export function rates(chart, points) {
         { title: "events a second", series: [{ kind: "l1", values: points.map((point) => point.per_second), filled: true }], format: figure },
         { title: "waiting", series: [{ kind: "l2", values: points.map((point) => point.lag), filled: true }], format: short, whole: true },
       ],
-      lines: (index) => [date(points[index].at), `${figure(points[index].per_second)} a second`, `${whole(points[index].lag)} waiting`],
+      lines: (index) => [date(points[index].at), `${figure(points[index].per_second)} a second`, `${waiting(points[index])} waiting`],
     }),
   });
 }

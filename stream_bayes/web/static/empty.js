@@ -65,10 +65,10 @@ function words(state, skipped) {
   if (state.log_problem) return ["The log cannot be read", "New questions cannot be seen.", "The page tries again by itself."];
   const free = state.open - state.taken - skipped;
   if (skipped > 0 && free <= 0) return ["Nothing else is open", "You have skipped what is left. New questions appear here by themselves."];
-  if (!state.healthy) return ["Nothing to answer, and the worker is silent", state.summary, "Questions appear here by themselves once it runs."];
   if (state.open > 0 && free <= 0) {
-    return ["Others have all that is open", `${count(state.taken, "question")} before other labellers. One that is left comes back here by itself.`];
+    return ["Others have all that is open", `${count(state.taken, "question")} before other labellers. One that is left comes back here by itself.`, ...(state.healthy ? [] : [state.summary])];
   }
+  if (!state.healthy) return ["Nothing to answer, and the worker is silent", state.summary, "Questions appear here by themselves once it runs."];
   if (totals().left === 0) {
     return ["The label budget is spent", "The worker asks no more until labels.budget grows in its settings.", state.summary];
   }

@@ -8,7 +8,7 @@ const MOST_ROWS = 200;
 /** @typedef {{x: number, y: number, lines: string[]}} Stop a place that the tooltip can stand at */
 /** @typedef {{head: string[], rows: string[][]}} Table */
 /** @typedef {{nodes: (Node | null)[], stops: Stop[], top: number, bottom: number}} Drawing */
-/** @typedef {{points: number, last: string | number | null, table: Table, words: string, draw: (width: number, height: number) => Drawing}} Content */
+/** @typedef {{points: number, last: string | number | null, table: Table, words: string, note?: string, draw: (width: number, height: number) => Drawing}} Content */
 
 export class Chart {
   /** @param {{id: string, title: string, caption: string, height: number, wide?: boolean, legend?: [string, string][]}} options */
@@ -27,13 +27,16 @@ export class Chart {
     this.empty = h("p", { class: "plot-empty" }, "Loading …");
     this.plot = h("div", { class: "plot", tabindex: "0", role: "group", "aria-label": title }, this.svg, this.empty, this.tip);
     this.plot.style.height = `${height}px`;
+    this.heading = h("h2", {}, title);
+    this.caption = h("p", { class: "soft" }, caption);
+    this.note = h("p", { class: "chart-note" });
     this.tableBody = h("div", { class: "plot-table" });
     this.details = h("details", {}, h("summary", {}, "As a table"), this.tableBody);
     const keys = legend.map(([kind, word]) => h("li", {}, h("span", { class: `swatch ${kind}`, "aria-hidden": "true" }), word));
     this.node = h(
       "figure",
       { id, class: wide ? "card chart wide" : "card chart", "data-points": "0" },
-      h("figcaption", {}, h("h2", {}, title), h("p", { class: "soft" }, caption)),
+      h("figcaption", {}, this.heading, this.caption, this.note),
       keys.length ? h("ul", { class: "legend" }, ...keys) : null,
       this.plot,
       this.details,
@@ -51,12 +54,20 @@ export class Chart {
     this.plot.addEventListener("keydown", (event) => this.step(event));
   }
 
+  /** @param {string} title @param {string} caption */
+  rename(title, caption) {
+    this.title = title;
+    put(this.heading, title);
+    put(this.caption, caption);
+  }
+
   /** @param {Content} content */
   show(content) {
     this.content = content;
     this.node.dataset.points = String(content.points);
     this.node.dataset.last = content.last === null ? "" : String(content.last);
     this.plot.setAttribute("aria-label", `${this.title}. ${content.words} Arrow keys read the values.`);
+    put(this.note, content.note ?? "");
     this.empty.hidden = true;
     this.redraw();
     this.tabulate();
@@ -69,6 +80,7 @@ export class Chart {
     this.node.dataset.last = "";
     this.plot.setAttribute("aria-label", `${this.title}. ${words}`);
     put(this.svg);
+    put(this.note);
     this.stops = [];
     this.stand(-1);
     put(this.empty, words);

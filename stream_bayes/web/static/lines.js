@@ -12,6 +12,7 @@ const LEFT = 52;
 const RIGHT = 14;
 const HEAD = 26;
 const FOOT = 42;
+const MINUTE = 60_000;
 
 /**
  * @param {{xs: number[], time?: boolean, xFormat: (value: number) => string, xTitle: string, panels: Panel[], lines: (index: number) => string[]}} plan
@@ -22,7 +23,7 @@ export function panels(plan) {
     const count = plan.panels.length;
     const each = (height - FOOT) / count;
     const range = /** @type {[number, number]} */ ([LEFT, width - RIGHT]);
-    const x = plan.time ? temporal(extent(plan.xs), range) : linear(extent(plan.xs), range);
+    const x = plan.time ? temporal(extent(plan.xs, MINUTE / 2), range) : linear(extent(plan.xs), range);
     const nodes = plan.panels.flatMap((panel, number) => {
       const box = { left: LEFT, top: number * each + HEAD, width: width - LEFT - RIGHT, height: each - HEAD - (number < count - 1 ? 6 : 0) };
       return drawPanel(panel, box, x, plan, number === count - 1);
@@ -49,6 +50,8 @@ function drawPanel(panel, box, x, plan, last) {
     yFormat: panel.format,
     title: panel.title,
     whole: panel.whole,
+    // Events and labels are counted.
+    xWhole: !plan.time,
   });
   return [ground, ...panel.series.flatMap((series) => drawSeries(series, plan.xs, x, y, box))];
 }

@@ -8,7 +8,7 @@ import { s } from "./dom.js";
 /** @typedef {(value: number) => string} Format */
 /**
  * @typedef {{x: Scale, y: Scale, xFormat?: Format | null, yFormat: Format, xTitle?: string, title?: string,
- *   xTicks?: number, yTicks?: number, whole?: boolean}} Axes where `whole` leaves out ticks between whole numbers
+ *   xTicks?: number, yTicks?: number, whole?: boolean, xWhole?: boolean}} Axes where `whole` leaves out ticks between whole numbers
  */
 
 /**
@@ -16,19 +16,22 @@ import { s } from "./dom.js";
  * @param {Box} box
  * @param {Axes} options
  */
-export function axes(box, { x, y, xFormat, yFormat, xTitle, title, xTicks, yTicks, whole = false }) {
+export function axes(box, { x, y, xFormat, yFormat, xTitle, title, xTicks, yTicks, whole = false, xWhole = false }) {
   const parts = [];
+  const fresh = once();
   const right = box.left + box.width;
   const bottom = box.top + box.height;
   for (const value of y.ticks(yTicks ?? Math.max(3, Math.round(box.height / 36)))) {
-    if (whole && !Number.isInteger(value)) continue;
+    if ((whole && !Number.isInteger(value)) || !fresh(yFormat(value))) continue;
     const at = crisp(y(value));
     parts.push(s("line", { class: "grid", x1: box.left, x2: right, y1: at, y2: at }));
     parts.push(s("text", { class: "tick", x: box.left - 8, y: at, dy: "0.32em", "text-anchor": "end" }, yFormat(value)));
   }
   parts.push(s("line", { class: "base", x1: box.left, x2: right, y1: crisp(bottom), y2: crisp(bottom) }));
   if (xFormat) {
+    const freshX = once();
     for (const value of x.ticks(xTicks ?? Math.max(3, Math.round(box.width / 85)))) {
+      if ((xWhole && !Number.isInteger(value)) || !freshX(xFormat(value))) continue;
       const at = crisp(x(value));
       parts.push(s("line", { class: "base", x1: at, x2: at, y1: bottom, y2: bottom + 5 }));
       parts.push(s("text", { class: "tick", x: at, y: bottom + 18, "text-anchor": anchor(at, box) }, xFormat(value)));
@@ -37,6 +40,13 @@ export function axes(box, { x, y, xFormat, yFormat, xTitle, title, xTicks, yTick
   if (xTitle) parts.push(s("text", { class: "axis-title", x: right, y: bottom + 35, "text-anchor": "end" }, xTitle));
   if (title) parts.push(s("text", { class: "panel-title", x: box.left, y: box.top - 9 }, title));
   return s("g", {}, ...parts);
+}
+
+/** Tells whether a figure is written for the first time: the same one twice would be wrong at least once. */
+function once() {
+  /** @type {Set<string>} */
+  const written = new Set();
+  return (/** @type {string} */ text) => text === "" || (!written.has(text) && written.add(text) !== undefined);
 }
 
 /** Figures at the ends stay inside. @param {number} at @param {Box} box */
@@ -56,7 +66,7 @@ function path(points) {
 
 /** @param {[number, number][]} points @param {string} kind */
 export function line(points, kind) {
-  if (points.length === 1) return s("circle", { class: `dot-mark ${kind}`, cx: points[0][0], cy: points[0][1], r: 3 });
+  if (points.length === 1) return s("circle", { class: `dot-mark ${kind}`, cx: points[0][0], cy: points[0][1], r: 4 });
   return s("path", { class: `line ${kind}`, d: path(points) });
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // The posterior of a chosen word, sender or host as a density.
 
-import { Problem, api } from "./api.js";
+import { Problem, api, known } from "./api.js";
 import { on, seldom } from "./bus.js";
 import { h, put, s, shown } from "./dom.js";
 import { Chart } from "./figure.js";
@@ -20,7 +20,8 @@ export class Posterior {
       caption: "The posterior of one word, sender or host: where its true value may lie, and 95 % of it shaded.",
       height: 180,
     });
-    this.kind = h("select", { id: "posterior-kind" }, ...KINDS.map((kind) => h("option", { value: kind }, kind)));
+    this.kind = h("select", { id: "posterior-kind" });
+    this.kind.addEventListener("change", () => this.name());
     const field = { id: "posterior-text", type: "text", maxlength: "200", autocomplete: "off", spellcheck: "false" };
     this.text = h("input", { ...field, placeholder: "for instance: free" });
     this.facts = h("p", { class: "posterior-facts", id: "posterior-facts", "aria-live": "polite" });
@@ -38,9 +39,11 @@ export class Posterior {
     });
     this.chart.plot.before(form);
     this.chart.plot.after(this.facts);
-    this.chart.showEmpty("Name a word above to see what the filter believes of it.");
     /** @type {{kind: string, text: string} | null} */
     this.wanted = null;
+    this.offer();
+    on("session", () => this.offer());
+    on("change", seldom(PAUSE, () => known()?.kinds?.length === 0 && this.charts()?.offsetParent && api.session().catch(() => undefined)));
     on("change", seldom(PAUSE, () => this.wanted !== null && this.node.offsetParent !== null && this.look()));
   }
 
@@ -48,11 +51,38 @@ export class Posterior {
     return this.chart.node;
   }
 
+  charts() {
+    return this.node.parentElement;
+  }
+
+  /** The kinds that the learner has; without a model there is nothing to ask for. */
+  offer() {
+    const kinds = known()?.kinds ?? KINDS;
+    this.node.hidden = kinds.length === 0;
+    const drawn = [...this.kind.options].map((option) => option.value);
+    if (drawn.join() === kinds.join()) return;
+    const before = this.kind.value;
+    put(this.kind, ...kinds.map((kind) => h("option", { value: kind }, kind)));
+    if (this.wanted !== null && kinds.includes(before)) this.kind.value = before;
+    this.name();
+  }
+
+  name() {
+    const kind = this.kind.value || "word";
+    this.text.placeholder = kind === "word" ? "for instance: free" : "";
+    this.chart.rename(`What it believes of a ${kind}`, `The posterior of one ${kind}: where its true value may lie, and 95 % of it shaded.`);
+    if (this.wanted === null) this.nothing();
+  }
+
+  nothing() {
+    this.chart.showEmpty(`Name a ${this.kind.value || "word"} above to see what the filter believes of it.`);
+    put(this.facts);
+  }
+
   async look() {
     const wanted = this.wanted;
     if (!wanted || wanted.text === "") {
-      this.chart.showEmpty("Name a word above to see what the filter believes of it.");
-      put(this.facts);
+      this.nothing();
       return;
     }
     const query = new URLSearchParams(wanted);

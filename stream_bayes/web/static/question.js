@@ -2,17 +2,42 @@
 // A question as it is read: sender, subject and text, all of it inert.
 
 import { h, mark, put, shown, the } from "./dom.js";
-import { date, fromNow, labelWord, size } from "./words.js";
+import { link } from "./links.js";
+import { count, date, fromNow, labelWord, size } from "./words.js";
+
+// Characters from which on a subject is folded.
+const LONG = 300;
 
 /** @param {any} question */
 export function showQuestion(question) {
   again(question);
-  put(the("subject"), question.subject ? shown(question.subject) : h("span", { class: "soft" }, "No subject"));
-  put(the("sender"), question.sender ? shown(question.sender) : h("span", { class: "soft" }, question.features ? "" : "No sender"));
+  subject(question);
+  put(the("sender"), question.sender ? shown(question.sender) : h("span", { class: "soft" }, isMail(question) ? "No sender" : ""));
   put(the("facts"), ...facts(question));
   put(the("text"), ...body(question));
   put(the("below"), ...below(question));
   the("question").dataset.place = `${question.place.partition}/${question.place.offset}`;
+}
+
+/** @param {any} question */
+function isMail(question) {
+  return (question.content ?? (question.features ? "features" : "mail")) === "mail";
+}
+
+/** The subject, or the id of what has none; a long one in four lines until asked. @param {any} question */
+function subject(question) {
+  const none = isMail(question) ? h("span", { class: "soft" }, "No subject") : shown(question.id);
+  const long = (question.subject?.length ?? 0) > LONG;
+  put(the("subject"), question.subject ? shown(question.subject) : none);
+  the("subject").classList.toggle("folded", long);
+  the("subject-all").hidden = !long;
+}
+
+export function startQuestion() {
+  the("subject-all").addEventListener("click", () => {
+    the("subject").classList.remove("folded");
+    the("subject-all").hidden = true;
+  });
 }
 
 /** @param {any} question */
@@ -25,11 +50,12 @@ function again({ answer, unsure }) {
 
 /** @param {any} question */
 function facts(question) {
-  const parts = [h("span", {}, size(question.size))];
+  const { features } = question;
+  const parts = [h("span", {}, features ? count(Object.keys(features).length, "feature") : size(question.size))];
   const { at, expires_at: until } = question.asked;
   if (at) parts.push(h("time", { datetime: at, title: date(at) }, `asked ${fromNow(at)}`));
   if (until) parts.push(h("time", { datetime: until, title: date(until) }, `closes ${fromNow(until)}`));
-  parts.push(h("span", { class: "id" }, shown(question.id)));
+  if (question.subject || isMail(question)) parts.push(h("span", { class: "id" }, shown(question.id)));
   return parts;
 }
 
@@ -49,42 +75,6 @@ export function piece(one) {
   if (one.kind === "mark") return mark(one.text);
   if (one.kind === "link") return link(one);
   return shown(one.text);
-}
-
-/** @param {{text: string, host: string | null, url: string | null}} one */
-function link({ text, host, url }) {
-  const button = h("button", { type: "button", class: "link", "aria-expanded": "false" }, shown(text));
-  const more = h("span", { class: "link-more", hidden: true });
-  const safe = openable(url);
-  const target = safe ?? text;
-  more.append(h("span", { class: "url" }, shown(target)));
-  if (safe !== null) more.append(" ", door(safe));
-  else more.append(" ", h("span", { class: "soft" }, "cannot be opened from here"));
-  button.addEventListener("click", () => {
-    more.hidden = !more.hidden;
-    button.setAttribute("aria-expanded", String(!more.hidden));
-  });
-  const tag = host ? h("span", { class: "host", title: "Where it really leads" }, shown(host)) : null;
-  return h("span", { class: "link-piece" }, button, tag ? " " : null, tag, more);
-}
-
-/** The address, if it is one that a browser may open. @param {string | null} url */
-function openable(url) {
-  if (!url) return null;
-  try {
-    return ["http:", "https:"].includes(new URL(url).protocol) ? url : null;
-  } catch {
-    return null;
-  }
-}
-
-/** @param {string} url */
-function door(url) {
-  return h(
-    "a",
-    { href: url, target: "_blank", rel: "noopener noreferrer nofollow", class: "door" },
-    "Open it in a new tab: this leaves the page",
-  );
 }
 
 /** @param {Record<string, string>} features */

@@ -1,10 +1,12 @@
 // @ts-check
 // One question at a time: take, answer, skip, undo.
 
+import { watchAbsence } from "./absence.js";
 import { Problem, Unreachable, api, requestPath } from "./api.js";
 import { choiceOf, clearField, enable, offer, startAnswers, typed } from "./answers.js";
 import { on, seldom } from "./bus.js";
 import { showEmpty, showQuestionPane } from "./empty.js";
+import { FirstLook } from "./first_look.js";
 import { health, onHealth } from "./health.js";
 import { labeller } from "./labeller.js";
 import { Lease } from "./lease.js";
@@ -19,9 +21,6 @@ import { labelTitle, sentence } from "./words.js";
 const AGAIN = 1000;
 const WATCH = 5000;
 const MOST_SENT = 900;
-const HIDDEN_SHARE = 0.5;
-// A key pressed twice must not answer a mail that nobody has seen.
-const LOOK_FIRST = 300;
 
 /** @typedef {{place: any, labeller: string, skipped?: boolean}} Own what undo can bring back */
 
@@ -31,15 +30,12 @@ export class Queue {
     this.question = null;
     this.owner = "";
     this.busy = false;
-    /** Whether the question has only just been drawn. */
-    this.early = false;
-    this.looking = 0;
+    this.look = new FirstLook(() => this.refresh());
     this.skipped = new Skipped();
     /** @type {Own[]} */
     this.answers = [];
     /** How far undo has gone back: the answers before it are still to be taken up again. */
     this.cursor = 0;
-    this.hiding = 0;
     this.cutOff = false;
     /** @type {Problem | null} */
     this.trouble = null;
@@ -59,7 +55,12 @@ export class Queue {
     on("name", () => this.renamed());
     onHealth(() => this.question === null && !this.busy && this.showNothing());
     setInterval(() => !document.hidden && again(), WATCH);
-    document.addEventListener("visibilitychange", () => this.hidden());
+    watchAbsence({
+      seconds: () => this.question?.lease_seconds,
+      back: () => this.question === null && this.next(),
+      // What is half typed stays.
+      gone: () => !this.busy && typed() === "" && this.leave(),
+    });
     addEventListener("pagehide", () => this.leave());
     addEventListener("pageshow", (event) => event.persisted && this.next());
     addEventListener("beforeunload", (event) => typed() !== "" && event.preventDefault());
@@ -95,14 +96,14 @@ export class Queue {
   }
 
   refresh() {
-    enable({ question: this.question, busy: this.busy, early: this.early, undoable: this.cursor > 0 });
+    enable({ question: this.question, busy: this.busy, early: this.look.early, undoable: this.cursor > 0 });
   }
 
   /** Whether an answer may be given now; says so where it is only too early. */
   ready() {
     if (this.question === null || this.busy) return false;
-    if (this.early) toast(`Too quick: look at the new ${this.question.content === "features" ? "question" : "mail"} first.`);
-    return !this.early;
+    if (this.look.early) toast(`Too quick: look at the new ${this.question.content === "features" ? "question" : "mail"} first.`);
+    return !this.look.early;
   }
 
   next() {
@@ -125,12 +126,7 @@ export class Queue {
     offer(question);
     clearField();
     showQuestionPane(question);
-    this.early = true;
-    clearTimeout(this.looking);
-    this.looking = window.setTimeout(() => {
-      this.early = false;
-      this.refresh();
-    }, LOOK_FIRST);
+    this.look.begin();
     this.lease.start(question.place, who, question.lease_seconds);
     announce(`${question.answer ? "Again" : "Next"}: ${titleOf(question)}`);
   }
@@ -253,20 +249,6 @@ export class Queue {
     } else if (!(error instanceof Problem || error instanceof Unreachable)) {
       throw error;
     }
-  }
-
-  /** A tab that nobody looks at for long keeps no question from others; what is half typed stays. */
-  hidden() {
-    clearTimeout(this.hiding);
-    if (!document.hidden) {
-      if (this.question === null) this.next();
-      return;
-    }
-    const seconds = this.question?.lease_seconds;
-    if (!seconds) return;
-    this.hiding = window.setTimeout(() => {
-      if (document.hidden && !this.busy && typed() === "") this.leave();
-    }, seconds * 1000 * HIDDEN_SHARE);
   }
 
   leave() {

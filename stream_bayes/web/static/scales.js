@@ -73,11 +73,11 @@ export function fromZero(values) {
   return [0, Math.ceil(most / step - 1e-9) * step];
 }
 
-/** The least and the greatest. @param {number[]} values @returns {[number, number]} */
-export function extent(values) {
+/** The least and the greatest, with some room around where they are the same. @param {number[]} values @param {number} [room] @returns {[number, number]} */
+export function extent(values, room = 0.5) {
   const low = Math.min(...values);
   const high = Math.max(...values);
-  return low === high ? [low - 0.5, high + 0.5] : [low, high];
+  return low === high ? [low - room, high + room] : [low, high];
 }
 
 /** A domain for a logarithmic axis, or null where a plain one is clearer. @param {number[]} values @returns {[number, number] | null} */

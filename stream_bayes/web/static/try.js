@@ -1,19 +1,24 @@
 // @ts-check
 // A mail to try: predicted and explained, never learned.
 
-import { Problem, api } from "./api.js";
+import { Problem, api, known } from "./api.js";
+import { on } from "./bus.js";
 import { h, plain, put, the } from "./dom.js";
-import { wholeOpinion } from "./reasons.js";
+import { checkpointWords, wholeOpinion } from "./reasons.js";
 import { count, size } from "./words.js";
 
 const MOST_TEXT = 1_000_000;
 const MOST_BYTES = 1_050_000;
 const CHUNK = 0x8000;
 const KEPT = "stream_bayes.try";
+const NOTHING = "Its prediction with an interval, and what moved it, will stand here.";
+const FEATURES = "This learner reads features: give them as JSON, such as {\"length\": 12, \"width\": 3.5}.";
 const HEADER = /^(?:from |[!-9;-~]+:[ \t])/i;
 
 /** @type {{name: string, bytes: Uint8Array} | null} */
 let file = null;
+/** Counts what was put in, so that an answer to something else is not shown. */
+let edition = 0;
 
 export function startTry() {
   restore();
@@ -24,6 +29,8 @@ export function startTry() {
     file = null;
     put(the("try-file-name"));
   });
+  the("try-form").addEventListener("input", outdated);
+  on("session", fit);
   const drop = the("try-drop");
   // Over the whole view, so that a file dropped beside the field does not replace the page.
   const view = the("view-try");
@@ -45,12 +52,40 @@ function dropped(event) {
   else if (text) {
     the("try-text").value = text;
     file = null;
+    put(the("try-file-name"));
+    outdated();
   }
+}
+
+/** Where the learner reads features only, the form asks for them. */
+function fit() {
+  if (!featuresOnly()) return;
+  put(the("try-label"), "Features, as JSON");
+  the("try-text").placeholder = '{"length": 12, "width": 3.5}';
+  the("try-about").hidden = true;
+}
+
+function featuresOnly() {
+  return known()?.mail === false && known()?.numbers === true;
+}
+
+/** What was said of something else is taken away. */
+function outdated() {
+  edition += 1;
+  const old = the("try-result-body").dataset.shown === "true";
+  result(h("p", { class: "soft" }, old ? "This has changed: ask again." : NOTHING));
+}
+
+/** @param {...Node} nodes */
+function result(...nodes) {
+  put(the("try-result-body"), ...nodes);
+  the("try-result-body").dataset.shown = "false";
 }
 
 /** @param {File} chosen */
 async function choose(chosen) {
   complain("");
+  outdated();
   if (chosen.size > MOST_BYTES) {
     const most = `at most ${size(MOST_BYTES)} can be tried here. For larger ones there is stream-bayes classify.`;
     complain(`${plain(chosen.name)} has ${size(chosen.size)}; ${most}`);
@@ -67,7 +102,8 @@ function clear() {
   the("try-form").reset();
   put(the("try-file-name"));
   complain("");
-  put(the("try-result-body"), h("p", { class: "soft" }, "Its prediction with an interval, and the words that moved it, will stand here."));
+  edition += 1;
+  result(h("p", { class: "soft" }, NOTHING));
   the("try-text").focus();
 }
 
@@ -85,6 +121,7 @@ function base64(bytes) {
 
 /** What is sent, or a sentence that says why it cannot be. @returns {Record<string, unknown> | string} */
 function body() {
+  if (file !== null && featuresOnly()) return features(new TextDecoder().decode(file.bytes));
   if (file !== null) return { raw: base64(file.bytes) };
   const text = the("try-text").value;
   if (text.trim() === "") return "Paste something first, or choose a file.";
@@ -92,6 +129,7 @@ function body() {
   const wanted = the("try-kind").value;
   const kind = wanted === "auto" ? guessed(text) : wanted;
   if (kind === "features") return features(text);
+  if (featuresOnly()) return FEATURES;
   if (kind === "raw") {
     const bytes = new TextEncoder().encode(text);
     return bytes.length > MOST_BYTES ? `At most ${size(MOST_BYTES)} can be tried here.` : { raw: base64(bytes) };
@@ -126,21 +164,25 @@ async function submitted(event) {
   complain("");
   const wanted = body();
   if (typeof wanted === "string") {
+    outdated();
     complain(wanted);
     return;
   }
+  const asked = edition;
   const button = the("try-go");
-  const result = the("try-result");
+  const card = the("try-result");
   button.setAttribute("aria-disabled", "true");
-  result.setAttribute("aria-busy", "true");
+  card.setAttribute("aria-busy", "true");
   try {
-    show(await api.post("api/predict", wanted));
+    const opinion = await api.post("api/predict", wanted);
+    if (asked === edition) show(opinion, "features" in wanted ? "features" : "mail");
   } catch (error) {
+    outdated();
     if (error instanceof Problem && error.status === 401) overLogin(the("try-text").value);
     complain(error instanceof Problem ? error.message : "The server does not answer. Your text is still here: try again in a moment.");
   } finally {
     button.removeAttribute("aria-disabled");
-    result.setAttribute("aria-busy", "false");
+    card.setAttribute("aria-busy", "false");
   }
 }
 
@@ -162,8 +204,9 @@ function restore() {
   }
 }
 
-/** @param {any} opinion */
-function show(opinion) {
-  const from = `By the newest checkpoint of partition ${opinion.partition}, after ${count(opinion.model_version, "label")}. Nothing was learned.`;
-  put(the("try-result-body"), ...wholeOpinion(opinion), h("p", { class: "soft small" }, from));
+/** @param {any} opinion @param {string} content */
+function show(opinion, content) {
+  const from = `By ${checkpointWords(opinion)} of partition ${opinion.partition}, after ${count(opinion.model_version, "label")}. Nothing was learned.`;
+  result(...wholeOpinion(opinion, content), h("p", { class: "soft small" }, from));
+  the("try-result-body").dataset.shown = "true";
 }

@@ -1,0 +1,150 @@
+"""What follows the log for the page, when the log fails in between; and who writes for it, when the log is locked."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+
+import httpx
+import pytest
+
+from stream_bayes.errors import LogUnavailable
+from stream_bayes.events import Label, LabelOutcome, encode
+from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.records import Offsets, Record, Source
+from stream_bayes.web.clerk import Clerk
+from stream_bayes.web.desk import Desk
+from stream_bayes.web.watching import Watch
+from tests.test_web_questions import request
+from tests.webs import Office, client, http, office, page, path_of, said, taken, until
+from tests.workers import settings_in
+
+__all__ = ["http", "office"]
+
+
+class Failing(SqliteLog):
+    """A log of which one call fails, as when a broker is away for a moment."""
+
+    fails_at = -1
+    calls = 0
+
+    def _count(self) -> None:
+        self.calls += 1
+        if self.calls == self.fails_at:
+            message = "away for a moment"
+            raise LogUnavailable(message)
+
+    def ends(self, topic: str) -> Offsets:
+        self._count()
+        return super().ends(topic)
+
+    def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
+        self._count()
+        return super().read(topic, partition, offset, most)
+
+
+def test_nothing_is_lost_when_a_read_fails_in_the_middle_of_a_look(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    with Failing(tmp_path / "log.db") as log:
+        for offset in range(5):
+            log.append("label-requests", encode(request(offset)), partition=0)
+        for topic in ("labels", "status", "predictions"):
+            log.append(topic, b"{}", partition=0)
+        log.commit({})
+        failed = 0
+        for fails_at in range(1, 20):
+            desk = Desk(10.0, None)
+            watch = Watch(settings, desk, lambda: log)
+            log.calls, log.fails_at = 0, fails_at
+            for _ in range(3):
+                try:
+                    watch.look(log)
+                except LogUnavailable:
+                    failed += 1
+            assert len(desk.questions) == 5, f"call {fails_at} had failed"
+            assert desk.ready
+    assert failed > 5, "some calls have failed"
+
+
+def test_a_label_that_nobody_waits_for_any_more_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_bayes.web.clerk.PATIENCE", 0.2)
+    may_open = Event()
+
+    def opened() -> SqliteLog:
+        may_open.wait(30)
+        return SqliteLog(tmp_path / "log.db")
+
+    clerk = Clerk("labels", opened)
+    clerk.start()
+    first, second = (Label(id=name, label="spam", source=Source("emails", 0, 0)) for name in ("a", "b"))
+    with ThreadPoolExecutor(1) as pool:
+        # The first is being written when its labeller gives up; the second has not been begun.
+        begun = pool.submit(clerk.write, first, 0)
+        with pytest.raises(LogUnavailable, match="has not answered"):
+            begun.result()
+        with pytest.raises(LogUnavailable, match="has not answered"):
+            clerk.write(second, 0)
+    may_open.set()
+    clerk.stop()
+    with SqliteLog(tmp_path / "log.db") as log:
+        assert [Label.model_validate_json(record.value).id for record in log.read("labels", 0, 0, 10)] == ["a"]
+
+
+def test_health_answers_while_the_log_is_locked(http: httpx.Client, office: Office) -> None:
+    question = taken(http)
+    locked = sqlite3.connect(office.path, isolation_level=None)
+    locked.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(60) as pool:
+        answers = [pool.submit(said, http, question, "spam") for _ in range(50)]
+        begin = time.monotonic()
+        assert http.get("/healthz").status_code == 200
+        assert not any(answer.done() for answer in answers) or time.monotonic() - begin < 60.0
+        locked.execute("ROLLBACK")
+        locked.close()
+        assert {answer.result().status_code for answer in answers} <= {200, 503}
+    assert said(http, question, "spam").status_code == 200
+    assert {label["label"] for label in office.labels()} == {"spam"}
+
+
+def test_a_second_thought_is_written_though_the_worker_is_late(http: httpx.Client, office: Office) -> None:
+    question = taken(http)
+    said(http, question, "spam")
+    first = office.labels()[0]
+    http.post(f"{path_of(question)}/reopen", json={"labeller": "ann"})
+    said(http, question, "ham")
+    source = Source("emails", 0, question["place"]["offset"])
+    late = LabelOutcome(
+        id=question["id"],
+        outcome="answered",
+        label="spam",
+        labeller="ann",
+        open=False,
+        source=source,
+        at=datetime.fromisoformat(first["at"]).astimezone(UTC),
+    )
+    with office.open() as log:
+        log.append("label-requests", encode(late), partition=0)
+        log.commit({})
+    until(lambda: not http.get("/api/requests", params={"limit": 1}).is_error)
+    time.sleep(0.5)
+    assert said(http, question, "spam").status_code == 200
+    assert [label["label"] for label in office.labels()] == ["spam", "ham", "spam"]
+
+
+def test_labels_that_cannot_be_are_refused_where_any_label_is_possible(tmp_path: Path) -> None:
+    office = Office(tmp_path, learner={"name": "MultinomialNB", "parameters": {}})
+    office.send([(f"m{n}", b"Subject: %d\n\nbody of %d" % (n, n)) for n in range(30)])
+    office.work()
+    with page(office.settings) as address, client(address) as http:
+        question = taken(http)
+        for label in ('""', "1e400", "NaN", str(2**64), '"' + "x" * 257 + '"', '"\\ud800"', "null", "[]"):
+            body = f'{{"labeller": "ann", "label": {label}}}'
+            refused = http.post(
+                f"{path_of(question)}/label", content=body, headers={"content-type": "application/json"}
+            )
+            assert refused.status_code == 422, (label, refused.text)
+        assert said(http, question, 2**40).status_code == 200
