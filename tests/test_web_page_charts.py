@@ -135,11 +135,11 @@ def test_the_posterior_of_a_word_is_drawn(ann: Visit) -> None:
     assert heights.index(max(heights)) == pytest.approx(density["y"].index(max(density["y"])), abs=2)
     assert chart.locator("path.area").count() == 1
     ann.allowed.append("404")
-    ann.the("posterior-kind").select_option("feature")
+    # Of the members of the filter, of which none is called so.
+    ann.the("posterior-kind").select_option("weight")
     ann.the("posterior-text").press("Enter")
-    # A mail has no features.
     expect(chart).to_have_attribute("data-points", "0")
-    expect(chart.locator(".plot-empty")).to_contain_text("feature")
+    expect(chart.locator(".plot-empty")).to_contain_text("the")
     expect(ann.the("posterior-facts")).to_be_empty()
 
 

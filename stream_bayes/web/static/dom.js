@@ -66,8 +66,9 @@ export function the(id) {
 
 /** A badge in the place of a character that cannot be seen: its number, and its name for those who ask. @param {string} text */
 export function mark(text) {
-  const number = /^U\+[0-9A-F]+/.exec(text)?.[0] ?? text;
-  return h("span", { class: "mark", role: "img", "aria-label": `hidden character ${text}`, title: text }, number);
+  const number = /^U\+[0-9A-F]+/.exec(text)?.[0];
+  const label = number === undefined ? text : `hidden character ${text}`;
+  return h("span", { class: "mark", role: "img", "aria-label": label, title: text }, number ?? text);
 }
 
 /**

@@ -32,6 +32,11 @@ function passes(error) {
   return error instanceof Problem && (error.status >= 500 || error.status === 429);
 }
 
+/** Whether the same answer will never be taken. @param {unknown} error */
+function isFinal(error) {
+  return error instanceof Problem && error.status >= 400 && error.status < 500 && ![401, 403, 408, 429].includes(error.status);
+}
+
 /** The places whose answers wait here. */
 export function waitingPlaces() {
   return kept.map((one) => one.place);
@@ -39,7 +44,8 @@ export function waitingPlaces() {
 
 /** @param {Kept} answer @param {unknown} why */
 export function keep(answer, why) {
-  kept = [...kept.filter((one) => !same(one.place, answer.place)), answer];
+  // Another tab may have kept some meanwhile.
+  kept = [...recall("outbox", []).filter((/** @type {Kept} */ one) => !same(one.place, answer.place)), answer];
   remember("outbox", kept);
   draw(why);
   if (passes(why)) later();
@@ -80,6 +86,7 @@ function discard() {
 }
 
 async function retry() {
+  kept = recall("outbox", []);
   if (sending || kept.length === 0) return;
   sending = true;
   /** @type {unknown} */
@@ -89,13 +96,13 @@ async function retry() {
       await api.post(requestPath(answer.place, "label"), { labeller: answer.labeller, label: answer.label, ...(answer.seat && known()?.kinds && { seat: answer.seat }) });
       toast(`Sent: ${labelTitle(answer.label)} for ${answer.subject}.`);
     } catch (error) {
-      if (!(error instanceof Problem) || ![404, 409].includes(error.status)) {
+      if (!(error instanceof Problem) || !isFinal(error)) {
         why = error;
         break;
       }
-      toast(`Your answer to ${answer.subject} is not needed any more: ${error.message}`);
+      toast(`Your answer to ${answer.subject} was not taken: ${error.message}`);
     }
-    kept = kept.filter((one) => one !== answer);
+    kept = recall("outbox", []).filter((/** @type {Kept} */ one) => !same(one.place, answer.place));
     remember("outbox", kept);
   }
   sending = false;
