@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from stream_bayes.demo.mailbox import mailbox
 from stream_bayes.log.opening import open_log
@@ -22,7 +22,7 @@ from tests.commands import COMMAND, ROOT
 
 IMAGES = ROOT / "docs" / "images"
 MAILS, MORE, ANSWERS = 4000, 400, 8
-WIDE, NARROW = {"width": 1360, "height": 880}, {"width": 360, "height": 780}
+WIDE, NARROW = ViewportSize(width=1360, height=880), ViewportSize(width=360, height=780)
 _HEADERS = (("content-type", b"message/rfc822"),)
 
 
@@ -74,7 +74,8 @@ def take(browser: Browser, address: str, truth: dict[str, str]) -> None:
             label = next((label for mail, label in truth.items() if mail in name), "spam")
             place = page.get_attribute("#question", "data-place")
             page.keyboard.press(label[0])
-            page.wait_for_function("before => document.getElementById('question').dataset.place !== before", arg=place)
+            expect(page.locator("#question")).not_to_have_attribute("data-place", place or "")
+            page.wait_for_timeout(500)
         page.wait_for_timeout(6000)
         page.screenshot(path=IMAGES / "queue-light.png")
     for name, view, scheme, narrow in (

@@ -163,8 +163,8 @@ def test_wrong_answers_are_refused(http: httpx.Client, office: Office) -> None:
     for label in ("eggs", 1, True, "Spam", 2**70):
         refused = said(http, question, label)
         assert (refused.status_code, refused.json()["code"]) == (422, "bad-label"), label
-    for label in ("", "x" * 300, None, ["spam"]):
-        assert said(http, question, label).status_code == 422
+    for nothing in ("", "x" * 300, None, ["spam"]):
+        assert said(http, question, nothing).status_code == 422
     for body in ({"labeller": "", "label": "spam"}, {"labeller": "a\nb", "label": "spam"}, {"label": "spam"}):
         assert http.post(f"{path_of(question)}/label", json=body).status_code == 422
     nowhere = http.post("/api/requests/0/999999/label", json={"labeller": "ann", "label": "spam"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -77,7 +77,7 @@ def test_a_link_from_another_site_leads_in(page: Page, secured: Served, elsewher
     log_in(page, secured)
     page.goto(f"http://localhost:{elsewhere.port}/")
     page.click("a")
-    page.wait_for_function("document.body.innerText.includes('GET')")
+    expect(page.locator("body")).to_contain_text("GET", timeout=20_000)
     page.context.clear_cookies()
     page.goto(f"http://localhost:{elsewhere.port}/")
     page.click("a")

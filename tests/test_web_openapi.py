@@ -140,7 +140,6 @@ NUMBERS = {"name": "BayesianLinearRegression"}, {"features": {"length": 2.0}}
 ANY = {"name": "MultinomialNB"}, {"text": "a word"}
 
 
-@pytest.mark.xfail(strict=True, reason="Office.answer makes a Label of anything: what it refuses is a server error")
 @pytest.mark.parametrize(
     ("scene", "label"),
     [

@@ -46,8 +46,8 @@ _LOOK = """() => {
   };
 }"""
 OWN_TAGS = {"a", "bdi", "button", "h3", "li", "p", "span", "strong", "time", "ul"}
-LONGEST = 5_000
-"""Milliseconds until the next mail is there; 5 MB take less than one."""
+LONGEST = 30_000
+"""Milliseconds after which the page counts as frozen."""
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ __all__ = ["address", "ann", "browser", "office"]
 
 pytestmark = pytest.mark.browser
 
-LEASE = 3.0
+LEASE = 8.0
 UNTIL_OVER = int(1000 * (LEASE + 0.5))
 
 

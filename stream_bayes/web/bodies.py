@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 
 from stream_bayes.events.fields import LabelValue
 
@@ -24,7 +24,11 @@ Labeller = Annotated[
 Answer = Annotated[LabelValue, Field(description="A label: a text, a boolean or a number.")]
 Number = Annotated[int, Field(ge=0, lt=2**31)]
 Offset = Annotated[int, Field(ge=0, lt=2**63)]
-Interval = Annotated[tuple[float, float], Field(description="Credible, of 95 %.")]
+Interval = Annotated[
+    tuple[float, float],
+    WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}),
+    Field(description="Credible, of 95 %."),
+]
 
 
 class Body(BaseModel):
