@@ -69,13 +69,13 @@ def take(browser: Browser, address: str, truth: dict[str, str]) -> None:
     """Answer some questions as a labeller does, then take the pictures."""
     with opened(browser, address, "light") as page:
         for _ in range(ANSWERS):
-            page.wait_for_selector("#question[data-place]")
+            # A mail that has just come takes no answer yet.
+            page.wait_for_selector("#skip:not([aria-disabled='true'])")
             name = page.locator("#question").inner_text()
             label = next((label for mail, label in truth.items() if mail in name), "spam")
             place = page.get_attribute("#question", "data-place")
             page.keyboard.press(label[0])
             expect(page.locator("#question")).not_to_have_attribute("data-place", place or "")
-            page.wait_for_timeout(500)
         page.wait_for_timeout(6000)
         page.screenshot(path=IMAGES / "queue-light.png")
     for name, view, scheme, narrow in (
