@@ -14,7 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
-from tests.webs import Office, page
+from tests.webs import Office, office, page
+
+__all__ = ["office"]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NONE = (
@@ -58,15 +60,6 @@ def browser() -> Iterator[Browser]:
         opened = playwright.chromium.launch(executable_path=path, args=QUIET)
         yield opened
         opened.close()
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    """A log whose worker has asked some questions, and has written a checkpoint."""
-    office = Office(tmp_path)
-    office.send_generated(60)
-    office.work()
-    return office
 
 
 @pytest.fixture

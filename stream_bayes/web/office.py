@@ -16,9 +16,9 @@ from stream_bayes import __version__
 from stream_bayes.config import Settings, without_secrets
 from stream_bayes.durations import milliseconds
 from stream_bayes.engine.model import learner_kind
-from stream_bayes.errors import LogError
+from stream_bayes.errors import InputError, LogError
 from stream_bayes.events import Label
-from stream_bayes.learners.number_learner import NumberLearner
+from stream_bayes.learners.number_learner import NumberLearner, check_target
 from stream_bayes.log.base import Log
 from stream_bayes.log.opening import SQLITE, open_log
 from stream_bayes.log.sqlite import SqliteLog
@@ -128,10 +128,11 @@ class Office:
                 raise QuestionRefused(code, message)
             return
         if entry.request.mean is not None:
-            if isinstance(label, str | bool):
-                code = "bad-label"
-                message = f"the answer to this question is a number, not {label!r:.100}"
-                raise QuestionRefused(code, message)
+            try:
+                check_target(label)
+            except InputError as problem:
+                code, message = "bad-label", f"the answer to this question is a number: {problem}"
+                raise QuestionRefused(code, message) from problem
         elif entry.request.labels is not None and not any(_same(label, choice) for choice in choices):
             code = "bad-label"
             message = f"the answers to this question are {', '.join(map(repr, choices))}, not {label!r:.100}"

@@ -21,7 +21,7 @@ export class Charts {
     this.all = makeCharts();
     const posterior = new Posterior();
     const nodes = [vitals(), ...Object.values(this.all).map((chart) => chart.node), posterior.node, partitionsPanel()];
-    put(the("charts"), ...nodes);
+    put(the("chart-grid"), ...nodes);
     this.again = seldom(PAUSE, () => this.shown && !document.hidden && this.look());
     on("change", this.again);
     on("back", this.again);

@@ -7,7 +7,8 @@ import { clock, count, date, figure, hue, labelTitle, labelWord, percent, probab
 
 // What is less than this share of all parts is folded away.
 const SMALL = 0.03;
-const LEAST_SHOWN = 3;
+// But for the words, senders and hosts that moved it most: people look for them, however small.
+const NAMED_SHOWN = 5;
 // Log-odds at which a bar ends: a trifle must look like one.
 const LONGEST = 1;
 
@@ -69,15 +70,15 @@ export function whyThinks(opinion, content = "mail") {
   }
   const { towards, away } = sides(opinion);
   const whole = parts.reduce((all, part) => all + Math.abs(part.share), 0);
-  const large = parts.filter((part) => Math.abs(part.share) >= SMALL * whole).length;
-  const split = Math.max(large, Math.min(LEAST_SHOWN, parts.length));
+  const named = parts.filter((part) => part.kind).slice(0, NAMED_SHOWN);
+  const isShown = (/** @type {Part} */ part) => named.includes(part) || Math.abs(part.share) >= SMALL * whole;
   const scale = opinion.towards ? LONGEST : Math.abs(parts[0].share);
   const draw = (/** @type {Part} */ part) => row(part, scale, towards, away);
   const ends = [h("span", { "data-hue": hue(away) }, `← ${away}`), h("span", { "data-hue": hue(towards) }, `${towards} →`)];
   const head = h("div", { class: "sides", "aria-hidden": "true" }, ...ends);
-  const list = h("ul", { class: "reasons", id: "reasons" }, ...parts.slice(0, split).map(draw));
+  const list = h("ul", { class: "reasons", id: "reasons" }, ...parts.filter(isShown).map(draw));
   const long = Math.abs(parts[0].share) > scale;
-  return [head, list, sum(opinion, long), folded(parts.slice(split), draw)].filter((node) => node !== null);
+  return [head, list, sum(opinion, long), folded(parts.filter((part) => !isShown(part)), draw)].filter((node) => node !== null);
 }
 
 /** All parts together, and how the bars are drawn. @param {any} opinion @param {boolean} long */
