@@ -47,7 +47,7 @@ def test_what_it_asks_is_answered_on_the_page_and_a_signal_ends_both_in_good_ord
         place = http.post("/api/requests/next", json={"labeller": "ann"}).json()["question"]["place"]
         path = f"/api/requests/{place['partition']}/{place['offset']}/label"
         assert http.post(path, json={"labeller": "ann", "label": "spam"}).status_code == 200
-        until(lambda: http.get("/api/status").json()["partitions"][0]["labels_learned"] == 1)
+        until(lambda: [one["labels_learned"] for one in http.get("/api/status").json()["partitions"]] == [1])
         process.send_signal(number)
         output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0

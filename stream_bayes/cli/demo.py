@@ -38,10 +38,11 @@ def demo(
     port: Annotated[int, typer.Option(min=0, max=65_535, metavar="N", help="Of the page; 0: any.")] = 8765,
     as_json: Json = False,
 ) -> None:
-    """Watch a mailbox being filtered live (about 70 seconds), or with --page answer what it asks yourself.
+    """Watch a mailbox being filtered live (about 70 seconds).
 
     A worker in a process of its own reads mails without labels from a log, predicts each, and asks for the labels of
-    those it is unsure of. In the middle it is killed, and goes on as if nothing had happened (not with --page).
+    those it is unsure of. In the middle it is killed, and goes on as if nothing had happened. With --page nobody is
+    killed, and what it asks you answer yourself.
     """
     from rich.console import Console
 
