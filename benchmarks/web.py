@@ -24,6 +24,8 @@ ALONE_SECONDS = 20.0
 """Before the labellers come, and after they have gone."""
 WARM_UP, AHEAD, AT_ONCE = 20_000, 15_000, 3_000
 """Mails until anything is measured, mails that always wait for the worker, and mails in a transaction."""
+WARM_UP_SECONDS = 8.0
+"""Of the page: it opens the newest checkpoint."""
 LABEL_TARGET, RATE_TARGET = 0.2, 0.9
 PATIENCE = 120.0
 SETTINGS = """\
@@ -71,8 +73,10 @@ def measured(folder: Path, mails: Sequence[Mail]) -> Load:
     with SqliteLog(folder / "log.db") as log, started("run", config):
         feeder = Feeder(log, mails)
         feeder.until(lambda: feeder.predicted >= WARM_UP)
+        begun = time.perf_counter()
         with started("web", config) as page:
             address = listening(page)
+            feeder.until(lambda: time.perf_counter() > begun + WARM_UP_SECONDS)
             before = feeder.rate(ALONE_SECONDS)
             command = [sys.executable, "-m", "benchmarks.web_labellers", address, str(seen)]
             with subprocess.Popen(command) as labellers:

@@ -33,6 +33,7 @@ class Shift:
     async def work(self, number: int, until: float) -> None:
         """One labeller, until the end of the shift."""
         chance, name = Random(number), f"labeller-{number}"
+        await asyncio.sleep(READING_SECONDS * chance.random())
         beside = [asyncio.create_task(task) for task in (self._listen(), self._glance(name, until))]
         while time.perf_counter() < until:
             found = await self._timed("next", "POST", "/api/requests/next", {"labeller": name})

@@ -245,6 +245,28 @@ def test_checkpoints_that_come_and_go_while_they_are_read(tmp_path: Path) -> Non
         over.set()
         writer.join()
     assert max(versions) > min(versions)
-    clock.now += 1.1
+    # Others had moved the clock while one was being opened.
+    clock.now += 100_000.0
     (newest,) = folder.checkpoints()
     assert models.newest().model_version == newest[0]
+
+
+class Ticking(Clock):
+    """A tenth of a second passes between two looks at it."""
+
+    def __call__(self) -> float:
+        self.now += 0.1
+        return self.now
+
+
+def test_the_one_before_serves_while_opening_would_take_too_much_of_the_time(tmp_path: Path) -> None:
+    settings, clock = settings_in(tmp_path), Ticking()
+    write_model(settings, BernoulliNB(), version=1)
+    models = Models(settings, clock)
+    assert models.newest().model_version == 1
+    # To open it took a tenth of a second: for five seconds it is new enough.
+    write_model(settings, BernoulliNB(), version=2, number=2)
+    clock.now += 3.0
+    assert models.newest().model_version == 1
+    clock.now += 3.0
+    assert models.newest().model_version == 2

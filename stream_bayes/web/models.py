@@ -22,6 +22,8 @@ from stream_bayes.web.bodies import Density, Opinion
 from stream_bayes.web.opinions import opinion_of
 from stream_bayes.web.shelf import Shelf, Stamp
 
+# Of the time that is spent on opening, at most: a worker at full speed writes 200 MiB every ten seconds.
+_SHARE = 0.02
 MOST_OPEN = 4
 """Models in memory: one of default settings takes 200 MiB."""
 # Seconds after which a file that could not be opened is tried again.
@@ -43,6 +45,8 @@ class Opened:
     model: Model
     model_version: int
     stamp: Stamp
+    fresh_until: float
+    """Before that no newer one is opened."""
     lock: Lock = field(default_factory=Lock)
 
 
@@ -55,8 +59,9 @@ class _Failure(NamedTuple):
 class Models:
     """The models of a worker's partitions, each as of its newest checkpoint; nothing is ever written.
 
-    A newer checkpoint is noticed when a model is asked for, within a second. Any number of threads may ask at once: one
-    at a time opens a file, and one at a time uses a model.
+    A newer checkpoint is noticed when a model is asked for, within a second, or 50 times as long as it takes to open
+    one; meanwhile the one before serves. Any number of threads may ask at once: one at a time opens a file, and one at
+    a time uses a model.
 
     Parameters
     ----------
@@ -90,7 +95,7 @@ class Models:
             raise NoModel(_unreadable(problem)) from problem
         if stamp is None:
             raise NoModel(self._nothing(number))
-        return self._current(number, stamp) or self._opened(number)
+        return self._current(number, stamp) or self._renewed(number)
 
     def why_none(self, partition: int | None = None) -> str:
         """Why there is no model and what to do; empty where there is one."""
@@ -131,12 +136,20 @@ class Models:
         """That which is open, unless there is a newer one; an error again where the file was refused just now."""
         with self._lock:
             opened, failure = self._open.get(partition), self._failures.get(partition)
-            if opened is not None and opened.stamp == stamp:
+            if opened is not None and (opened.stamp == stamp or self._clock() < opened.fresh_until):
                 self._open.move_to_end(partition)
                 return opened
             if failure is not None and failure.stamp == stamp and self._clock() < failure.until:
                 raise NoModel(failure.message)
             return None
+
+    def _renewed(self, partition: int) -> Opened:
+        """The newest; but the one before, where there is one, if somebody is opening the newest already."""
+        with self._lock:
+            before = self._open.get(partition)
+        if before is not None and self._opening.locked():
+            return before
+        return self._opened(partition)
 
     def _opened(self, partition: int) -> Opened:
         with self._opening:
@@ -147,9 +160,8 @@ class Models:
             if (opened := self._current(partition, stamp)) is not None:
                 return opened
             with self._lock:
-                # The one before goes first, so that there is room.
-                self._open.pop(partition, None)
-                while len(self._open) >= MOST_OPEN:
+                # The one before serves others until the new one is there.
+                while len(self._open) >= MOST_OPEN and partition not in self._open:
                     self._open.popitem(last=False)
             try:
                 opened = self._read(partition, stamp)
@@ -164,13 +176,14 @@ class Models:
             return opened
 
     def _read(self, partition: int, stamp: Stamp) -> Opened:
-        folder = self._shelf.folder_of(partition)
+        folder, begin = self._shelf.folder_of(partition), self._clock()
         found = folder.newest()
         if found is None:
             message = f"{folder.folder} has no checkpoint that is whole: wait for the worker to write the next one"
             raise SnapshotDamaged(message)
         model, version = _model_of(found[1])
-        return Opened(partition, model, version, stamp)
+        end = self._clock()
+        return Opened(partition, model, version, stamp, end + (end - begin) / _SHARE)
 
     def _nothing(self, partition: int | None) -> str:
         folder = self._shelf.folder if partition is None else self._shelf.folder_of(partition).folder

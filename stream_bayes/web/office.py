@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from types import TracebackType
 from typing import Self
 
@@ -16,8 +18,8 @@ from stream_bayes import __version__
 from stream_bayes.config import Settings, without_secrets
 from stream_bayes.durations import milliseconds
 from stream_bayes.engine.model import learner_kind
-from stream_bayes.errors import InputError, LogError
-from stream_bayes.events import Label
+from stream_bayes.errors import InputError, LogError, StreamBayesError
+from stream_bayes.events import Label, Observation
 from stream_bayes.learners.number_learner import NumberLearner, check_target
 from stream_bayes.log.base import Log
 from stream_bayes.log.opening import SQLITE, open_log
@@ -68,6 +70,7 @@ class Office:
             logger.warning("there are no checkpoints here yet: no explanations", extra={"fields": {"folder": folder}})
         self.clerk.start()
         self._watch.start()
+        Thread(target=self._warm_up, name="web-warm-up", daemon=True).start()
         return self
 
     def __exit__(
@@ -75,6 +78,11 @@ class Office:
     ) -> None:
         self._watch.stop()
         self.clerk.stop()
+
+    def _warm_up(self) -> None:
+        """Open the newest checkpoint and load its kernels, so that the first labeller need not wait for it: 2 s."""
+        with suppress(StreamBayesError, OSError):
+            self.models.opinion(Observation(id="warm-up", text="hello"))
 
     def next(self, holder: Holder, skip: frozenset[Place]) -> bodies.Next:
         """The next question of a labeller, theirs for a while."""
