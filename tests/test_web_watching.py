@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -100,9 +99,9 @@ def test_health_answers_while_the_log_is_locked(http: httpx.Client, office: Offi
     locked.execute("BEGIN IMMEDIATE")
     with ThreadPoolExecutor(60) as pool:
         answers = [pool.submit(said, http, question, "spam") for _ in range(50)]
-        begin = time.monotonic()
+        # With all threads of the pool waiting for the lock, before any of them has given up.
         assert http.get("/healthz").status_code == 200
-        assert not any(answer.done() for answer in answers) or time.monotonic() - begin < 60.0
+        assert not all(answer.done() for answer in answers)
         locked.execute("ROLLBACK")
         locked.close()
         assert {answer.result().status_code for answer in answers} <= {200, 503}
@@ -129,8 +128,12 @@ def test_a_second_thought_is_written_though_the_worker_is_late(http: httpx.Clien
     with office.open() as log:
         log.append("label-requests", encode(late), partition=0)
         log.commit({})
-    until(lambda: not http.get("/api/requests", params={"limit": 1}).is_error)
-    time.sleep(0.5)
+    after = request(question["place"]["offset"] + 100_000)
+    with office.open() as log:
+        log.append("label-requests", encode(after), partition=0)
+        log.commit({})
+    # The page reads in order: what is known of this one comes after what was told late.
+    until(lambda: http.get(f"/api/requests/0/{after.source.offset}").status_code == 200)
     assert said(http, question, "spam").status_code == 200
     assert [label["label"] for label in office.labels()] == ["spam", "ham", "spam"]
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from stream_bayes.config import Settings
 from stream_bayes.engine.credible import as_key
 from stream_bayes.errors import EventError, StreamBayesError
-from stream_bayes.events import Limits, Observation, decode
+from stream_bayes.events import Observation, decode
 from stream_bayes.features.reading import Piece as Run
 from stream_bayes.features.reading import read_letter, read_text, visible
 from stream_bayes.web import bodies
@@ -18,9 +18,8 @@ from stream_bayes.web.clerk import Clerk
 from stream_bayes.web.desk import Desk
 from stream_bayes.web.models import Models, NoModel
 from stream_bayes.web.questions import Entry, Place
+from stream_bayes.worker.inputs import NO_LIMITS
 
-# For records that were good enough once: limits may have been lowered since.
-_NO_LIMITS = Limits(record_bytes=2**62, depth=200, id_bytes=2**62)
 _NO_MODEL = "An explanation comes with the next checkpoint of the worker."
 _KEPT_BYTES, _SHEET_BYTES = 32 << 20, 64 << 10
 _MOST_FEATURES = 500
@@ -101,7 +100,7 @@ class Letters:
         if record is None:
             return _nothing("the log has this observation no more: retention has removed it")
         try:
-            observation = decode(record, Observation, _NO_LIMITS)
+            observation = decode(record, Observation, NO_LIMITS)
         except EventError as problem:
             return _nothing(f"the record of this observation cannot be read: {problem}")
         if not isinstance(observation, Observation):
