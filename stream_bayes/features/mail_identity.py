@@ -18,14 +18,18 @@ _TRACE_FIELDS = frozenset(
 )
 _TRACE_PREFIXES = (b"x-spam-", b"x-stream-bayes", b"x-mozilla-")
 _HEADER_END = b"\n\n"
+_ENVELOPE_LINES = (b"From ", b">From ")
 
 
 def message_digest(raw: bytes) -> bytes:
     """Digest of a raw message that is stable over storing, moving and renaming it.
 
-    Line endings, empty lines at the end, and the trace fields of the header do not count.
+    Line endings, empty lines at the end, the "From " line of an mbox before the header, and the trace fields of the
+    header do not count.
     """
     message = raw.replace(b"\r\n", b"\n").rstrip(b"\n")
+    if message.startswith(_ENVELOPE_LINES):
+        message = message.partition(b"\n")[2]
     header, separator, body = message.partition(_HEADER_END)
     digest = blake2b(b"\n".join(_stable_lines(header)), digest_size=DIGEST_BYTES)
     digest.update(separator)
