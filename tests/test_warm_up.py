@@ -107,9 +107,9 @@ def test_item13_classify_as_a_user_without_a_home_answers(machine: Machine, work
 
 def test_item14_a_worker_and_its_page_compile_nothing_after_a_warm_up(machine: Machine, work_folder: Path) -> None:
     log = f"sqlite:///{work_folder}/log.db"
-    for number, label in ((1, "spam"), (2, "ham"), (3, "spam")):
-        content = json.dumps({"id": str(number), "text": f"cheap pills {number}", "label": label})
-        assert machine.run(COUNTED, "send", "observation", content, "--log", log)[0] == 0
+    lines = [{"id": str(n), "text": f"cheap pills {n}", "label": ("ham", "spam")[n % 2]} for n in range(4)]
+    content = "".join(f"{json.dumps(line)}\n" for line in lines)
+    assert machine.run(COUNTED, "send", "observations", "--log", log, mail=content.encode())[0] == 0
     options = ("--log", log, "--checkpoints", work_folder / "checkpoints")
     assert machine.run(COUNTED, "run", "--until-end", *options)[0] == 0
     assert machine.run(PAGE, work_folder)[0] == 0
