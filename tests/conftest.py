@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,9 +14,19 @@ from tests.broker import Broker, RemoteBroker, SecureBroker, install_missing_too
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+ROOT = Path(__file__).parents[1]
 REMOTE_BROKER = "STREAM_BAYES_KAFKA"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels that commands need, so that no command says in a test that it compiles."""
+    if hasattr(session.config, "workerinput") or session.config.option.collectonly:
+        return
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "STREAM_BAYES__LEARNER__NAME": "MultinomialNB"}
+    command = [sys.executable, "-m", "stream_bayes.cli", "warm-up"]
+    # Where that fails its own tests say so.
+    subprocess.run(command, env=environment, cwd=ROOT, check=False, capture_output=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -17,6 +17,7 @@ from stream_bayes.cli import (
     schemas,
     send,
     tail,
+    warm_up,
     web,
 )
 from stream_bayes.cli.app import app, main
@@ -38,6 +39,7 @@ for command in (
     corpus.corpus,
     config.config,
     schemas.schemas,
+    warm_up.warm_up,
 ):
     app.command()(command)
 app.add_typer(dead_letters.app)

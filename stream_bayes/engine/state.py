@@ -65,6 +65,17 @@ def learner_arrays(arrays: Arrays) -> Arrays:
     return {name.removeprefix(_LEARNER): array for name, array in arrays.items() if name.startswith(_LEARNER)}
 
 
+def learner_of(scalars: dict[str, Any], arrays: Arrays) -> Learner:
+    """The learner of a checkpoint, with the parameters that it had; the arrays are its own from then on."""
+    try:
+        described = scalars["learner"]
+        state = State(str(described["class"]), dict(described["parameters"]), learner_arrays(arrays))
+    except (KeyError, TypeError, ValueError) as problem:
+        message = f"the checkpoint does not describe a learner ({problem!r})"
+        raise SnapshotDamaged(message) from problem
+    return Learner.named(state.kind).from_state(state, copy=False)
+
+
 def selector_state(scalars: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
     """That of the selector in a checkpoint, as `LabelSelector.restore` takes it; a `KeyError` if it has none."""
     own = {name.removeprefix(_SELECTOR): array for name, array in arrays.items() if name.startswith(_SELECTOR)}

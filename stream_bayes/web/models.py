@@ -13,10 +13,10 @@ from typing import NamedTuple
 from stream_bayes.checkpoint import Checkpoint
 from stream_bayes.config import Settings
 from stream_bayes.engine.model import Model
-from stream_bayes.engine.state import learner_arrays
+from stream_bayes.engine.state import learner_of
 from stream_bayes.errors import SnapshotDamaged, SnapshotError, StreamBayesError, reason_of
 from stream_bayes.events import Observation
-from stream_bayes.learners import Learner, State
+from stream_bayes.learners import Learner
 from stream_bayes.web.beliefs import density_of
 from stream_bayes.web.bodies import Density, Opinion
 from stream_bayes.web.opinions import opinion_of
@@ -196,12 +196,11 @@ class Models:
 def _model_of(checkpoint: Checkpoint) -> tuple[Model, int]:
     """The learner with the parameters that it had, and how many labels it had learned."""
     try:
-        said, version = checkpoint.scalars["learner"], int(checkpoint.scalars["model_version"])
-        state = State(str(said["class"]), dict(said["parameters"]), learner_arrays(checkpoint.arrays))
+        version = int(checkpoint.scalars["model_version"])
     except (KeyError, TypeError, ValueError) as problem:
-        message = f"the checkpoint does not describe a learner ({problem!r})"
+        message = f"the checkpoint does not say how many labels were learned ({problem!r})"
         raise SnapshotDamaged(message) from problem
-    return Model(Learner.named(state.kind).from_state(state, copy=False)), version
+    return Model(learner_of(checkpoint.scalars, checkpoint.arrays)), version
 
 
 def _unreadable(problem: Exception) -> str:

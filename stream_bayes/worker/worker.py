@@ -15,7 +15,7 @@ from stream_bayes.records import Record
 from stream_bayes.worker.gathering import LONGEST_WAIT, Gathering
 from stream_bayes.worker.partitions import Partitions
 from stream_bayes.worker.patience import Patience
-from stream_bayes.worker.reports import Compiling, say_started
+from stream_bayes.worker.reports import say_started
 from stream_bayes.worker.retention import Retention
 from stream_bayes.worker.shard import Shard
 from stream_bayes.worker.stages import Stages
@@ -51,7 +51,6 @@ class Worker:
         self._gathering = Gathering(settings.commit, log, self._partitions, self.stages, self._insist)
         self._narrator = Narrator(log)
         self._retention = Retention(settings, log)
-        self._compiling = Compiling()
 
     @property
     def shards(self) -> dict[int, Shard]:
@@ -74,9 +73,8 @@ class Worker:
         """
         say_started(self.settings)
         try:
-            with self._compiling:
-                if self._work(until_end=until_end):
-                    self._finish()
+            if self._work(until_end=until_end):
+                self._finish()
         finally:
             self.log.on_change = None
             self._partitions.wait()
@@ -166,8 +164,6 @@ class Worker:
         for shard in shards:
             shard.committed(written)
         self._narrator.committed(shards)
-        if any(events.values()):
-            self._compiling.over()
         for number, keeper in self._partitions.keepers.items():
             keeper.committed(events[number])
 
