@@ -11,7 +11,7 @@ RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir wheels .
 
 FROM python:3.11-slim
 COPY --from=build /build/requirements.txt /build/wheels/*.whl /opt/stream_bayes/
-RUN cd /opt/stream_bayes && pip install --no-cache-dir --constraint requirements.txt "$(ls *.whl)[kafka,web]"
+RUN cd /opt/stream_bayes && pip install --no-cache-dir --constraint requirements.txt "$(ls *.whl)[web]"
 
 RUN useradd --uid 10001 --no-create-home --home-dir /var/lib/stream_bayes stream-bayes \
     && install --directory --owner=stream-bayes /var/lib/stream_bayes /var/lib/stream_bayes/checkpoints /var/cache/stream_bayes

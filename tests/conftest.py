@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.broker import Broker, RemoteBroker, SecureBroker, install_missing_tools, kafka_jars, missing_tools
+from tests.broker import (
+    Broker,
+    ConsoleProducer,
+    RemoteBroker,
+    SecureBroker,
+    install_missing_tools,
+    kafka_jars,
+    missing_tools,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +67,12 @@ def secure_broker() -> Iterator[SecureBroker]:
     """A broker behind passwords and certificates; always our own."""
     with SecureBroker(_jars_or_skip("", "openssl")) as own:
         yield own
+
+
+@pytest.fixture
+def console_producer(broker: Broker | RemoteBroker) -> ConsoleProducer:
+    """A client of the broker in Java."""
+    return ConsoleProducer(_jars_or_skip(""), broker.address)
 
 
 @pytest.fixture

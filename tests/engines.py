@@ -220,8 +220,8 @@ def run(settings: Settings, stream: Stream, sizes: Iterable[int] = (1,)) -> tupl
 
 def said(outcome: Outcome) -> tuple[list[Any], ...]:
     """All of an outcome, as it would be written."""
-    outputs, asked, refused, late, unsure = outcome
-    return [encode(event) for event in outputs], [*asked.items()], refused, late, unsure
+    outputs = [encode(event) for event in outcome.outputs]
+    return outputs, [*outcome.asked.items()], outcome.refused, outcome.late, outcome.unsure, outcome.forwards
 
 
 def everything(engine: Engine) -> tuple[str, dict[str, tuple[str, tuple[int, ...], bytes]]]:

@@ -40,7 +40,7 @@ def test_the_same_label_again_changes_nothing() -> None:
     again.answer("spam", "p")
     again.answer("spam", "p", place)
     outcome = fold(engine, again.arrivals, (1,))
-    assert said(outcome) == ([], [], [], [], [])
+    assert said(outcome) == ([], [], [], [], [], [])
     assert {k: v.tobytes() for k, v in engine.model.learner.state().arrays.items()} == {
         name: array.tobytes() for name, array in before.items()
     }

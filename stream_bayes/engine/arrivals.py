@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from stream_bayes.active import Question
+from stream_bayes.engine.forwarding import Forward
 from stream_bayes.errors import EventError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
 from stream_bayes.records import Record
@@ -65,6 +66,8 @@ class Outcome(NamedTuple):
     """The offsets of the observations that were learned when their label came later."""
     unsure: list[Place]
     """The labels that said that nobody knows."""
+    forwards: list[Forward]
+    """The labels that are to be appended again, to the partition of their observation."""
 
 
 class Ends(NamedTuple):
@@ -102,4 +105,4 @@ class Progress(NamedTuple):
 
 def nothing() -> Outcome:
     """What no events lead to."""
-    return Outcome([], {}, [], [], [])
+    return Outcome([], {}, [], [], [], [])

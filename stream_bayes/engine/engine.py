@@ -9,6 +9,7 @@ from stream_bayes.active import LabelSelector
 from stream_bayes.config import Settings
 from stream_bayes.durations import milliseconds
 from stream_bayes.engine.arrivals import Arrival, Decided, Outcome, Progress, Refused, Terms, ends_by, nothing
+from stream_bayes.engine.forwarding import Forward, Routing
 from stream_bayes.engine.metrics import Metrics
 from stream_bayes.engine.model import Model, Row, Said, open_learner
 from stream_bayes.engine.outputs import AUDIT, Asking, dead_letter, label_request, prediction
@@ -45,13 +46,16 @@ class Engine:
         self.metrics = Metrics(sizes.remembered_labels)
         self.terms = Terms(milliseconds("labels.expires", settings.labels.expires), ring.capacity, partitions)
         """By which it closes questions, and owns its share of the budget."""
+        self.input_partitions = partitions
+        """How many partitions the observations topic has: more than share the budget where it has grown since."""
         self._questions = Questions(settings, self.model, partition, partitions)
         self.model_version = 0
         """How many labels were learned."""
         self.clock = 0
         """The greatest timestamp that the log gave to an event so far."""
         self.counts: Counter[str] = Counter()
-        """Of what happened to the events: "predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse"."""
+        """Of what happened to the events: "predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse",
+        "forward", "ignore"."""
         self.refused: Counter[str] = Counter()
         """Dead letters by code."""
 
@@ -90,7 +94,7 @@ class Engine:
         """Take events in order; `found` are the observations that `wanted` named, None where the log has lost one.
 
         With `decided` they are learned silently: this was decided when the events first came, and nothing is decided
-        again; of the outputs only the dead letters are made.
+        again; of the outputs only the dead letters are made, and nothing is forwarded.
         """
         outcome = nothing()
         topic = self.settings.topics.observations
@@ -129,7 +133,9 @@ class Engine:
                 return self._questions.unsure is not None and event.label == self._questions.unsure
             return (record.topic, record.offset) in decided.unsure
 
-        return Plan(self.memory, self.model, self.settings.topics.observations, self.partition, is_unsure)
+        topic = self.settings.topics.observations
+        routing = Routing(topic, self.partition, self.input_partitions, self.settings.group.encode())
+        return Plan(self.memory, self.model, routing, is_unsure)
 
     def _fold(self, plan: Plan) -> Said | None:
         """The only place where the learner changes; a refusal leaves everything as it was."""
@@ -166,16 +172,21 @@ class Engine:
                 row += 1
             elif action == "unsure":
                 progress.outcome.unsure.append((record.topic, record.offset))
+            elif action == "forward" and not progress.silent:
+                progress.outcome.forwards.append(Forward(record, step.target))
             elif step.problem is not None:
                 self._refuse(step, step.problem, progress)
             if action in ("learn", "correct", "repeat", "unsure"):
                 progress.say(questions.answered(step, self.clock, lead))
 
     def _predicted(self, step: Step, said: Said, row: int, progress: Progress) -> None:
-        (record, event), _, offset, label, _, digest, _ = step
+        record = step.arrival.record
+        event = step.arrival.event
+        offset = step.offset
+        label = step.label
         assert isinstance(event, Observation)
         labels, ids, contents = self.memory
-        ids.put(digest, offset)
+        ids.put(step.digest, offset)
         contents.put(offset, event, len(record.value))
         self.metrics.remember(offset, said.scores[row], said.guesses[row])
         labels.put(offset, UNLABELLED if label is None else label)

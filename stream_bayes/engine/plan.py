@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from stream_bayes.engine.arrivals import Arrival
+from stream_bayes.engine.forwarding import Routing, forwarded_by
 from stream_bayes.engine.model import Model
 from stream_bayes.engine.remembered import UNLABELLED, Contents, IdWindow, Known, LabelRing, Unlabelled, digest_of
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Label, Observation
 from stream_bayes.records import Record
 
-Action = Literal["predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse"]
+Action = Literal["predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse", "forward", "ignore"]
 GONE = "observation-gone"
 """The code of a label whose observation will never get one."""
 
@@ -33,6 +34,8 @@ class Step(NamedTuple):
     """The label that the observation had."""
     digest: int = 0
     problem: EventError | None = None
+    target: int = -1
+    """The partition that a forwarded label belongs to."""
 
 
 class Memory(NamedTuple):
@@ -50,15 +53,16 @@ class Plan:
     """
 
     def __init__(
-        self, memory: Memory, model: Model, topic: str, partition: int, is_unsure: Callable[[Record, Label], bool]
+        self, memory: Memory, model: Model, routing: Routing, is_unsure: Callable[[Record, Label], bool]
     ) -> None:
         self.steps: list[Step] = []
         self.contents: list[Any] = []
         self.labels: list[Known | None] = []
         self._memory, self._model = memory, model
-        self._topic, self._partition = topic, partition
+        self._routing = routing
+        self._topic, self._partition = routing.topic, routing.partition
         # How ids begin that are places.
-        self._places = f"{topic}-{partition}-"
+        self._places = f"{routing.topic}-{routing.partition}-"
         self._is_unsure = is_unsure
         self._meant: int | None = None
         self._end = memory.labels.end
@@ -104,7 +108,7 @@ class Plan:
         if isinstance(event, Observation):
             return self._observe(arrival, event)
         if isinstance(event, Label):
-            return self._learn(arrival, event, known)
+            return self._elsewhere(arrival, event) or self._learn(arrival, event, known)
         return Step(arrival, "refuse", problem=event)
 
     def _observe(self, arrival: Arrival, observation: Observation) -> Step:
@@ -125,6 +129,19 @@ class Plan:
         self._new_ids[digest] = record.offset
         self._new_labels[record.offset] = UNLABELLED if label is None else label
         return Step(arrival, "predict", record.offset, label, digest=digest)
+
+    def _elsewhere(self, arrival: Arrival, event: Label) -> Step | None:
+        """The step of a label that is not for this partition or not for this group; None of any other label."""
+        group = forwarded_by(arrival.record)
+        if group is not None and group != self._routing.group:
+            return Step(arrival, "ignore")
+        target = self._routing.target_of(event)
+        if target is None or (event.source is None and self._find(digest_of(event.id)) is not None):
+            return None
+        if group is not None:
+            message = f"it was forwarded already, and its observation is in partition {target} of {self._topic!r}"
+            raise EventError("wrong-partition", message)
+        return Step(arrival, "forward", target=target)
 
     def _learn(self, arrival: Arrival, event: Label, known: Mapping[int, Observation | None]) -> Step:
         offset = self.offset_of(event)

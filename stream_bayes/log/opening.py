@@ -45,12 +45,12 @@ def open_log(  # noqa: PLR0913 - all but the address have defaults
 
 
 def _kafka_log() -> type[KafkaLog]:
-    """The class, whose client is an extra and takes a while to load."""
+    """The class, imported when it is needed: the Kafka client takes a while to load."""
     try:
         from stream_bayes.log.kafka.log import KafkaLog  # noqa: PLC0415
     except ModuleNotFoundError as problem:
         if problem.name is None or problem.name.partition(".")[0] != "kafka":
             raise
-        message = "a log on Kafka needs its client: pip install 'stream_bayes[kafka]'"
+        message = "a log on Kafka needs the package kafka-python, which is not installed: pip install kafka-python"
         raise LogError(message) from problem
     return KafkaLog

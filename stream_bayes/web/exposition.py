@@ -42,6 +42,7 @@ _OF_STATUS = (
     ("labels_left", "gauge", "labels_left", "Labels that may still be asked for."),
     ("open_requests", "gauge", "open_requests", "Questions that wait for an answer."),
     ("duplicates_total", "counter", "duplicates", "Observations ignored since their id had been seen."),
+    ("forwarded_total", "counter", "forwarded", "Labels sent on to the partition of their observation."),
     ("lag", "gauge", "lag", "Records that wait to be read."),
     ("checkpoint_age_seconds", "gauge", "checkpoint_age_seconds", "Since the newest checkpoint, when it was said."),
 )

@@ -10,6 +10,7 @@ from threading import Event, Thread
 from pydantic import ValidationError
 
 from stream_bayes.config import Settings
+from stream_bayes.engine.forwarding import forwarded_by
 from stream_bayes.errors import LogError, StreamBayesError, reason_of
 from stream_bayes.events import Label, Prediction, Status, decode_request
 from stream_bayes.log.base import Log
@@ -165,6 +166,9 @@ class Watch:
                 with self._desk.changing():
                     self._desk.asked(asked, at)
             elif record.topic == self._labels.topic:
+                if forwarded_by(record) is not None:
+                    # A copy: the label itself is in another partition.
+                    return
                 label = Label.model_validate_json(record.value)
                 with self._desk.changing():
                     self._desk.labelled(label, at)

@@ -41,6 +41,7 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> S
         labels_learned=engine.model_version,
         **_questions_of(engine),
         duplicates=engine.counts["duplicate"],
+        forwarded=engine.counts["forward"],
         dead=engine.counts["refuse"],
         dead_by_code=dict(engine.refused),
         lag=lag_of([shard], log),

@@ -161,6 +161,8 @@ class Worker:
         with self.stages.measured("commit"):
             events = {number: shard.stage_entry(self.log, self._insist) for number, shard in self.shards.items()}
             written = self._insist(partial(self.log.commit, self._partitions.positions))
+        labels = self.settings.topics.labels
+        self._gathering.forwarded({place: end for place, end in written.items() if place.topic == labels})
         for shard in shards:
             shard.committed(written)
         self._narrator.committed(shards)

@@ -204,11 +204,12 @@ class Script:
     def _bad_label(self) -> Message:
         number = self._number
         place = {"topic": EMAILS, "partition": self._partition, "offset": 10**9 + number}
+        nowhere = {**place, "partition": len(self._parts)}
         code, event = self._random.choice(
             [
                 ("unknown-observation", {"id": f"nothing-{number}", "label": "spam"}),
                 ("unknown-observation", {"id": "x", "label": "ham", "source": place}),
-                ("wrong-partition", {"id": "x", "label": "ham", "source": {**place, "partition": self._partition + 1}}),
+                ("wrong-partition", {"id": "x", "label": "ham", "source": nowhere}),
                 ("bad-input", {"id": self._part.mails[self._settled - 1].id, "label": "neither"}),
                 ("wrong-topic", {"type": "observation", "id": f"mail-{number}", "text": "in the wrong topic"}),
             ]
