@@ -10,10 +10,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from stream_bayes import __version__
+from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import StreamBayesError, reason_of
 
 FAILED = 2
-STOPPED = 130
 _LAST_WORD = "stopped"
 _SHOW_CURSOR = b"\x1b[?25h"
 

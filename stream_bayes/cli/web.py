@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_bayes.cli.app import Json
-from stream_bayes.cli.run import Checkpoints, Config, Group, LogUrl, end_on_signals, existing
+from stream_bayes.cli.run import Checkpoints, Config, Group, LogUrl, existing
 from stream_bayes.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ def web(
     given = {"log": log, "group": group, "checkpoint.folder": checkpoints, **page}
     settings = load_settings(config, os.environ, given).settings
     existing(settings).close()
-    end_on_signals()
     try:
         _serve(settings, as_json=as_json)
     except ModuleNotFoundError as problem:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.status import Status
 
 from stream_bayes.kernels.counting import compiled_kernels
+from stream_bayes.signals import handle_signals
 
 LOADING = "Loading the learners ..."
 COMPILING = "Compiling the learners for this machine: some seconds, the first time only ..."
@@ -32,7 +33,8 @@ class Waiting:
         self._watcher = threading.Thread(target=self._watch, name="waiting", daemon=True)
 
     def __enter__(self) -> None:
-        self._usual = signal.signal(signal.SIGINT, self._interrupted)
+        self._usual = signal.getsignal(signal.SIGINT)
+        handle_signals(self._interrupted, signal.SIGINT)
         if self._status is not None:
             self._status.start()
         self._watcher.start()

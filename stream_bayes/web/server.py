@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import resource
+import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from starlette.types import ASGIApp
 
 from stream_bayes.config import WebSettings
 from stream_bayes.errors import ConfigError, reason_of
+from stream_bayes.signals import is_ignored
 from stream_bayes.web.access import in_url, is_loopback
 from stream_bayes.web.connection import Connection
 from stream_bayes.web.ending import Ending
@@ -67,6 +69,8 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: ASGIApp, ready: Callable[[], None], trusted_proxies: Sequence[str] = ()) -> None:
         self._ending, self._ready = Ending(app), ready
+        # uvicorn handles both, whatever was inherited.
+        self._ignores_sigint = is_ignored(signal.SIGINT)
         super().__init__(_config(self._ending, trusted_proxies))
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
@@ -93,6 +97,8 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End in good order at the first signal, and at once at the second."""
+        if sig == signal.SIGINT and self._ignores_sigint:
+            return
         if self.should_exit:
             os._exit(_STOPPED)
         self.should_exit = True
