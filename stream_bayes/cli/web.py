@@ -14,6 +14,7 @@ from stream_bayes.errors import ConfigError
 
 if TYPE_CHECKING:
     from stream_bayes.config import Settings
+    from stream_bayes.errors import BackgroundError
 
 _EXTRA = ("fastapi", "h11", "starlette", "uvicorn")
 _HOST = "What to listen on; by default 127.0.0.1, which only this machine reaches."
@@ -65,4 +66,6 @@ def _serve(settings: Settings, *, as_json: bool) -> None:
         token = made_up = new_token()
     # With a token, other sites can do nothing here; the page may then be reached through a proxy, by any name.
     access = Access(token, hosts_of(place.host) if token is None else None)
-    serve(make_app(settings, access), place, made_up=made_up, as_json=as_json)
+    failures: list[BackgroundError] = []
+    app = make_app(settings, access, failures)
+    serve(app, place, made_up=made_up, as_json=as_json, failures=failures)

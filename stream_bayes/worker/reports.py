@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import logging
 from datetime import UTC, datetime
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
+from stream_bayes.background import BackgroundThread
 from stream_bayes.config import Settings
 from stream_bayes.kernels.counting import compiled_kernels
 
@@ -48,11 +49,15 @@ class Compiling:
     def __init__(self) -> None:
         self._over = Event()
         self._before = compiled_kernels()
-        self._watcher = Thread(target=self._watch, name="compiling", daemon=True)
+        self._watcher = BackgroundThread(self._watch, "compiling")
 
     def over(self) -> None:
         """Everything that is needed was called once."""
         self._over.set()
+
+    def check(self) -> None:
+        """Raise `BackgroundError` if the thread that watches has failed."""
+        self._watcher.check()
 
     def __enter__(self) -> None:
         self._watcher.start()
