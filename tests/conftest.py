@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,28 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 REMOTE_BROKER = "STREAM_BAYES_KAFKA"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def pytest_configure() -> None:
+    """Set signals to what a program in the foreground has: tests interrupt processes that inherit them from here.
+
+    In the background of a script SIGINT is ignored, under `nohup` SIGHUP.
+    """
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def _signal_handlers() -> Iterator[None]:
+    """Restore the handlers that a command has installed in this process."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

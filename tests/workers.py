@@ -68,6 +68,11 @@ def worker_command(run: Run) -> Iterator[Run]:
         signal.signal(number, handler)
 
 
+def without_compiling(errors: str) -> list[str]:
+    """The lines of a worker, but for the one about compiling: whether there is one depends on what ran here before."""
+    return [line for line in errors.splitlines() if "compiling the learner" not in line]
+
+
 def settings_in(folder: Path, **sections: dict[str, Any]) -> Settings:
     """Settings of a small learner whose corrections are exact, with a log and checkpoints in a folder."""
     given: dict[str, dict[str, Any]] = {

@@ -11,12 +11,12 @@ from typing import Annotated, NoReturn
 import typer
 
 from stream_bayes import __version__
+from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import StreamBayesError, reason_of
 from stream_bayes.kernels.counting import NOTICE
 from stream_bayes.kernels.counting import logger as kernel_logger
 
 FAILED = 2
-STOPPED = 130
 _LAST_WORD = "stopped"
 _SHOW_CURSOR = b"\x1b[?25h"
 

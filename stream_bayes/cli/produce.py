@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from stream_bayes.cli.app import STOPPED, Json, replace_what_cannot_be_written
+from stream_bayes.cli.app import Json, replace_what_cannot_be_written
 from stream_bayes.cli.run import PARTITIONS, Config, settings_from, writable
+from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import CorpusError, LogUnavailable
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from rich.status import Status
 from rich.text import Text
 
 from stream_bayes.kernels.counting import NOTICE
+from stream_bayes.signals import handle_signals
 
 LOADING = "Loading the learners ..."
 
@@ -32,7 +33,8 @@ class Waiting:
         return "" if self._status is None else str(self._status.status)
 
     def __enter__(self) -> Self:
-        self._usual = signal.signal(signal.SIGINT, self._interrupted)
+        self._usual = signal.getsignal(signal.SIGINT)
+        handle_signals(self._interrupted, signal.SIGINT)
         self._announce = NOTICE.announce
         if self._status is not None:
             self._status.start()

@@ -8,17 +8,17 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from types import TracebackType
 from typing import Self
 
 from pydantic import ValidationError
 
 from stream_bayes import __version__
+from stream_bayes.background import BackgroundThread
 from stream_bayes.config import Settings, without_secrets
 from stream_bayes.durations import milliseconds
 from stream_bayes.engine.model import learner_kind
-from stream_bayes.errors import InputError, LogError, StreamBayesError
+from stream_bayes.errors import BackgroundError, InputError, LogError, StreamBayesError
 from stream_bayes.events import Label, Observation
 from stream_bayes.learners.number_learner import NumberLearner, check_target
 from stream_bayes.log.base import Log
@@ -52,17 +52,20 @@ class Office:
     ----------
     settings
         Those of the worker: which log, which group, where its checkpoints are; and those of the page.
+    failures
+        Gets the error of each background thread that fails: the page must end then.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, failures: list[BackgroundError] | None = None) -> None:
         self.settings = settings
+        self._failures = [] if failures is None else failures
         lease = milliseconds("web.lease", settings.web.lease) / 1000.0
         opener = partial(open_existing, settings)
         self.desk = Desk(lease, settings.labels.unsure or None)
         self.models = Models(settings)
-        self.clerk = Clerk(settings.topics.labels, opener)
+        self.clerk = Clerk(settings.topics.labels, opener, self._failures.append)
         self.letters = Letters(settings, self.desk, self.clerk, self.models)
-        self._watch = Watch(settings, self.desk, opener)
+        self._watch = Watch(settings, self.desk, opener, self._failures.append)
 
     def __enter__(self) -> Self:
         folder = self.settings.checkpoint_folder
@@ -70,7 +73,7 @@ class Office:
             logger.warning("there are no checkpoints here yet: no explanations", extra={"fields": {"folder": folder}})
         self.clerk.start()
         self._watch.start()
-        Thread(target=self._warm_up, name="web-warm-up", daemon=True).start()
+        BackgroundThread(self._warm_up, "web-warm-up", self._failures.append).start()
         return self
 
     def __exit__(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from threading import Event, Thread
+from threading import Event
 
 from pydantic import ValidationError
 
+from stream_bayes.background import BackgroundThread
 from stream_bayes.config import Settings
 from stream_bayes.engine.forwarding import forwarded_by
-from stream_bayes.errors import LogError, StreamBayesError, reason_of
+from stream_bayes.errors import BackgroundError, LogError, StreamBayesError, reason_of
 from stream_bayes.events import Label, Prediction, Status, decode_request
 from stream_bayes.log.base import Log
 from stream_bayes.records import Partition, Record
@@ -66,7 +67,13 @@ class Tail:
 class Watch:
     """A thread that keeps a desk up to date with a log; when the log is away it waits, and says so at the desk."""
 
-    def __init__(self, settings: Settings, desk: Desk, open_log: Callable[[], Log]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        desk: Desk,
+        open_log: Callable[[], Log],
+        on_failure: Callable[[BackgroundError], object] | None = None,
+    ) -> None:
         topics = settings.topics
         self._desk, self._open, self._group = desk, open_log, settings.group
         self._questions = Tail(topics.label_requests, MOST_QUESTIONS)
@@ -77,7 +84,7 @@ class Watch:
         self._identity: str | None = None
         self._log: Log | None = None
         self._stop = Event()
-        self._thread = Thread(target=self._run, name="web-watch", daemon=True)
+        self._thread = BackgroundThread(self._run, "web-watch", on_failure)
 
     def start(self) -> None:
         """Begin."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from stream_bayes.config import Settings
-from stream_bayes.errors import LogConflict, LogError, LogGap
+from stream_bayes.errors import BackgroundError, LogConflict, LogError, LogGap
 from stream_bayes.log.base import Log
 from stream_bayes.records import Offsets, Partition
 from stream_bayes.worker.keeping import Keeper
@@ -106,8 +106,14 @@ class Partitions:
 
     def wait(self) -> None:
         """Until no checkpoint is being written: once the log is let go of, another worker may write some."""
+        failures: list[BackgroundError] = []
         for keeper in self.keepers.values():
-            keeper.wait()
+            try:
+                keeper.wait()
+            except BackgroundError as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
 
     def _seek(self) -> None:
         begins = self._insist(self._beginnings)

@@ -8,7 +8,15 @@ from datetime import UTC, datetime
 from functools import partial
 
 from stream_bayes.config import Settings
-from stream_bayes.errors import LogError, LogGap, LogRebalanced, SnapshotError, reason_of
+from stream_bayes.errors import (
+    BackgroundError,
+    LogError,
+    LogGap,
+    LogRebalanced,
+    SnapshotError,
+    WorkerError,
+    reason_of,
+)
 from stream_bayes.events import encode
 from stream_bayes.log.base import Log
 from stream_bayes.records import Record
@@ -51,6 +59,7 @@ class Worker:
         self._gathering = Gathering(settings.commit, log, self._partitions, self.stages, self._insist)
         self._narrator = Narrator(log)
         self._retention = Retention(settings, log)
+        self._was_run = False
 
     @property
     def shards(self) -> dict[int, Shard]:
@@ -69,8 +78,13 @@ class Worker:
     def run(self, *, until_end: bool = False) -> None:
         """Work until `stop` is called or the log ends; with `until_end` also when everything there is has been read.
 
-        Raises `SnapshotError`, after everything else was done, where the last checkpoint cannot be written.
+        May be called once. Raises `SnapshotError`, after everything else was done, where the last checkpoint cannot be
+        written, and `BackgroundError` as soon as one of its threads has failed.
         """
+        if self._was_run:
+            message = "this worker was run before: make a new Worker, which goes on from the last commit"
+            raise WorkerError(message)
+        self._was_run = True
         say_started(self.settings)
         try:
             if self._work(until_end=until_end):
@@ -188,13 +202,16 @@ class Worker:
             self._commit(status=True)
         except LogRebalanced as problem:
             self._begin_again(problem)
-        problems = []
+        problems: list[Exception] = []
         for keeper in self._partitions.keepers.values():
             try:
                 keeper.finish()
-            except (OSError, SnapshotError) as problem:
+            except (OSError, SnapshotError, BackgroundError) as problem:
                 problems.append(problem)
         logger.info("stopped", extra={"fields": self._narrator.totals._asdict()})
+        for failure in problems:
+            if isinstance(failure, BackgroundError):
+                raise failure
         if problems:
             message = f"everything is committed, but the last checkpoint was not written: {reason_of(problems[0])}"
             raise SnapshotError(message) from problems[0]
