@@ -10,7 +10,7 @@ from typing import NamedTuple
 from stream_bayes.errors import CorpusError, LogError, ParameterError
 from stream_bayes.evaluate.corpora import Mail
 from stream_bayes.events import Label, encode
-from stream_bayes.events.identity import id_of
+from stream_bayes.events.identity import id_header, id_of
 from stream_bayes.log.arguments import header_bytes
 from stream_bayes.log.base import Headers, Log
 from stream_bayes.records import Offsets, Record
@@ -104,7 +104,9 @@ class Producer:
     def add(self, mail: Mail) -> None:
         """Stage a mail, and write all that is staged once it is enough."""
         key, place = mail.id.encode("utf-8", "replace"), self.written + len(self._staged)
-        headers, waiting = [_CONTENT_TYPE], None
+        headers = [_CONTENT_TYPE, *id_header(mail.id)]
+        without_label = len(headers)
+        waiting = None
         if mail.label is not None and self._labelling.kind == "with":
             headers.append(("label", mail.label.encode()))
         elif mail.label is not None and self._labelling.kind == "later":
@@ -112,7 +114,7 @@ class Producer:
         if not self._append(mail, key, headers):
             return
         self._staged[key] = waiting
-        self._staged_labels += len(headers) - 1
+        self._staged_labels += len(headers) - without_label
         self._send_due(place)
         if len(self._staged) >= self._at_once:
             self.flush()
@@ -165,7 +167,8 @@ class Producer:
         for record in self._new_records(ends):
             waiting = self._staged.pop(record.key, None) if record.key is not None else None
             if waiting is not None:
-                at, id_ = datetime.now(UTC), id_of(record)
+                given = dict(record.headers).get("id")
+                at, id_ = datetime.now(UTC), id_of(record) if given is None else given.decode()
                 yield waiting.place, Label(id=id_, label=waiting.label, labeller=LABELLER, at=at, source=record.source)
 
     def _new_records(self, ends: Offsets) -> Iterator[Record]:
