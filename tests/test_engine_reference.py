@@ -60,10 +60,9 @@ class Reference:
                 raise event
         except StreamBayesError as problem:
             # An answer that is no label, or that the learner cannot take.
-            answer = isinstance(event, Label | Observation) and problem.code == "bad-input"
-            place = self.meant_by(event) if answer else None
-            if place is not None and place in self.selector.requests:
-                self.said.append(("outcome", "refused", place))
+            about = self.meant_by(event) if problem.code == "bad-input" else None
+            if about is not None and about in self.selector.requests:
+                self.said.append(("outcome", "refused", about))
             self.said.append(("dead", record.topic, record.offset, problem.code))
         if record.topic == OBSERVATIONS:
             self.end = record.offset + 1
@@ -147,8 +146,10 @@ class Reference:
         if before is not None or outcome != "unasked":
             self.said.append(("outcome", outcome if before is None else "corrected", offset))
 
-    def meant_by(self, event: Any) -> int | None:
-        return self.meant(event) if isinstance(event, Label) else self.newest(event.id)
+    def meant_by(self, event: object) -> int | None:
+        if isinstance(event, Label):
+            return self.meant(event)
+        return self.newest(event.id) if isinstance(event, Observation) else None
 
     def meant(self, event: Label) -> int:
         if event.source is not None:

@@ -94,7 +94,7 @@ def write_config(settings: Settings, path: Path) -> Path:
     return path
 
 
-def observation(number: int, label: str | None = None) -> bytes:
+def observation(number: int, label: str | float | None = None) -> bytes:
     """A text of some words, of which half are the label's own."""
     words = [_WORDS[(number * step + step) % len(_WORDS)] for step in range(1, 6)]
     fields = {"id": f"id-{number}", "text": " ".join(words), **({"label": label} if label else {})}
@@ -111,7 +111,9 @@ def stream(count: int, first: int = 0) -> list[tuple[str, bytes]]:
     messages: list[tuple[str, bytes]] = []
     for number in range(first, first + count):
         name = ("ham", "spam")[number % 2]
-        messages.append(("emails", observation(number, name if number % 7 == 0 else None)))
+        # 0.5 is no label: the observation is predicted without it.
+        own = name if number % 7 == 0 else 0.5 if number % 23 == 8 else None
+        messages.append(("emails", observation(number, own)))
         if number % 3 == 0:
             messages.append(("labels", label(number, name)))
         if number % 5 == 0 and number > first + 40:
@@ -120,6 +122,11 @@ def stream(count: int, first: int = 0) -> list[tuple[str, bytes]]:
             messages.append((INPUTS[number % 2], b"no event"))
         if number % 13 == 0:
             messages.append(("emails", observation(number)))
+        if number % 17 == 3:
+            # The same observation with a label that may be another one.
+            messages.append(("emails", observation(number, "spam")))
+        if number % 19 == 5:
+            messages.append(("emails", json.dumps({"id": f"id-{number}", "text": "another content"}).encode()))
     return messages
 
 

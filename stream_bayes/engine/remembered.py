@@ -196,6 +196,9 @@ def digest_of(name: str) -> int:
     return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
+_canonical = json.JSONEncoder(sort_keys=True).encode
+
+
 def content_digest(observation: Observation) -> int:
     """64 bits of what an observation is about, the same in every process.
 
@@ -206,7 +209,7 @@ def content_digest(observation: Observation) -> int:
         digest = message_digest(observation.raw)
     else:
         fields = observation.text, observation.subject, observation.sender
-        canonical = json.dumps(fields if observation.features is None else observation.features, sort_keys=True)
+        canonical = _canonical(fields if observation.features is None else observation.features)
         digest = blake2b(canonical.encode(), digest_size=8).digest()
     return int.from_bytes(digest[:8], "little")
 

@@ -35,6 +35,7 @@ from stream_bayes.events.refusals import (
 from stream_bayes.records import Record
 
 _MAIL = "message/rfc822"
+_MAIL_BYTES = _MAIL.encode()
 _TEXT = "text/plain"
 _CLOUD_EVENT = "application/cloudevents+json"
 _JSON = ("application/json", "text/json")
@@ -118,13 +119,15 @@ def _check_size(value: bytes, limits: Limits) -> None:
 
 def _from_headers(value: bytes, headers: Mapping[str, bytes], kind: Kind, limits: Limits) -> Decoded:
     given = headers.get("content-type")
+    if given == _MAIL_BYTES:
+        return _observed({"raw": value}, headers, limits)
     name = _JSON[0] if given is None else given.decode("utf-8", "replace")
     content_type = _without_parameters(name)
     if content_type == _MAIL:
-        return _observed({"raw": value}, _envelope_of(headers, limits))
+        return _observed({"raw": value}, headers, limits)
     _check_size(value, limits)
     if content_type == _TEXT:
-        return _observed({"text": _text_of(value, name)}, _envelope_of(headers, limits))
+        return _observed({"text": _text_of(value, name)}, headers, limits)
     if content_type == _CLOUD_EVENT:
         decoded = _from_cloud_event(value, kind, limits)
     elif content_type in _JSON:
@@ -160,11 +163,6 @@ def _text_of(value: bytes, content_type: str) -> str:
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
-def _envelope_of(headers: Mapping[str, bytes], limits: Limits) -> _Envelope:
-    label, problem = _given_label(headers)
-    return _Envelope(_given_id(headers, limits), _given_time(headers), label, problem)
-
-
 def _given_id(headers: Mapping[str, bytes], limits: Limits) -> str | None:
     given = headers.get("id", headers.get("ce_id"))
     return None if given is None else decoded_id(given, limits.id_bytes)
@@ -183,11 +181,8 @@ def _time_of(given: object) -> datetime:
         raise refusal("wrong-shape", message) from None
 
 
-def _given_label(headers: Mapping[str, bytes]) -> tuple[str | None, EventError | None]:
+def _given_label(given: bytes) -> tuple[str | None, EventError | None]:
     """The label in the header, or why it is none."""
-    given = headers.get("label")
-    if given is None:
-        return None, None
     try:
         return _checked_label(given.decode())
     except UnicodeDecodeError:
@@ -201,11 +196,20 @@ def _checked_label(given: str) -> tuple[str | None, EventError | None]:
     return label, None
 
 
-def _observed(content: dict[str, Any], envelope: _Envelope) -> Decoded:
-    """An observation that is no JSON."""
-    fields = {**content, "id": envelope.id, "at": envelope.at, "label": envelope.label}
+def _observed(fields: dict[str, Any], headers: Mapping[str, bytes], limits: Limits) -> Decoded:
+    """An observation whose content is the value of its record, and all else in the headers."""
+    problem = None
+    fields["id"] = _given_id(headers, limits)
+    if "ce_time" in headers:
+        fields["at"] = _given_time(headers)
+    if "label" in headers:
+        fields["label"], problem = _given_label(headers["label"])
+    return _validated(fields, problem)
+
+
+def _validated(fields: dict[str, Any], label_problem: EventError | None) -> Decoded:
     event: Observation = _fields_of_observation.validate_python(fields, self_instance=Observation.__new__(Observation))
-    return Decoded(event, label_problem=envelope.label_problem)
+    return Decoded(event, 0, label_problem)
 
 
 def _fill(event: Observation, envelope: _Envelope) -> None:
@@ -257,11 +261,12 @@ def _from_data(data: str | bytes, content_type: str, envelope: _Envelope, kind: 
     form = _without_parameters(content_type)
     if form == _MAIL:
         raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
-        return _observed({"raw": raw}, envelope)
+        return _validated({"raw": raw, "label": envelope.label}, envelope.label_problem)
     if isinstance(data, str):
-        return _observed({"text": data}, envelope)
+        return _validated({"text": data, "label": envelope.label}, envelope.label_problem)
     if form == _TEXT:
-        return _observed({"text": _text_of(data, content_type)}, envelope)
+        text = _text_of(data, content_type)
+        return _validated({"text": text, "label": envelope.label}, envelope.label_problem)
     if form in _JSON:
         return _from_json(data, kind, limits.depth)
     code, known = "unknown-content-type", f"{_MAIL}, {_TEXT} nor {_JSON[0]}"

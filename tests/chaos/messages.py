@@ -10,6 +10,7 @@ import json
 import random
 from base64 import b64encode
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 from operator import attrgetter
 from typing import NamedTuple
@@ -70,8 +71,6 @@ class _Mail(NamedTuple):
     id: str
     label: str
     number: int
-    message: Message
-    """As it was sent, without its label."""
 
 
 class _Part:
@@ -79,6 +78,8 @@ class _Part:
 
     def __init__(self) -> None:
         self.mails: list[_Mail] = []
+        self.recent: deque[Message] = deque(maxlen=_RECENT)
+        """The last e-mails as they were sent, without their labels."""
         self.labels: dict[int, str] = {}
         self.reserved: set[int] = set()
         self.offset = 0
@@ -148,7 +149,8 @@ class Script:
         form = self._random.random()
         fate = Fate("predict", name, own, part.offset)
         again = self._as_record(form, name, raw, None, Fate("duplicate", name))
-        part.mails.append(_Mail(part.offset, name, label, self._number, again))
+        part.mails.append(_Mail(part.offset, name, label, self._number))
+        part.recent.append(again)
         if own is not None:
             part.labels[part.offset] = own
         if own is None and self._random.random() < _BAD_LABELS:
@@ -168,11 +170,11 @@ class Script:
 
     def _duplicate(self) -> Message:
         """A mail once more, or another one with its id."""
-        mail = self._random.choice(self._part.mails[-_RECENT:])
+        again = self._random.choice(self._part.recent)
         if self._random.random() < 0.5:
-            return mail.message._replace(key=None)
+            return again._replace(key=None)
         form = self._random.random()
-        message = self._as_record(form, mail.id, b"Subject: again\r\n\r\nagain\r\n", None, Fate("id-reused"))
+        message = self._as_record(form, again.fate.id, b"Subject: again\r\n\r\nagain\r\n", None, Fate("id-reused"))
         return message._replace(key=None)
 
     def _label(self) -> Message:
