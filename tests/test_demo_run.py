@@ -51,7 +51,9 @@ def test_every_mail_has_exactly_one_prediction_although_the_worker_was_killed(
         mails = log.read("emails", 0, 0, 2 * MAILS)
     assert [each.id for each in predictions] == [mail.id for mail in mailbox(1, MAILS)]
     assert [each.source for each in predictions] == [mail.source for mail in mails]
-    assert {name for mail in mails for name, _ in mail.headers} == {"content-type"}, "no mail has its label with it"
+    assert {name for mail in mails for name, _ in mail.headers} == {"content-type", "id"}, (
+        "no mail has its label with it"
+    )
 
 
 def test_the_labeller_keeps_to_the_budget_and_to_the_truth(figures: dict[str, Any], folder: Path) -> None:

@@ -42,8 +42,8 @@ def test_one_run(logs: Logs, tmp_path: Path) -> None:
     assert_nothing_lost(settings, log)
     found = events(log, "predictions")
     assert [event["id"] for event in found] == [f"id-{number}" for number in range(120)]
-    assert 0 < len(events(log, "label-requests")) <= 20
-    assert {event["code"] for event in events(log, "dead-letters")} == {"not-json"}
+    assert 0 < len(requests(log)) <= 20
+    assert {event["code"] for event in events(log, "dead-letters")} == {"not-json", "id-reused", "bad-input"}
 
 
 def test_a_second_run_goes_on(logs: Logs, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_how_it_is_doing_is_said_while_there_is_something_new(
     worker = work(settings, log)
     (line,) = [record for record in caplog.records if record.getMessage() == "status"]
     fields: dict[str, Any] = vars(line)["fields"]
-    assert list(fields) == ["events", "per_second", "lag", "dead", "labels_used", "labels_left", "open"]
+    assert list(fields) == ["events", "per_second", "lag", "duplicates", "dead", "labels_used", "labels_left", "open"]
     assert 0 < fields["events"] <= worker.events
     assert fields["per_second"] > 0.0
     caplog.clear()

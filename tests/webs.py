@@ -57,7 +57,7 @@ class Office:
         """Mails by their ids."""
         with self.open() as log:
             for name, raw in mails:
-                log.append("emails", raw, name.encode(), partition, HEADERS)
+                log.append("emails", raw, name.encode(), partition, (*HEADERS, ("id", name.encode())))
             log.commit({})
 
     def send_generated(self, count: int, seed: int = 1) -> None:

@@ -15,22 +15,20 @@ from stream_bayes.checkpoint import CheckpointFolder
 from stream_bayes.config import Settings
 from stream_bayes.engine import Arrival, Engine
 from stream_bayes.engine.state import bookkeeping_of, state_of
-from stream_bayes.errors import EventError
 from stream_bayes.events import (
     DeadLetter,
-    Label,
     LabelOutcome,
     LabelRequest,
     Limits,
     Observation,
     Prediction,
-    decode,
     encode,
 )
 from stream_bayes.log.base import Log
 from stream_bayes.records import Record
 from stream_bayes.snapshot import Arrays
 from stream_bayes.worker import Worker
+from stream_bayes.worker.inputs import arrivals_of
 from tests.commands import Run, run
 
 __all__ = ["run"]
@@ -101,7 +99,7 @@ def write_config(settings: Settings, path: Path) -> Path:
     return path
 
 
-def observation(number: int, label: str | None = None) -> bytes:
+def observation(number: int, label: str | float | None = None) -> bytes:
     """A text of some words, of which half are the label's own."""
     words = [_WORDS[(number * step + step) % len(_WORDS)] for step in range(1, 6)]
     fields = {"id": f"id-{number}", "text": " ".join(words), **({"label": label} if label else {})}
@@ -118,7 +116,9 @@ def stream(count: int, first: int = 0) -> list[tuple[str, bytes]]:
     messages: list[tuple[str, bytes]] = []
     for number in range(first, first + count):
         name = ("ham", "spam")[number % 2]
-        messages.append(("emails", observation(number, name if number % 7 == 0 else None)))
+        # 0.5 is no label: the observation is predicted without it.
+        own = name if number % 7 == 0 else 0.5 if number % 23 == 8 else None
+        messages.append(("emails", observation(number, own)))
         if number % 3 == 0:
             messages.append(("labels", label(number, name)))
         if number % 5 == 0 and number > first + 40:
@@ -127,6 +127,11 @@ def stream(count: int, first: int = 0) -> list[tuple[str, bytes]]:
             messages.append((INPUTS[number % 2], b"no event"))
         if number % 13 == 0:
             messages.append(("emails", observation(number)))
+        if number % 17 == 3:
+            # The same observation with a label that may be another one.
+            messages.append(("emails", observation(number, "spam")))
+        if number % 19 == 5:
+            messages.append(("emails", json.dumps({"id": f"id-{number}", "text": "another content"}).encode()))
     return messages
 
 
@@ -197,7 +202,7 @@ def one_pass(settings: Settings, log: Log, partition: int = 0, partitions: int =
             # A gap of the log within a run.
             inputs[topic] = _after(record, inputs[topic])
             continue
-        arrival = Arrival(record, _event(record, settings))
+        arrival = _arrival(record, settings)
         for event in engine.process([arrival], _found(engine, arrival, log)).outputs:
             expected = next(written[OUTPUTS[type(event)]])
             assert encode(event) == expected.value, f"{expected.source} is not what one pass puts out"
@@ -220,18 +225,17 @@ def _after(record: Record, rest: Iterator[Record]) -> Iterator[Record]:
     yield from rest
 
 
-def _event(record: Record, settings: Settings) -> Observation | Label | EventError:
+def _arrival(record: Record, settings: Settings) -> Arrival:
     limits = Limits(settings.events.record_bytes, settings.events.depth, settings.events.id_bytes)
-    try:
-        return decode(record, Observation if record.topic == settings.topics.observations else Label, limits)
-    except EventError as problem:
-        return problem
+    (arrival,) = arrivals_of([record], settings, limits)
+    return arrival
 
 
 def _found(engine: Engine, arrival: Arrival, log: Log) -> dict[int, Observation | None]:
     found: dict[int, Observation | None] = {}
     for offset in engine.wanted([arrival]):
-        event = _event(log.read(engine.settings.topics.observations, engine.partition, offset)[0], engine.settings)
+        (record,) = log.read(engine.settings.topics.observations, engine.partition, offset)
+        event = _arrival(record, engine.settings).event
         assert isinstance(event, Observation)
         found[offset] = event
     return found

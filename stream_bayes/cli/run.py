@@ -130,7 +130,9 @@ def _open(
 
     if os.environ.get(KAFKA_DEBUG):
         _show_client()
-    return open_log(settings.log, group, topics, partitions, kafka=settings.kafka, member=member)
+    return open_log(
+        settings.log, group, topics, partitions, kafka=settings.kafka, member=member, sqlite=settings.sqlite
+    )
 
 
 def _agreed(settings: Settings, wanted: int | None) -> int:

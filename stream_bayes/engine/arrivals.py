@@ -21,6 +21,10 @@ class Arrival(NamedTuple):
 
     record: Record
     event: Observation | Label | EventError
+    unknown_fields: int = 0
+    """How many fields of its JSON were ignored."""
+    label_problem: EventError | None = None
+    """Why the label of an observation was refused when it came; then it is refused again."""
 
 
 class Refused(NamedTuple):
@@ -30,7 +34,10 @@ class Refused(NamedTuple):
     offset: int
     code: str
     observation: int | None = None
-    """The offset of the observation that it was a label for, where that is known."""
+    """The offset of the observation that it was a label for, where that is known.
+
+    Its own offset if the record is an observation that was predicted, and its label alone was refused.
+    """
 
 
 class Terms(NamedTuple):

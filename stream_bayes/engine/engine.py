@@ -58,6 +58,8 @@ class Engine:
         "forward", "ignore"."""
         self.refused: Counter[str] = Counter()
         """Dead letters by code."""
+        self.unknown_fields = 0
+        """Fields of JSON events that were ignored."""
 
     @property
     def selector(self) -> LabelSelector:
@@ -65,25 +67,25 @@ class Engine:
         return self._questions.selector
 
     def wanted(self, arrivals: Sequence[Arrival]) -> set[int]:
-        """The offsets of observations that labels among these are for, and that are not in memory any more."""
+        """The offsets of observations that labels among these are for, and that are not in memory any more.
+
+        A label is one if it comes alone, or with an observation whose id was seen before.
+        """
         offsets: set[int] = set()
-        if not _any_label(arrivals):
-            return offsets
         plan = self._plan(None)
         for arrival in arrivals:
-            if isinstance(arrival.event, Label) and (offset := self._missing(plan, arrival.event)) is not None:
-                offsets.add(offset)
+            event = arrival.event
+            if not isinstance(event, EventError) and event.label is not None:
+                offset = plan.target_of(event)
+                if offset is not None and self._is_missing(offset, event.label):
+                    offsets.add(offset)
             plan.leave_behind(arrival.record)
         return offsets
 
-    def _missing(self, plan: Plan, event: Label) -> int | None:
-        try:
-            offset = plan.offset_of(event)
-        except EventError:
-            return None
+    def _is_missing(self, offset: int, label: object) -> bool:
+        """Whether a label is new for an observation, and the observation is not in memory."""
         known = self.memory.labels.label_of(offset)
-        needed = known is not None and known != event.label and self.memory.contents.get(offset) is None
-        return offset if needed else None
+        return known is not None and known != label and self.memory.contents.get(offset) is None
 
     def process(
         self,
@@ -99,12 +101,11 @@ class Engine:
         outcome = nothing()
         topic = self.settings.topics.observations
         known = dict(found or {})
-        if _any_label(arrivals):
-            known |= {
-                record.offset: event
-                for record, event in arrivals
-                if record.topic == topic and isinstance(event, Observation)
-            }
+        known |= {
+            arrival.record.offset: arrival.event
+            for arrival in arrivals
+            if isinstance(arrival.event, Observation) and arrival.record.topic == topic
+        }
         self._run(arrivals, known, Progress(decided, outcome, ends_by(self.terms, decided)))
         self.memory.contents.shrink()
         return outcome
@@ -157,12 +158,16 @@ class Engine:
             record, action = step.arrival.record, step.action
             self.clock = record.timestamp if record.timestamp > self.clock else self.clock
             self.counts[action] += 1
+            if action != "refuse":
+                self.unknown_fields += step.arrival.unknown_fields
             if record.topic == topic:
                 ring.advance(record.offset + 1)
             if questions.are_over(ring.end - remembered, self.clock + lead):
                 progress.say(*questions.closed(ring.end - remembered, self.clock, lead))
             if action == "predict" and said is not None:
                 self._predicted(step, said, row, progress)
+                if step.problem is not None:
+                    self._refuse(step, step.problem, progress)
                 if step.label is None:
                     self._ask(step, Row(said, row, plan.contents[row]), progress)
                 row += 1
@@ -180,14 +185,13 @@ class Engine:
                 progress.say(questions.answered(step, self.clock, lead))
 
     def _predicted(self, step: Step, said: Said, row: int, progress: Progress) -> None:
-        record = step.arrival.record
         event = step.arrival.event
         offset = step.offset
         label = step.label
         assert isinstance(event, Observation)
         labels, ids, contents = self.memory
-        ids.put(step.digest, offset)
-        contents.put(offset, event, len(record.value))
+        ids.put(step.digest, offset, step.content)
+        contents.put(offset, event, len(step.arrival.record.value))
         self.metrics.remember(offset, said.scores[row], said.guesses[row])
         labels.put(offset, UNLABELLED if label is None else label)
         if not progress.silent:
@@ -221,13 +225,9 @@ class Engine:
             self.metrics.count_label(offset, said.names.index(label) if label in said.names else -1)
 
     def _refuse(self, step: Step, problem: EventError, progress: Progress) -> None:
-        record, event = step.arrival
+        record = step.arrival.record
+        event = step.arrival.event
         self.refused[problem.code] += 1
         progress.say(self._questions.refused(event, problem, self.clock))
         progress.outcome.refused.append(Refused(record.topic, record.offset, problem.code, problem.observation))
         progress.outcome.outputs.append(dead_letter(record, problem, self.clock))
-
-
-def _any_label(arrivals: Sequence[Arrival]) -> bool:
-    """Whether an observation may have to be found; not where labels come with their observations or not at all."""
-    return any(isinstance(event, Label) for _, event in arrivals)

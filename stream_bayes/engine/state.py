@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from stream_bayes.active import LabelSelector, Request
 from stream_bayes.engine.engine import Engine
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.learners import Learner, State
@@ -45,6 +44,7 @@ def bookkeeping_of(engine: Engine) -> Bookkeeping:
         "model_version": engine.model_version,
         "counts": dict(sorted(engine.counts.items())),
         "refused": dict(sorted(engine.refused.items())),
+        "unknown_fields": engine.unknown_fields,
         "labels": engine.memory.labels.scalars(),
     }
     memory = engine.memory
@@ -91,11 +91,9 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
         engine.model.learner = type(own).from_state(State(*own.description(), learned), copy=False)
         engine.clock, engine.model_version = int(scalars["clock"]), int(scalars["model_version"])
         engine.counts, engine.refused = Counter(scalars["counts"]), Counter(scalars["refused"])
-        if "labels_used" in scalars:
-            arrays = {**arrays, **_taken_over(engine.selector, scalars)}
-        else:
-            _check_types(arrays, bookkeeping_of(engine).arrays)
-            engine.selector.restore(*selector_state(scalars, arrays))
+        engine.unknown_fields = int(scalars["unknown_fields"])
+        _check_types(arrays, bookkeeping_of(engine).arrays)
+        engine.selector.restore(*selector_state(scalars, arrays))
         engine.memory.labels.restore(scalars["labels"], arrays)
         engine.memory.ids.restore(arrays)
         engine.metrics.restore(arrays)
@@ -103,15 +101,6 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
     except _DAMAGED as problem:
         message = f"the checkpoint does not make an engine: {problem!r}"
         raise SnapshotDamaged(message) from problem
-
-
-def _taken_over(selector: LabelSelector, scalars: dict[str, Any]) -> Arrays:
-    """Begin with what a checkpoint of version 1 has of questions: how many were asked, and which are open."""
-    selector.budget.used = selector.counts["asked"] = int(scalars["labels_used"])
-    selector.budget.seen = int(scalars["counts"].get("predict", 0))
-    for offset in scalars["open_requests"]:
-        selector.requests.open(int(offset), Request(int(scalars["clock"]), None, None, ""))
-    return {_SELECTOR + name: array for name, array in selector.state()[1].items()}
 
 
 def _check_types(given: Arrays, fresh: Arrays) -> None:

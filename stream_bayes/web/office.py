@@ -244,7 +244,7 @@ def open_existing(settings: Settings) -> Log:
         message = f"{path}: there is no such log"
         raise LogError(message)
     if settings.log.startswith(SQLITE):
-        return SqliteLog(path, wait=_LOCK_SECONDS)
+        return SqliteLog(path, wait=_LOCK_SECONDS, record_bytes=settings.sqlite.record_bytes)
     return open_log(settings.log, kafka=settings.kafka)
 
 

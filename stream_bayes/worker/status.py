@@ -42,7 +42,8 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> S
         **_questions_of(engine),
         duplicates=engine.counts["duplicate"],
         forwarded=engine.counts["forward"],
-        dead=engine.counts["refuse"],
+        unknown_fields=engine.unknown_fields,
+        dead=engine.refused.total(),
         dead_by_code=dict(engine.refused),
         lag=lag_of([shard], log),
         stage_seconds=shard.stages.seconds.copy(),
@@ -85,6 +86,7 @@ class Totals(NamedTuple):
     events: int = 0
     predictions: int = 0
     labels_learned: int = 0
+    duplicates: int = 0
     dead_letters: int = 0
 
     def since(self, before: Totals) -> Totals:
@@ -98,8 +100,14 @@ class Totals(NamedTuple):
 
 def _totals_of(shard: Shard) -> Totals:
     """Since the beginning of the stream."""
-    counts = shard.engine.counts
-    return Totals(counts.total(), counts["predict"], shard.engine.model_version, counts["refuse"])
+    engine = shard.engine
+    return Totals(
+        events=engine.counts.total(),
+        predictions=engine.counts["predict"],
+        labels_learned=engine.model_version,
+        duplicates=engine.counts["duplicate"],
+        dead_letters=engine.refused.total(),
+    )
 
 
 class Narrator:
@@ -137,6 +145,7 @@ class Narrator:
             "events": totals.events,
             "per_second": round((totals.events - self._last.events) / max(now - self._said, 1e-9), 1),
             "lag": lag_of(self._counted, self._log),
+            "duplicates": totals.duplicates,
             "dead": totals.dead_letters,
             "labels_used": sum(engine.selector.budget.used for engine in engines),
             "labels_left": sum(engine.selector.budget.left(engine.clock) for engine in engines),
