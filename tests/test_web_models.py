@@ -154,7 +154,7 @@ def not_one(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (later_format, "is a checkpoint of format 7, and this stream_bayes reads up to 2: update stream_bayes"),
+        (later_format, "is a checkpoint of format 7, and this stream_bayes reads up to 3: update stream_bayes"),
         (unknown_learner, "has no checkpoint that is whole"),
         (not_one, "has no checkpoint that is whole"),
         (lambda content: b"", "has no checkpoint that is whole"),

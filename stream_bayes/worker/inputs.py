@@ -36,10 +36,10 @@ def arrival_of(record: Record, kind: type[Observation] | type[Label], limits: Li
         # Where it came from would hold on to the whole batch, which holds it, until Python looks for garbage.
         problem.__context__ = None
         return Arrival(record, problem.with_traceback(None))
-    problem = decoded.label_problem
-    if problem is not None:
-        problem = EventError(problem.code, str(problem), record.offset)
-    return Arrival(record, decoded.event, decoded.unknown_fields, problem)
+    refused = decoded.label_problem
+    if refused is not None:
+        refused = EventError(refused.code, str(refused), record.offset)
+    return Arrival(record, decoded.event, decoded.unknown_fields, refused)
 
 
 def found_for(engine: Engine, arrivals: Sequence[Arrival], log: Log) -> dict[int, Observation | None]:
