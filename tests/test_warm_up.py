@@ -36,8 +36,8 @@ from stream_bayes.web.models import Models
 folder = Path(sys.argv[1])
 models = Models(Settings(log=f"sqlite:///{folder}/log.db", checkpoint={"folder": folder / "checkpoints"}))
 models.opinion(Observation(id="a", text="cheap pills"))
-for kind in ("word", "sender", "weight"):
-    models.posterior(kind, "gram counts" if kind == "weight" else "ann@example.org")
+for kind, text in (("word", "cheap"), ("sender", "ann@example.org"), ("weight", "gram counts")):
+    models.posterior(kind, text)
 print("compiled", compiled_kernels(), file=sys.stderr)
 """
 
