@@ -35,6 +35,7 @@ from stream_bayes.web.desk import Desk, guess_of
 from stream_bayes.web.letters import Letters, choices_of, label_of
 from stream_bayes.web.models import Models
 from stream_bayes.web.questions import Entry, Given, Holder, Place, QuestionRefused
+from stream_bayes.web.rescoring import Rescorer
 from stream_bayes.web.watching import Watch
 
 logger = logging.getLogger("stream_bayes.web")
@@ -63,6 +64,7 @@ class Office:
         self.clerk = Clerk(settings.topics.labels, opener)
         self.letters = Letters(settings, self.desk, self.clerk, self.models)
         self._watch = Watch(settings, self.desk, opener)
+        self._rescorer = Rescorer(self.desk, self.models, self.letters.observation, settings.labels.strategy)
 
     def __enter__(self) -> Self:
         folder = self.settings.checkpoint_folder
@@ -70,6 +72,7 @@ class Office:
             logger.warning("there are no checkpoints here yet: no explanations", extra={"fields": {"folder": folder}})
         self.clerk.start()
         self._watch.start()
+        self._rescorer.start()
         Thread(target=self._warm_up, name="web-warm-up", daemon=True).start()
         return self
 
@@ -77,6 +80,7 @@ class Office:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._watch.stop()
+        self._rescorer.stop()
         self.clerk.stop()
 
     def _warm_up(self) -> None:
