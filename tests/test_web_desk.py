@@ -17,6 +17,7 @@ from stream_bayes.web.charts import BINS, charts_of
 from stream_bayes.web.desk import Desk
 from stream_bayes.web.exposition import exposed
 from stream_bayes.web.history import MOST_POINTS, History
+from stream_bayes.worker.status import next_curve_count
 from tests.test_web_questions import NOW, request
 
 
@@ -103,6 +104,21 @@ def test_points_are_thinned_and_keep_both_ends() -> None:
     assert len(spread) <= 100
     assert spread[-1].events == 4999
     assert [point.at for point in spread] == sorted(point.at for point in spread)
+
+
+def test_item10_points_of_the_learning_curve_outlast_many_later_reports() -> None:
+    """A backfill reports at growing counts within a second; then nothing changes for a day."""
+    desk = Desk(10.0, None)
+    count, second = 0, 0.0
+    while count < 5000:
+        count = next_curve_count(count)
+        second += 0.01
+        desk.told(status(second, events_in=count, predictions=count))
+    for minute in range(1, 3000):
+        desk.told(status(60.0 * minute, events_in=count, predictions=count))
+    curve = charts_of(desk).curve
+    assert len({point.events for point in curve}) >= 20
+    assert [point.at for point in curve] == sorted(point.at for point in curve)
 
 
 def test_calibration_of_several_partitions_is_by_tenths() -> None:
