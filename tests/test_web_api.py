@@ -107,11 +107,11 @@ def test_the_worker_learns_and_the_charts_move(office: Office) -> None:
             office.send_generated(40)
             until(lambda: http.get("/api/charts").json()["curve"][-1]["labels"] >= 4)
             until(lambda: http.get("/api/charts").json()["curve"][-1]["events"] >= 100)
+            state = http.get("/api/status").json()
         after = http.get("/api/charts").json()
         assert len(after["curve"]) > len(before["curve"])
         assert after["histogram_of"] >= 100
         assert sum(bar["counts"]["answered"] for bar in after["scores"]) == 4
-        state = http.get("/api/status").json()
         assert (state["healthy"], state["summary"]) == (True, "The worker is running.")
         assert state["partitions"][0]["labels_learned"] == 4
 

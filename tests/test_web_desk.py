@@ -14,7 +14,7 @@ from stream_bayes.active import LabelBudget
 from stream_bayes.events import Label, LabelOutcome, Prediction, Status
 from stream_bayes.records import Source
 from stream_bayes.web.charts import BINS, charts_of
-from stream_bayes.web.desk import Desk
+from stream_bayes.web.desk import Desk, Errors
 from stream_bayes.web.exposition import exposed
 from stream_bayes.web.history import MOST_POINTS, History
 from stream_bayes.worker.status import next_curve_count
@@ -139,8 +139,8 @@ def test_answers_of_the_log_are_counted_and_close_their_questions() -> None:
     desk.asked(outcome(2, "unsure", label="unsure", labeller="bob"))
     desk.asked(outcome(3, "expired"))
     tally, before, after = desk.tally(NOW.date(), "bob")
-    assert tally[:5] == (3, 2, 1, 1, 0)
-    assert (before, after) == (None, None)
+    assert tally[:6] == (3, 2, 1, 2, 1, 0)
+    assert (before, after) == (Errors(), Errors())
     assert desk.questions.waiting() == []
 
 
@@ -174,7 +174,8 @@ def test_the_error_before_todays_answers_and_after_them() -> None:
     desk.asked(outcome(0, "answered", label="ham", labeller="ann"))
     desk.told(status(60, labelled=20, accuracy=0.7))
     _, before, after = desk.tally(NOW.date(), None)
-    assert [before, after] == pytest.approx([0.5, 1.0 - 9 / 10])
+    assert [before.share, after.share] == pytest.approx([0.5, 1.0 - 9 / 10])
+    assert (before.labelled, after.labelled) == (10, 10)
 
 
 def test_charts_hold_what_was_said() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.webs import Office, client, http, office, page, path_of, said, taken, until
+from tests.webs import Office, client, http, office, page, path_of, rescored, said, taken, until
 
 __all__ = ["http", "office"]
 
@@ -17,6 +18,7 @@ __all__ = ["http", "office"]
 def test_a_lease_that_is_over_comes_back(office: Office) -> None:
     short = office.settings.model_copy(update={"web": office.settings.web.model_copy(update={"lease": "1s"})})
     with page(short) as address, client(address) as http:
+        rescored(http)
         first = taken(http, "ann")
         assert taken(http, "bob")["place"] != first["place"]
         until(lambda: http.get("/api/requests").json()["taken"] == 0)
@@ -109,7 +111,8 @@ def test_another_log_in_its_place_is_not_taken_for_it(office: Office, tmp_path: 
 
 
 def test_a_worker_that_fell_silent_has_a_lag_that_nobody_knows(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    with page(office.settings) as address, client(address) as http:
+    with office.working(), page(office.settings) as address, client(address) as http:
+        until(lambda: http.get("/api/status").json()["healthy"])
         assert http.get("/api/status").json()["partitions"][0]["lag"] == 0
         assert "stream_bayes_worker_up 1.0\n" in http.get("/metrics").text
         monkeypatch.setattr("stream_bayes.web.office._GRACE", -1.0)
@@ -117,6 +120,41 @@ def test_a_worker_that_fell_silent_has_a_lag_that_nobody_knows(office: Office, m
         assert (state["healthy"], state["partitions"][0]["lag"]) == (False, None)
         assert "has been silent" in state["summary"]
         assert "stream_bayes_worker_up 0.0\n" in http.get("/metrics").text
+
+
+def test_item12_a_clean_stop_is_announced(office: Office) -> None:
+    with page(office.settings) as address, client(address) as http:
+        with office.working():
+            until(lambda: http.get("/api/status").json()["healthy"])
+            assert http.get("/api/status").json()["stopped_at"] is None
+        until(lambda: http.get("/api/status").json()["stopped_at"] is not None)
+        state = http.get("/api/status").json()
+        at = datetime.fromisoformat(state["stopped_at"]).astimezone(UTC)
+        assert not state["healthy"]
+        assert state["summary"].startswith(f"The worker was stopped at {at:%H:%M} UTC.")
+        assert state["partitions"][0]["stopped"]
+        assert "stream_bayes_worker_up 0.0\n" in http.get("/metrics").text
+
+
+def test_item12_the_line_of_changes_says_of_how_many(office: Office) -> None:
+    with page(office.settings) as address, client(address) as http:
+        question = taken(http)
+        said(http, question, office.truth[question["id"]])
+        office.work()
+        until(lambda: http.get("/api/changes").json()["error_after"] is not None)
+        changes = http.get("/api/changes").json()
+        assert (changes["today"], changes["compared"], changes["error_after_of"]) == (1, 1, 1)
+        assert (changes["error_before"], changes["error_before_of"]) == (None, 0)
+
+
+def test_item12_a_missing_model_does_not_tell_where_checkpoints_are(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    with page(office.settings) as address, client(address) as http:
+        for partition in (None, 3):
+            answer = http.post("/api/predict", json={"text": "hello", "partition": partition})
+            assert (answer.status_code, answer.json()["code"]) == (404, "no-model")
+            assert str(office.settings.checkpoint_folder) not in answer.text
+            assert str(tmp_path) not in answer.text
 
 
 def test_two_people_of_one_name_have_two_questions(http: httpx.Client) -> None:

@@ -71,6 +71,9 @@ class Reason(Body):
     share: Annotated[float, Field(description="Towards `towards` if positive.")]
     seen: Annotated[int | None, Field(description="Labelled events that had it.")] = None
     seen_towards: Annotated[int | None, Field(description="Those of them with the label `towards`.")] = None
+    note: Annotated[str | None, Field(description="Why the share has another sign than these counts, if it has.")] = (
+        None
+    )
 
 
 class Opinion(Body):

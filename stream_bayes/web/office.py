@@ -176,7 +176,13 @@ class Office:
         with self.desk.looking():
             tally, before, after = self.desk.tally(datetime.now(UTC).date(), labeller)
         counts = {name: value for name, value in tally._asdict().items() if name != "first_at"}
-        return figures.Changes(**counts, error_before=before, error_after=after)
+        return figures.Changes(
+            **counts,
+            error_before=before.share,
+            error_before_of=before.labelled,
+            error_after=after.share,
+            error_after_of=after.labelled,
+        )
 
     def charts(self) -> figures.Charts:
         """Everything that is drawn."""
@@ -206,8 +212,15 @@ class Office:
             for number, status in statuses
         )
         healthy, summary = self._judged(partitions, waiting, problem)
+        stopped = bool(partitions) and all(one.stopped for one in partitions)
         return figures.State(
-            healthy=healthy, summary=summary, partitions=partitions, open=waiting, taken=taken, log_problem=problem
+            stopped_at=max(one.at for one in partitions) if stopped else None,
+            healthy=healthy,
+            summary=summary,
+            partitions=partitions,
+            open=waiting,
+            taken=taken,
+            log_problem=problem,
         )
 
     def _judged(self, partitions: tuple[figures.Partition, ...], waiting: int, problem: str | None) -> tuple[bool, str]:
@@ -217,6 +230,11 @@ class Office:
         if not partitions:
             hint = f"start one with: stream-bayes run --log {without_secrets(self.settings.log)}"
             return False, f"No worker of the group {self.settings.group!r} has said anything yet; {hint}"
+        stopped = [one for one in partitions if one.stopped]
+        if stopped:
+            at = max(one.at for one in stopped).astimezone(UTC)
+            which = "" if len(stopped) == len(partitions) else f" of {len(stopped)} of {len(partitions)} partitions"
+            return False, f"The worker{which} was stopped at {at:%H:%M} UTC. Answers wait in the log for the next one."
         silent = [one for one in partitions if one.age_seconds > self.silent_after]
         if silent:
             age = min(one.age_seconds for one in silent)
@@ -235,6 +253,7 @@ _FROM_STATUS = (
     "open_requests",
     "dead",
     "checkpoint_age_seconds",
+    "stopped",
 )
 
 
