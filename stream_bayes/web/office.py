@@ -200,6 +200,7 @@ class Office:
             figures.Partition(
                 partition=number,
                 at=status.at,
+                stopped=bool(status.stopped),
                 age_seconds=max((now - status.at).total_seconds(), 0.0),
                 events=status.events_in,
                 lag=status.lag if (now - status.at).total_seconds() <= silent else None,
@@ -253,7 +254,6 @@ _FROM_STATUS = (
     "open_requests",
     "dead",
     "checkpoint_age_seconds",
-    "stopped",
 )
 
 

@@ -72,7 +72,7 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime, *, s
         checkpoint_age_seconds=keeper.age_seconds,
         checkpoint_offset=keeper.number,
         model_version=engine.model_version,
-        stopped=stopped,
+        stopped=stopped or None,
     )
 
 
