@@ -162,3 +162,14 @@ def test_buttons_do_what_keys_do(ann: Visit, office: Office) -> None:
     assert [label["label"] for label in office.labels()] == ["spam", "ham", "unsure"]
     # Undo brings back what was skipped last.
     assert places[5] == places[3]
+
+
+def test_item12_no_text_shows_through_the_answer_bar(ann: Visit) -> None:
+    ann.asked()
+    style = ann.page.evaluate(
+        "() => { const { backgroundColor, opacity } = getComputedStyle(document.querySelector('.answers'));"
+        " return { backgroundColor, opacity }; }"
+    )
+    # A colour with an alpha channel is written as rgba(...) or with a slash.
+    assert style["backgroundColor"].startswith("rgb(")
+    assert style["opacity"] == "1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.commands import PATIENCE
 from tests.webs import Office, client, http, office, page, path_of, rescored, said, taken, until
 
 __all__ = ["http", "office"]
@@ -172,3 +174,27 @@ def test_the_session_says_what_the_learner_is(http: httpx.Client, tmp_path: Path
     with page(numbers.settings) as address, client(address) as other:
         session = other.get("/api/session").json()
         assert (session["mail"], session["numbers"], session["kinds"]) == (False, True, [])
+
+
+def test_item08_a_hostile_mail_does_not_keep_the_page_from_answering(tmp_path: Path) -> None:
+    head = b"Subject: s\nContent-Type: text/html\n\n<a href='http://"
+    mails = [head + b"@" * 250_000 + b":x:'>y</a>", head + b"a@" * 400_000 + b":x:'>y</a>"]
+    office = Office(tmp_path)
+    office.send([(f"mail-{number}", raw) for number, raw in enumerate(mails)])
+    office.work()
+    with page(office.settings) as address, client(address) as http, ThreadPoolExecutor(1) as pool:
+        # The model is open, and its kernels are loaded.
+        until(lambda: http.post("/api/predict", json={"text": "hello"}).status_code == 200)
+        places = [request["place"] for request in http.get("/api/requests").json()["requests"]]
+        assert places
+        for place in places:
+            path = f"{address}/api/requests/{place['partition']}/{place['offset']}"
+            asked = pool.submit(httpx.get, path, timeout=PATIENCE)
+            longest = 0.0
+            while not asked.done():
+                begin = time.process_time()
+                assert http.get("/healthz").status_code == 200
+                longest = max(longest, time.process_time() - begin)
+            assert asked.result().status_code == 200
+            # The CPU time of the whole process, and not the time of a clock: the machine may be busy.
+            assert longest < 1.0
