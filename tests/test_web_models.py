@@ -98,9 +98,9 @@ def test_before_the_first_checkpoint(tmp_path: Path, partition: int | None) -> N
     with pytest.raises(NoModel) as caught:
         models.opinion(SPAM, partition)
     assert (caught.value.code, caught.value.retriable) == ("no-model", True)
-    folder = settings.checkpoint_folder / settings.group
-    place = folder if partition is None else folder / f"partition-{partition}"
-    said = f"no checkpoint yet: the worker writes one every 60 s to {place}; name the folder with --checkpoints"
+    which = "" if partition is None else f" of partition {partition}"
+    every = f"no checkpoint{which} yet: the worker writes one every 60 s"
+    said = f"{every}; if it does, name its folder with --checkpoints"
     assert str(caught.value) == models.why_none(partition) == said
     assert not settings.checkpoint_folder.exists()
 
@@ -128,8 +128,11 @@ def test_when_none_is_whole_it_is_tried_again_later(tmp_path: Path) -> None:
     path.write_bytes(whole[:-3] + b"xyz")
     os.utime(path, ns=(when, when))
     models = Models(settings, clock)
-    with pytest.raises(NoModel, match="has no checkpoint that is whole: wait for the worker to write the next one"):
+    with pytest.raises(
+        NoModel, match="has no checkpoint that is whole: wait for the worker to write the next one"
+    ) as caught:
         models.newest()
+    assert str(tmp_path) not in str(caught.value)
     assert models.partitions() == [0]
     path.write_bytes(whole)
     os.utime(path, ns=(when, when))

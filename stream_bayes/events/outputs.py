@@ -164,4 +164,7 @@ class Status(Event):
     ] = ()
     checkpoint_age_seconds: Annotated[Number | None, Field(description="None: no checkpoint yet.")] = None
     checkpoint_offset: Annotated[int | None, Field(description="The journal offset of the newest checkpoint.")] = None
+    stopped: Annotated[
+        bool | None, Field(description="True in the last one of a worker that ended in good order; else missing.")
+    ] = None
     model_version: Annotated[int, Field(description="How many labels have been learned.")]

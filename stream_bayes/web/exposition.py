@@ -67,8 +67,14 @@ def exposed(desk: Desk, silent_after: float, login_failures: int) -> str:
         waiting, taken = desk.questions.count(time.monotonic())
         counts, well = dict(desk.counts), desk.ready and desk.problem is None
     heard = max((status.at for status in statuses), default=None)
-    working = heard is not None and (datetime.now(UTC) - heard).total_seconds() <= silent_after
-    up = Family("stream_bayes_worker_up", "gauge", "1 if a worker has said something lately.", [({}, float(working))])
+    has_stopped = all(status.stopped for status in statuses)
+    working = heard is not None and not has_stopped and (datetime.now(UTC) - heard).total_seconds() <= silent_after
+    up = Family(
+        "stream_bayes_worker_up",
+        "gauge",
+        "1 if a worker has said something lately and was not stopped.",
+        [({}, float(working))],
+    )
     counts["login_failures"] = login_failures
     families = [up, *_worker(statuses), *_page(counts, waiting, taken, up=well)]
     return "".join(f"{line}\n" for family in families for line in family.lines())

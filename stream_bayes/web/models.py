@@ -84,7 +84,7 @@ class Models:
         try:
             return list(self._shelf.partitions())
         except OSError as problem:
-            raise NoModel(_unreadable(problem)) from problem
+            raise NoModel(self._unreadable(problem)) from problem
 
     def newest(self, partition: int | None = None) -> Opened:
         """The model of a partition, by default of that which has learned most labels; `NoModel` if there is none."""
@@ -92,7 +92,7 @@ class Models:
             number = self._best() if partition is None else partition
             stamp = self._shelf.look(number).stamp
         except OSError as problem:
-            raise NoModel(_unreadable(problem)) from problem
+            raise NoModel(self._unreadable(problem)) from problem
         if stamp is None:
             raise NoModel(self._nothing(number))
         return self._current(number, stamp) or self._renewed(number)
@@ -166,7 +166,7 @@ class Models:
             try:
                 opened = self._read(partition, stamp)
             except (SnapshotError, OSError, MemoryError) as problem:
-                message = _unreadable(problem)
+                message = self._unreadable(problem)
                 with self._lock:
                     self._failures[partition] = _Failure(stamp, self._clock() + _TRIED_AGAIN, message)
                 raise NoModel(message) from problem
@@ -186,11 +186,18 @@ class Models:
         return Opened(partition, model, version, stamp, end + (end - begin) / _SHARE)
 
     def _nothing(self, partition: int | None) -> str:
-        folder = self._shelf.folder if partition is None else self._shelf.folder_of(partition).folder
+        which = "" if partition is None else f" of partition {partition}"
         return (
-            f"no checkpoint yet: the worker writes one every {self._seconds:g} s to {folder}; "
-            "name the folder with --checkpoints"
+            f"no checkpoint{which} yet: the worker writes one every {self._seconds:g} s; "
+            "if it does, name its folder with --checkpoints"
         )
+
+    def _unreadable(self, problem: Exception) -> str:
+        """What is wrong, for anybody: where the checkpoints are on this machine is not said."""
+        if isinstance(problem, MemoryError):
+            return "there is not enough memory to open the checkpoint"
+        reason = reason_of(problem).replace(str(self._shelf.folder), "the checkpoint folder")
+        return f"the newest checkpoint cannot be opened: {reason}"
 
 
 def _model_of(checkpoint: Checkpoint) -> tuple[Model, int]:
@@ -201,9 +208,3 @@ def _model_of(checkpoint: Checkpoint) -> tuple[Model, int]:
         message = f"the checkpoint does not say how many labels were learned ({problem!r})"
         raise SnapshotDamaged(message) from problem
     return Model(learner_of(checkpoint.scalars, checkpoint.arrays)), version
-
-
-def _unreadable(problem: Exception) -> str:
-    if isinstance(problem, MemoryError):
-        return "there is not enough memory to open the checkpoint"
-    return f"the newest checkpoint cannot be opened: {reason_of(problem)}"

@@ -35,6 +35,7 @@ from stream_bayes.web.desk import Desk, guess_of
 from stream_bayes.web.letters import Letters, choices_of, label_of
 from stream_bayes.web.models import Models
 from stream_bayes.web.questions import Entry, Given, Holder, Place, QuestionRefused
+from stream_bayes.web.rescoring import Rescorer
 from stream_bayes.web.watching import Watch
 
 logger = logging.getLogger("stream_bayes.web")
@@ -66,6 +67,9 @@ class Office:
         self.clerk = Clerk(settings.topics.labels, opener, self._failures.append)
         self.letters = Letters(settings, self.desk, self.clerk, self.models)
         self._watch = Watch(settings, self.desk, opener, self._failures.append)
+        self._rescorer = Rescorer(
+            self.desk, self.models, self.letters.observation, settings.labels.strategy, self._failures.append
+        )
 
     def __enter__(self) -> Self:
         folder = self.settings.checkpoint_folder
@@ -74,12 +78,14 @@ class Office:
         self.clerk.start()
         self._watch.start()
         BackgroundThread(self._warm_up, "web-warm-up", self._failures.append).start()
+        self._rescorer.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._watch.stop()
+        self._rescorer.stop()
         self.clerk.stop()
 
     def _warm_up(self) -> None:
@@ -175,7 +181,13 @@ class Office:
         with self.desk.looking():
             tally, before, after = self.desk.tally(datetime.now(UTC).date(), labeller)
         counts = {name: value for name, value in tally._asdict().items() if name != "first_at"}
-        return figures.Changes(**counts, error_before=before, error_after=after)
+        return figures.Changes(
+            **counts,
+            error_before=before.share,
+            error_before_of=before.labelled,
+            error_after=after.share,
+            error_after_of=after.labelled,
+        )
 
     def charts(self) -> figures.Charts:
         """Everything that is drawn."""
@@ -193,6 +205,7 @@ class Office:
             figures.Partition(
                 partition=number,
                 at=status.at,
+                stopped=bool(status.stopped),
                 age_seconds=max((now - status.at).total_seconds(), 0.0),
                 events=status.events_in,
                 lag=status.lag if (now - status.at).total_seconds() <= silent else None,
@@ -205,8 +218,15 @@ class Office:
             for number, status in statuses
         )
         healthy, summary = self._judged(partitions, waiting, problem)
+        stopped = bool(partitions) and all(one.stopped for one in partitions)
         return figures.State(
-            healthy=healthy, summary=summary, partitions=partitions, open=waiting, taken=taken, log_problem=problem
+            stopped_at=max(one.at for one in partitions) if stopped else None,
+            healthy=healthy,
+            summary=summary,
+            partitions=partitions,
+            open=waiting,
+            taken=taken,
+            log_problem=problem,
         )
 
     def _judged(self, partitions: tuple[figures.Partition, ...], waiting: int, problem: str | None) -> tuple[bool, str]:
@@ -216,6 +236,11 @@ class Office:
         if not partitions:
             hint = f"start one with: stream-bayes run --log {without_secrets(self.settings.log)}"
             return False, f"No worker of the group {self.settings.group!r} has said anything yet; {hint}"
+        stopped = [one for one in partitions if one.stopped]
+        if stopped:
+            at = max(one.at for one in stopped).astimezone(UTC)
+            which = "" if len(stopped) == len(partitions) else f" of {len(stopped)} of {len(partitions)} partitions"
+            return False, f"The worker{which} was stopped at {at:%H:%M} UTC. Answers wait in the log for the next one."
         silent = [one for one in partitions if one.age_seconds > self.silent_after]
         if silent:
             age = min(one.age_seconds for one in silent)

@@ -28,6 +28,8 @@ MOST_QUESTIONS, MOST_LABELS = 100_000, 20_000
 """How far back one looks, in each partition: questions are few, of labels only those matter that nobody has read."""
 STATUS_SAMPLES = 300
 """Status events of the past that are looked at, in each partition, evenly: in a month there are half a million."""
+FIRST_SAMPLES = 100
+"""Of the first ones all: a quick backfill has its learning curve in them."""
 LATELY, LATE_SAMPLES = 20_000, 100
 """Of the last ones, about a day, so many more."""
 MOST_PREDICTIONS = 100
@@ -196,7 +198,8 @@ def _sampled(log: Log, tail: Tail) -> list[Record]:
         begin = firsts.get(place, 0)
         step = max((end - begin) // STATUS_SAMPLES, 1)
         lately = range(max(end - LATELY, begin), end, LATELY // LATE_SAMPLES)
-        for offset in sorted({*range(begin, end, step), *lately, *range(max(end - 1, begin), end)}):
+        first = range(begin, min(begin + FIRST_SAMPLES, end))
+        for offset in sorted({*first, *range(begin, end, step), *lately, *range(max(end - 1, begin), end)}):
             found.extend(log.read(*place, offset))
         tail.positions[place] = end
     return sorted(set(found), key=lambda record: (record.timestamp, record.partition, record.offset))

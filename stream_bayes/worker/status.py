@@ -28,7 +28,29 @@ def lag_of(shards: Collection[Shard], log: Log) -> int:
     return sum(lag.get(place, 0) for shard in shards for place in shard.positions)
 
 
-def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> Status:
+def next_curve_count(count: int) -> int:
+    """The next number of events, or labels, at which a learning curve has a point: about a quarter more each time.
+
+    >>> [next_curve_count(count) for count in (0, 1, 7, 100, 1000)]
+    [1, 2, 8, 121, 1113]
+    """
+    point = 1
+    while point <= count:
+        point = max(point + 1, point * 5 // 4)
+    return point
+
+
+def is_curve_point(engine: Engine, before: tuple[int, int]) -> bool:
+    """Whether the events or labels have reached a point of the learning curve since these counts."""
+    return any(now >= next_curve_count(then) for now, then in zip(curve_counts(engine), before, strict=True))
+
+
+def curve_counts(engine: Engine) -> tuple[int, int]:
+    """Events and labels so far, by which a learning curve has its points."""
+    return engine.counts.total(), engine.model_version
+
+
+def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime, *, stopped: bool = False) -> Status:
     """The state of one partition; counts are since the beginning of the stream, seconds since the worker started."""
     engine = shard.engine
     return Status(
@@ -52,6 +74,7 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> S
         checkpoint_age_seconds=keeper.age_seconds,
         checkpoint_offset=keeper.number,
         model_version=engine.model_version,
+        stopped=stopped or None,
     )
 
 

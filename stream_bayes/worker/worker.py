@@ -27,7 +27,7 @@ from stream_bayes.worker.reports import say_started
 from stream_bayes.worker.retention import Retention
 from stream_bayes.worker.shard import Shard
 from stream_bayes.worker.stages import Stages
-from stream_bayes.worker.status import Narrator, status_of
+from stream_bayes.worker.status import Narrator, curve_counts, is_curve_point, next_curve_count, status_of
 
 logger = logging.getLogger("stream_bayes.worker")
 
@@ -159,19 +159,32 @@ class Worker:
         taken = 0
         for number, shard in self.shards.items():
             own = [record for record in records if record.partition == number]
-            if own:
-                shard.take(own, self.log, self._insist)
+            self._take_own(shard, own)
             taken += len(own)
         if taken < len(records):
             message = "the log gives records of partitions that it did not say are read here"
             raise LogError(message)
         self.events += taken
 
-    def _commit(self, *, status: bool) -> None:
+    def _take_own(self, shard: Shard, records: list[Record]) -> None:
+        """Fold the records of a partition, with a status event at each point of its learning curve.
+
+        These are at fixed counts, so that a curve has as many points after a quick backfill as after a slow one.
+        """
+        while records:
+            before = curve_counts(shard.engine)
+            size = next_curve_count(before[0]) - before[0]
+            shard.take(records[:size], self.log, self._insist)
+            records = records[size:]
+            if is_curve_point(shard.engine, before):
+                self._stage_status(shard)
+
+    def _commit(self, *, status: bool, stopped: bool = False) -> None:
         shards = self.shards.values()
         if status:
             self._status_due = time.monotonic() + self.settings.status.seconds
-            self._stage_status()
+            for shard in shards:
+                self._stage_status(shard, stopped=stopped)
         with self.stages.measured("commit"):
             events = {number: shard.stage_entry(self.log, self._insist) for number, shard in self.shards.items()}
             written = self._insist(partial(self.log.commit, self._partitions.positions))
@@ -183,12 +196,10 @@ class Worker:
         for number, keeper in self._partitions.keepers.items():
             keeper.committed(events[number])
 
-    def _stage_status(self) -> None:
-        for number, shard in self.shards.items():
-            status = self._insist(
-                partial(status_of, shard, self._partitions.keepers[number], self.log, self._started_at)
-            )
-            self._insist(partial(self.log.append, self.settings.topics.status, encode(status), None, number))
+    def _stage_status(self, shard: Shard, *, stopped: bool = False) -> None:
+        keeper = self._partitions.keepers[shard.number]
+        status = self._insist(partial(status_of, shard, keeper, self.log, self._started_at, stopped=stopped))
+        self._insist(partial(self.log.append, self.settings.topics.status, encode(status), None, shard.number))
 
     def _begin_again(self, problem: LogRebalanced) -> None:
         """What was not committed is gone, and with it every engine that has learned from it."""
@@ -199,7 +210,7 @@ class Worker:
 
     def _finish(self) -> None:
         try:
-            self._commit(status=True)
+            self._commit(status=True, stopped=True)
         except LogRebalanced as problem:
             self._begin_again(problem)
         problems: list[Exception] = []
