@@ -131,12 +131,14 @@ class LabelBudget:
 
     @staticmethod
     def _start(own: int, seen: float) -> tuple[float, float]:
-        """Of the labels for the start, how many are left after so many messages, and at which rate they go."""
-        count = min(START_SHARE * own, START)
+        """Of the labels for the start, how many are left after so many messages, and how many the next one takes."""
+        count = START_SHARE * own if START_SHARE * own < START else START
         if not count:
             return 0.0, 0.0
         share = 2.0 * count / (seen + 2.0 * count)
-        return count * share * share, share * share * share
+        next_share = 2.0 * count / (seen + 1.0 + 2.0 * count)
+        left = count * share * share
+        return left, left - count * next_share * next_share
 
     def _urgent(self, own: int, chosen: float, urgency: float) -> float:
         """What is left, as far as it is urgent to spend it."""

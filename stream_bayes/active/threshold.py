@@ -19,13 +19,13 @@ from stream_bayes.snapshot.scalars import stored_float, stored_int
 
 # A new score is ranked among the last HIGHER / rate scores, so that about HIGHER of them are above the cutoff. More of
 # them would rank it more exactly; but scores fall while labels come, and those of long ago would say little.
-HIGHER = 16.0
+HIGHER = 8.0
 SHORTEST_WINDOW = 20
 LONGEST_WINDOW = 2000
 # The odds of being let through are (cutoff / tail) ** (1 / SOFTNESS), where `tail` is the share of higher scores.
-SOFTNESS = 0.05
+SOFTNESS = 0.1
 # A score that is let through lowers the logarithm of the cutoff by this much.
-STEP = 0.15
+STEP = 0.2
 # With a uniform tail, the share let through is the cutoff times x / sin(x) for x = pi * SOFTNESS.
 _SHARE_PER_CUTOFF = math.pi * SOFTNESS / math.sin(math.pi * SOFTNESS)
 # Above the upper bound every score is let through; below the lower bound no score is.
