@@ -94,7 +94,7 @@ def check_draws(generator: object, size: object) -> tuple[np.random.Generator, i
     if not isinstance(generator, np.random.Generator):
         allowed = "a numpy.random.Generator, such as numpy.random.default_rng(1), before the number of draws"
         raise refuse("generator", allowed, generator)
-    number = whole("size", size)
+    number = whole("size", size, ParameterError)
     if number > _MOST_DRAWS:
         raise refuse("size", f"a whole number up to {_MOST_DRAWS}", size)
     return generator, int(number)

@@ -55,9 +55,9 @@ def stored_label(value: Any, name: str) -> Label:
 
 
 def stored_list(value: Any, name: str, length: int | None = None) -> list[Any]:
-    """A list, of this length if one is given."""
-    if type(value) is list and (length is None or len(value) == length):
-        return value
+    """A list, of this length if one is given; a tuple is a list in JSON."""
+    if isinstance(value, (list, tuple)) and (length is None or len(value) == length):
+        return list(value)
     raise _damaged(name, "a list" if length is None else f"a list of {length}", value)
 
 
