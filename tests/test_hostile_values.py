@@ -33,6 +33,7 @@ from tests.engines import KINDS, random_stream, settings_for
 from tests.learners import LEARNERS
 
 MANY_DIGITS = 10**5000
+WRONG_SCALARS: tuple[Any, ...] = ([], math.nan, {"a": 1})
 CLASSIFIERS = [name for name, learner in LEARNERS.items() if "classes" in learner._get_params()]
 DICTS = [name for name in LEARNERS if not name.startswith("SpamFilter")]
 
@@ -200,7 +201,7 @@ def test_item20_every_scalar_of_a_checkpoint_is_checked() -> None:
     for path in leaves(json.loads(text)):
         if path[0] == "learner":
             continue  # the parameters of now are used
-        for wrong in ([], math.nan, {"a": 1}):
+        for wrong in WRONG_SCALARS:
             changed = json.loads(text)
             place = changed
             for key in path[:-1]:
