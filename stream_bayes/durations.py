@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import ParameterError, shown
 
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _WRITTEN = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(_UNITS)})")
@@ -27,6 +27,6 @@ def milliseconds(name: str, duration: Any) -> int:
         span = duration * 1000.0
     if not 1.0 <= span <= _LONGEST:
         known = "a span such as 250ms, 30s, 15m, 12h, 1d or 2w, or a number of seconds"
-        message = f"{name} must be {known}; got {duration!r:.100}"
+        message = f"{name} must be {known}; got {shown(duration)}"
         raise ParameterError(message)
     return round(span)

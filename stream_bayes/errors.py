@@ -31,6 +31,27 @@ succeed later without anybody changing anything. An error is raised before any s
 
 from __future__ import annotations
 
+_MOST_SHOWN = 200
+
+
+def shown(value: object) -> str:
+    """The representation of a value in a message, of limited length, also where `repr` fails.
+
+    Python refuses to write whole numbers of more than 4300 digits, and a nested value may be too deep for it.
+
+    >>> shown("spam"), shown(10**5000)
+    ("'spam'", 'an int that cannot be written out')
+    """
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):
+        return f"{_article(type(value).__name__)} that cannot be written out"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[:1].lower() in "aeiou" else f"a {noun}"
+
 
 class StreamBayesError(Exception):
     """Root of the tree: catch this to catch everything the package raises on purpose."""

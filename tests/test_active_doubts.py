@@ -155,7 +155,7 @@ def test_what_is_no_predictive(wrong: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [{"a": math.nan}, {"a": -0.1, "b": 1.1}, {"a": 1.5}, {"a": "1"}, {"a": math.inf}])
 def test_what_are_no_probabilities(wrong: Any) -> None:
-    with pytest.raises(InputError, match="probability"):
+    with pytest.raises(InputError, match=r"probability|sum to 1"):
         doubt_of(wrong)
 
 

@@ -147,6 +147,11 @@ def sound(doubts: Doubts) -> None:
 
 @given(st.dictionaries(st.integers(0, 9), probability))
 def test_any_probabilities(probabilities: dict[int, float]) -> None:
+    total = math.fsum(probabilities.values())
+    if total >= 1e-300:
+        probabilities = {label: p / total for label, p in probabilities.items()}
+    elif probabilities:
+        probabilities = dict.fromkeys(probabilities, 1.0 / len(probabilities))
     sound(doubt_of(probabilities))
 
 

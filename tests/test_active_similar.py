@@ -141,7 +141,10 @@ def test_the_oldest_are_forgotten_and_what_is_removed() -> None:
     assert (len(similar), similar.find(texts[6], 0.8), similar.find(texts[0], 0.8)) == (3, False, True)
 
 
-@given(st.lists(st.tuples(st.one_of(st.integers(), st.text(max_size=3)), contents), max_size=8), st.integers(0, 6))
+@given(
+    st.lists(st.tuples(st.one_of(st.integers(-(2**62), 2**62), st.text(max_size=3)), contents), max_size=8),
+    st.integers(0, 6),
+)
 def test_what_is_kept_comes_back(added: list[tuple[int | str, Any]], capacity: int) -> None:
     similar, other = Similar(), Similar(capacity)
     for place, content in added:

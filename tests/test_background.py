@@ -15,7 +15,7 @@ from stream_bayes.errors import BackgroundError, WorkerError
 from stream_bayes.learners.naive_bayes import MultinomialNB
 from stream_bayes.log.memory import MemoryLog
 from stream_bayes.log.sqlite import SqliteLog
-from stream_bayes.worker import Worker, reports
+from stream_bayes.worker import Worker
 from tests.commands import ENVIRONMENT, Run, run
 from tests.signals import LIMIT
 from tests.web_processes import folder
@@ -54,20 +54,18 @@ def test_item20_a_worker_can_be_run_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "thread", "count"),
+    ("place", "thread"),
     [
-        ("stream_bayes.worker.keeping.state_of", "checkpoint", 100),
-        ("stream_bayes.learners.naive_bayes.MultinomialNB.clone", "checkpoint-copy", 100),
-        # It ends when something was learned.
-        ("stream_bayes.worker.reports.compiled_kernels", "compiling", 0),
+        ("stream_bayes.worker.keeping.state_of", "checkpoint"),
+        ("stream_bayes.learners.naive_bayes.MultinomialNB.clone", "checkpoint-copy"),
     ],
 )
 def test_item20_a_thread_that_fails_ends_the_worker(
-    place: str, thread: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: str, thread: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = settings_in(tmp_path, status={"seconds": 0.05}, checkpoint={"events": 20})
     with MemoryLog(settings.group, INPUTS) as log:
-        feed(log, stream(count))
+        feed(log, stream(100))
         worker = Worker(settings, log)
         monkeypatch.setattr(place, fail)
         hung = Timer(LIMIT, worker.stop)
@@ -99,6 +97,7 @@ def test_item20_the_reason_is_the_last_line_of_the_command(
         ("watching.Watch._run", "web-watch"),
         ("clerk.Clerk._waiting", "web-clerk"),
         ("office.Office._warm_up", "web-warm-up"),
+        ("rescoring.Rescorer.rescore", "web-rescoring"),
     ],
 )
 def test_item20_a_thread_that_fails_ends_the_page(folder: Path, method: str, thread: str) -> None:
@@ -122,11 +121,3 @@ def test_item20_a_thread_that_fails_ends_the_page(folder: Path, method: str, thr
     assert done.returncode == 2
     reason = f"stream-bayes: the background thread {thread!r} failed: ZeroDivisionError: out of order"
     assert done.stderr.splitlines()[-1] == reason
-
-
-def test_a_worker_whose_threads_end_goes_on(tmp_path: Path) -> None:
-    """The thread that says that kernels are compiled ends long before the worker."""
-    with (compiling := reports.Compiling()):
-        compiling.over()
-        compiling._watcher.join()
-        compiling.check()

@@ -281,7 +281,7 @@ def test_answers_of_a_day_count_once_and_corrections_count() -> None:
     answers.note((0, 3), NOW, answer("bob", None, unsure=True))
     answers.note((0, 4), NOW - timedelta(days=1), answer("bob", True))
     tally = answers.tally(NOW.date(), "bob")
-    assert tally == (3, 2, 0, 1, 1, NOW - timedelta(hours=2))
+    assert tally == (3, 2, 0, 2, 1, 1, NOW - timedelta(hours=2))
     answers.note((0, 5), NOW + timedelta(days=1), answer("ann", True))
     assert answers.tally(NOW.date(), "ann").today == 0
     assert answers.tally((NOW + timedelta(days=1)).date(), "ann")[:3] == (1, 1, 1)

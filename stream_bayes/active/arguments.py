@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from stream_bayes.active.budget import LabelBudget
-from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.errors import InputError, ParameterError, shown
 from stream_bayes.features.values import plain
 from stream_bayes.posteriors.checked import finite, refuse, whole
+from stream_bayes.snapshot.scalars import LARGEST_INT
 
 Clock = int | float | datetime
 """Milliseconds on any clock that does not fall, or a moment."""
@@ -21,15 +22,35 @@ def milliseconds_of(clock: Clock) -> int:
     if isinstance(clock, datetime):
         return int(clock.timestamp() * 1000.0)
     # A whole number keeps all its digits.
-    return clock if type(clock) is int else int(finite("clock", clock, InputError))
+    number = clock if type(clock) is int else int(finite("clock", clock, InputError))
+    if abs(number) > LARGEST_INT:
+        raise refuse("clock", "a time of at most 63 bits in milliseconds", clock, InputError)
+    return number
+
+
+def check_place(place: Any) -> int | str:
+    """What a question is about: an offset or an id."""
+    known = plain(place)
+    if isinstance(known, str) or (isinstance(known, int) and abs(known) <= LARGEST_INT):
+        return known
+    raise refuse("place", "the offset of an observation or its id", known, InputError)
+
+
+def check_labeller(labeller: Any) -> str | None:
+    """The name of a labeller, if it was given."""
+    if labeller is None or isinstance(labeller, str):
+        return labeller
+    raise refuse("labeller", "a name or None", labeller, InputError)
 
 
 def check_answer(label: Any) -> str | bool | int | float:
     """A label, or a number where numbers are predicted."""
     known = plain(label)
-    if isinstance(known, (str, bool, int)) or (isinstance(known, float) and math.isfinite(known)):
+    if isinstance(known, (str, bool)) or (isinstance(known, int) and abs(known) <= LARGEST_INT):
         return known
-    message = f"an answer is a label or a finite number; got {known!r:.100}"
+    if isinstance(known, float) and math.isfinite(known):
+        return known
+    message = f"an answer is a label or a finite number; got {shown(known)}"
     raise InputError(message)
 
 

@@ -12,8 +12,16 @@ from typing import Any, NamedTuple
 from scipy.special import betaincinv
 
 from stream_bayes.active.requests import Place
-from stream_bayes.errors import InputError
+from stream_bayes.errors import InputError, SnapshotDamaged
 from stream_bayes.posteriors.checked import refuse, tail_beyond, truth
+from stream_bayes.snapshot.scalars import (
+    stored_bool,
+    stored_float,
+    stored_int,
+    stored_key,
+    stored_label,
+    stored_list,
+)
 
 # The squares of the weights of less probable ones would leave the finite numbers.
 _LEAST = 1e-100
@@ -152,6 +160,16 @@ class Audit:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Know what was known when `state` was taken."""
-        self.answers = int(state["answers"])
-        self._sums = _Sums(*(float(state[name]) for name in _Sums._fields))
-        self._judged = {place: (known, float(chance), bool(right)) for place, known, chance, right in state["judged"]}
+        entries = [stored_list(entry, "audit.judged", 4) for entry in stored_list(state["judged"], "audit.judged")]
+        self.answers = stored_int(state["answers"], "audit.answers")
+        self._sums = _Sums(*(stored_float(state[name], f"audit.{name}", least=0.0) for name in _Sums._fields))
+        self._judged = {stored_key(place, "audit.judged"): _judged_of(*entry) for place, *entry in entries}
+        if (self._sums.squares > 0.0) != (self.answers > 0):
+            message = "audit.squares must be above 0 where there are answers, and 0 where there are none"
+            raise SnapshotDamaged(message)
+
+
+def _judged_of(expected: Any, probability: Any, right: Any) -> tuple[Any, float, bool]:
+    name = "audit.judged"
+    known = None if expected is None else stored_label(expected, name)
+    return known, stored_float(probability, name, _LEAST, 1.0), stored_bool(right, name)

@@ -9,10 +9,14 @@ from stream_bayes.active.times import Times
 from stream_bayes.durations import milliseconds
 from stream_bayes.errors import ParameterError
 from stream_bayes.posteriors.checked import finite, refuse, whole
+from stream_bayes.snapshot.scalars import LARGEST_INT, stored_float, stored_int
 
 # Of a limit Q after t messages, with u left, u PACE / (t + PATIENCE Q + SHORTEST) of the messages are asked about: no
 # length of the stream is needed, and there is always some left.
 PACE, PATIENCE, SHORTEST = 2.0, 8.0, 200.0
+# A small part of the limit is asked for at the start, when a learner knows nothing: this share of it, and at most this
+# many labels. Of m such labels, m (1 - (1 + t / 2m)^-2) are asked for by the time t messages have come.
+START_SHARE, START = 0.03, 10.0
 # What comes with each period comes evenly, and may be saved up for bursts to this share of it, or this number.
 SAVED_SHARE, SAVED = 0.2, 10.0
 # Of m messages a period and s saved up, PERIOD_PACE s / (m + SHORTEST) are asked about: in the long run all that comes.
@@ -117,34 +121,49 @@ class LabelBudget:
         share = 1.0
         if self.total is not None:
             own = self.total - self._audits
-            left = self._urgent(own, self.used - self.audited, urgency)
-            share = PACE * left / (self._age + PATIENCE * own + SHORTEST)
+            start, start_rate = self._start(own, self._age)
+            left = self._urgent(own, self.used - self.audited + start, urgency)
+            share = PACE * left / (self._age + PATIENCE * own + SHORTEST) + start_rate
+            share = min(share, 1.0) if self.used - self.audited < own else 0.0
         if self.per_period is not None:
             share = min(share, urgency * PERIOD_PACE * max(self._saved, 0.0) / (self._flow + SHORTEST))
         return share
 
-    def _urgent(self, own: int, chosen: int, urgency: float) -> float:
+    @staticmethod
+    def _start(own: int, seen: float) -> tuple[float, float]:
+        """Of the labels for the start, how many are left after so many messages, and how many the next one takes."""
+        count = START_SHARE * own if START_SHARE * own < START else START
+        if not count:
+            return 0.0, 0.0
+        share = 2.0 * count / (seen + 2.0 * count)
+        next_share = 2.0 * count / (seen + 1.0 + 2.0 * count)
+        left = count * share * share
+        return left, left - count * next_share * next_share
+
+    def _urgent(self, own: int, chosen: float, urgency: float) -> float:
         """What is left, as far as it is urgent to spend it."""
         # Conditions instead of max and min, for each message: 0.37 microseconds instead of 0.53 with `rate`.
-        left, spared = own - chosen if own > chosen else 0, self.reserve * own
+        left, spared = own - chosen if own > chosen else 0.0, self.reserve * own
         kept = left if left < spared else spared
         return urgency * (left - kept + urgency * kept)
 
     def planned(self, seen: float) -> float | None:
         """How many labels the pace asks for by the time so many messages have come, were everything urgent.
 
-        The pace, du/dt = PACE u / (t + PATIENCE Q + SHORTEST) of what is left, u, solved for u; the audit likewise.
+        The pace, du/dt = PACE u / (t + PATIENCE Q + SHORTEST) of what is left, u, solved for u; the audit likewise; and
+        the labels for the start.
         None where only periods limit it: they are counted in time, not in messages.
 
         >>> budget = LabelBudget(total=100)
         >>> [round(budget.planned(seen)) for seen in (0, 100, 1000, 10_000, 1_000_000)]
-        [0, 18, 75, 99, 100]
+        [0, 20, 76, 99, 100]
         """
         if self.total is None:
             return None
         own = self.total - self._audits
         begin, audit_begin = PATIENCE * own + SHORTEST, AUDIT_PATIENCE * self.total
-        asked = own * (1.0 - math.pow(begin / (seen + begin), PACE))
+        start = min(START_SHARE * own, START)
+        asked = (own - start) * (1.0 - math.pow(begin / (seen + begin), PACE)) + start - self._start(own, seen)[0]
         left = math.pow(audit_begin / (seen + audit_begin), AUDIT_PACE) if audit_begin else 1.0
         return asked + self._audits * (1.0 - left)
 
@@ -211,9 +230,14 @@ class LabelBudget:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what was spent, maybe under other limits."""
-        self.used, self.audited, self.seen = int(state["used"]), int(state["audited"]), int(state["seen"])
-        self._age, self._flow, self._clock = float(state["age"]), float(state["flow"]), int(state["clock"])
-        self._saved = min(float(state["saved"]), self._most_saved)
+        used = stored_int(state["used"], "budget.used")
+        self.audited = stored_int(state["audited"], "budget.audited", most=used)
+        self.used = used
+        self.seen = stored_int(state["seen"], "budget.seen")
+        self._age = stored_float(state["age"], "budget.age", least=0.0)
+        self._flow = stored_float(state["flow"], "budget.flow", least=0.0)
+        self._clock = stored_int(state["clock"], "budget.clock", -LARGEST_INT)
+        self._saved = min(stored_float(state["saved"], "budget.saved"), self._most_saved)
         self._times.restore(state["times"])
         self._audit_times.restore(state["audit_times"])
 

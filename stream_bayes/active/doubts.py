@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import digamma, polygamma
 
 from stream_bayes.active.requests import Expected
-from stream_bayes.errors import InputError
+from stream_bayes.errors import InputError, shown
 from stream_bayes.features.values import plain
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners.gradient.poisson import RatePredictions
@@ -22,8 +22,8 @@ from stream_bayes.spam.predictions import MailPredictions
 
 # A variance beyond it counts as this, so that no score overflows.
 LARGEST = 1e300
-# Probabilities may exceed 1 by rounding.
-MOST_PROBABLE = 1.0 + 1e-6
+# The sum of probabilities may miss 1 by rounding.
+PROBABILITY_SLACK = 1e-6
 
 
 class Doubts(NamedTuple):
@@ -89,7 +89,7 @@ def doubt_of(predictive: Any) -> Doubts:
         return _of_number(non_negative("sigma", predictive.sigma, InputError) ** 2, None)
     message = (
         "a doubt is that of a predictive: pass what predictive_one(x), predict_proba_one(x) or river's "
-        f"predict_one(x, with_dist=True) gives; got {predictive!r:.100}"
+        f"predict_one(x, with_dist=True) gives; got {shown(predictive)}"
     )
     raise InputError(message)
 
@@ -114,13 +114,13 @@ def _of_label(predictive: LabelPredictive) -> Doubts:
 
 
 def _of_probabilities(probabilities: Mapping[Any, float]) -> Doubts:
-    """Brought to the sum 1, which some of river's classifiers miss; all 0 is as good as all equal."""
-    stated = [non_negative(f"probability of {label!r:.50}", p, InputError) for label, p in probabilities.items()]
-    if max(stated, default=0.0) > MOST_PROBABLE:
-        message = f"a probability is at most 1; got {probabilities!r:.100}"
-        raise InputError(message)
+    """Of a table of probabilities that sum to 1 but for rounding, or an empty one where no label is known."""
+    stated = [non_negative(f"probability of {shown(label)}", p, InputError) for label, p in probabilities.items()]
     total = math.fsum(stated)
-    table = _row(*(p / total if total else 1.0 / len(stated) for p in stated)) if stated else _row(math.nan)
+    if stated and abs(total - 1.0) > PROBABILITY_SLACK:
+        message = f"probabilities must sum to 1; got {shown(dict(probabilities))}, which sum to {total:g}"
+        raise InputError(message)
+    table = _row(*(p / total for p in stated)) if stated else _row(math.nan)
     most = table.max(axis=1)
     none, nothing = np.empty((1, 0)), np.full(1, np.nan)
     return Doubts(table, most * (1.0 - most), nothing, nothing, none, nothing, none)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from stream_bayes.active.requests import Place
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import ParameterError, SnapshotDamaged
 from stream_bayes.posteriors import Beta
 from stream_bayes.posteriors.checked import whole
+from stream_bayes.snapshot.scalars import stored_int, stored_key, stored_label, stored_list, stored_text
 
 UNNAMED = "unnamed"
 """The labels that came without the name of a labeller, taken together as one."""
@@ -97,11 +98,19 @@ class Labellers:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Know what was known when the state was taken, as far as there is room for it here."""
-        self._numbers = {str(name): number for number, (name, *_) in enumerate(state["counts"])}
-        self._counts = [[int(count) for count in own] for _, *own in state["counts"]]
+        rows = [stored_list(row, "labellers.counts", 4) for row in stored_list(state["counts"], "labellers.counts")]
+        names = [stored_text(row[0], "labellers.counts") for row in rows]
+        if len(set(names)) < len(names):
+            message = "labellers.counts names a labeller twice"
+            raise SnapshotDamaged(message)
+        self._numbers = {name: number for number, name in enumerate(names)}
+        self._counts = [[stored_int(count, "labellers.counts") for count in row[1:]] for row in rows]
         self._standing = {}
-        for place, *entry in state["standing"]:
-            self._remember(place, tuple(entry))
+        for entry in stored_list(state["standing"], "labellers.standing"):
+            place, label, *givers = stored_list(entry, "labellers.standing")
+            known = stored_label(label, "labellers.standing")
+            numbers = [stored_int(giver, "labellers.standing", most=len(names) - 1) for giver in givers]
+            self._remember(stored_key(place, "labellers.standing"), (known, *numbers))
 
     def _number_of(self, name: str) -> int:
         own = name if name in self._numbers or len(self._numbers) < self.apart else OTHERS

@@ -6,11 +6,23 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from stream_bayes.snapshot.scalars import (
+    LARGEST_INT,
+    stored_float,
+    stored_int,
+    stored_key,
+    stored_label,
+    stored_list,
+    stored_text,
+)
+
 Place = int | str
 """What a question is about: the offset of an observation, or its id."""
 # Of so many questions that nobody answered in time it is remembered that they were asked.
 _MOST_EXPIRED = 10_000
 _KEPT = ("open", "expired")
+# Rounding may take a probability above 1.
+_MOST_PROBABLE = 1.0 + 1e-6
 
 
 class Expected(NamedTuple):
@@ -126,10 +138,24 @@ class Requests:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what `state` gave."""
-        self._open, self._expired = ({entry[0]: _request_of(*entry[1:]) for entry in state[name]} for name in _KEPT)
+        self._open, self._expired = (_requests_of(state[name], f"requests.{name}") for name in _KEPT)
         self._look_at_first()
 
 
-def _request_of(asked_at: Any, expected: Any, audited: Any, title: Any) -> Request:
-    known = None if expected is None else Expected(expected[0], float(expected[1]))
-    return Request(int(asked_at), known, None if audited is None else float(audited), str(title))
+def _requests_of(state: Any, name: str) -> dict[Place, Request]:
+    entries = [stored_list(entry, name, 1 + len(Request._fields)) for entry in stored_list(state, name)]
+    return {stored_key(place, name): _request_of(name, *fields) for place, *fields in entries}
+
+
+def _request_of(name: str, asked_at: Any, expected: Any, audited: Any, title: Any) -> Request:
+    return Request(
+        stored_int(asked_at, name, -LARGEST_INT),
+        None if expected is None else _expected_of(name, *stored_list(expected, name, 2)),
+        None if audited is None else stored_float(audited, name, 0.0, 1.0),
+        stored_text(title, name),
+    )
+
+
+def _expected_of(name: str, label: Any, probability: Any) -> Expected:
+    known = None if label is None else stored_label(label, name)
+    return Expected(known, stored_float(probability, name, 0.0, _MOST_PROBABLE))

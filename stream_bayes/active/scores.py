@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import digamma, entr, expit
 
 from stream_bayes.active.doubts import LARGEST, Doubts, doubt_of, doubts_of
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import ParameterError, shown
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.label_information import label_information
 from stream_bayes.learners.predictions import CERTAIN, CLUELESS
@@ -126,7 +126,7 @@ def check_strategy(name: str, known: Collection[str] = STRATEGIES) -> str:
         return name
     near = get_close_matches(str(name), known, n=1)
     meant = f"did you mean {near[0]!r}? " if near else ""
-    message = f"there is no strategy {name!r:.100}; {meant}known are {', '.join(known)}"
+    message = f"there is no strategy {shown(name)}; {meant}known are {', '.join(known)}"
     raise ParameterError(message)
 
 

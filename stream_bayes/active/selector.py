@@ -7,7 +7,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.active.arguments import Clock, check_answer, check_budget, check_seed, milliseconds_of
+from stream_bayes.active.arguments import (
+    Clock,
+    check_answer,
+    check_budget,
+    check_labeller,
+    check_place,
+    check_seed,
+    milliseconds_of,
+)
 from stream_bayes.active.audit import Audit
 from stream_bayes.active.budget import LabelBudget
 from stream_bayes.active.doubts import doubt_of, expected_of
@@ -24,15 +32,19 @@ from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.features.values import plain
 from stream_bayes.posteriors.checked import finite, refuse, whole
 from stream_bayes.snapshot import Arrays
+from stream_bayes.snapshot.scalars import stored_counts, stored_text
+
+# Added to twice the seed: the random numbers that order equal scores are those of no other seed.
+_TIES = 2**60
 
 
 class LabelSelector:
     """Spends a budget of labels on the observations whose answers teach most.
 
-    An observation is asked about when its score is among the highest of late: above a quantile that follows the stream,
-    at the rate that the budget allows, with some chance at the edge. Questions become rarer while answers do not
-    surprise. What looks nearly the same as something asked lately is not asked again. A few questions are drawn by
-    chance, for an audit of the accuracy.
+    An observation is asked about when its score ranks high among recent scores, at the rate that the budget allows from
+    the first observation on. Only the order of the scores matters, not their scale. Questions become rarer while
+    answers do not surprise. What looks nearly the same as something asked lately is not asked again. A few questions
+    are drawn by chance, for an audit of the accuracy.
 
     Parameters
     ----------
@@ -80,6 +92,7 @@ class LabelSelector:
         self.seed = check_seed(seed)
         self._clock = 0
         self._draws, self._audit_draws = Draws(2 * self.seed), Draws(2 * self.seed + 1)
+        self._tie_draws = Draws(2 * self.seed + _TIES)
         kept = max(math.ceil(self.budget.audit_share * self.open_requests), 1) if self.budget.audit_share else 0
         # Places among the open questions for those chosen by their score.
         self._places = max(self.open_requests - kept, min(self.open_requests, 1))
@@ -94,7 +107,7 @@ class LabelSelector:
             and draw < (chance := budget.audit_rate(clock))
         ):
             return Question(chance)
-        if waiting >= self._places or not self._is_let_through(candidate) or not budget.may_ask(clock):
+        if waiting >= self._places or not self._is_let_through(candidate, clock) or not budget.may_ask(clock):
             return None
         return None if self._is_similar(candidate) else Question()
 
@@ -107,11 +120,12 @@ class LabelSelector:
             raise refuse("score", "a finite number from 0 on", candidate.score, InputError)
         budget, urgency = self.budget, self._urgency.value
         has_room = len(self.requests) < self._places
-        if question is None and has_room and self._is_let_through(candidate) and self._is_similar(candidate):
+        if question is None and has_room and self._is_let_through(candidate, clock) and self._is_similar(candidate):
             # A campaign must not lift the threshold for all others.
             self.counts["suppressed"] += 1
         else:
-            self._threshold.follow(candidate.score, budget.rate(clock, urgency))
+            tie = self._tie_draws.at(budget.seen)
+            self._threshold.follow(candidate.score, tie, budget.rate(clock, urgency))
         budget.see(clock, urgency)
         if question is not None:
             self._open(candidate, clock, question)
@@ -121,13 +135,13 @@ class LabelSelector:
 
         Never twice about the same one. The clock is in milliseconds or a datetime; it never falls.
         """
-        clock = self._now(clock)
-        self.expire(clock)
-        own: Place = plain(place)
-        if own in self.requests or self.labellers.label_of(own) is not None:
-            return False
+        own = check_place(place)
         score = float(scores(self.strategy, doubt_of(predictive))[0])
         candidate = Candidate(own, score, expected_of(predictive), content)
+        clock = self._now(clock)
+        self.expire(clock)
+        if own in self.requests or self.labellers.label_of(own) is not None:
+            return False
         question = self.question(candidate, clock)
         self.note(candidate, clock, question)
         return question is not None
@@ -163,13 +177,14 @@ class LabelSelector:
 
     def answered(self, place: Place, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
         """What this answer is: answered, unsure, late (its question had ended), repeated, corrected or unasked."""
+        own, value = check_place(place), check_answer(label)
+        name = check_labeller(labeller)
         self.expire(milliseconds_of(clock))
-        own, value = plain(place), check_answer(label)
         request = self.requests.close(own)
         late = self.requests.take_expired(own) if request is None else None
         outcome = self._outcome_of(own, value, request, late)
         if outcome != "unsure":
-            self.labellers.said(own, value, labeller)
+            self.labellers.said(own, value, name)
             self._learn(own, value, request or late)
         elif asked := request or late:
             self._similar.remove(own)
@@ -216,8 +231,11 @@ class LabelSelector:
             if request.audited is not None:
                 self.audit.judge(place, expected, label, request.audited)
 
-    def _is_let_through(self, candidate: Candidate) -> bool:
-        return self._draws.at(self.budget.seen) < self._threshold.probability(candidate.score)
+    def _is_let_through(self, candidate: Candidate, clock: int) -> bool:
+        budget = self.budget
+        tie = self._tie_draws.at(budget.seen)
+        rate = budget.rate(clock, self._urgency.value)
+        return self._draws.at(budget.seen) < self._threshold.probability(candidate.score, tie, rate)
 
     def _is_similar(self, candidate: Candidate) -> bool:
         return candidate.content is not None and self._similar.find(candidate.content, self.similarity)
@@ -234,16 +252,17 @@ class LabelSelector:
             "labellers": self.labellers.state(),
             "counts": dict(sorted(self.counts.items())),
         }
-        return scalars, self._similar.arrays()
+        return scalars, {**self._similar.arrays(), **self._threshold.arrays()}
 
     def restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
         """Take over what `state` gave; this one is fresh from its constructor, its settings may be others."""
         self.budget.restore(scalars["budget"])
-        if scalars["strategy"] == self.strategy:  # other scores have another scale
-            self._threshold.restore(scalars["threshold"])
+        # Scores of another strategy do not compare with these.
+        if stored_text(scalars["strategy"], "selector.strategy") == self.strategy:
+            self._threshold.restore(scalars["threshold"], arrays)
         self._urgency.restore(scalars["urgency"])
         self.requests.restore(scalars["requests"])
         self.audit.restore(scalars["audit"])
         self.labellers.restore(scalars["labellers"])
-        self.counts = Counter(scalars["counts"])
+        self.counts = Counter(stored_counts(scalars["counts"], "selector.counts"))
         self._similar.restore(arrays)

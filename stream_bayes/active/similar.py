@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.active.requests import Place
-from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
 from stream_bayes.features.mail import decoded
 from stream_bayes.posteriors.checked import whole
 from stream_bayes.snapshot import Arrays
+from stream_bayes.snapshot.scalars import stored_key, stored_list
 
 Sketch = NDArray[np.uint32]
 Hashes = NDArray[np.uint64]
@@ -102,8 +103,13 @@ class Similar:
 
     def restore(self, arrays: Arrays) -> None:
         """Remember what `arrays` gave, as far as there is room for it here."""
-        self._places = json.loads(arrays["similar_places"].tobytes())
-        self._sketches = arrays["similar_sketches"].astype(np.uint32).reshape(-1, BINS)
+        places = stored_list(json.loads(arrays["similar_places"].tobytes()), "similar_places")
+        sketches = arrays["similar_sketches"].astype(np.uint32).reshape(-1, BINS)
+        if len(places) != len(sketches):
+            message = f"similar_places has {len(places)} entries, and similar_sketches {len(sketches)}"
+            raise SnapshotDamaged(message)
+        self._places = [stored_key(place, "similar_places") for place in places]
+        self._sketches = sketches
         self._cut()
 
     def _cut(self) -> None:

@@ -1,81 +1,146 @@
-"""The score from which on an observation is worth a question: a quantile that follows the stream, with a soft edge."""
+"""The decision threshold of the selector: a cutoff on the rank of a score among recent scores, with a soft edge.
+
+Only the order of scores matters. Any strictly increasing transformation of a score leads to the same decisions.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from typing import Any, NamedTuple
 
-# A score e times as high has odds of being let through that are exp(1 / softness) times as high. The edge is this soft,
-# or this share of how far scores lie apart, whichever is less: where they hardly differ, small differences count.
-SOFTEST, SOFT_SHARE, HARDEST = 0.4, 0.15, 0.01
-# How far the threshold moves, on the logarithm of the score, for a score far above it.
-STEP = 0.4
-# How fast old scores are forgotten in the mean and the deviation.
-_FORGOTTEN = 0.02
-# So many observations are let through before there is a threshold.
-WARM_UP = 10
-_SMALLEST = 1e-30
-_FAR, _CATCH_UP = 4.0, 0.25
-_MOST_EXPONENT = 700.0
-_NOTHING = (-1, 0.0, 0.0, 0.0)
+import numpy as np
+
+from stream_bayes.errors import SnapshotDamaged
+from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.snapshot import Arrays
+from stream_bayes.snapshot.scalars import stored_float, stored_int
+
+# A new score is ranked among the last HIGHER / rate scores, so that about HIGHER of them are above the cutoff. More of
+# them would rank it more exactly; but scores fall while labels come, and those of long ago would say little.
+HIGHER = 8.0
+SHORTEST_WINDOW = 20
+LONGEST_WINDOW = 2000
+# The odds of being let through are (cutoff / tail) ** (1 / SOFTNESS), where `tail` is the share of higher scores.
+SOFTNESS = 0.1
+# A score that is let through lowers the logarithm of the cutoff by this much.
+STEP = 0.2
+# With a uniform tail, the share let through is the cutoff times x / sin(x) for x = pi * SOFTNESS.
+_SHARE_PER_CUTOFF = math.pi * SOFTNESS / math.sin(math.pi * SOFTNESS)
+# Above the upper bound every score is let through; below the lower bound no score is.
+_LOWEST_CUTOFF = -30.0
+_HIGHEST_CUTOFF = 1.0
+# Beyond it no rate leads to a cutoff within the bounds: the logarithm of the smallest positive number is -744.
+_LARGEST_CORRECTION = 800.0
+_SCORES = "recent_scores"
+
+
+class _Evaluation(NamedTuple):
+    """The last evaluation, which the selector needs two or three times for each observation."""
+
+    seen: int
+    score: float
+    tie: float
+    rate: float
+    probability: float
+
+
+_NO_EVALUATION = _Evaluation(-1, 0.0, 0.0, 0.0, 0.0)
 
 
 class Threshold:
-    """The 1 - rate quantile of the logarithm of scores, by stochastic approximation.
+    """Lets a given share of the scores through, the highest ones, by their rank in a sliding window.
 
-    A score s is let through with probability p = sigmoid((ln s - height) / softness), and the height moves by
-    STEP (p - rate): where it stays, the share let through is the rate. Chance at the edge keeps the questions
-    from being all of the same odd kind. A burst of high scores is let through until the height has risen to them.
+    The tail probability of a new score is the smoothed p-value of conformal prediction,
+
+        tail = (higher + tie (equal + 1)) / (n + 1),
+
+    with the numbers of higher and of equal scores among the last n, and a uniform random number `tie`. Whatever the
+    distribution of the scores, `tail` is uniform while their order is exchangeable: from the first score on, and also
+    where all scores are equal. The score is let through with probability
+
+        p = 1 / (1 + (tail / cutoff) ** (1 / SOFTNESS)),    ln cutoff = ln rate + correction,
+
+    and the correction moves by STEP (rate - p): the share let through is the rate also while scores rise or fall. A
+    burst of high scores is let through until the cutoff is below their tail probabilities. The soft edge keeps the
+    questions from being all of one kind.
     """
 
     def __init__(self) -> None:
-        self.height = 0.0
-        """On the logarithm of the score."""
         self.seen = 0
         """How many scores it has followed."""
-        self._mean, self._deviation = 0.0, 0.0
-        # No part of the state: the last score, its logarithm and its p, which are asked for two or three times.
-        self._last = _NOTHING
+        self.correction = 0.0
+        """Added to the logarithm of the rate."""
+        self._recent: deque[float] = deque()
+        self._sorted: list[float] = []
+        self._last = _NO_EVALUATION
 
-    def probability(self, score: float) -> float:
-        """How probably a score is let through; at first any is."""
-        return self._look(score)[3]
+    def tail(self, score: float, tie: float) -> float:
+        """The smoothed share of recent scores that are higher than this one, between 0 and 1."""
+        scores = self._sorted
+        right = bisect_right(scores, score)
+        equal = right - bisect_left(scores, score, 0, right)
+        count = len(scores)
+        return (count - right + tie * (equal + 1)) / (count + 1)
 
-    def follow(self, score: float, rate: float) -> None:
-        """One more score came; so large a share should be let through."""
-        _, _, height, probability = self._look(score)
-        if self.seen < WARM_UP:
-            share = 1.0 / (self.seen + 1)
-            self.height += share * (height - self.height)
-        else:
-            share = _FORGOTTEN
-            # Where the scores have left it far behind, it follows in a few steps.
-            gap = height - self.height
-            step = STEP if gap < _FAR else STEP + _CATCH_UP * (gap - _FAR)
-            self.height += step * (probability - rate)
-        self._mean += share * (height - self._mean)
-        self._deviation += share * (abs(height - self._mean) - self._deviation)
+    def probability(self, score: float, tie: float, rate: float) -> float:
+        """The probability of letting a score through, where this share of the scores should be."""
+        last = self._last
+        if last.seen == self.seen and last.score == score and last.tie == tie and last.rate == rate:
+            return last.probability
+        probability = self._probability(score, tie, rate)
+        self._last = _Evaluation(self.seen, score, tie, rate, probability)
+        return probability
+
+    def _probability(self, score: float, tie: float, rate: float) -> float:
+        if rate <= 0.0:
+            return 0.0
+        tail = self.tail(score, tie)
+        if tail <= 0.0:
+            return 1.0
+        cutoff = math.log(rate / _SHARE_PER_CUTOFF) + self.correction
+        cutoff = min(max(cutoff, _LOWEST_CUTOFF), _HIGHEST_CUTOFF)
+        return 1.0 / (1.0 + math.exp((math.log(tail) - cutoff) / SOFTNESS))
+
+    def follow(self, score: float, tie: float, rate: float) -> None:
+        """Add a score to the window, and adjust the cutoff so that this share of the scores is let through."""
+        if rate > 0.0:
+            base = math.log(rate / _SHARE_PER_CUTOFF)
+            correction = self.correction + STEP * (rate - self.probability(score, tie, rate))
+            self.correction = min(max(correction, _LOWEST_CUTOFF - base), _HIGHEST_CUTOFF - base)
+        self._recent.append(score)
+        insort(self._sorted, score)
+        self._shorten(rate)
         self.seen += 1
 
-    def _look(self, score: float) -> tuple[int, float, float, float]:
-        last = self._last
-        if last[0] != self.seen or last[1] != score:
-            # Conditions instead of min and max, for each observation: 0.5 microseconds instead of 0.7 with `follow`.
-            height, softness = math.log(score if score > _SMALLEST else _SMALLEST), SOFT_SHARE * self._deviation
-            # Without any difference chance alone decides.
-            if softness > SOFTEST or not softness:
-                softness = SOFTEST
-            exponent = (self.height - height) / (softness if softness > HARDEST else HARDEST)
-            odds = math.exp(exponent if exponent < _MOST_EXPONENT else _MOST_EXPONENT)
-            probability = 1.0 if self.seen < WARM_UP else 1.0 / (1.0 + odds)
-            last = self._last = self.seen, score, height, probability
-        return last
+    def _shorten(self, rate: float) -> None:
+        """Remove the oldest scores, at most two at a time: the window follows the rate gradually."""
+        length = LONGEST_WINDOW
+        if rate * LONGEST_WINDOW > HIGHER:
+            length = max(int(HIGHER / rate), SHORTEST_WINDOW)
+        for _ in range(min(len(self._recent) - length, 2)):
+            oldest = self._recent.popleft()
+            del self._sorted[bisect_left(self._sorted, oldest)]
 
     def state(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"height": self.height, "seen": self.seen, "mean": self._mean, "deviation": self._deviation}
+        """The scalars, as JSON."""
+        return {"correction": self.correction, "seen": self.seen}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over what `state` gave."""
-        self.height, self.seen, self._last = float(state["height"]), int(state["seen"]), _NOTHING
-        self._mean, self._deviation = float(state["mean"]), float(state["deviation"])
+    def arrays(self) -> Arrays:
+        """The recent scores, oldest first."""
+        return {_SCORES: np.array(self._recent, dtype=np.float64)}
+
+    def restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        """Take over what `state` and `arrays` gave."""
+        scores: FloatArray = arrays[_SCORES]
+        if len(scores) > LONGEST_WINDOW or not ((scores >= 0.0) & (scores < math.inf)).all():
+            message = f"{_SCORES} must be at most {LONGEST_WINDOW} finite numbers from 0 on"
+            raise SnapshotDamaged(message)
+        self.correction = stored_float(
+            state["correction"], "threshold.correction", -_LARGEST_CORRECTION, _LARGEST_CORRECTION
+        )
+        self.seen = stored_int(state["seen"], "threshold.seen", least=len(scores))
+        self._recent = deque(scores.tolist())
+        self._sorted = sorted(self._recent)
+        self._last = _NO_EVALUATION

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from stream_bayes.errors import SnapshotDamaged
+from stream_bayes.snapshot.scalars import LARGEST_INT, stored_int, stored_list
+
 
 class Times:
     """The last so many times, at least; they never fall."""
@@ -28,4 +31,8 @@ class Times:
 
     def restore(self, state: list[int]) -> None:
         """Take over what `state` gave."""
-        self._times = [int(time) for time in state]
+        times = [stored_int(time, "times", -LARGEST_INT) for time in stored_list(state, "times")]
+        if times != sorted(times):
+            message = "times must not fall; those in the file do"
+            raise SnapshotDamaged(message)
+        self._times = times

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from stream_bayes.snapshot.scalars import stored_float, stored_label, stored_list
+
 # Answers that surprise less than this, on average, teach little: questions become rarer by the square of it.
 SURPRISING, LEAST = 0.3, 0.02
 # So urgent it always is while labels other than the most frequent one are at least this share of the answers.
@@ -11,6 +13,8 @@ MIXED, MIXED_URGENCY = 0.25, 0.6
 # How fast old answers are forgotten, in the surprise and in the shares of the labels.
 _SURPRISES_FORGOTTEN, _LABELS_FORGOTTEN = 0.2, 0.1
 _AT_FIRST = 0.5
+# Rounding may take a share above 1.
+_LARGEST_SHARE = 1.0 + 1e-9
 
 
 class Urgency:
@@ -51,6 +55,10 @@ class Urgency:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what `state` gave."""
-        self._surprise = float(state["surprise"])
-        self._shares = {label: float(share) for label, share in state["shares"]}
+        shares: dict[Any, float] = {}
+        for entry in stored_list(state["shares"], "urgency.shares"):
+            label, share = stored_list(entry, "urgency.shares", 2)
+            shares[stored_label(label, "urgency.shares")] = stored_float(share, "urgency.shares", 0.0, _LARGEST_SHARE)
+        self._surprise = stored_float(state["surprise"], "urgency.surprise", 0.0, 1.0)
+        self._shares = shares
         self._judge()

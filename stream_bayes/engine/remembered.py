@@ -16,6 +16,7 @@ from stream_bayes.events import Observation
 from stream_bayes.features.mail_identity import message_digest
 from stream_bayes.learners.labels import Label
 from stream_bayes.snapshot import Arrays
+from stream_bayes.snapshot.scalars import stored_int, stored_label, stored_list
 
 Known = Label | float
 """A label, or the target of a regression."""
@@ -115,10 +116,15 @@ class LabelRing:
     def restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
         """Take over what `scalars` and `arrays` gave."""
         codes, targets = arrays["label_codes"], arrays["targets"]
-        self.end = int(scalars["end"])
-        self._labels = list(scalars["labels"])
+        self.end = stored_int(scalars["end"], "labels.end")
+        self._labels = [
+            stored_label(label, "labels.labels") for label in stored_list(scalars["labels"], "labels.labels")
+        ]
         self._numbers = {label: number for number, label in enumerate(self._labels)}
         known = 1 if len(self._targets) else len(self._numbers)
+        if len(codes) != min(self.end, len(self._codes)) or not np.isfinite(targets).all():
+            message = f"{len(codes)} labels up to offset {self.end}, or a target that is no finite number"
+            raise SnapshotDamaged(message)
         if codes.max(initial=0) >= _FIRST_LABEL + known or len(self._numbers) < len(self._labels):
             message = "the labels of the observations are not those that were seen"
             raise SnapshotDamaged(message)

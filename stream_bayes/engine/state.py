@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from stream_bayes.engine.engine import Engine
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.learners import Learner, State
-from stream_bayes.snapshot import Arrays
+from stream_bayes.snapshot import DAMAGED, Arrays
+from stream_bayes.snapshot.scalars import LARGEST_INT, stored_counts, stored_int
 
 _LEARNER, _SELECTOR = "learner.", "selector."
-_DAMAGED = (AttributeError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError)
 
 
 class Bookkeeping(NamedTuple):
@@ -89,16 +89,21 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
         # The parameters of now, which may differ in what does not shape the state.
         own = engine.model.learner
         engine.model.learner = type(own).from_state(State(*own.description(), learned), copy=False)
-        engine.clock, engine.model_version = int(scalars["clock"]), int(scalars["model_version"])
-        engine.counts, engine.refused = Counter(scalars["counts"]), Counter(scalars["refused"])
-        engine.unknown_fields = int(scalars["unknown_fields"])
+        engine.clock = stored_int(scalars["clock"], "clock", -LARGEST_INT)
+        engine.model_version = stored_int(scalars["model_version"], "model_version")
+        engine.counts = Counter(stored_counts(scalars["counts"], "counts"))
+        engine.refused = Counter(stored_counts(scalars["refused"], "refused"))
+        engine.unknown_fields = stored_int(scalars["unknown_fields"], "unknown_fields")
         _check_types(arrays, bookkeeping_of(engine).arrays)
         engine.selector.restore(*selector_state(scalars, arrays))
         engine.memory.labels.restore(scalars["labels"], arrays)
         engine.memory.ids.restore(arrays)
         engine.metrics.restore(arrays)
         _check_forms(arrays, bookkeeping_of(engine).arrays)
-    except _DAMAGED as problem:
+    except SnapshotDamaged as problem:
+        message = f"the checkpoint does not make an engine: {problem}"
+        raise SnapshotDamaged(message) from problem
+    except DAMAGED as problem:
         message = f"the checkpoint does not make an engine: {problem!r}"
         raise SnapshotDamaged(message) from problem
 

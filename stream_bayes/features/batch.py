@@ -11,6 +11,7 @@ import numpy as np
 
 from stream_bayes.errors import InputError
 from stream_bayes.features.values import (
+    MOST_BUCKETS,
     FeatureName,
     Features,
     FloatArray,
@@ -163,7 +164,8 @@ class Batch:
             yield "row_starts must begin at 0, never fall, and end at the number of columns"
         if len(columns) != len(self.values):
             yield f"{len(columns)} columns but {len(self.values)} values"
-        width = len(self.names) if self.names is not None else int(columns.max(initial=-1)) + 1
+        # Names are hashed into at most 2**32 buckets; with more the places below would overflow.
+        width = len(self.names) if self.names is not None else MOST_BUCKETS
         if len(columns) and not 0 <= columns.min() <= columns.max() < width:
             yield f"columns must lie between 0 and {width - 1}"
         if not np.isfinite(self.values).all():

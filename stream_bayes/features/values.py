@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_bayes.errors import InputError
+from stream_bayes.errors import InputError, shown
 from stream_bayes.kernels.compiled import FloatArray, IntArray
 
 __all__ = [
@@ -32,6 +32,8 @@ FeatureName = Hashable
 LARGEST_FLOAT = sys.float_info.max
 LARGEST_NAME = 2**63
 DEEPEST_NAME = 16
+# Names have hashes of 32 bits: more buckets could not be told apart.
+MOST_BUCKETS = 2**32
 
 _PLAIN_KINDS = "biufU"
 _NUMBERS = frozenset((float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_))
@@ -83,7 +85,7 @@ def check_name(name: FeatureName, depth: int = 0) -> FeatureName:
     if isinstance(name, str) or name is None:
         return name
     message = (
-        f"a feature cannot be named {name!r:.100} (of type {type(name).__name__}): use a string, a number, or a tuple "
+        f"a feature cannot be named {shown(name)} (of type {type(name).__name__}): use a string, a number, or a tuple "
         "of them"
     )
     raise InputError(message)
@@ -101,7 +103,9 @@ def numeric_row(x: Features) -> Row:
     row = _mixed_row(x)
     if not np.isfinite(row.values).all():
         place = int(np.flatnonzero(~np.isfinite(row.values))[0])
-        message = f"feature {row.names[place]!r} is {row.values[place]}: values must be finite; leave a missing one out"
+        message = (
+            f"feature {shown(row.names[place])} is {row.values[place]}: values must be finite; leave a missing one out"
+        )
         raise InputError(message)
     return row
 
@@ -151,7 +155,7 @@ def _as_float(name: FeatureName, value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        message = f"feature {name!r} is too large to be a float"
+        message = f"feature {shown(name)} is too large to be a float"
         raise InputError(message) from None
 
 
@@ -170,11 +174,11 @@ def _mixed_row(x: Features) -> Row:
             numbers.append(_as_float(name, value))
         else:
             kind = type(value).__name__
-            message = f"feature {name!r} has a value of type {kind}: use a number, a boolean or a text"
+            message = f"feature {shown(name)} has a value of type {kind}: use a number, a boolean or a text"
             raise InputError(message)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        message = f"feature {twice!r} comes twice in one event: by that name, and as the text of {twice[0]!r}"
+        message = f"feature {shown(twice)} comes twice in one event: by that name, and as the text of {shown(twice[0])}"
         raise InputError(message)
     return Row(names, np.array(numbers, dtype=np.float64), frozenset(texts))
 
@@ -186,5 +190,5 @@ def _kind_and_value(name: FeatureName, value: Any) -> tuple[str, str | bool | fl
         return "boolean", value
     if isinstance(value, (int, float)) and abs(value) <= LARGEST_FLOAT:
         return "number", _whole(value)
-    message = f"feature {name!r} is {value!r}: a category is a text, a boolean or a finite number"
+    message = f"feature {shown(name)} is {shown(value)}: a category is a text, a boolean or a finite number"
     raise InputError(message)

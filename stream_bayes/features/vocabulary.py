@@ -10,12 +10,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
-from stream_bayes.features.values import FeatureName, IntArray, check_name
+from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged, shown
+from stream_bayes.features.values import MOST_BUCKETS, FeatureName, IntArray, check_name
 from stream_bayes.kernels.hash_index import HashIndex, empty_index, find_hashes, insert_hashes
-
-# Names have hashes of 32 bits: more buckets could not be told apart.
-MOST_BUCKETS = 2**32
 
 # Below this many names a dict is faster than the call of a kernel.
 FEW = 16
@@ -128,7 +125,7 @@ class HashedVocabulary:
 
     def __init__(self, buckets: int) -> None:
         if type(buckets) is not int or not 2 <= buckets <= MOST_BUCKETS or buckets & (buckets - 1):
-            message = f"buckets must be a power of two, at least 2 and at most 2**32; got {buckets!r:.50}"
+            message = f"buckets must be a power of two, at least 2 and at most 2**32; got {shown(buckets)}"
             raise ParameterError(message)
         self._buckets = buckets
         self._shift = np.uint64(65 - buckets.bit_length())
@@ -175,10 +172,10 @@ def unpack_json(arena: ByteArray) -> list[Any]:
     """The list that `pack_json` wrote; JSON arrays come back as tuples."""
     try:
         values = json.loads(bytes(arena))
-    except ValueError:
+        return [_as_name(value) for value in values]
+    except (RecursionError, TypeError, ValueError):
         message = "the snapshot's list of names cannot be read"
         raise SnapshotDamaged(message) from None
-    return [_as_name(value) for value in values]
 
 
 def _as_name(value: Any) -> Any:
@@ -195,5 +192,5 @@ def _name_bytes(name: FeatureName) -> bytes:
 
 def refuse_change(name: FeatureName, before: str, now: str) -> NoReturn:
     """Say that a feature has another type of value than before."""
-    message = f"feature {name!r} was {before} before and is {now} now: a feature keeps its type"
+    message = f"feature {shown(name)} was {before} before and is {now} now: a feature keeps its type"
     raise InputError(message)

@@ -8,6 +8,9 @@ import numpy as np
 
 from stream_bayes.kernels.compiled import FloatArray, kernel
 
+# The square of the reciprocal of a smaller number, summed over some columns, is not finite.
+SMALLEST_COUNT = 1e-140
+
 
 @kernel
 def log_rising(start: float, steps: float) -> float:
@@ -35,10 +38,11 @@ def stirling_tail(x: float) -> float:
 def log_gamma_slopes(x: float) -> tuple[float, float, float]:
     """log x, digamma(x) and trigamma(x), for x > 0: the logarithm of x, and mean and variance of that of a Gamma(x).
 
-    Stirling's series from 10 on (error below 1e-13); smaller x step up: psi(x) = psi(x + 1) - 1/x.
+    Stirling's series from 10 on (error below 1e-13); smaller x step up: psi(x) = psi(x + 1) - 1/x. Below SMALLEST_COUNT
+    the last two are those of SMALLEST_COUNT.
     """
     below, squares = 0.0, 0.0
-    y = x
+    y = max(x, SMALLEST_COUNT)
     while y < 10.0:
         below += 1.0 / y
         squares += 1.0 / (y * y)

@@ -27,6 +27,7 @@ from river import base
 from stream_bayes import snapshot
 from stream_bayes.errors import InputError, MergeError, ParameterError, SnapshotDamaged, SnapshotError
 from stream_bayes.features.values import Features, plain
+from stream_bayes.learners.parameters import check_scale
 from stream_bayes.posteriors import Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT
 from stream_bayes.posteriors.checked import non_negative
 from stream_bayes.snapshot import Arrays
@@ -131,12 +132,12 @@ class Learner(base.Estimator):
             raise SnapshotError(message)
         try:
             learner = kind(**{name: _decode(value) for name, value in state.parameters.items()})
-        except (AttributeError, KeyError, MemoryError, OverflowError, RecursionError, TypeError, ValueError) as problem:
+        except snapshot.DAMAGED as problem:
             message = f"the parameters do not make a {state.kind}: {problem!r}"
             raise SnapshotDamaged(message) from problem
         try:
             learner._restore({name: array.copy() if copy else array for name, array in state.arrays.items()})
-        except (AttributeError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError) as problem:
+        except snapshot.DAMAGED as problem:
             message = f"the arrays do not make a {state.kind}: {problem!r}"
             raise SnapshotDamaged(message) from problem
         return learner
@@ -203,6 +204,7 @@ class Additive(Learner):
         if share > 1.0:
             message = f"factor must lie between 0 and 1; got {factor}"
             raise ParameterError(message)
+        check_scale("factor", share)
         self._scale(share)
 
     @abstractmethod

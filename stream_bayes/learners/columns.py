@@ -110,7 +110,8 @@ class ColumnLearner(Learner):
         try:
             if values == self._last_values:
                 return self._last_pairs
-        except (TypeError, ValueError):  # arrays and pandas' NA do not say whether they are equal; they will be refused
+        # Arrays, pandas' NA and signaling NaNs do not say whether they are equal; they will be refused.
+        except (ArithmeticError, TypeError, ValueError):
             return self._new_pairs(x)
         numbers = plain_values(values)
         if numbers is None:

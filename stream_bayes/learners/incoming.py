@@ -20,7 +20,8 @@ def same_event(known: Features, x: Features) -> bool:
     """The same names in the same order, with equal values."""
     try:
         return known == x and list(known) == list(x)
-    except (TypeError, ValueError):  # arrays and pandas' NA do not say whether they are equal; they will be refused
+    # Arrays, pandas' NA and signaling NaNs do not say whether they are equal; they will be refused.
+    except (ArithmeticError, TypeError, ValueError):
         return False
 
 

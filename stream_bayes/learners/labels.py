@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.errors import InputError, ParameterError, shown
 from stream_bayes.features.values import IntArray, plain
 
 Label = str | bool | int
@@ -23,19 +23,19 @@ def check_label(label: Any) -> Label:
         return known
     if isinstance(known, (int, float)) and abs(known) < LARGEST_LABEL and known == int(known):
         return int(known)
-    message = f"a label is a string, a boolean or a whole number; got {known!r:.100} of type {type(known).__name__}"
+    message = f"a label is a string, a boolean or a whole number; got {shown(known)} of type {type(known).__name__}"
     raise InputError(message)
 
 
 def check_classes(classes: Any) -> list[Label]:
-    """The labels given to a constructor: a tuple of different ones, or None."""
+    """The labels given to a constructor: a tuple of one or more different ones, or None."""
     try:
         labels = [] if classes is None else [check_label(label) for label in classes]
     except (TypeError, InputError) as problem:
-        message = f"classes must be a tuple of labels; got {classes!r}"
+        message = f"classes must be a tuple of labels; got {shown(classes)}"
         raise ParameterError(message) from problem
-    if isinstance(classes, str) or len(set(labels)) < len(labels):
-        message = f"classes must be a tuple of different labels; got {classes!r}"
+    if isinstance(classes, str) or len(set(labels)) < len(labels) or (classes is not None and not labels):
+        message = f"classes must be a tuple of different labels, or None where none are known; got {shown(classes)}"
         raise ParameterError(message)
     return labels
 
@@ -80,7 +80,7 @@ class TwoLabels(Labels):
     def __init__(self, declared: Sequence[Any]) -> None:
         super().__init__(declared)
         if len(self) != 2:
-            message = f"classes must be two different labels; got {declared!r}"
+            message = f"classes must be two different labels; got {shown(declared)}"
             raise ParameterError(message)
 
     def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.errors import InputError, ParameterError, shown
 
 FloatArray = NDArray[np.float64]
 Refusal = type[ParameterError] | type[InputError]
 
 _PROBABILITY_SLACK = 1e-6
+_MOST_DRAWS = 2**40
 
 
 def refuse(what: str, allowed: str, value: object, error: Refusal = ParameterError) -> ParameterError | InputError:
     """Return the error that says what was wrong and what is allowed."""
-    message = f"{what} must be {allowed}, not {value!r}"
+    message = f"{what} must be {allowed}, not {shown(value)}"
     return error(message)
 
 
@@ -88,6 +89,17 @@ def array(what: str, values: object, dimensions: int, error: Refusal = Parameter
     return result
 
 
+def check_draws(generator: object, size: object) -> tuple[np.random.Generator, int]:
+    """Return the arguments of a `sample` method, or refuse them."""
+    if not isinstance(generator, np.random.Generator):
+        allowed = "a numpy.random.Generator, such as numpy.random.default_rng(1), before the number of draws"
+        raise refuse("generator", allowed, generator)
+    number = whole("size", size, ParameterError)
+    if number > _MOST_DRAWS:
+        raise refuse("size", f"a whole number up to {_MOST_DRAWS}", size)
+    return generator, int(number)
+
+
 def truth(what: str, value: object, error: Refusal = InputError) -> bool:
     """Return `value` as a Python bool, or refuse what is neither True, False, 1 nor 0."""
     if isinstance(value, (bool, int, np.bool_, np.integer)) and value in (0, 1):
@@ -108,7 +120,7 @@ def probability_table(values: object, error: Refusal = ParameterError) -> Mappin
     """Return a read-only copy of probabilities that sum to 1 (or of an empty table), or refuse them."""
     if not isinstance(values, Mapping):
         raise refuse("probabilities", "a mapping from label to probability", values, error)
-    table = {label: non_negative(f"probability of {label!r}", p, error) for label, p in values.items()}
+    table = {label: non_negative(f"probability of {shown(label)}", p, error) for label, p in values.items()}
     if table and abs(math.fsum(table.values()) - 1.0) > _PROBABILITY_SLACK:
         raise refuse("probabilities", "numbers that sum to 1", dict(values), error)
     return MappingProxyType(table)

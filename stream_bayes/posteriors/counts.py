@@ -13,6 +13,7 @@ from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import Decidable, LatentProbability, ScalarPosterior
 from stream_bayes.posteriors.checked import (
     FloatArray,
+    check_draws,
     each,
     non_negative,
     positive,
@@ -128,6 +129,7 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
 
     def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
         """Return `size` draws of the probability."""
+        generator, size = check_draws(generator, size)
         return generator.beta(self.successes, self.failures, size)
 
 
@@ -229,4 +231,5 @@ class Dirichlet(Decidable[tuple[float, ...]], _DirichletFields):
 
     def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
         """Return `size` draws of the probabilities, one per row."""
+        generator, size = check_draws(generator, size)
         return generator.dirichlet(self.concentration, size)

@@ -11,7 +11,7 @@ from scipy.special import betaln, digamma, ndtri, stdtrit
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import ScalarPosterior
-from stream_bayes.posteriors.checked import FloatArray, each, finite, non_negative, positive, refuse
+from stream_bayes.posteriors.checked import FloatArray, check_draws, each, finite, non_negative, positive, refuse
 
 UNIT_NORMAL_ENTROPY = 0.5 * math.log(2.0 * math.pi * math.e)
 _ROUNDING = 1.0 + 1e-9
@@ -102,6 +102,7 @@ class Normal(ScalarPosterior, _NormalFields):
 
     def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
         """Return `size` draws."""
+        generator, size = check_draws(generator, size)
         return generator.normal(self.mean, math.sqrt(self.variance), size)
 
 
@@ -193,4 +194,5 @@ class StudentT(ScalarPosterior, _StudentTFields):
 
     def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
         """Return `size` draws."""
+        generator, size = check_draws(generator, size)
         return self.location + self.scale * generator.standard_t(self.degrees, size)

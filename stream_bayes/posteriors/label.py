@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.special import entr, expit, ndtr, ndtri
 
-from stream_bayes.errors import InputError
+from stream_bayes.errors import InputError, shown
 from stream_bayes.posteriors.base import LatentProbability, Value
 from stream_bayes.posteriors.checked import finite, non_negative, probability_table, refuse
 
@@ -152,6 +152,8 @@ class LabelPredictive(Value, _LabelPredictiveFields):
         if label is None or label == self.label:
             return low, high
         if label not in self.probabilities or len(self.probabilities) != 2:
-            message = f"no latent belief about {label!r}: there is one for {self.label!r}, and for the other of two"
+            message = (
+                f"no latent belief about {shown(label)}: there is one for {self.label!r}, and for the other of two"
+            )
             raise InputError(message)
         return 1.0 - high, 1.0 - low

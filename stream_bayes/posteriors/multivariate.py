@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import Decidable
-from stream_bayes.posteriors.checked import FloatArray, array, non_negative, positive, refuse, tail_beyond
+from stream_bayes.posteriors.checked import FloatArray, array, check_draws, non_negative, positive, refuse, tail_beyond
 from stream_bayes.posteriors.gaussian import Normal
 
 _SYMMETRY_SLACK = 1e-8
@@ -150,5 +150,6 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
 
     def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
         """Return `size` draws, one per row."""
+        generator, size = check_draws(generator, size)
         factor = np.linalg.cholesky(self.covariance)
         return self.mean + generator.standard_normal((size, self.mean.size)) @ factor.T

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln, gammaln, stdtrit
 
 from stream_bayes.posteriors.base import Decidable
-from stream_bayes.posteriors.checked import FloatArray, array, positive, tail_beyond
+from stream_bayes.posteriors.checked import FloatArray, array, check_draws, positive, tail_beyond
 from stream_bayes.posteriors.multivariate import coordinates, covariance_matrix
 
 
@@ -94,6 +94,7 @@ class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
 
     def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
         """Return `size` draws, one per row."""
+        generator, size = check_draws(generator, size)
         normal = generator.standard_normal((size, self.location.size)) @ np.linalg.cholesky(self.scale).T
         draws: FloatArray = self.location + normal / np.sqrt(
             generator.chisquare(self.degrees, (size, 1)) / self.degrees

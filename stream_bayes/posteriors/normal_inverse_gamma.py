@@ -11,7 +11,7 @@ from scipy.special import digamma
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import Decidable, Quantiles
-from stream_bayes.posteriors.checked import FloatArray, each, finite, non_negative, positive
+from stream_bayes.posteriors.checked import FloatArray, check_draws, each, finite, non_negative, positive
 from stream_bayes.posteriors.gaussian import UNIT_NORMAL_ENTROPY, StudentT
 from stream_bayes.posteriors.rates import Gamma, unit_gamma_entropy
 
@@ -114,6 +114,7 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
 
     def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
         """Return `size` draws, one per row: mean, variance."""
+        generator, size = check_draws(generator, size)
         variance = self.scale / generator.gamma(self.shape, 1.0, size)
         mean = self.mean + np.sqrt(variance / self.strength) * generator.standard_normal(size)
         return np.column_stack((mean, variance))

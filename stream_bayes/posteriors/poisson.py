@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincc
 
 from stream_bayes.posteriors.base import Decidable, Quantiles
-from stream_bayes.posteriors.checked import FloatArray, positive, whole
+from stream_bayes.posteriors.checked import FloatArray, check_draws, positive, whole
 from stream_bayes.posteriors.rates import smallest_count
 
 # From here on a draw is that of a normal, whose skewness is off by 1e-6; numpy's draws have a variance that is off by
@@ -84,6 +84,7 @@ class Poisson(Quantiles, Decidable[float], _PoissonFields):
 
     def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
         """Return `size` draws."""
+        generator, size = check_draws(generator, size)
         if self.rate > _LARGE_RATE:
             return np.rint(generator.normal(self.rate, math.sqrt(self.rate), size))
         return generator.poisson(self.rate, size).astype(np.float64)

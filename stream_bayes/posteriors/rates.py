@@ -11,7 +11,7 @@ from scipy.special import betainc, betaincc, betaln, digamma, gammainccinv, gamm
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import Quantiles, ScalarPosterior
-from stream_bayes.posteriors.checked import FloatArray, non_negative, positive, tail_beyond, whole
+from stream_bayes.posteriors.checked import FloatArray, check_draws, non_negative, positive, tail_beyond, whole
 
 _LARGEST_COUNT = 2**1000
 
@@ -178,4 +178,5 @@ class Gamma(ScalarPosterior, _GammaFields):
 
     def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
         """Return `size` draws."""
+        generator, size = check_draws(generator, size)
         return generator.gamma(self.shape, 1.0, size) / self.rate

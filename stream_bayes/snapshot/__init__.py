@@ -20,6 +20,7 @@ from stream_bayes.snapshot.files import replacing
 from stream_bayes.snapshot.layout import Arrays
 
 __all__ = [
+    "DAMAGED",
     "FORMAT",
     "LEARNER",
     "MOST_HEADER_BYTES",
@@ -32,6 +33,17 @@ __all__ = [
     "write",
 ]
 
+DAMAGED = (
+    ArithmeticError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What code that reads the content of a damaged file may raise."""
 FORMAT = "stream_bayes learner"
 VERSION = 1
 # How far into a damaged file the name of its format is looked for.
@@ -82,7 +94,7 @@ def read(path: str | os.PathLike[str], kind: Kind = LEARNER) -> tuple[Any, Array
         try:
             arrays = layout.read_arrays(file, layout.places_of(table, room))
             header, expected = json.loads(metadata["header"]), metadata["checksum"]
-        except (KeyError, OverflowError, RecursionError, TypeError, ValueError) as problem:
+        except DAMAGED as problem:
             message = f"{path} is cut short or damaged ({problem}); restore it from a copy"
             raise SnapshotDamaged(message) from problem
     if _checksum(metadata["header"], arrays) != expected:
@@ -98,7 +110,7 @@ def read_header(path: str | os.PathLike[str], kind: Kind = LEARNER) -> Any:
     _check_version(path, metadata, kind)
     try:
         return json.loads(metadata["header"])
-    except (KeyError, RecursionError, ValueError) as problem:
+    except DAMAGED as problem:
         message = f"{path} is damaged within its header ({problem}); restore it from a copy"
         raise SnapshotDamaged(message) from problem
 

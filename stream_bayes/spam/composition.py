@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.errors import InputError, ParameterError, shown
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.mail_decode import MOST_TEXT
@@ -52,11 +52,11 @@ INTERCEPT_PRECISION = 10.0
 def check_members(members: Any) -> tuple[str, ...]:
     """The names of members, in the order of the table, if each is one."""
     if not isinstance(members, (tuple, list)) or not all(isinstance(name, str) for name in members):
-        message = f"members must be a tuple of names; got {members!r:.200}"
+        message = f"members must be a tuple of names; got {shown(members)}"
         raise ParameterError(message)
     unknown = [name for name in members if name not in MEMBERS]
     if unknown or not members or len(set(members)) < len(members):
-        message = f"members must be some of {', '.join(map(repr, MEMBERS))}, each once; got {members!r:.200}"
+        message = f"members must be some of {', '.join(map(repr, MEMBERS))}, each once; got {shown(members)}"
         raise ParameterError(message)
     return tuple(name for name in MEMBERS if name in members)
 
@@ -88,7 +88,7 @@ def check_buckets(buckets: Any) -> int:
     number = int(whole("buckets", buckets, ParameterError))
     if FEWEST_BUCKETS <= number <= MOST_BUCKETS and number & (number - 1) == 0:
         return number
-    message = f"buckets must be a power of two from {FEWEST_BUCKETS} to {MOST_BUCKETS}; got {buckets!r}"
+    message = f"buckets must be a power of two from {FEWEST_BUCKETS} to {MOST_BUCKETS}; got {shown(buckets)}"
     raise ParameterError(message)
 
 
@@ -97,7 +97,7 @@ def check_bytes(name: str, value: Any) -> int:
     number = int(whole(name, value, ParameterError))
     if 0 <= number <= MOST_TEXT:
         return number
-    message = f"{name} must lie between 0 and {MOST_TEXT}; got {value!r}"
+    message = f"{name} must lie between 0 and {MOST_TEXT}; got {shown(value)}"
     raise ParameterError(message)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from stream_bayes.decisions import DELIVER, QUARANTINE, Decision, decide, spam_losses
-from stream_bayes.errors import InputError
+from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.features.batch import Batch
 from stream_bayes.features.mail import Mail, MailBatch, read_batch
 from stream_bayes.features.values import IntArray
@@ -20,7 +20,7 @@ from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.learners.label_learner import LabelLearner, Many, check_batch
 from stream_bayes.learners.labels import Label, TwoLabels, check_label
 from stream_bayes.posteriors import LabelPredictive, Normal
-from stream_bayes.posteriors.checked import positive
+from stream_bayes.posteriors.checked import positive, truth
 from stream_bayes.snapshot import Arrays
 from stream_bayes.spam import composition, evidence
 from stream_bayes.spam.composition import ALL_MEMBERS, LIGHT_MEMBERS, SCALES
@@ -102,7 +102,7 @@ class SpamFilter(LabelLearner):
         self.head_bytes = composition.check_bytes("head_bytes", head_bytes)
         self.tail_bytes = composition.check_bytes("tail_bytes", tail_bytes)
         self.text_bytes = composition.check_bytes("text_bytes", text_bytes)
-        self.pairs = bool(pairs)
+        self.pairs = truth("pairs", pairs, ParameterError)
         self.lost_ham, self.passed_spam = positive("lost_ham", lost_ham), positive("passed_spam", passed_spam)
         self._losses = spam_losses(self.lost_ham, self.passed_spam)
         self._places = composition.places_of(self.members)

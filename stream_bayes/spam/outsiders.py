@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from river import base
 
-from stream_bayes.errors import ParameterError, SnapshotError
+from stream_bayes.errors import ParameterError, SnapshotError, shown
 from stream_bayes.features.mail_fields import TAKES, as_features
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
@@ -42,25 +42,25 @@ def check_outsiders(others: Any) -> tuple[Outsider, ...] | None:
     if others is None or others == ():
         return None
     if not isinstance(others, (tuple, list)):
-        message = f"others must be a tuple of Outsider(name, classifier, takes); got {others!r:.200}"
+        message = f"others must be a tuple of Outsider(name, classifier, takes); got {shown(others)}"
         raise ParameterError(message)
     checked = [_check(other) for other in others]
     names = [other.name for other in checked]
     if len({*names, *MEMBERS, *_TAKEN}) < len(names) + len(MEMBERS) + len(_TAKEN):
-        message = f"others must have names of their own; got {names!r}"
+        message = f"others must have names of their own; got {shown(names)}"
         raise ParameterError(message)
     return tuple(checked)
 
 
 def _check(other: Any) -> Outsider:
     if not isinstance(other, (tuple, list)) or not 2 <= len(other) <= 3:
-        message = f"one of others must be an Outsider(name, classifier, takes); got {other!r:.200}"
+        message = f"one of others must be an Outsider(name, classifier, takes); got {shown(other)}"
         raise ParameterError(message)
     name, classifier, takes = Outsider(*other)
     named = isinstance(name, str) and takes in TAKES  # type: ignore[redundant-expr]
     if not named or not all(hasattr(classifier, method) for method in ("predict_proba_one", "learn_one", "clone")):
         message = (
-            f"one of others must be a name, a classifier with probabilities and one of {TAKES!r}; got {other!r:.200}"
+            f"one of others must be a name, a classifier with probabilities and one of {TAKES!r}; got {shown(other)}"
         )
         raise ParameterError(message)
     return Outsider(name, classifier.clone(), takes)

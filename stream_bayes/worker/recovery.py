@@ -17,6 +17,7 @@ from stream_bayes.events import Observation
 from stream_bayes.log.base import Log
 from stream_bayes.log.reading import records_from
 from stream_bayes.records import Offsets, Partition, Record
+from stream_bayes.snapshot.scalars import stored_dict, stored_int
 from stream_bayes.worker.inputs import NO_LIMITS, arrivals_of, found_for, read_run
 from stream_bayes.worker.journal import LEARNER, Entry, Run, mark_of
 from stream_bayes.worker.shard import Shard
@@ -133,7 +134,8 @@ class _Recovery:
             raise CheckpointMismatch(message)
         restore(shard.engine, checkpoint.scalars, checkpoint.arrays)
         for place in shard.positions:
-            shard.positions[place] = int(checkpoint.scalars["positions"][place.topic])
+            positions = stored_dict(checkpoint.scalars.get("positions"), "positions")
+            shard.positions[place] = stored_int(positions.get(place.topic), f"positions.{place.topic}")
         shard.journal_end, shard.mark = number, mark
         return number
 

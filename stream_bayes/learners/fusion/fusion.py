@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import ParameterError, shown
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.compiled import FloatArray
@@ -242,6 +242,6 @@ class LogOddsFusion(LabelLearner):
 def _check_bound(bound: Any) -> float:
     number = positive("largest_log_odds", bound)
     if number > LARGEST_BOUND:
-        message = f"largest_log_odds must be at most {LARGEST_BOUND:g}; got {bound!r}"
+        message = f"largest_log_odds must be at most {LARGEST_BOUND:g}; got {shown(bound)}"
         raise ParameterError(message)
     return number

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from stream_bayes.errors import InputError, ParameterError, StreamBayesError
+from stream_bayes.errors import InputError, ParameterError, StreamBayesError, shown
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
 from stream_bayes.kernels.compiled import FloatArray
@@ -158,15 +158,15 @@ def take_opinion(predictions: LabelPredictions, classes: tuple[Label, Label], op
 def check_learners(learners: Any, classes: tuple[Label, Label]) -> tuple[LabelLearner, ...]:
     """Prototypes: the learners given, without what they have learned."""
     if not isinstance(learners, (tuple, list)) or not 1 <= len(learners) <= MOST_LEARNERS:
-        message = f"learners must be a tuple of 1 to {MOST_LEARNERS} classifiers; got {learners!r:.200}"
+        message = f"learners must be a tuple of 1 to {MOST_LEARNERS} classifiers; got {shown(learners)}"
         raise ParameterError(message)
     for learner in learners:
         if not isinstance(learner, LabelLearner):
-            message = f"learners must be classifiers of this package or made like them; got {learner!r:.200}"
+            message = f"learners must be classifiers of this package or made like them; got {shown(learner)}"
             raise ParameterError(message)
         declared = getattr(learner, "classes", None)
         if declared not in UNDECLARED and set(declared) != set(classes):
-            message = f"a {type(learner).__name__} has the classes {declared!r}, and the fusion {classes!r}"
+            message = f"a {type(learner).__name__} has the classes {shown(declared)}, and the fusion {shown(classes)}"
             raise ParameterError(message)
         if nesting(learner) >= MOST_NESTED:
             message = f"fusions of fusions go {MOST_NESTED} deep at most"

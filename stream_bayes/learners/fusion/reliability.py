@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import ParameterError, shown
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.fusion import fold_reliability
@@ -86,7 +86,7 @@ class Record:
         """The table with that many intervals."""
         count = int(whole("bins", bins, ParameterError))
         if count < 1 or CELLS % count:
-            message = f"bins must be a divisor of {CELLS}, such as 10, 12, 15, 18 or 20; got {bins!r}"
+            message = f"bins must be a divisor of {CELLS}, such as 10, 12, 15, 18 or 20; got {shown(bins)}"
             raise ParameterError(message)
         weight, predicted, observed = self._cells.reshape(count, -1, 3).sum(axis=1).T
         filled = np.where(weight > 0.0, weight, np.nan)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import ParameterError, shown
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.fusion_step import solve_mean
 from stream_bayes.posteriors import Normal
@@ -78,5 +78,5 @@ def check_precision(name: str, precision: float) -> float:
     number = positive(name, precision)
     if SMALLEST_PRECISION <= number <= LARGEST_PRECISION:
         return number
-    message = f"{name} must lie between {SMALLEST_PRECISION:g} and {LARGEST_PRECISION:g}; got {precision!r}"
+    message = f"{name} must lie between {SMALLEST_PRECISION:g} and {LARGEST_PRECISION:g}; got {shown(precision)}"
     raise ParameterError(message)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import ParameterError, shown
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.compiled import FloatArray
@@ -42,7 +42,7 @@ class GradientLearner(ColumnLearner):
         self.step = one_of(step, "step", STEPS)
         self.rate = positive("rate", rate)
         if not 1.0 / LARGEST_RATE <= self.rate <= LARGEST_RATE:
-            message = f"rate must lie between {1.0 / LARGEST_RATE:g} and {LARGEST_RATE:g}; got {rate!r}"
+            message = f"rate must lie between {1.0 / LARGEST_RATE:g} and {LARGEST_RATE:g}; got {shown(rate)}"
             raise ParameterError(message)
         self.l1, self.l2 = non_negative("l1", l1), non_negative("l2", l2)
         check_scale("l1", self.l1)

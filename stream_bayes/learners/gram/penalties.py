@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import ParameterError, shown
 from stream_bayes.kernels.compiled import BoolArray, FloatArray
 from stream_bayes.learners.gram.descent import minimise
 from stream_bayes.learners.gram.design import Design
@@ -85,7 +85,7 @@ def strengths_for(design: Design, penalty: Penalty, strengths: Any) -> FloatArra
         return np.array(sorted(given, reverse=True))
     count = MANY if strengths is None else int(whole("strengths", strengths, ParameterError))
     if count < 2:
-        message = f"strengths must be numbers, or how many of them, at least 2; got {strengths!r}"
+        message = f"strengths must be numbers, or how many of them, at least 2; got {shown(strengths)}"
         raise ParameterError(message)
     if penalty.share > 0.0:
         slopes = design.factor.columns @ design.factor.target

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from stream_bayes.errors import EvidenceError, ParameterError
+from stream_bayes.errors import EvidenceError, ParameterError, shown
 from stream_bayes.features.values import FeatureName, Features
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners.gram.design import Design
@@ -185,7 +185,7 @@ class GramRegression(GramLearner):
         """
         design, size = self._taught(), self._strength(strength)
         noise = self._belief().noise if noise_variance is None else positive("noise_variance", noise_variance)
-        true = {name: finite(f"weight of {name!r}", weight) for name, weight in weights.items()}
+        true = {name: finite(f"weight of {shown(name)}", weight) for name, weight in weights.items()}
         names, event = self._names(design.columns), self._event(x)
         level = 0.0 if INTERCEPT in names else true.pop(INTERCEPT, 0.0)
         # What a feature that no event had does to the target, no prediction can know.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import ParameterError, shown
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.gram_turns import backward, forward, independent
@@ -22,7 +22,7 @@ def stepwise(design: Design, direction: str, count: Any) -> tuple[IntArray, Floa
     width = len(design.columns)
     wanted = width if count is None else int(whole("count", count, ParameterError))
     if wanted > width:
-        message = f"count must be between 0 and the {width} features; got {count!r}"
+        message = f"count must be between 0 and the {width} features; got {shown(count)}"
         raise ParameterError(message)
     rows = np.ascontiguousarray(design.factor.columns / design.factor.lengths[:, None])
     order, squares = run(rows, design.factor.target.copy(), design.limits, wanted)

@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 from scipy.special import ndtr, stdtr
 
-from stream_bayes.errors import InputError, NumericalError, ParameterError
+from stream_bayes.errors import InputError, NumericalError, ParameterError, shown
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, IntArray, check_name
 from stream_bayes.kernels.compiled import FloatArray
@@ -18,7 +18,7 @@ from stream_bayes.kernels.linear_noise import squared_scale
 from stream_bayes.learners.columns import ColumnLearner
 from stream_bayes.learners.linear.diagonal import DiagonalBelief
 from stream_bayes.learners.linear.full import FullBelief, Setting
-from stream_bayes.learners.parameters import one_of
+from stream_bayes.learners.parameters import SMALLEST_SCALE, one_of
 from stream_bayes.posteriors import MvNormal, MvStudentT, Normal, StudentT
 from stream_bayes.posteriors.checked import positive, truth
 from stream_bayes.snapshot import Arrays
@@ -52,8 +52,8 @@ class WeightBelief(ColumnLearner):
             raise ParameterError(message)
         self.intercept = truth("intercept", intercept, ParameterError)
         self.forgetting = positive("forgetting", forgetting)
-        if self.forgetting > 1.0:
-            message = f"forgetting must be above 0 and at most 1; got {forgetting}"
+        if not SMALLEST_SCALE <= self.forgetting <= 1.0:
+            message = f"forgetting must be at least {SMALLEST_SCALE:g} and at most 1; got {shown(forgetting)}"
             raise ParameterError(message)
         self._belief = self._fresh()
 
@@ -84,7 +84,7 @@ class WeightBelief(ColumnLearner):
         places = [self._place(name) for name in names] or list(range(self._belief.width))
         known = [place for place in places if place >= 0]
         if not places or len(set(known)) < len(known) or len(set(names)) < len(names):
-            message = f"joint takes different weights; got {names!r}"
+            message = f"joint takes different weights; got {shown(names)}"
             raise InputError(message)
         means, covariances = self._moments(places)
         scale, degrees = self._noise()
@@ -159,7 +159,7 @@ def check_bounds(name: str, value: float) -> float:
     """A precision or a variance, if arithmetic with it stays within the finite numbers."""
     number = positive(name, value)
     if not SMALLEST <= number <= LARGEST:
-        message = f"{name} must be between {SMALLEST:g} and {LARGEST:g}; got {value!r}"
+        message = f"{name} must be between {SMALLEST:g} and {LARGEST:g}; got {shown(value)}"
         raise ParameterError(message)
     return number
 

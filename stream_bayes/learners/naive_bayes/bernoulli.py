@@ -20,6 +20,8 @@ from stream_bayes.learners.parameters import check_scale, of_kind
 from stream_bayes.posteriors import Beta
 from stream_bayes.snapshot import Arrays
 
+SMALLEST_PRIOR = 1e-20
+
 
 class BernoulliNB(NaiveBayes):
     """Naive Bayes on the presence of words, exact including the absent ones, at a cost free of the vocabulary's size.
@@ -70,7 +72,8 @@ class BernoulliNB(NaiveBayes):
     ) -> None:
         super().__init__(class_prior_count, classes, buckets)
         self.prior = of_kind(prior, "prior", Beta)
-        check_scale("prior", *prior)
+        # Powers of the reciprocal up to the twelfth are summed.
+        check_scale("prior", *prior, smallest=SMALLEST_PRIOR, largest=1.0 / SMALLEST_PRIOR)
         self._tables = (table_of(prior.successes), table_of(prior.failures))
         # Counts are whole until a fractional weight or forgetting makes them fractions; that decides which of the two
         # structures stands for the absent words, and is part of the state.
