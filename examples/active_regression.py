@@ -1,7 +1,7 @@
 """Which measurement to make next: the one whose outcome is least certain, against any one.
 
 The larger the predictive variance, the more entropy falls, whatever the answer: a pool is ranked beforehand. A --stream
-has a budget, "random" asks when it does, both ask about the first ten. The fewer events lie far out, the less is saved.
+has a budget, and "random" asks at the same rate. The fewer events lie far out, the less is saved.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from stream_bayes import BayesianLinearRegression, LabelBudget, LabelSelector
 from stream_bayes.active import Candidate
 from stream_bayes.active.scores import doubt_of, doubts_of, scores
+from stream_bayes.active.threshold import Threshold
 from stream_bayes.errors import InputError
 
 MONOTONE: dict[str, Callable[[float], float]] = {
@@ -186,3 +188,14 @@ def test_item20_ask_and_answered_refuse_what_is_no_place(place: Any) -> None:
     with pytest.raises(InputError, match="answer"):
         selector.answered(1, 10**5000)
     assert str(selector.state()) == before
+
+
+def test_item18_a_moment_without_budget_does_not_move_the_cutoff() -> None:
+    threshold = Threshold()
+    draw = random.Random(3)
+    for _ in range(500):
+        threshold.follow(draw.random(), draw.random(), 0.02)
+    before = threshold.correction
+    threshold.follow(0.5, 0.5, 1e-18)
+    assert threshold.correction == before
+    assert threshold.probability(2.0, 0.5, 1e-18) == 0.0

@@ -110,7 +110,7 @@ def test_item01_a_duplicate_with_a_label_answers_a_question() -> None:
     stream = Stream()
     stream.observe(CONTENT, None, "p")
     stream.observe(CONTENT, "a", "p")
-    _, outcome = run(settings_for(WORDS, budget=9), stream)
+    _, outcome = run(settings_for(WORDS, budget=1000), stream)
     assert [event.id for event in outcome.outputs if isinstance(event, LabelRequest)] == ["p"]
     assert outcomes(outcome) == [(0, "answered", False)]
 
@@ -160,7 +160,7 @@ def test_item04_a_label_outside_the_classes_leaves_the_prediction(cut: int) -> N
     stream.observe({"text": "lunch at noon"}, "ham", "q")
     stream.answer("spam", "p")
     stream.observe({"features": {"x": 1.0, "y": [1]}}, "SPAM", "r")
-    engine, outcome = run(settings_for(SPAM, budget=9), stream, (cut,))
+    engine, outcome = run(settings_for(SPAM, budget=1000), stream, (cut,))
     assert [event.id for event in predictions(outcome)] == ["p", "q"]
     assert (engine.model_version, engine.refused) == (2, {"bad-input": 1, "wrong-shape": 1})
     letter = next(event for event in outcome.outputs if isinstance(event, DeadLetter))
@@ -198,3 +198,72 @@ def test_item07_unknown_fields_are_counted_and_kept() -> None:
     assert (one.unknown_fields, whole.unknown_fields) == (3, 3)
     assert said(outcome) == said(same)
     assert everything(one) == everything(whole)
+
+
+@pytest.mark.parametrize("cut", [1, 10])
+def test_item01_the_label_of_a_reused_id_is_not_learned_for_the_other_content(cut: int) -> None:
+    stream = Stream()
+    stream.observe({"features": {"x": 1.0}}, None, "p")
+    stream.observe({"features": {"x": 2.0}}, None, "p")
+    stream.observe({"features": {"x": 1.0}}, None, "p")
+    stream.answer("a", "p", offset=1)
+    engine, outcome = run(settings_for(WORDS), stream, (cut,))
+    assert engine.refused == {"id-reused": 1, "unknown-observation": 1}
+    assert engine.model_version == 0
+    stream.answer("a", "p", offset=2)
+    engine, outcome = run(settings_for(WORDS), stream, (cut,))
+    assert engine.counts["learn"] == 1
+    assert engine.memory.labels.label_of(0) == "a"
+    assert outcome.late == [0]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 10])
+def test_item01_labels_by_the_place_of_a_duplicate_do_not_depend_on_cuts_or_memory(cut: int) -> None:
+    stream = Stream()
+    stream.observe({"features": {"x": 1.0}}, None, "p")
+    stream.observe({"features": {"x": 1.0}}, None, "p")
+    stream.answer("a", "p", offset=1)
+    plain, expected = run(settings_for(WORDS), stream, (1,))
+    engine, outcome = run(settings_for(WORDS, remembered_bytes=0), stream, (cut,))
+    assert said(outcome) == said(expected)
+    assert everything(engine) == everything(plain)
+    assert engine.counts["learn"] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (b"From tomorrow on", b"From here after"),
+        (b"Status: home safe", b"Received: your parcel"),
+        (b"From a\nto b", b"From c\nto b"),
+        (b"Status: RO\n\n", b"Status: O\n\n"),
+    ],
+)
+def test_item02_texts_that_begin_like_a_header_have_digests_of_their_own(one: bytes, other: bytes) -> None:
+    assert len({message_digest(one), message_digest(other), message_digest(b"")}) == 3
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        b"From me Sat Jan 3 01:05:34 1996\nSubject: a\n\nb\n",
+        b"Subject: a\r\nStatus: RO\r\n\r\nb\r\n\r\n",
+        b"ARC-Seal: i=1;\n a=rsa\nX-Delivered-To: me\nSubject: a\n\nb",
+    ],
+)
+def test_item02_a_stored_mail_has_the_digest_of_the_mail(stored: bytes) -> None:
+    assert message_digest(stored) == message_digest(b"Subject: a\n\nb")
+
+
+@pytest.mark.parametrize("label", ["", "x" * 5000, ["spam"], 2**70, {"a": 1}])
+@pytest.mark.parametrize("cut", [1, 10])
+def test_item04_a_malformed_label_leaves_the_prediction(label: object, cut: int) -> None:
+    stream = Stream()
+    stream.put("emails", json.dumps({"id": "p", **CONTENT, "label": label}).encode())
+    stream.put("emails", json.dumps({"id": "p", **CONTENT, "label": label}).encode())
+    engine, outcome = run(settings_for(WORDS), stream, (cut,))
+    assert [event.id for event in predictions(outcome)] == ["p"]
+    assert engine.refused == {"wrong-shape": 2}
+    again = Engine(settings_for(WORDS))
+    fold(again, as_then(stream.arrivals, outcome), (10,), decided_in(outcome))
+    assert everything(again) == everything(engine)

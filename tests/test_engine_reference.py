@@ -75,6 +75,7 @@ class Reference:
         first = self.newest(event.id)
         if first is not None:
             self.observe_again(first, event)
+            self.repeated.add(offset)
             return
         content, label, problem = self.content(event), None, None
         try:
@@ -156,8 +157,8 @@ class Reference:
             if (event.source.topic, event.source.partition) != (OBSERVATIONS, 0):
                 raise EventError("wrong-partition", "")
             offset = event.source.offset
-            ignored = offset < self.end and not self.too_old(offset) and offset not in self.observations
-            found = self.newest(event.id) if ignored else None
+            repeated = offset in self.repeated and not self.too_old(offset)
+            found = self.newest(event.id) if repeated else None
             return offset if found is None else found
         newest, place = self.newest(event.id), re.fullmatch(rf"{OBSERVATIONS}-0-([0-9]+)", event.id)
         if newest is None and place is None:

@@ -143,3 +143,17 @@ def test_item07_the_bytes_of_a_schema_registry_are_named() -> None:
     code, message = refused(b'\x00\x00\x00\x01\x02{"text":"a"}')
     assert code == "not-json"
     assert "starts with the five bytes of a schema registry (schema id 258)" in message
+
+
+def test_item07_a_label_beside_the_data_is_that_of_the_observation() -> None:
+    cloud = json.dumps({"id": "a", "label": "spam", "data": {"text": "x"}}).encode()
+    record = record_of(cloud, None, (("content-type", b"application/cloudevents+json"),))
+    assert decode_record(record, Observation, LIMITS).event.label == "spam"
+    record = record_of(b'{"text": "x"}', None, (("label", b"spam"),))
+    assert decode_record(record, Observation, LIMITS).event.label == "spam"
+    record = record_of(b'{"text": "x", "label": "ham"}', None, (("label", b"spam"),))
+    assert decode_record(record, Observation, LIMITS).event.label == "ham"
+    record = record_of(b'{"text": "x"}', None, (("label", b"\xff"),))
+    problem = decode_record(record, Observation, LIMITS).label_problem
+    assert problem is not None
+    assert problem.code == "wrong-shape"

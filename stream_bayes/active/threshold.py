@@ -31,6 +31,8 @@ _SHARE_PER_CUTOFF = math.pi * SOFTNESS / math.sin(math.pi * SOFTNESS)
 # Above the upper bound every score is let through; below the lower bound no score is.
 _LOWEST_CUTOFF = -30.0
 _HIGHEST_CUTOFF = 1.0
+# A smaller rate lets nothing through and moves nothing: a period budget that is spent has rates of 1e-18.
+_SMALLEST_RATE = 1e-9
 # Beyond it no rate leads to a cutoff within the bounds: the logarithm of the smallest positive number is -744.
 _LARGEST_CORRECTION = 800.0
 _SCORES = "recent_scores"
@@ -94,7 +96,7 @@ class Threshold:
         return probability
 
     def _probability(self, score: float, tie: float, rate: float) -> float:
-        if rate <= 0.0:
+        if rate < _SMALLEST_RATE:
             return 0.0
         tail = self.tail(score, tie)
         if tail <= 0.0:
@@ -105,7 +107,7 @@ class Threshold:
 
     def follow(self, score: float, tie: float, rate: float) -> None:
         """Add a score to the window, and adjust the cutoff so that this share of the scores is let through."""
-        if rate > 0.0:
+        if rate >= _SMALLEST_RATE:
             base = math.log(rate / _SHARE_PER_CUTOFF)
             correction = self.correction + STEP * (rate - self.probability(score, tie, rate))
             self.correction = min(max(correction, _LOWEST_CUTOFF - base), _HIGHEST_CUTOFF - base)

@@ -161,7 +161,7 @@ class Engine:
             if action != "refuse":
                 self.unknown_fields += step.arrival.unknown_fields
             if record.topic == topic:
-                ring.advance(record.offset + 1)
+                ring.advance(record.offset + 1, is_duplicate=step.is_duplicate)
             if questions.are_over(ring.end - remembered, self.clock + lead):
                 progress.say(*questions.closed(ring.end - remembered, self.clock, lead))
             if action == "predict" and said is not None:

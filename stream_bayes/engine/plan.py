@@ -50,6 +50,11 @@ class Step(NamedTuple):
     target: int = -1
     """The partition that a forwarded label belongs to."""
 
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether it is an observation that had come before, and nothing of it was refused."""
+        return self.action not in ("predict", "refuse") and isinstance(self.arrival.event, Observation)
+
 
 class Memory(NamedTuple):
     """All that is remembered of past observations."""
@@ -82,6 +87,7 @@ class Plan:
         self._fresh: set[Known] = set()
         self._new_ids: dict[int, tuple[int, int]] = {}
         self._new_labels: dict[int, Known | Unlabelled] = {}
+        self._new_duplicates: set[int] = set()
 
     def take(self, arrivals: Sequence[Arrival], known: Mapping[int, Observation | None]) -> int:
         """Plan events in order, up to a correction that must be carried out by itself; returns how many."""
@@ -99,6 +105,8 @@ class Plan:
             self.steps.append(step)
             if step.label is not None:
                 self._fresh.add(step.label)
+            if step.is_duplicate:
+                self._new_duplicates.add(arrival.record.offset)
             self.leave_behind(arrival.record)
             if step.action == "correct":
                 return place + 1
@@ -121,7 +129,7 @@ class Plan:
         if isinstance(event, Observation):
             return self._observe(arrival, event, known)
         if isinstance(event, Label):
-            return self._elsewhere(arrival, event) or self._learn(arrival, event, known)
+            return self._route_label(arrival, event) or self._learn(arrival, event, known)
         return Step(arrival, "refuse", problem=event)
 
     def _observe(self, arrival: Arrival, observation: Observation, known: Mapping[int, Observation | None]) -> Step:
@@ -138,7 +146,7 @@ class Plan:
         content = content_digest(observation) if place is None else 0
         first = self._find(digest)
         if first is not None:
-            return self._observe_again(arrival, observation, first, content, known)
+            return self._repeat_observation(arrival, observation, first, content, known)
         label, problem = self._own_label(arrival, observation)
         self.contents.append(self._model.content(observation))
         self.labels.append(label)
@@ -159,7 +167,7 @@ class Plan:
         message = f"{problem} (the observation was predicted, without this label)"
         return None, EventError(problem.code, message, arrival.record.offset)
 
-    def _observe_again(
+    def _repeat_observation(
         self,
         arrival: Arrival,
         observation: Observation,
@@ -174,15 +182,17 @@ class Plan:
                 f"{self._topic}-{self._partition}-{first}: an id is for one observation"
             )
             raise EventError("id-reused", message)
+        if arrival.label_problem is not None:
+            raise arrival.label_problem
         if observation.label is None:
             return Step(arrival, "duplicate")
         before = self._label_of(first)
-        label = self._answer(first, observation.label)
+        label = self._check_label(first, observation.label)
         if label == before:
             return Step(arrival, "duplicate")
         return self._learn_late(arrival, first, label, before, known)
 
-    def _elsewhere(self, arrival: Arrival, event: Label) -> Step | None:
+    def _route_label(self, arrival: Arrival, event: Label) -> Step | None:
         """The step of a label that is not for this partition or not for this group; None of any other label."""
         group = forwarded_by(arrival.record)
         if group is not None and group != self._routing.group:
@@ -200,12 +210,12 @@ class Plan:
         before = self._label_of(offset)
         if self._is_unsure(arrival.record, event):
             return Step(arrival, "unsure", offset, before=before)
-        label = self._answer(offset, event.label)
+        label = self._check_label(offset, event.label)
         if label == before:
             return Step(arrival, "repeat", offset, label, before)
         return self._learn_late(arrival, offset, label, before, known)
 
-    def _answer(self, offset: int, value: Any) -> Known:
+    def _check_label(self, offset: int, value: Any) -> Known:
         """The label that came for an observation of before; what is refused here is an answer about it."""
         self._meant = offset
         label = self._known(value)
@@ -242,6 +252,9 @@ class Plan:
         """The offset of the observation of before that gets the label of an event; None if there is none."""
         if isinstance(event, Observation):
             return None if event.label is None else self._find(digest_of(event.id))
+        if event.source is not None and event.source.offset >= self._memory.labels.end:
+            # It is not known yet whether that is a duplicate.
+            return self._find(digest_of(event.id))
         try:
             return self.offset_of(event)
         except EventError:
@@ -250,13 +263,13 @@ class Plan:
     def offset_of(self, event: Label) -> int:
         """The offset of the observation that a label is for: by its source, by its id, or by an id that is a place.
 
-        A source that holds none may be that of one that came twice: then the first of that id is meant.
+        A source may be that of an observation that came twice: then the first of that id is meant.
         """
         if event.source is not None:
             if event.source[:2] != (self._topic, self._partition):
                 message = f"its observation is not in partition {self._partition} of {self._topic!r}"
                 raise EventError("wrong-partition", message)
-            if not self._was_ignored(event.source.offset):
+            if not self._was_duplicate(event.source.offset):
                 return event.source.offset
             found = self._find(digest_of(event.id))
             return event.source.offset if found is None else found
@@ -271,12 +284,11 @@ class Plan:
         )
         raise EventError("unknown-observation", message)
 
-    def _was_ignored(self, offset: int) -> bool:
-        """Whether an offset that was seen, and is remembered, held no observation that was taken."""
-        oldest = self._end - self._memory.labels.capacity
-        if not oldest <= offset < self._end or offset in self._new_labels:
-            return False
-        return offset >= self._memory.labels.end or self._memory.labels.label_of(offset) is None
+    def _was_duplicate(self, offset: int) -> bool:
+        """Whether an offset held an observation that had come before."""
+        if offset in self._new_duplicates:
+            return offset >= self._end - self._memory.labels.capacity
+        return self._memory.labels.is_duplicate(offset, self._end)
 
     def _place_of(self, name: str) -> int | None:
         """The offset in an id that is the place of a record of this partition."""

@@ -29,7 +29,10 @@ class Unlabelled(Enum):
 
 
 UNLABELLED: Final = Unlabelled.YET
-_NOTHING, _NO_LABEL, _FIRST_LABEL = 0, 1, 2
+_NOTHING = 0
+_DUPLICATE = 1
+_NO_LABEL = 2
+_FIRST_LABEL = 3
 _MOST_IN_A_BYTE = 255
 _MOST_LABELS = 1000
 
@@ -37,8 +40,8 @@ _MOST_LABELS = 1000
 class LabelRing:
     """Which label each of the last observations had, by offset: a byte each, and for regressions its target.
 
-    A slot is 0 where the offset held no observation (a dead letter, a duplicate, a gap of the log), 1 where there is no
-    label yet, else 2 + the number of the label in `labels`.
+    A slot is 0 where the offset held no observation (a dead letter, a gap of the log), 1 where it held one that had
+    come before, 2 where there is no label yet, else 3 + the number of the label in `labels`.
     """
 
     def __init__(self, capacity: int, *, numbers: bool) -> None:
@@ -61,11 +64,17 @@ class LabelRing:
             return None
         slot = offset % len(self._codes)
         code = self._codes[slot]
-        if code == _NOTHING:
+        if code in (_NOTHING, _DUPLICATE):
             return None
         if code == _NO_LABEL:
             return UNLABELLED
         return float(self._targets[slot]) if len(self._targets) else self._labels[code - _FIRST_LABEL]
+
+    def is_duplicate(self, offset: int, end: int) -> bool:
+        """Whether an offset, of the last ones before `end`, held an observation that had come before."""
+        if not max(0, end - len(self._codes)) <= offset < self.end:
+            return False
+        return self._codes[offset % len(self._codes)] == _DUPLICATE
 
     def has_room(self, label: Known, others: set[Known]) -> bool:
         """Whether the label can be remembered, after the others: there are at most 1,000 different ones."""
@@ -73,8 +82,8 @@ class LabelRing:
             return True
         return label in others or len(self._numbers.keys() | others) < _MOST_LABELS
 
-    def advance(self, end: int) -> None:
-        """Offsets up to `end` have been seen; what held no observation stays empty."""
+    def advance(self, end: int, *, is_duplicate: bool = False) -> None:
+        """Offsets up to `end` have been seen, the last one maybe a duplicate; what held no observation stays empty."""
         if end <= self.end:
             return
         codes = self._codes
@@ -83,6 +92,8 @@ class LabelRing:
         else:
             for offset in range(max(self.end, end - len(codes)), end):
                 codes[offset % len(codes)] = _NOTHING
+        if is_duplicate:
+            codes[(end - 1) % len(codes)] = _DUPLICATE
         self.end = end
 
     def put(self, offset: int, label: Known | Unlabelled) -> None:

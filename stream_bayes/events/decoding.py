@@ -37,6 +37,7 @@ from stream_bayes.records import Record
 _MAIL = "message/rfc822"
 _MAIL_BYTES = _MAIL.encode()
 _TEXT = "text/plain"
+_UNKNOWN_TYPE = "unknown-content-type"
 _CLOUD_EVENT = "application/cloudevents+json"
 _JSON = ("application/json", "text/json")
 # An observation with features; what is right otherwise can only be too deep if even less is allowed.
@@ -133,12 +134,16 @@ def _from_headers(value: bytes, headers: Mapping[str, bytes], kind: Kind, limits
     elif content_type in _JSON:
         decoded = _from_json(value, kind, limits.depth)
     else:
-        code, known = "unknown-content-type", f"{_MAIL}, {_TEXT}, {_JSON[0]} nor {_CLOUD_EVENT}"
-        raise refusal(code, f"content-type {shown(name)} is neither {known}")
+        known = f"{_MAIL}, {_TEXT}, {_JSON[0]} nor {_CLOUD_EVENT}"
+        raise refusal(_UNKNOWN_TYPE, f"content-type {shown(name)} is neither {known}")
     if isinstance(decoded.event, Observation):
         given_id = None if decoded.event.id else _given_id(headers, limits)
         given_time = _given_time(headers) if decoded.event.at is None else None
-        _fill(decoded.event, _Envelope(given_id, given_time))
+        label: str | None = None
+        problem: EventError | None = None
+        if "label" in headers:
+            label, problem = _given_label(headers["label"])
+        decoded = _filled(decoded, _Envelope(given_id, given_time, label, problem))
     return decoded
 
 
@@ -212,11 +217,14 @@ def _validated(fields: dict[str, Any], label_problem: EventError | None) -> Deco
     return Decoded(event, 0, label_problem)
 
 
-def _fill(event: Observation, envelope: _Envelope) -> None:
-    """What the event does not say itself is said by its envelope."""
-    for name in ("id", "at"):
+def _filled(decoded: Decoded, envelope: _Envelope) -> Decoded:
+    """An observation with what it does not say itself and its envelope does; its own label comes before another."""
+    event = decoded.event
+    has_label = event.label is not None or decoded.label_problem is not None
+    for name in ("id", "at") if has_label else ("id", "at", "label"):
         if getattr(event, name) is None and getattr(envelope, name) is not None:
             object.__setattr__(event, name, getattr(envelope, name))
+    return decoded if has_label else decoded._replace(label_problem=envelope.label_problem)
 
 
 # CloudEvents in structured mode
@@ -239,14 +247,13 @@ def _from_cloud_event(value: bytes, kind: Kind, limits: Limits) -> Decoded:
         decoded = _from_data(data, content_type, envelope, kind, limits)
     else:
         raise refusal("wrong-shape", "the CloudEvent must have data: an object, a text, or base64 as data_base64")
-    if isinstance(decoded.event, Observation):
-        _fill(decoded.event, envelope)
-    return decoded
+    return _filled(decoded, envelope) if isinstance(decoded.event, Observation) else decoded
 
 
 def _envelope_in(attributes: dict[str, Any]) -> _Envelope:
     """The attributes of a CloudEvent, and the extension `label`."""
-    label, problem = None, None
+    label: str | None = None
+    problem: EventError | None = None
     if isinstance(attributes.get("label"), str):
         label, problem = _checked_label(attributes["label"])
     given_id = _with_text_id(attributes).get("id")
@@ -269,8 +276,8 @@ def _from_data(data: str | bytes, content_type: str, envelope: _Envelope, kind: 
         return _validated({"text": text, "label": envelope.label}, envelope.label_problem)
     if form in _JSON:
         return _from_json(data, kind, limits.depth)
-    code, known = "unknown-content-type", f"{_MAIL}, {_TEXT} nor {_JSON[0]}"
-    raise refusal(code, f"datacontenttype {shown(content_type)} is neither {known}")
+    known = f"{_MAIL}, {_TEXT} nor {_JSON[0]}"
+    raise refusal(_UNKNOWN_TYPE, f"datacontenttype {shown(content_type)} is neither {known}")
 
 
 # JSON
@@ -300,7 +307,8 @@ def _read(value: bytes, kind: Kind) -> Observation | Label:
 def _from_object(content: dict[str, Any], expected: Kind) -> Decoded:
     """The event in an object as other people's producers write it.
 
-    Unknown fields are ignored, an id may be a whole number, and a time may be in milliseconds since 1970.
+    Unknown fields are ignored, an id may be a whole number, and a time may be in milliseconds since 1970. Where the
+    label of an observation is all that is wrong, the observation is good without it.
     """
     kind = kind_of(content, expected)
     if message := bad_feature(content.get("features")):
@@ -314,8 +322,23 @@ def _from_object(content: dict[str, Any], expected: Kind) -> Decoded:
     try:
         event = _read(to_json(fields, inf_nan_mode="constants"), kind)
     except (ValidationError, EventError) as problem:
-        raise refusal_of(content, kind, problem) from None
+        refused = refusal_of(content, kind, problem)
+        event = None if kind is Label else _read_without_label(fields)
+        if event is None:
+            raise refused from None
+        return Decoded(event, len(unknown), refused)
     return Decoded(event, len(unknown))
+
+
+def _read_without_label(fields: dict[str, Any]) -> Observation | Label | None:
+    """An observation without its label; None if it has none, or something else is wrong with it."""
+    others = {name: value for name, value in fields.items() if name != "label"}
+    if len(others) == len(fields):
+        return None
+    try:
+        return _read(to_json(others, inf_nan_mode="constants"), Observation)
+    except (ValidationError, EventError):
+        return None
 
 
 def _with_text_id(content: dict[str, Any]) -> dict[str, Any]:
