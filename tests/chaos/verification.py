@@ -259,11 +259,12 @@ def _check_outcomes(written: list[dict[str, Any]]) -> None:
 
 def _check_counts(scalars: dict[str, Any], fates: Fates, learned: int, repeated: int) -> None:
     """What the engine says of itself."""
-    counts, expected = scalars["counts"], Counter(fate.what for fate in fates.values())
+    counts: Counter[str] = Counter(scalars["counts"])
+    expected = Counter(fate.what for fate in fates.values())
     assert scalars["model_version"] == learned == expected["learn"] + _own_labels(fates)
     assert counts["repeat"] == repeated == expected["repeat"]
     assert counts["duplicate"] == expected["duplicate"]
-    assert counts.get("forward", 0) == expected["forward"]
+    assert counts["forward"] == expected["forward"]
     # Of the answers that nobody knows, those that close a question are an end of it.
     assert scalars["selector"]["counts"]["unsure"] <= counts["unsure"] == expected["unsure"]
     assert counts["predict"] == expected["predict"]
