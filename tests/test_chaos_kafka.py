@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,4 +22,8 @@ def test_two_workers_and_a_broker_that_are_killed_lose_and_double_nothing(tmp_pa
     assert done.returncode == 0, done.stderr
     for what in ("kills of a worker", "1 kills of the broker", "1 rebalances forced", "1 zombies"):
         assert what in done.stdout
+    # Item 5: labels in another partition than their e-mail.
+    forwarded = re.search(r"^(\d+) labels forwarded: each once$", done.stdout, re.MULTILINE)
+    assert forwarded is not None
+    assert int(forwarded[1]) > 0
     assert done.stdout.endswith("bit for bit\n")

@@ -8,15 +8,16 @@ import random
 import pytest
 
 from tests import fuzz_events
-from tests.kafka_workers import Colleague, Make, Scene, await_that, make
+from tests.kafka_workers import Colleague, Make, Process, Scene, await_that, make
 from tests.sharing import lines, said
-from tests.workers import all_records, events, observation, stream
+from tests.workers import all_records, events, label, observation, saved_state, stream
 
 __all__ = ["make", "said"]
 pytestmark = pytest.mark.broker
 
 _BUDGET = 10
 _FUZZED = 400
+_OPEN_MILLISECONDS = 600_000
 
 
 # Records that are no events
@@ -116,6 +117,31 @@ def caught_up(scene: Scene) -> bool:
     """Whether every e-mail was read: what comes twice is predicted once, and what is no event is not."""
     records = [r for place in scene.log.ends(scene.emails) for r in all_records(scene.log, scene.emails, place.number)]
     return scene.predicted() == len({json.loads(r.value)["id"] for r in records if r.value.startswith(b"{")})
+
+
+# The end of the stream
+
+
+def test_item05_the_end_is_behind_a_transaction_that_is_under_way(make: Make) -> None:
+    """A worker that is killed while it forwards labels leaves one, which hides the labels behind it until it ends."""
+    scene = make()
+    scene.feed([("emails", observation(1)), ("emails", observation(2))])
+    scene.feed([("labels", label(1, "ham"))])
+    options = {"transactional_id": f"open-{scene.labels}", "transaction_timeout_ms": _OPEN_MILLISECONDS}
+    with scene.plain_producer(**options) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send(scene.labels, label(2, "ham"), partition=0)
+        producer.flush()
+        scene.feed([("labels", label(2, "spam"))])
+        with Process(scene.folder, "run", "--config", scene.config, "--json", "--until-end") as process:
+            reason = process.wait_for("waiting for the log")["reason"]
+            assert f"a transaction in {scene.labels}-0 does not end" in reason
+            producer.abort_transaction()
+            assert process.ended()[0] == 0
+    scene.check()
+    _, saved = saved_state(scene.settings)
+    assert saved.scalars["model_version"] == 2
 
 
 # The budget

@@ -19,7 +19,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.events import encode
 from stream_bayes.log.base import Log
-from stream_bayes.records import Record
+from stream_bayes.records import Partition, Record
 from stream_bayes.worker.gathering import LONGEST_WAIT, Gathering
 from stream_bayes.worker.partitions import Partitions
 from stream_bayes.worker.patience import Patience
@@ -153,7 +153,24 @@ class Worker:
             self._commit(status=status)
         self._narrator.say_if_due()
         self._insist(lambda: self._retention.trim_if_due(self.shards.values()))
-        return bool(records) or not self._gathering.at_end(until_end=until_end)
+        if records or not self._gathering.at_end(until_end=until_end):
+            return True
+        return not (self._has_settled() and self._gathering.at_end(until_end=until_end))
+
+    def _has_settled(self) -> bool:
+        """Whether no transaction is under way in the labels, as that of a worker that was killed while it forwarded.
+
+        Behind one that is open there may be labels that are committed and cannot be read yet.
+        """
+        try:
+            for number in self.shards:
+                self.log.settle(Partition(self.settings.topics.labels, number))
+        except LogError as problem:
+            if not problem.retriable:
+                raise
+            logger.warning("waiting for the log", extra={"fields": {"reason": str(problem)}})
+            return False
+        return True
 
     def _take(self, records: list[Record]) -> None:
         taken = 0

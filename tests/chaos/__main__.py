@@ -20,6 +20,7 @@ def main() -> None:
     """Run it as the arguments say; without a folder in one that is removed afterwards."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--log", choices=("sqlite", "kafka"), default="sqlite")
+    parser.add_argument("--partitions", type=int, default=1, help="of a SQLite log; on Kafka there are 4")
     parser.add_argument("--messages", type=int, help="300,000, and 170,000 on Kafka: 100,000 e-mails and their labels")
     parser.add_argument("--kills", type=int, help="of workers: 100, and 35 on Kafka")
     parser.add_argument("--brokers", type=int, default=4, help="how often the broker is killed")
@@ -39,7 +40,7 @@ def main() -> None:
 
 def _run(given: argparse.Namespace, folder: Path) -> str:
     if given.log == "sqlite":
-        scene = Scene(folder, sqlite_place(folder), given.messages or 300_000, given.seed)
+        scene = Scene(folder, sqlite_place(folder, given.partitions), given.messages or 300_000, given.seed)
         return play(scene, lambda scene: Killer(scene, given.kills or 100), _say)
     install_missing_tools()
     if missing := missing_tools():

@@ -2,6 +2,9 @@
 
 What becomes of a message depends on the messages before it in its own partition, and on nothing that timing could
 change: a label stands behind its e-mail by more than any commit, or in the same one, where e-mails come first.
+
+A label that is written to another partition than its e-mail's is forwarded, and when its copy is read depends on
+timing. So nothing else is said of its e-mail.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ _POOL, _LARGEST, _FEW, _RECENT = 800, 900, 10, 300
 _RECENTLY = 0.95
 _NAMES, _LABELLERS = ("ham", "spam"), ("ann", "bob", "eve")
 _UNSURE = 0.05
+_FORWARDED = 0.1
+"""Of the labels, where there are several partitions."""
 _BAD_LABELS = 0.02
 _Headers = tuple[tuple[str, bytes], ...]
 _OFFSET = "the offset of the e-mail"
@@ -38,7 +43,7 @@ class Fate(NamedTuple):
     """What must become of a message."""
 
     what: str
-    """"predict", "duplicate", "learn", "repeat", "unsure", or the code of a dead letter."""
+    """"predict", "duplicate", "learn", "repeat", "unsure", "forward", or the code of a dead letter."""
     id: str = ""
     label: str | None = None
     """Of a label, or of an e-mail that has its own."""
@@ -59,6 +64,10 @@ class Message(NamedTuple):
     partition: int = 0
     named: int | None = None
     """The e-mail whose offset belongs into it."""
+    named_partition: int | None = None
+    """The partition of that e-mail, where it is another one: the label is forwarded to it."""
+    copy: Fate | None = None
+    """What must become of the copy of a label that is forwarded."""
 
 
 def with_offset(value: bytes, offset: int) -> bytes:
@@ -127,7 +136,10 @@ class Script:
     @property
     def _settled(self) -> int:
         """How many e-mails of the partition have come long enough ago."""
-        return bisect_right(self._part.mails, self._number - self._lead, key=attrgetter("number"))
+        return self._settled_in(self._part)
+
+    def _settled_in(self, part: _Part) -> int:
+        return bisect_right(part.mails, self._number - self._lead, key=attrgetter("number"))
 
     def _next(self) -> Message:
         chance = self._random.random()
@@ -181,6 +193,8 @@ class Script:
         chance = self._random.random()
         if chance < 0.02:
             return self._label_among_mails()
+        if len(self._parts) > 1 and chance < 0.02 + _FORWARDED:
+            return self._label_elsewhere()
         part, settled = self._part, self._settled
         first = max(settled - _RECENT, 0) if chance < (_RECENTLY if self._lead else 0.8) else 0
         mail = part.mails[self._random.choice(range(first, settled))]
@@ -215,6 +229,36 @@ class Script:
         part.reserved.add(mail.offset)
         value = json.dumps({"type": "label", "id": mail.id, "label": mail.label}).encode()
         return Message(EMAILS, value, None, (), Fate("learn", mail.id, mail.label, mail.offset))
+
+    def _label_elsewhere(self) -> Message:
+        """A label of an e-mail in another partition, by its place; nothing else is said of that e-mail.
+
+        Its key belongs to the partition of the label, so that a producer chooses that one.
+        """
+        number = self._random.choice([other for other in range(len(self._parts)) if other != self._partition])
+        part = self._parts[number]
+        settled = self._settled_in(part)
+        recent = part.mails[max(settled - _RECENT, 0) : settled]
+        free = [mail for mail in recent if mail.offset not in part.reserved and mail.offset not in part.labels]
+        if not free:
+            return self._duplicate()
+        mail = self._random.choice(free)
+        part.reserved.add(mail.offset)
+        copy = Fate("learn", mail.id, mail.label, mail.offset)
+        chance = self._random.random()
+        label = mail.label
+        if chance < _UNSURE:
+            label = "unsure"
+            copy = Fate("unsure", mail.id, None, mail.offset)
+        elif chance < _UNSURE + _BAD_LABELS:
+            label = "neither"
+            copy = Fate("bad-input", mail.id, None, mail.offset)
+        source = {"topic": EMAILS, "partition": number, "offset": _OFFSET}
+        value = json.dumps({"id": mail.id, "label": label, "source": source}).encode()
+        key = f"mail-{self._number}".encode()
+        trace = (("trace", b"%d" % self._number),)
+        fate = Fate("forward", mail.id)
+        return Message(LABELS, value, key, trace, fate, named=mail.offset, named_partition=number, copy=copy)
 
     def _bad_label(self) -> Message:
         number = self._number

@@ -39,9 +39,9 @@ class Place(NamedTuple):
         return open_log(self.url, group, topics, self.partitions, kafka=kafka)
 
 
-def sqlite_place(folder: Path) -> Place:
+def sqlite_place(folder: Path, partitions: int = 1) -> Place:
     """A file in a folder, for one worker at a time."""
-    return Place(f"sqlite:///{folder}/log.db")
+    return Place(f"sqlite:///{folder}/log.db", partitions)
 
 
 def kafka_place(address: str) -> Place:

@@ -38,6 +38,7 @@ def _summary(killed: Killed, verified: Verified) -> list[str]:
         f"{killed.replayed:,} events learned again, {verified.commits:,} commits",
         f"{verified.predictions:,} predictions: one for each e-mail; {verified.requests} label requests: each once",
         f"{verified.learned:,} labels learned: each once",
+        f"{verified.forwarded:,} labels forwarded: each once",
         f"{verified.dead.total():,} dead letters: one for each bad record ({dead})",
         "the state is that of one pass in the order of the journal, bit for bit",
     ]

@@ -1,6 +1,7 @@
 """A producer as a process of its own, to be killed: `python -m tests.chaos.producer PLACE SCRIPT FIRST PAUSE SEED`.
 
-What was written before it sees from the log, since the messages are written in order, some in each transaction.
+What was written before it sees from the log, since the messages are written in order, some in each transaction. Copies
+of labels that workers have forwarded are none of its messages.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from stream_bayes.engine.forwarding import forwarded_by
 from stream_bayes.log.base import Log
 from stream_bayes.records import Partition
 from stream_bayes.worker.patience import Patience
@@ -28,18 +30,19 @@ _MOST = 200
 def write_script(path: Path, messages: Iterable[Message]) -> None:
     """Put messages into a file, one a line."""
     with path.open("w", encoding="utf-8") as file:
-        for topic, value, key, headers, _, partition, named in messages:
+        for topic, value, key, headers, _, partition, named, named_partition, _ in messages:
             name = None if key is None else key.decode()
             pairs = [(header, content.decode()) for header, content in headers]
-            file.write(json.dumps([topic, value.decode("latin-1"), name, pairs, partition, named]) + "\n")
+            fields = [topic, value.decode("latin-1"), name, pairs, partition, named, named_partition]
+            file.write(json.dumps(fields) + "\n")
 
 
 def read_line(line: str) -> Message:
     """The message of a line, whose fate is not there."""
-    topic, value, key, headers, partition, named = json.loads(line)
+    topic, value, key, headers, partition, named, named_partition = json.loads(line)
     pairs = tuple((header, content.encode()) for header, content in headers)
     name = None if key is None else key.encode()
-    return Message(topic, value.encode("latin-1"), name, pairs, Fate("unknown"), partition, named)
+    return Message(topic, value.encode("latin-1"), name, pairs, Fate("unknown"), partition, named, named_partition)
 
 
 class Writing:
@@ -48,7 +51,7 @@ class Writing:
     Parameters
     ----------
     log
-        Open for writing; nobody else writes to its inputs.
+        Open for writing; nobody else writes to its inputs, but workers that forward labels.
     place
         Where it is.
     """
@@ -57,7 +60,10 @@ class Writing:
         self._log = log
         self._insist = Patience()
         self.count = 0
-        """How many messages are in the log."""
+        """How many messages are in the log, without copies."""
+        self._partitions = place.partitions
+        # Only a broker chooses the partition of a key as the script does.
+        self._keys_choose = bool(place.lead) or place.partitions == 1
         self._offsets: list[list[int]] = [[] for _ in range(place.partitions)]
         for topic in (EMAILS, LABELS):
             for number in range(place.partitions):
@@ -65,9 +71,10 @@ class Writing:
 
     def write(self, messages: Sequence[Message]) -> None:
         """In one transaction."""
-        for topic, value, key, headers, _, partition, named in messages:
-            content = value if named is None else with_offset(value, self._offset(partition, named))
-            where = partition if key is None else None
+        for topic, value, key, headers, _, partition, named, named_partition, _ in messages:
+            mail_partition = partition if named_partition is None else named_partition
+            content = value if named is None else with_offset(value, self._offset(mail_partition, named))
+            where = None if key is not None and self._keys_choose else partition
             self._insist(partial(self._log.append, topic, content, key, where, headers))
         written = self._insist(lambda: self._log.commit({}))
         mails = Counter(message.partition for message in messages if message.topic == EMAILS)
@@ -82,7 +89,9 @@ class Writing:
         if gaps:
             # A producer that was killed may have left a transaction.
             self._log.settle(place)
-            found = [record.offset for record in all_records(self._log, topic, number)]
+        if gaps or (topic == LABELS and self._partitions > 1):
+            records = all_records(self._log, topic, number)
+            found = [record.offset for record in records if forwarded_by(record) is None]
         else:
             found = list(range(self._log.ends(topic).get(place, 0)))
         self.count += len(found)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from stream_bayes.engine.forwarding import FORWARDED, forwarded_by
 from stream_bayes.log.base import Log
+from stream_bayes.records import Record
 from stream_bayes.worker import Worker
 from tests.chaos.copies import copy_of
 from tests.chaos.messages import EMAILS, LABELS, Fate, Message
@@ -25,8 +27,18 @@ from tests.workers import (
 )
 
 Fates = dict[Place, Fate]
-_Messages = dict[tuple[str, int], list[tuple[bytes | None, Fate]]]
-_SUMMED = "predictions", "learned", "commits"
+_Copy = tuple[int, bytes | None]
+"""Partition and key."""
+_SUMMED = "predictions", "learned", "forwarded", "commits"
+
+
+class _Messages(NamedTuple):
+    """What the producer wrote, and the copies that workers must have written."""
+
+    told: dict[tuple[str, int], list[tuple[bytes | None, Fate]]]
+    """Keys and fates of the messages of each topic and partition, in order."""
+    copies: dict[int, dict[bytes, Fate]]
+    """Fates of the copies of each partition of the labels, by their keys."""
 
 
 class Verified(NamedTuple):
@@ -35,6 +47,8 @@ class Verified(NamedTuple):
     predictions: int
     learned: int
     """Labels that changed what was known."""
+    forwarded: int
+    """Labels that were appended again to the partition of their e-mail."""
     requests: int
     dead: Counter[str]
     commits: int
@@ -42,24 +56,26 @@ class Verified(NamedTuple):
 
 def verify(scene: Scene) -> Verified:
     """Check everything; an AssertionError says what is not as it must be."""
-    told = _messages(scene.script_of())
+    messages = _messages(scene.script_of())
     found = []
     rebuilt = _rebuilt(scene)
     with scene.place.open() as log:
-        for number in range(scene.place.partitions):
-            part = copy_of(log, number) if scene.place.lead else log
-            found.append(_verify(scene, part, number, told, rebuilt[number]))
+        parts = [copy_of(log, number) if scene.place.lead else log for number in range(scene.place.partitions)]
+        _check_copies(scene, parts, messages)
+        for number, part in enumerate(parts):
+            found.append(_verify(scene, part, number, messages, rebuilt[number]))
     requests = sum(one.requests for one in found)
     assert requests <= BUDGET
     dead = sum((one.dead for one in found), Counter[str]())
-    predictions, learned, commits = (sum(getattr(one, name) for one in found) for name in _SUMMED)
-    return Verified(predictions, learned, requests, dead, commits)
+    predictions, learned, forwarded, commits = (sum(getattr(one, name) for one in found) for name in _SUMMED)
+    return Verified(predictions, learned, forwarded, requests, dead, commits)
 
 
-def _verify(scene: Scene, log: Log, number: int, told: _Messages, rebuilt: State) -> Verified:
+def _verify(scene: Scene, log: Log, number: int, messages: _Messages, rebuilt: State) -> Verified:
     """One partition."""
-    fates = _fates(log, number, told)
+    fates, copies = _fates(log, number, messages)
     order = _order(log, number, fates)
+    fates |= _too_old(order, copies, scene.settings().engine.remembered_labels)
     learned, repeated = _reference(order, fates)
     predictions = _check_predictions(log, number, fates)
     dead = _check_dead_letters(log, number, fates)
@@ -72,29 +88,80 @@ def _verify(scene: Scene, log: Log, number: int, told: _Messages, rebuilt: State
     assert_same(saved, one_pass(scene.settings(), log, number, partitions))
     assert_same(saved, rebuilt)
     _check_counts(saved.scalars, fates, learned, repeated)
-    return Verified(predictions, learned, requests, dead, len(journal))
+    forwarded = sum(fate.what == "forward" for fate in fates.values())
+    return Verified(predictions, learned, forwarded, requests, dead, len(journal))
 
 
 def _messages(script: Iterable[Message]) -> _Messages:
     """Those of each topic and partition."""
-    told: _Messages = defaultdict(list)
+    messages = _Messages(defaultdict(list), defaultdict(dict))
     for message in script:
-        told[message.topic, message.partition].append((message.key, message.fate))
-    return told
+        messages.told[message.topic, message.partition].append((message.key, message.fate))
+        if message.copy is not None:
+            assert message.named_partition is not None
+            assert message.key is not None
+            messages.copies[message.named_partition][message.key] = message.copy
+    return messages
 
 
-def _fates(log: Log, number: int, told: _Messages) -> Fates:
-    """What must become of each record, by its place: the log has all messages, in order."""
+def _check_copies(scene: Scene, parts: Sequence[Log], messages: _Messages) -> None:
+    """Exactly one copy of each label that is forwarded, in the partition of its e-mail; no others."""
+    group = scene.settings().group.encode()
+    originals: dict[bytes, Record] = {}
+    copies: list[Record] = []
+    for number, part in enumerate(parts):
+        fates = {key: fate for key, fate in messages.told[LABELS, number] if key is not None}
+        for record in all_records(part, LABELS, number):
+            if forwarded_by(record) is not None:
+                copies.append(record)
+            elif record.key is not None and fates[record.key].what == "forward":
+                originals[record.key] = record
+    found: Counter[_Copy] = Counter((record.partition, record.key) for record in copies)
+    expected: Counter[_Copy] = Counter((number, key) for number, keys in messages.copies.items() for key in keys)
+    assert found == expected, f"forwarded wrongly: {(found - expected) + (expected - found)}"
+    for copy in copies:
+        assert copy.key is not None
+        original = originals[copy.key]
+        assert copy.value == original.value
+        assert copy.headers == (*original.headers, (FORWARDED, group))
+
+
+def _fates(log: Log, number: int, messages: _Messages) -> tuple[Fates, Fates]:
+    """What must become of each record, by its place, and of the copies alone: the log has all messages, in order."""
     fates: Fates = {}
+    copies: Fates = {}
     offsets: list[int] = []
     for topic in (EMAILS, LABELS):
-        records = [(record.offset, record.key) for record in all_records(log, topic, number)]
-        offsets = offsets or [offset for offset, _ in records]
-        assert [key for _, key in records] == [key for key, _ in told[topic, number]], "the producer has failed"
-        for (offset, _), (_, fate) in zip(records, told[topic, number], strict=True):
+        written = []
+        told = messages.told[topic, number]
+        for record in all_records(log, topic, number):
+            if forwarded_by(record) is None:
+                written.append(record)
+            else:
+                assert record.key is not None
+                fate = messages.copies[number][record.key]
+                copies[topic, record.offset] = fate._replace(target=offsets[fate.target])
+        offsets = offsets or [record.offset for record in written]
+        assert [record.key for record in written] == [key for key, _ in told], "the producer has failed"
+        for record, (_, fate) in zip(written, told, strict=True):
             target = -1 if fate.target < 0 else offsets[fate.target]
-            fates[topic, offset] = fate._replace(target=target)
-    return fates
+            fates[topic, record.offset] = fate._replace(target=target)
+    return fates | copies, copies
+
+
+def _too_old(order: list[Place], copies: Fates, remembered: int) -> Fates:
+    """The copies that came when the label of their e-mail was not remembered any more.
+
+    How late a copy comes is not in the script: the partition from which it is forwarded may be far behind.
+    """
+    too_old: Fates = {}
+    end = 0
+    for place in order:
+        if place[0] == EMAILS:
+            end = place[1] + 1
+        elif place in copies and copies[place].target < end - remembered:
+            too_old[place] = Fate("label-too-old")
+    return too_old
 
 
 def _rebuilt(scene: Scene) -> list[State]:
@@ -146,7 +213,7 @@ def _check_predictions(log: Log, number: int, fates: Fates) -> int:
 
 def _check_dead_letters(log: Log, number: int, fates: Fates) -> Counter[str]:
     """Exactly one for each record that cannot be used, with the record in it."""
-    alive = ("predict", "duplicate", "learn", "repeat", "unsure")
+    alive = ("predict", "duplicate", "learn", "repeat", "unsure", "forward")
     expected = {place: fate.what for place, fate in fates.items() if fate.what not in alive}
     expected |= {place: fate.dead for place, fate in fates.items() if fate.dead is not None}
     found = events(log, "dead-letters", number)
@@ -192,10 +259,12 @@ def _check_outcomes(written: list[dict[str, Any]]) -> None:
 
 def _check_counts(scalars: dict[str, Any], fates: Fates, learned: int, repeated: int) -> None:
     """What the engine says of itself."""
-    counts, expected = scalars["counts"], Counter(fate.what for fate in fates.values())
+    counts: Counter[str] = Counter(scalars["counts"])
+    expected = Counter(fate.what for fate in fates.values())
     assert scalars["model_version"] == learned == expected["learn"] + _own_labels(fates)
     assert counts["repeat"] == repeated == expected["repeat"]
     assert counts["duplicate"] == expected["duplicate"]
+    assert counts["forward"] == expected["forward"]
     # Of the answers that nobody knows, those that close a question are an end of it.
     assert scalars["selector"]["counts"]["unsure"] <= counts["unsure"] == expected["unsure"]
     assert counts["predict"] == expected["predict"]
