@@ -14,10 +14,12 @@ from stream_bayes import (
     Batch,
     BayesianLinearRegression,
     BayesianLogisticRegression,
+    BernoulliNB,
     Beta,
     Dirichlet,
     Gamma,
     Learner,
+    MultinomialNB,
     MvNormal,
     Normal,
     NormalInverseGamma,
@@ -245,3 +247,13 @@ def test_item20_a_scalar_of_a_checkpoint_out_of_range_is_damage(path: tuple[str,
     place[path[-1]] = wrong
     with pytest.raises(SnapshotDamaged):
         restore(Engine(own), changed, arrays)
+
+
+def test_item20_tiny_evidence_and_tiny_priors_do_not_overflow_later() -> None:
+    with pytest.raises(ParameterError, match="prior"):
+        BernoulliNB(prior=Beta(0.5, 1e-50))
+    model = MultinomialNB(prior_count=0.0, predictive="plug-in", classes=("red", "green"))
+    model.learn_one({"a": 1}, "green", 1e-300)
+    model.learn_one({"a": 1, "b": 1}, "red", 1e-300)
+    for x in ({}, {"a": 1}, {"a": 1, "b": 2}):
+        assert math.fsum(model.predict_proba_one(x).values()) == pytest.approx(1.0)
