@@ -57,7 +57,12 @@ def raw_events(mails: Sequence[Mail]) -> Iterator[Event]:
     """Raw mails, with their labels as headers."""
     for mail in mails:
         label = () if mail.label is None else (("label", mail.label.encode()),)
-        yield "emails", mail.id.encode(), mail.raw, (("content-type", b"message/rfc822"), *label)
+        yield (
+            "emails",
+            mail.id.encode(),
+            mail.raw,
+            (("content-type", b"message/rfc822"), ("id", mail.id.encode()), *label),
+        )
 
 
 def json_events(mails: Sequence[Mail]) -> Iterator[Event]:

@@ -18,6 +18,8 @@
     │   ├── LogGap              (code "log-gap")           records are gone that were never read
     │   └── LogConflict         (code "log-conflict")      another worker took the same place
     ├── RecoveryError           (code "cannot-recover")    the log no longer holds what the checkpoint needs
+    ├── WorkerError             (code "cannot-run")        a worker that was run before
+    ├── BackgroundError         (code "thread-failed")     a background thread of a worker or of the page failed
     └── SnapshotError           (code "bad-snapshot")      a file that is not a usable snapshot
         ├── SnapshotDamaged     (code "snapshot-damaged")  cut short or edited
         ├── SnapshotTooNew      (code "snapshot-too-new")  written by a later version
@@ -180,6 +182,18 @@ class RecoveryError(StreamBayesError, RuntimeError):
     """What a checkpoint needs to catch up is not in the log, or the checkpoint is ahead of the log."""
 
     code = "cannot-recover"
+
+
+class WorkerError(StreamBayesError, RuntimeError):
+    """A worker that cannot be run: it was run before; make a new one."""
+
+    code = "cannot-run"
+
+
+class BackgroundError(StreamBayesError, RuntimeError):
+    """A background thread failed in a way that nobody foresaw: the program ends, with the exception as the cause."""
+
+    code = "thread-failed"
 
 
 class SnapshotError(StreamBayesError, ValueError):

@@ -31,7 +31,7 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
-PATIENCE = 20_000
+PATIENCE = 120_000
 """Milliseconds after which a test gives up to wait for something on a page."""
 ASK_ALL = {"budget": None, "per_period": 1_000_000, "audit_share": 0.0, "open_requests": 500, "similarity": 1.0}
 """The labels' settings with which a worker asks about everything."""

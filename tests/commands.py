@@ -18,8 +18,8 @@ from stream_bayes.cli import main
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
 COMMAND = (sys.executable, "-m", "stream_bayes.cli")
-PATIENCE = 60.0
-"""Seconds after which a test gives up; nothing here takes that long."""
+PATIENCE = 300.0
+"""Seconds after which a test gives up; only a process that hangs takes that long."""
 
 Run = Callable[..., tuple[int, str, str]]
 

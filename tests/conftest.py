@@ -3,17 +3,61 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.broker import Broker, RemoteBroker, SecureBroker, install_missing_tools, kafka_jars, missing_tools
+from tests.broker import (
+    Broker,
+    ConsoleProducer,
+    RemoteBroker,
+    SecureBroker,
+    install_missing_tools,
+    kafka_jars,
+    missing_tools,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+ROOT = Path(__file__).parents[1]
 REMOTE_BROKER = "STREAM_BAYES_KAFKA"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def pytest_configure() -> None:
+    """Set signals to what a program in the foreground has: tests interrupt processes that inherit them from here.
+
+    In the background of a script SIGINT is ignored, under `nohup` SIGHUP.
+    """
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def _signal_handlers() -> Iterator[None]:
+    """Restore the handlers that a command has installed in this process."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels that commands need, so that no command says in a test that it compiles."""
+    if hasattr(session.config, "workerinput") or session.config.option.collectonly:
+        return
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "STREAM_BAYES__LEARNER__NAME": "MultinomialNB"}
+    command = [sys.executable, "-m", "stream_bayes.cli", "warm-up"]
+    # Where that fails its own tests say so.
+    subprocess.run(command, env=environment, cwd=ROOT, check=False, capture_output=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -46,6 +90,12 @@ def secure_broker() -> Iterator[SecureBroker]:
     """A broker behind passwords and certificates; always our own."""
     with SecureBroker(_jars_or_skip("", "openssl")) as own:
         yield own
+
+
+@pytest.fixture
+def console_producer(broker: Broker | RemoteBroker) -> ConsoleProducer:
+    """A client of the broker in Java."""
+    return ConsoleProducer(_jars_or_skip(""), broker.address)
 
 
 @pytest.fixture

@@ -20,6 +20,11 @@ HAM = b"From: ann@example.org\nSubject: Lunch\n\nAt twelve?\n\nFrom the station 
 MAILS = [Mail(f"m{number}", "spam" if number % 3 == 0 else "ham", (HAM, SPAM)[number % 3 == 0]) for number in range(7)]
 
 
+def mail_at(place: str, label: str | None, raw: bytes) -> Mail:
+    """A mail as a corpus without ids of its own gives it."""
+    return Mail(place, label, raw, named_by_place=True)
+
+
 def put(path: Path, content: bytes | str) -> Path:
     """Write a file and the folders above it."""
     path.parent.mkdir(parents=True, exist_ok=True)

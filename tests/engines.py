@@ -110,6 +110,8 @@ class Stream:
         self.ends = {OBSERVATIONS: 0, LABELS: 0}
         self.names: dict[int, str] = {}
         """The ids of what was observed, by offset."""
+        self.contents: dict[str, Mapping[str, Any]] = {}
+        """The last contents of those with a name, the newest last."""
 
     def put(self, topic: str, value: bytes, lead: int = 0) -> int:
         """Any record; returns its offset. The clock goes on by a second a record, and the record may be ahead of it."""
@@ -122,6 +124,9 @@ class Stream:
         """An observation; without a name its place is its id."""
         offset = self.ends[OBSERVATIONS]
         self.names[offset] = name or f"{OBSERVATIONS}-0-{offset}"
+        if name is not None:
+            self.contents.pop(name, None)
+            self.contents[name] = content
         return self.put(OBSERVATIONS, _json({"id": name, **content, "label": label}), lead)
 
     def answer(self, label: Any, name: str, offset: int | None = None, *, topic: str = LABELS, **other: Any) -> int:
@@ -148,7 +153,14 @@ def random_stream(kind: Kind, seed: int, length: int) -> Stream:
     """Any of the things that come; a shorter one is the beginning of a longer one of the same seed."""
     rng, stream = random.Random(seed), Stream()
     while len(stream.records) < length:
-        match rng.choices(("observation", "label", "rubbish", "gap"), (45, 45, 6, 4))[0]:
+        match rng.choices(("observation", "again", "label", "rubbish", "gap"), (40, 8, 42, 6, 4))[0]:
+            case "again" if stream.contents:
+                # The same id and the same content, maybe with another label.
+                again = rng.choice(list(stream.contents)[-4:])
+                label = _early(rng, kind.labels) if rng.random() < 0.7 else None
+                stream.observe(stream.contents[again], label, again)
+            case "again":
+                continue
             case "observation":
                 name = rng.choice((None, None, *NAMES))
                 label = _early(rng, kind.labels) if rng.random() < 0.4 else None
@@ -196,7 +208,7 @@ def fold(engine: Engine, arrivals: Sequence[Arrival], sizes: Iterable[int], deci
     whole = nothing()
     observations = {
         record.offset: event
-        for record, event in arrivals
+        for record, event in (arrival[:2] for arrival in arrivals)
         if record.topic == OBSERVATIONS and isinstance(event, Observation)
     }
     begin, lengths = 0, cycle(sizes)
@@ -220,8 +232,8 @@ def run(settings: Settings, stream: Stream, sizes: Iterable[int] = (1,)) -> tupl
 
 def said(outcome: Outcome) -> tuple[list[Any], ...]:
     """All of an outcome, as it would be written."""
-    outputs, asked, refused, late, unsure = outcome
-    return [encode(event) for event in outputs], [*asked.items()], refused, late, unsure
+    outputs = [encode(event) for event in outcome.outputs]
+    return outputs, [*outcome.asked.items()], outcome.refused, outcome.late, outcome.unsure, outcome.forwards
 
 
 def everything(engine: Engine) -> tuple[str, dict[str, tuple[str, tuple[int, ...], bytes]]]:

@@ -112,7 +112,7 @@ GOLDEN: dict[bytes, Event] = {
     b'"labels_left":6,"open_requests":1,"label_outcomes":{"answered":3,"asked":4},'
     b'"audit":{"accuracy":0.75,"low":0.2,"high":0.99,"answers":4},'
     b'"labellers":{"me":{"agreement":0.5,"low":0.025,"high":0.975,"checked":0,"labels":3}},'
-    b'"duplicates":1,"dead":1,"dead_by_code":{"not-json":1},"lag":3,'
+    b'"duplicates":1,"forwarded":2,"unknown_fields":2,"dead":1,"dead_by_code":{"not-json":1},"lag":3,'
     b'"stage_seconds":{"read":0.5},"metrics":{"log_loss":null,"accuracy":0.5},"calibration":[[0.25,0.5,4]],'
     b'"checkpoint_age_seconds":1.5,"checkpoint_offset":12,"model_version":5}': (
         Status(
@@ -130,6 +130,8 @@ GOLDEN: dict[bytes, Event] = {
             audit=AuditFigures(accuracy=0.75, low=0.2, high=0.99, answers=4),
             labellers={"me": LabellerFigures(agreement=0.5, low=0.025, high=0.975, checked=0, labels=3)},
             duplicates=1,
+            forwarded=2,
+            unknown_fields=2,
             dead=1,
             dead_by_code={"not-json": 1},
             lag=3,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,6 +20,8 @@ from river.naive_bayes import MultinomialNB
 from stream_bayes.evaluate.corpora import Mail
 from stream_bayes.evaluate.filters import Scores
 from stream_bayes.evaluate.order import Stream
+from stream_bayes.evaluate.peers.bogofilter import Bogofilter
+from stream_bayes.evaluate.peers.crm114 import Crm114
 from stream_bayes.evaluate.protocol import Run
 from stream_bayes.evaluate.protocol import run as run_filter
 from stream_bayes.spam import SpamFilter
@@ -95,6 +98,58 @@ class Interrupted(RiverFilter):
     def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
         for _ in range(self.times if len(mails) > 3 else 0):
             signal.raise_signal(signal.SIGINT)
+        return super().features(mails)
+
+
+class SecondChunk:
+    """Lets no filter go on to the second chunk of a stream before Ctrl-C was pressed."""
+
+    def __init__(self) -> None:
+        self._pressed, notified = os.pipe()
+        os.set_blocking(notified, False)
+        signal.set_wakeup_fd(notified)
+        self._chunks = 0
+
+    def await_ctrl_c(self, mails: Sequence[bytes]) -> None:
+        """Wait for a signal, which may have come before; the few mails of a warm-up are no chunk."""
+        self._chunks += len(mails) > 3
+        if self._chunks == 2:
+            os.read(self._pressed, 1)
+
+
+class RiverUntilCtrlC(RiverFilter):
+    """river's, which does not come to the end of a stream before Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._second = SecondChunk()
+
+    def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
+        self._second.await_ctrl_c(mails)
+        return super().features(mails)
+
+
+class BogofilterUntilCtrlC(Bogofilter):
+    """The peer of this name, which does not come to the end of a stream before Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._second = SecondChunk()
+
+    def features(self, mails: Sequence[bytes]) -> Sequence[Any]:
+        self._second.await_ctrl_c(mails)
+        return super().features(mails)
+
+
+class Crm114UntilCtrlC(Crm114):
+    """The peer of this name, which does not come to the end of a stream before Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._second = SecondChunk()
+
+    def features(self, mails: Sequence[bytes]) -> Sequence[Any]:
+        self._second.await_ctrl_c(mails)
         return super().features(mails)
 
 

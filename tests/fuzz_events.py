@@ -13,6 +13,7 @@ import os
 import random
 import sys
 import time
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -81,7 +82,11 @@ _PIECES = (
         b"\r\n",
     ),
 )
-_CONTENT_TYPES = (b"message/rfc822", b"application/json", b"text/plain", b"", b"\xff", b"message/rfc822;" + b"x" * 99)
+_CONTENT_TYPES = (
+    *(b"message/rfc822", b"application/json", b"text/plain", b"", b"\xff", b"message/rfc822;" + b"x" * 99),
+    *(b"text/plain; charset=utf-16", b"text/plain;charset=\xff", b"application/cloudevents+json"),
+)
+_TIMES = (b"2026-01-31T12:00:00Z", b"1769860800000", b"\xff", b"")
 
 
 def fuzz(records: int, seed: int, passed: Callable[[int], None] = lambda _: None) -> Counter[str]:
@@ -126,9 +131,12 @@ def _record(rng: random.Random) -> Record:
     headers: tuple[tuple[str, bytes], ...] = ()
     if rng.random() < 0.15:
         headers = tuple(
-            (name, rng.choice((b"spam", b"", b"\xff\x00", value[:20]))) for name in ("label", "id", "other")
+            (name, rng.choice((b"spam", b"", b"\xff\x00", value[:20]))) for name in ("label", "id", "ce_id", "other")
         )
+        headers = (*headers, ("ce_time", rng.choice(_TIMES)))
         headers = (("Content-Type", rng.choice(_CONTENT_TYPES)), *rng.sample(headers, rng.randrange(4)))
+    elif value.startswith(b'{"specversion"'):
+        headers = (("content-type", b"application/cloudevents+json"),)
     return record_of(value, key, headers)
 
 
@@ -163,12 +171,34 @@ def _with_other_fields(rng: random.Random) -> bytes:
     return json.dumps(content, ensure_ascii=rng.random() < 0.5).encode()
 
 
+def _cloud_event(rng: random.Random) -> bytes:
+    """The attributes and the data of a CloudEvent, some of them odd."""
+    content: dict[str, Any] = {"specversion": "1.0", "id": "ce-1", "time": "2026-01-31T12:00:00Z"}
+    content["data"] = rng.choice((rng.choice(_OBJECTS), "text", rng.choice(_ODD_OBJECTS)))
+    if rng.random() < 0.3:
+        content["data_base64"] = rng.choice(("YQ==", "*", b64encode(rng.choice(_VALID)).decode()))
+        content["datacontenttype"] = rng.choice(("message/rfc822", "text/plain", "application/json", "image/gif"))
+    if rng.random() < 0.3:
+        content[rng.choice(("id", "time", "label", "datacontenttype"))] = rng.choice((*_ODD_TEXTS, *_ODD_NUMBERS))
+    return json.dumps(content).encode()
+
+
 def _mail(rng: random.Random) -> bytes:
     return rng.choice(_MUTATIONS)(MAIL, _VALID, rng)
 
 
 _MUTATIONS = (flip_bits, cut_short, cut_out, double, splice, insert_noise, _with_a_piece, _with_a_piece)
-_MAKERS = (_noise, _noise_of_json, _mail, _mutated, _mutated, _mutated, _with_other_fields, _with_other_fields)
+_MAKERS = (
+    _noise,
+    _noise_of_json,
+    _mail,
+    _mutated,
+    _mutated,
+    _mutated,
+    _with_other_fields,
+    _with_other_fields,
+    _cloud_event,
+)
 
 
 def resident_bytes() -> int:

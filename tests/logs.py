@@ -19,7 +19,7 @@ from stream_bayes.log.memory import MemoryLog, MemoryStore
 from stream_bayes.log.sqlite import SqliteLog
 from stream_bayes.records import Offsets, Partition, Record
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds until something that is expected must be there."""
 _LOOK_EVERY = 0.1
 

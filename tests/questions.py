@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from stream_bayes.engine import Arrival, Decided, Engine, Outcome, Terms
+from stream_bayes.engine import Arrival, Decided, Engine, Outcome, Refused, Terms
 from stream_bayes.errors import EventError
-from stream_bayes.events import LabelOutcome
+from stream_bayes.events import LabelOutcome, Observation
 from stream_bayes.log.base import Log
 from tests.workers import State, events
 
@@ -22,10 +22,14 @@ def as_then(arrivals: Sequence[Arrival], outcome: Outcome) -> list[Arrival]:
     """What a journal gives back: events that were refused are refused again with the same code."""
     then = {(refused.topic, refused.offset): refused for refused in outcome.refused}
     found = [(arrival, then.get((arrival.record.topic, arrival.record.offset))) for arrival in arrivals]
-    return [
-        arrival if one is None else Arrival(arrival.record, EventError(one.code, "as it was", one.observation))
-        for arrival, one in found
-    ]
+    return [arrival if one is None else _refused(arrival, one) for arrival, one in found]
+
+
+def _refused(arrival: Arrival, then: Refused) -> Arrival:
+    problem = EventError(then.code, "as it was", then.observation)
+    if isinstance(arrival.event, Observation) and then.observation == arrival.record.offset:
+        return arrival._replace(label_problem=problem)
+    return Arrival(arrival.record, problem)
 
 
 def waiting(engine: Engine) -> list[int]:

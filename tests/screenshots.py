@@ -47,7 +47,7 @@ def send_more(database: Path) -> dict[str, str]:
     mails = list(mailbox(7, MORE))
     with open_log(f"sqlite:///{database}") as log:
         for mail in mails:
-            log.append("emails", mail.raw, f"more-{mail.id}".encode(), headers=_HEADERS)
+            log.append("emails", mail.raw, headers=(*_HEADERS, ("id", f"more-{mail.id}".encode())))
         log.commit({})
     return {f"more-{mail.id}": mail.label for mail in mails}
 

@@ -43,6 +43,7 @@ _AHEAD = 20_000
 _CHUNK = 500
 # Labels come at most so many observations later: before the log or the window of ids lets go of theirs.
 _LATEST = 2_000
+_AGAIN = 100
 _KEPT_SECONDS = 30.0
 _WORDS = {"ham": HAM_WORDS.split(), "spam": SPAM_WORDS.split()}
 _COMMON = COMMON_WORDS.split()
@@ -73,6 +74,7 @@ class Feed:
         self._rng = Random(seed)
         self._mails = make_mails(200, seed)
         self._open: list[tuple[str, str]] = []
+        self._sent: list[tuple[str, Event]] = []
         self._number = 0
         self.expected: Counter[str] = Counter()
 
@@ -90,6 +92,12 @@ class Feed:
         name = f"event-{self._number}"
         if not known:
             self._open.append((name, label))
+        event = self._as_event(name, label, spam=spam, known=known)
+        if not known:
+            self._sent = [*self._sent[-_AGAIN:], (name, event)]
+        return event
+
+    def _as_event(self, name: str, label: str, *, spam: bool, known: bool) -> Event:
         if self._rng.random() < 0.1:
             headers = [("content-type", b"message/rfc822"), ("id", name.encode())]
             own = [("label", label.encode())] if known else []
@@ -112,12 +120,15 @@ class Feed:
         return "labels", json.dumps({"id": name, "label": label}).encode(), ()
 
     def _again(self) -> Event:
-        """An id that was there before."""
-        if not self._number:
+        """An observation that came before, or another one with its id."""
+        if not self._sent:
             return self._observation()
-        self.expected["duplicate"] += 1
-        name = f"event-{max(1, self._number - self._rng.randrange(100))}"
-        return "emails", json.dumps({"id": name, "text": "once more"}).encode(), ()
+        name, event = self._rng.choice(self._sent)
+        if self._rng.random() < 0.5:
+            self.expected["duplicate"] += 1
+            return event
+        self.expected["refuse"] += 1
+        return "emails", json.dumps({"id": name, "text": "another content"}).encode(), ()
 
     def _garbage(self) -> Event:
         self.expected["refuse"] += 1

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.broker
 
 Isolation = Literal["read_committed", "read_uncommitted"]
-READ_SECONDS = 30.0
-CLEANUP_SECONDS = 20.0
+READ_SECONDS = 300.0
+CLEANUP_SECONDS = 120.0
 
 # What a test run does that is killed before it can close its broker.
 ABANDON_A_BROKER = """

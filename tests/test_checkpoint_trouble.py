@@ -105,7 +105,7 @@ def test_when_none_is_whole_there_is_none(folder: CheckpointFolder) -> None:
 def test_from_the_future_is_never_passed_over(folder: CheckpointFolder) -> None:
     """Going on from the one before it would undo what a newer program did."""
     path = newest_file(folder)
-    path.write_bytes(path.read_bytes().replace(b'"version":"2"', b'"version":"7"'))
+    path.write_bytes(path.read_bytes().replace(b'"version":"3"', b'"version":"7"'))
     with pytest.raises(SnapshotTooNew, match=r"checkpoint of format 7.*update stream_bayes") as caught:
         folder.newest(SHAPING)
     assert caught.value.code == "snapshot-too-new"

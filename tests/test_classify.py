@@ -12,9 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes import SpamFilter
+from stream_bayes import SpamFilter, Worker
+from stream_bayes.checkpoint import read_checkpoint
 from stream_bayes.cli import main
+from stream_bayes.config import LearnerSettings, Settings
 from stream_bayes.kernels.mail_decode import MOST_RAW
+from stream_bayes.log.opening import open_log
+from stream_bayes.spam.learned import LearnedMails
 from tests.commands import COMMAND as WHOLE_COMMAND
 from tests.commands import ENVIRONMENT
 
@@ -100,7 +104,7 @@ def test_learning_for_machines(classify: Command, tmp_path: Path) -> None:
     path = tmp_path / "model"
     code, output, errors = classify(SPAM, "--model", path, "--filter", "light", "--learn", "spam", "--json")
     assert (code, errors) == (0, "")
-    assert json.loads(output) == {"learned": "spam", "model": str(path)}
+    assert json.loads(output) == {"learned": "spam", "model": str(path), "change": "learned"}
     assert SpamFilter.load(path).state().arrays["totals"].tolist() == [0.0, 1.0]
 
 
@@ -134,13 +138,106 @@ def test_any_bytes_get_one_line(classify: Command, model: Path, mail: bytes) -> 
 def test_what_is_learned_is_what_the_learner_would_have_learned(classify: Command, tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "filter"
     expected = SpamFilter.light()
-    for mail, label in ((SPAM, "spam"), (HAM, "ham"), (SPAM, "spam")):
+    for mail, label in ((SPAM, "spam"), (HAM, "ham"), (SPAM + b"again\n", "spam")):
         assert classify(mail, "--learn", label, "--filter", "light", "--model", path) == (0, "", "")
         expected.learn_one(mail, label)
     found = SpamFilter.load(path)
     assert found.members == ("word counts", "word steps")
     assert found.predict_proba_one(SPAM) == expected.predict_proba_one(SPAM)
     assert {file.name for file in path.parent.iterdir()} == {"filter", "filter.lock"}
+
+
+def learned(classify: Command, path: Path, mail: bytes, label: str) -> str:
+    """What `classify --learn` says it has changed."""
+    code, output, errors = classify(mail, "--learn", label, "--filter", "light", "--model", path, "--json")
+    assert (code, errors) == (0, "")
+    return str(json.loads(output)["change"])
+
+
+def test_item15_another_label_is_a_correction_and_the_same_one_changes_nothing(
+    classify: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "model"
+    expected = SpamFilter.light()
+    assert learned(classify, path, SPAM, "ham") == "learned"
+    assert learned(classify, path, HAM, "ham") == "learned"
+    expected.learn_many([SPAM, HAM], ["ham", "ham"])
+    before = path.read_bytes()
+    # As it is stored after delivery: with trace fields, the filter's own line, and other line endings.
+    stored = b"Received: from a by b\nX-Stream-Bayes: ham; probability=0.1\n" + SPAM
+    assert learned(classify, path, stored.replace(b"\n", b"\r\n"), "ham") == "unchanged"
+    assert path.read_bytes() == before
+    assert learned(classify, path, SPAM, "spam") == "corrected"
+    expected.relearn_one(SPAM, "spam")
+    assert SpamFilter.load(path).predict_proba_one(SPAM) == expected.predict_proba_one(SPAM)
+    assert learned(classify, path, SPAM, "spam") == "unchanged"
+    assert learned(classify, path, SPAM, "ham") == "corrected"
+    assert {file.name for file in tmp_path.iterdir()} == {"model", "model.lock"}, "one file holds both"
+
+
+def test_item15_a_long_mail_is_recognised_by_all_of_it(classify: Command, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    mail = SPAM + b"word\n" * MOST_RAW
+    assert learned(classify, path, mail, "spam") == "learned"
+    assert learned(classify, path, b"Received: from a by b\n" + mail, "spam") == "unchanged"
+    assert learned(classify, path, mail + b"and another end\n", "spam") == "learned"
+
+
+def test_item15_the_record_of_learned_mails_is_bounded() -> None:
+    record = LearnedMails(capacity=2)
+    model = SpamFilter.light(buckets=2**10)
+    mails = [b"Subject: %d\n\nhello" % number for number in range(3)]
+    assert [record.learn(model, mail, mail, spam=True) for mail in mails] == ["learned"] * 3
+    assert len(record) == 2
+    record = LearnedMails.from_arrays(record.arrays())
+    assert record.learn(model, mails[2], mails[2], spam=True) == "unchanged"
+    assert record.learn(model, mails[0], mails[0], spam=True) == "learned"
+
+
+def test_item15_a_model_that_a_program_saved_has_an_empty_record(classify: Command, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    SpamFilter.light(buckets=2**10).save(path)
+    assert learned(classify, path, SPAM, "spam") == "learned"
+    assert learned(classify, path, SPAM, "spam") == "unchanged"
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkpoints of a worker that knows both kinds."""
+    folder = tmp_path_factory.mktemp("worker")
+    learner = {"name": "SpamFilter", "parameters": {"buckets": 2**12}}
+    settings = Settings(log=f"sqlite:///{folder}/log.db", learner=LearnerSettings(**learner))  # type: ignore[arg-type]
+    inputs = (settings.topics.observations, settings.topics.labels)
+    with open_log(settings.log, settings.group, inputs) as log:
+        for number in range(40):
+            mail = (SPAM, HAM)[number % 2] + b"%d\n" % number
+            fields = {"id": str(number), "text": mail.decode(), "label": ("spam", "ham")[number % 2]}
+            log.append(inputs[0], json.dumps(fields).encode())
+        log.commit({})
+        Worker(settings, log).run(until_end=True)
+    return settings.checkpoint_folder
+
+
+def test_item15_a_checkpoint_of_a_worker_judges_mails(classify: Command, checkpoints: Path) -> None:
+    newest = sorted(checkpoints.rglob("checkpoint-*.safetensors"))[-1]
+    header, _ = read_checkpoint(newest)
+    assert header > 0
+    for path in (newest, newest.parent, checkpoints):
+        for mail, label, code in ((SPAM, "spam", 1), (HAM, "ham", 0)):
+            found = classify(mail, "--model", path)
+            assert (found[0], found[2]) == (code, "")
+            assert found[1].startswith(f"X-Stream-Bayes: {label}; ")
+
+
+def test_item15_a_checkpoint_of_a_worker_is_not_learned_into(classify: Command, checkpoints: Path) -> None:
+    newest = sorted(checkpoints.rglob("checkpoint-*.safetensors"))[-1]
+    before = newest.read_bytes()
+    for path in (newest, checkpoints):
+        code, output, errors = classify(SPAM, "--model", path, "--learn", "spam")
+        assert (code, output) == (2, "")
+        assert "belongs to a worker" in " ".join(errors.split())
+    assert newest.read_bytes() == before
+    assert not list(checkpoints.rglob("*.lock"))
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from stream_bayes import BetaBernoulli, SpamFilter
+from stream_bayes import BetaBernoulli, SpamFilter, snapshot
 from tests.commands import ENVIRONMENT
 from tests.test_classify import COMMAND, HAM, SPAM, Command, classify, model
 
@@ -33,7 +34,7 @@ def other_learner(path: Path) -> None:
     ("make", "reason"),
     [
         (lambda _: None, "no model at"),
-        (Path.mkdir, "Is a directory"),
+        (Path.mkdir, "is a folder without a checkpoint"),
         (unreadable, "not a stream_bayes snapshot"),
         (cut_short, "damaged"),
         (other_learner, "not of a SpamFilter"),
@@ -89,6 +90,19 @@ def test_a_wrong_call_ends_with_code_2(classify: Command, arguments: list[str]) 
     code, output, errors = classify(HAM, *arguments)
     assert (code, output) == (2, "")
     assert "Usage: stream-bayes classify" in errors
+
+
+def test_item15_a_record_of_learned_mails_that_is_damaged_is_trouble(classify: Command, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    model = SpamFilter.light(buckets=2**10)
+    state = model.state()
+    header = {"class": state.kind, "parameters": state.parameters}
+    for broken in ({"learned.digests": np.zeros((2, 16), np.uint8)}, {"learned.labels": np.full(1, 2, np.uint8)}):
+        snapshot.write(path, header, {**state.arrays, **broken})
+        code, output, errors = classify(HAM, "--model", path)
+        assert (code, output, errors.count("\n")) == (75, "", 1)
+        assert "learned mails" in errors
+        assert str(path) in errors
 
 
 @pytest.mark.parametrize("cost", ["-1", "0", "nan", "inf"])

@@ -56,7 +56,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         (
             "[zzz]\n",
             "unknown section 'zzz' (FILE): known are checkpoint, commit, engine, events, group, kafka, labels, "
-            "learner, log, retention, status, topics, web",
+            "learner, log, retention, sqlite, status, topics, web",
         ),
         ('lgo = "a"', "unknown setting 'lgo' (FILE): did you mean 'log'?"),
         ("[commit]\nevent = 1", "unknown setting 'commit.event' (FILE): did you mean 'commit.events'?"),

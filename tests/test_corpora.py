@@ -12,7 +12,7 @@ import pytest
 from stream_bayes.errors import CorpusError, ParameterError, StreamBayesError
 from stream_bayes.evaluate.corpora import Mail, open_corpus
 from stream_bayes.evaluate.corpora.seen import SeenIds
-from tests.corpora import MAILS, WRITERS, mbox_bytes, put
+from tests.corpora import MAILS, WRITERS, mail_at, mbox_bytes, put
 
 
 def read(path: Path, **options: str) -> list[Mail]:
@@ -100,7 +100,8 @@ def test_json_text_gets_subject_and_sender_unless_it_has_a_header(tmp_path: Path
     ],
 )
 def test_labels(value: object, label: str | None, tmp_path: Path) -> None:
-    assert read(put(tmp_path / "c.jsonl", json.dumps({"label": value, "text": "x"}))) == [Mail("line-1", label, b"x")]
+    path = put(tmp_path / "c.jsonl", json.dumps({"label": value, "text": "x"}))
+    assert read(path) == [mail_at("line-1", label, b"x")]
 
 
 def test_a_label_for_what_has_none(tmp_path: Path) -> None:

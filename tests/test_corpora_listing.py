@@ -125,7 +125,7 @@ def test_without_a_network_one_line_says_so(tmp_path: Path) -> None:
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     environment = {**os.environ, **nowhere, "RIVER_DATA": str(tmp_path), "no_proxy": "", "NO_PROXY": ""}
     command = [sys.executable, "-m", "stream_bayes.cli", "corpus", "--get", "trec07"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 2
     assert not done.stdout
     assert done.stderr.startswith("stream-bayes: cannot get trec07: ")
@@ -174,7 +174,7 @@ def test_nothing_heavy_is_loaded_to_read_a_corpus(tmp_path: Path) -> None:
         "import sys\nfrom stream_bayes.cli.corpus import corpus\nprint(*sorted(sys.modules))\n"
         f"from pathlib import Path\ncorpus(Path({str(path)!r}))\nprint(*sorted(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
     first, *_, last = done.stdout.splitlines()
     assert not {"stream_bayes.evaluate.corpora", *HEAVY} & set(first.split())
     assert not HEAVY & set(last.split())

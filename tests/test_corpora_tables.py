@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.evaluate.corpora import Mail, open_corpus
-from tests.corpora import assert_named_and_counted, put
+from tests.corpora import assert_named_and_counted, mail_at, put
 
 TABLES = {
     "missing-label": (",x", "no label"),
@@ -45,9 +45,9 @@ def test_a_table_without_quotes_has_a_message_on_each_line(tmp_path: Path) -> No
     """As SMSSpamCollection does, where some messages begin with a quote that never ends."""
     path = put(tmp_path / "SMSSpamCollection", b'ham\t"Go\tnow\nspam\tWin \xa31000\r\n\nham\t"\n')
     assert read(path) == [
-        Mail("line-1", "ham", b'"Go\tnow'),
-        Mail("line-2", "spam", b"Win \xa31000"),
-        Mail("line-4", "ham", b'"'),
+        mail_at("line-1", "ham", b'"Go\tnow'),
+        mail_at("line-2", "spam", b"Win \xa31000"),
+        mail_at("line-4", "ham", b'"'),
     ]
     assert open_corpus(path).format == "tab separated"
 
@@ -55,8 +55,8 @@ def test_a_table_without_quotes_has_a_message_on_each_line(tmp_path: Path) -> No
 def test_a_table_as_river_keeps_trec07(tmp_path: Path) -> None:
     text = 'sender,recipients,date,subject,body,y\na@b.example,c,2007,Hello,"one\n\ntwo",True\n,,,,empty,False\n'
     assert read(put(tmp_path / "trec07p.csv", text)) == [
-        Mail("line-2", "spam", b"From: a@b.example\nSubject: Hello\n\none\n\ntwo"),
-        Mail("line-5", "ham", b"empty"),
+        mail_at("line-2", "spam", b"From: a@b.example\nSubject: Hello\n\none\n\ntwo"),
+        mail_at("line-5", "ham", b"empty"),
     ]
 
 
@@ -101,4 +101,4 @@ def test_a_first_message_that_reads_like_a_header(row: str, text: bytes, tmp_pat
 )
 def test_a_header_that_reads_like_a_message(text: str, tmp_path: Path) -> None:
     """A column called spam holds truths, one called no numbers."""
-    assert read(put(tmp_path / "c.csv", text)) == [Mail("line-2", "spam", b"hello")]
+    assert read(put(tmp_path / "c.csv", text)) == [mail_at("line-2", "spam", b"hello")]

@@ -23,13 +23,15 @@ def test_a_signal_ends_the_demo_and_its_worker(tmp_path: Path, number: int) -> N
         process.send_signal(number)
         output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert errors == b"stream-bayes: stopped\n"
+    assert errors.splitlines()[-1] == b"stream-bayes: stopped", "before it may stand that kernels are compiled"
+    assert b"Traceback" not in errors
     assert b"exactly one" not in output
     assert not workers_of(tmp_path), "no worker is left behind"
 
 
 def test_ctrl_c_while_the_worker_compiles_ends_both(tmp_path: Path) -> None:
-    environment = {**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    # Machine code for another kind of processor is nowhere yet.
+    environment = {**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_CPU_NAME": "generic"}
     command = [*COMMAND, "demo", "--json", "--folder", str(tmp_path / "demo")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         wait_for_a_worker(tmp_path / "demo")

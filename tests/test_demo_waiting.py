@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from stream_bayes.demo import waiting
-from stream_bayes.kernels.counting import compiled_kernels
+from stream_bayes.kernels.counting import NOTICE, compiled_kernels
 
 
 def test_kernels_count_what_they_compile() -> None:
@@ -23,12 +23,19 @@ def test_kernels_count_what_they_compile() -> None:
         assert compiled_kernels() == before + 1
 
 
-def test_compiling_is_announced_only_when_it_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    for misses, said in ((0, ""), (1, f"{waiting.COMPILING}\n")):
-        monkeypatch.setattr(waiting, "compiled_kernels", lambda misses=misses: misses)
-        console = Console(file=io.StringIO(), width=120)
-        waiting_room = waiting.Waiting(console, sys.exit)
-        with waiting_room:
-            waiting_room._watcher.join(0.2)
-        assert isinstance(console.file, io.StringIO)
-        assert console.file.getvalue() == said
+def test_a_terminal_shows_the_compilation_notice_in_place_of_loading() -> None:
+    usual = NOTICE.announce
+    console = Console(file=io.StringIO(), width=120, force_terminal=True)
+    with waiting.Waiting(console, sys.exit) as shown:
+        NOTICE.announce("compiling [kernels]")
+        assert "compiling [kernels] ..." in shown.text
+    assert NOTICE.announce == usual
+
+
+def test_elsewhere_the_notice_goes_where_it_always_goes() -> None:
+    usual = NOTICE.announce
+    console = Console(file=io.StringIO(), width=120)
+    with waiting.Waiting(console, sys.exit):
+        assert NOTICE.announce == usual
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue() == ""

@@ -37,6 +37,7 @@ def test_settings_in_the_environment_are_not_those_of_the_demo(tmp_path: Path) -
 
 
 def test_one_that_ends_by_itself_is_an_error_that_names_its_reports(tmp_path: Path) -> None:
+    usual = signal.getsignal(signal.SIGINT)
     worker = WorkerProcess(tmp_path / "no settings", tmp_path / "worker.log")
     worker.start()
     assert worker._process is not None
@@ -45,7 +46,7 @@ def test_one_that_ends_by_itself_is_an_error_that_names_its_reports(tmp_path: Pa
         worker.look()
     worker.kill()
     worker.finish()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is usual
 
 
 def test_one_that_does_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

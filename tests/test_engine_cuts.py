@@ -58,6 +58,7 @@ def test_the_streams_have_everything_in_them(name: str) -> None:
     learning = {
         "bad-id",
         "bad-input",
+        "id-reused",
         "wrong-topic",
         "unknown-observation",
         "label-too-old",

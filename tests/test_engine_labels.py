@@ -40,7 +40,7 @@ def test_the_same_label_again_changes_nothing() -> None:
     again.answer("spam", "p")
     again.answer("spam", "p", place)
     outcome = fold(engine, again.arrivals, (1,))
-    assert said(outcome) == ([], [], [], [], [])
+    assert said(outcome) == ([], [], [], [], [], [])
     assert {k: v.tobytes() for k, v in engine.model.learner.state().arrays.items()} == {
         name: array.tobytes() for name, array in before.items()
     }
@@ -205,11 +205,12 @@ def test_a_source_and_an_id_that_do_not_belong_together() -> None:
 def test_an_observation_seen_twice_is_counted_and_ignored() -> None:
     stream = Stream()
     stream.observe(MAIL, "ham", "p")
-    stream.observe(MAIL, "spam", "p")
+    stream.observe(MAIL, "ham", "p")
+    stream.observe(MAIL, None, "p")
     for cut in (1, 10):
         engine, outcome = run(settings_for(SPAM), stream, (cut,))
         assert [prediction.source.offset for prediction in predictions(outcome)] == [0]
-        assert (engine.counts["duplicate"], engine.model_version, codes(outcome)) == (1, 1, [])
+        assert (engine.counts["duplicate"], engine.model_version, codes(outcome)) == (2, 1, [])
 
 
 def test_an_id_may_come_again_once_it_has_left_the_window() -> None:

@@ -42,7 +42,7 @@ class Reference:
         self.said: list[tuple[Any, ...]] = []
 
     def take(self, arrival: Arrival) -> None:
-        record, event = arrival
+        record, event = arrival.record, arrival.event
         self.clock = max(self.clock, record.timestamp)
         for place, _ in self.selector.expire(self.clock):
             self.said.append(("outcome", "expired", place))
@@ -60,12 +60,9 @@ class Reference:
                 raise event
         except StreamBayesError as problem:
             # An answer that is no label, or that the learner cannot take.
-            if (
-                isinstance(event, Label)
-                and problem.code == "bad-input"
-                and (place := self.meant(event)) in self.selector.requests
-            ):
-                self.said.append(("outcome", "refused", place))
+            about = self.meant_by(event) if problem.code == "bad-input" else None
+            if about is not None and about in self.selector.requests:
+                self.said.append(("outcome", "refused", about))
             self.said.append(("dead", record.topic, record.offset, problem.code))
         if record.topic == OBSERVATIONS:
             self.end = record.offset + 1
@@ -75,18 +72,35 @@ class Reference:
             raise EventError("wrong-topic", "")
         if re.fullmatch(rf"{OBSERVATIONS}-0-[0-9]+", event.id) and event.id != f"{OBSERVATIONS}-0-{offset}":
             raise EventError("bad-id", "")
-        if self.newest(event.id) is not None:
-            self.duplicates += 1
+        first = self.newest(event.id)
+        if first is not None:
+            self.observe_again(first, event)
             return
-        content, label = self.content(event), None if event.label is None else self.checked(event.label)
+        content, label, problem = self.content(event), None, None
+        try:
+            label = None if event.label is None else self.checked(event.label)
+        except EventError as refused:
+            problem = refused
         answer, variance = self.predict(content)
         version = self.learned
         if label is not None:
             self.learn(content, label)
         self.observations[offset], self.labels[offset] = event, label
         self.said.append(("prediction", event.id, answer, variance, version))
+        if problem is not None:
+            self.said.append(("dead", topic, offset, problem.code))
         if label is None:
             self.maybe_ask(offset, event.id, content, answer, variance)
+
+    def observe_again(self, first: int, event: Observation) -> None:
+        """The same id: with the same content a duplicate, which may bring another label for the first one."""
+        known = self.observations[first]
+        if (event.content, event.subject, event.sender) != (known.content, known.subject, known.sender):
+            raise EventError("id-reused", "")
+        if event.label is None or (self.checked(event.label) == self.labels[first] and self.labels[first] is not None):
+            self.duplicates += 1
+        else:
+            self.learn_late(first, Label(id=event.id, label=event.label))
 
     def maybe_ask(self, offset: int, name: str, content: Any, answer: Any, variance: float) -> None:
         predictive = self.learner.predictive_one(content)
@@ -113,6 +127,10 @@ class Reference:
         if before is not None and label == before:
             self.selector.answered(offset, label, event.labeller, self.clock)
             return
+        self.learn_late(offset, event)
+
+    def learn_late(self, offset: int, event: Label) -> None:
+        label, before = self.checked(event.label), self.labels[offset]
         if event.id != self.observations[offset].id:
             raise EventError("wrong-id", "")
         content = self.content(self.observations[offset])
@@ -127,6 +145,11 @@ class Reference:
         outcome = self.selector.answered(offset, label, event.labeller, self.clock)
         if before is not None or outcome != "unasked":
             self.said.append(("outcome", outcome if before is None else "corrected", offset))
+
+    def meant_by(self, event: object) -> int | None:
+        if isinstance(event, Label):
+            return self.meant(event)
+        return self.newest(event.id) if isinstance(event, Observation) else None
 
     def meant(self, event: Label) -> int:
         if event.source is not None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from stream_bayes.evaluate.corpora import Mail
 from tests.commands import Run, run
-from tests.corpora import MAILS, as_json_lines
+from tests.corpora import MAILS, as_json_lines, mbox_bytes, put
 from tests.kafka_workers import Make, Process, Scene, make
 from tests.workers import observation, stream, worker_command, write_config
 
@@ -51,6 +52,8 @@ def test_the_way_of_a_corpus(make: Make, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in said.splitlines()]
     assert [line["partition"] for line in lines if line["event"] == "recovered"] == [0, 1]
     assert (lines[-1]["event"], lines[-1]["predictions"]) == ("stopped", len(MAILS))
+    output, _ = done(tmp_path, "produce", corpus, "--to", url, "--config", config)
+    assert output.startswith(f"wrote 0 mails and 0 labels to {url}; {len(MAILS)} were there already\n")
     output, _ = done(tmp_path, "tail", "predictions", "--lines", "5", "--log", url, "--config", config, "--json")
     assert [json.loads(line)["type"] for line in output.splitlines()] == 5 * ["prediction"]
     output, _ = done(tmp_path, "tail", "status", "--lines", "2", "--log", url, "--config", config, "--json")
@@ -59,6 +62,25 @@ def test_the_way_of_a_corpus(make: Make, tmp_path: Path) -> None:
     assert sum(one["state"]["counts"]["predict"] for one in json.loads(output)) == len(MAILS)
     output, _ = done(tmp_path, "dead-letters", "list", "--log", url, "--config", config)
     assert output == "open: 0 letters\n"
+
+
+def test_item02_a_changed_label_corrects_the_mail_in_its_partition(make: Make, tmp_path: Path) -> None:
+    scene = make(2, learner=SPAM_FILTER)
+    config, url = config_of(scene), f"kafka://{scene.address}"
+    mails = [Mail(f"m{number}", "ham", b"Subject: %d\n\nlunch\n" % number) for number in range(30)]
+    for changed, expected in ((0, (30, 30, 0, 0)), (8, (0, 8, 8, 30)), (8, (0, 0, 0, 30))):
+        corpus = put(
+            tmp_path / "all.mbox",
+            mbox_bytes([mail._replace(label="spam") for mail in mails[:changed]] + mails[changed:], labelled=True),
+        )
+        options = ("--to", url, "--config", config, "--partitions", "2", "--json")
+        output, _ = done(tmp_path, "produce", corpus, *options)
+        report = json.loads(output)
+        assert (report["mails"], report["labels"], report["corrections"], report["already_there"]) == expected
+        done(tmp_path, "run", "--log", url, "--config", config, "--until-end")
+    output, _ = done(tmp_path, "inspect", scene.settings.checkpoint_folder, "--json")
+    counts = [one["state"]["counts"] for one in json.loads(output)]
+    assert [sum(one.get(name, 0) for one in counts) for name in ("predict", "correct", "refuse")] == [30, 8, 0]
 
 
 def test_a_signal_ends_it_in_every_phase(make: Make) -> None:

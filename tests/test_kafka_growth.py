@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -11,7 +12,7 @@ from stream_bayes.log.kafka import KafkaLog
 from stream_bayes.records import Partition
 from tests.kafka_workers import Colleague, Make, Scene, await_that, make
 from tests.sharing import lines, said
-from tests.workers import events, stream
+from tests.workers import events, observation, stream
 
 __all__ = ["make", "said"]
 pytestmark = pytest.mark.broker
@@ -113,3 +114,30 @@ def check_shares(scene: Scene) -> None:
     asked = [sum(event["type"] == "label-request" for event in events(scene.log, topic, n)) for n in range(4)]
     assert asked[2:] == [0, 0]
     assert 0 < sum(asked) <= 7
+
+
+@pytest.mark.parametrize("running", [True, False], ids=["while a worker runs", "between two workers"])
+def test_item05_labels_are_sent_on_to_partitions_that_came_later(make: Make, running: bool) -> None:
+    scene = make(2, kafka={"on_gap": "earliest"})
+    source = {"topic": scene.emails, "partition": 3, "offset": 0}
+    misplaced = "labels", json.dumps({"id": "id-3", "label": "ham", "source": source}).encode()
+    for number in (0, 1):
+        scene.feed([("emails", observation(number))], number)
+    scene.feed([misplaced])
+    if running:
+        with Colleague(scene, "a") as colleague:
+            await_that(lambda: scene.predicted() == 2 and len(scene.letters()) == 1)
+            grow(scene)
+            hear_of_it(colleague)
+            await_that(lambda: colleague.partitions == {0, 1, 2, 3})
+            scene.feed([("emails", observation(3))], 3)
+            scene.feed([misplaced])
+            await_that(lambda: colleague.shards[3].engine.counts["learn"] == 1)
+    else:
+        scene.work()
+        grow(scene)
+        scene.forget_checkpoints()
+        scene.feed([("emails", observation(3))], 3)
+        scene.feed([misplaced])
+        assert scene.work().shards[3].engine.counts["learn"] == 1
+    assert [letter.code for letter in scene.letters()] == ["wrong-partition"]

@@ -6,6 +6,7 @@ import importlib
 import math
 import pkgutil
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy import special
 from stream_bayes import kernels
 from stream_bayes.checks import targets
 from stream_bayes.errors import NumericalError
-from stream_bayes.kernels.compiled import SOURCES_CHECKSUM
+from stream_bayes.kernels.cache import SOURCES_CHECKSUM
 from stream_bayes.kernels.rows import Joint, merge_duplicates
 from stream_bayes.kernels.scores import to_probabilities
 from stream_bayes.kernels.special import log_gamma_slopes, log_rising
@@ -57,11 +58,11 @@ def test_no_learner_makes_a_kernel_compile_twice() -> None:
         assert len(kernel.signatures) <= 1, f"{name} was compiled for {kernel.signatures}"
 
 
-def test_cached_machine_code_is_stamped_with_all_sources() -> None:
+def test_cached_machine_code_is_stamped_with_all_sources(tmp_path: Path) -> None:
     """numba looks at a kernel's own file only; our stamp changes when any file of the package does."""
     assert all_kernels()
     for name, kernel in all_kernels().items():
-        assert kernel._cache._cache_file._source_stamp == SOURCES_CHECKSUM, name
+        assert kernel._cache.layer(tmp_path)._cache_file._source_stamp == SOURCES_CHECKSUM, name
 
 
 @pytest.mark.parametrize("start", [1e-3, 0.5, 1.0, 7.3, 31.9, 32.0, 1e3, 1e6, 1e9])

@@ -36,7 +36,7 @@ def nothing_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     # A thread that was told to end may need a moment.
-    until = time.monotonic() + 5.0
+    until = time.monotonic() + 120.0
     while set(threading.enumerate()) - before and time.monotonic() < until:
         time.sleep(0.02)
     assert not set(threading.enumerate()) - before

@@ -32,11 +32,11 @@ def test_names_that_sqlite_would_take_for_something_else(tmp_path: Path, monkeyp
         assert (tmp_path / name).is_file()
 
 
-def test_without_its_client_a_log_on_kafka_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_item17_without_its_client_a_log_on_kafka_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("stream_bayes.log.kafka")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "kafka", None)
-    with pytest.raises(LogError, match=r"needs its client: pip install 'stream_bayes\[kafka\]'"):
+    with pytest.raises(LogError, match=r"needs the package kafka-python, .* pip install kafka-python"):
         open_log("kafka://localhost:9092")
 
 

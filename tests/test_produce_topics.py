@@ -70,7 +70,7 @@ def test_a_mail_that_the_topic_does_not_take_is_named_or_left_out() -> None:
     for name, size in (("large", 1000), ("small too", 2)):
         producer.add(Mail(name, "ham", b"x" * size))
     producer.finish()
-    assert (producer.written, producer.labels_written, producer.left_out) == (2, 2, 1)
+    assert (producer.written, producer.labels_written, producer.left_out) == (2, 2, {TOO_LARGE: 1})
     assert [record.key for record in log.read("emails", 0, 0, 10)] == [b"small", b"small too"]
 
 

@@ -15,10 +15,19 @@ from scipy.special import digamma
 
 from stream_bayes.errors import InputError
 from stream_bayes.features.mail import Mail
+from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.posteriors import Beta
 from stream_bayes.spam import Outsider, SpamFilter
 from stream_bayes.spam.composition import ALL_MEMBERS, MEMBERS
-from stream_bayes.spam.explained import Explanation, Share, explain
+from stream_bayes.spam.explained import (
+    COUNTED_AGAINST,
+    LESS_THAN_ALL,
+    MORE_THAN_ALL,
+    Explanation,
+    Share,
+    _Found,
+    explain,
+)
 
 SPAM_WORDS = ["pills", "prescription", "cheap", "Offer!", "$100", "winner", "now"]
 HAM_WORDS = ["lunch", "meeting", "Größe", "report", "noon", "thanks", "agenda"]
@@ -244,3 +253,28 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES | st.binary(max_size=9), max_size=30).map(b"".join))
 def test_any_bytes_are_explained(mail: bytes) -> None:
     assert_adds_up(taught_once(), mail)
+
+
+def test_item11_a_share_against_its_counts_is_explained_in_words() -> None:
+    """With fusion weights below 0 every word of spam speaks against spam."""
+    model = taught(SpamFilter(buckets=2**12))
+    mail = generated(np.random.default_rng(5), spam=True)
+    batch = model.batch([mail])
+    turned = LogisticWeights(-np.abs(model._fusion.mean()), 1.0)
+    for fusion in (model._fusion, turned):
+        why = explain(batch, model.predictive_many(batch), model.members, model._evidence, fusion, 200)
+        against = [share for share in why.shares if share.log_odds * (2 * share.spam - share.mails) < 0.0]
+        assert [share for share in why.shares if share.note] == against
+    words = [share for share in against if share.spam == share.mails >= 8]
+    assert words
+    assert {share.note for share in words} == {COUNTED_AGAINST}
+    counts = f"spam {words[0].spam} of {words[0].mails}"
+    assert f"{counts}, counted the other way, as other signs in the mail say the same already" in str(why)
+
+
+def test_item11_a_share_that_is_rare_among_all_mails_is_explained_in_words() -> None:
+    found = _Found("word", "lunch", -1.0, ham=10, spam=20)
+    assert found.share(np.array([100.0, 10_000.0])).note == LESS_THAN_ALL
+    assert found.share(np.array([100.0, 100.0])).note == COUNTED_AGAINST
+    assert found._replace(log_odds=1.0, ham=20, spam=10).share(np.array([10_000.0, 100.0])).note == MORE_THAN_ALL
+    assert found._replace(log_odds=1.0).share(np.array([100.0, 10_000.0])).note == ""

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.webs import Office, client, http, office, page, path_of, said, taken, until
+from tests.webs import Office, client, http, office, page, path_of, rescored, said, taken, until
 
 __all__ = ["http", "office"]
 
@@ -32,11 +32,11 @@ def test_a_question_has_all_that_a_labeller_wants_to_see(http: httpx.Client) -> 
     assert question["lease_seconds"] == 300.0
 
 
-def test_the_queue_is_by_variance(http: httpx.Client) -> None:
-    queue = http.get("/api/requests").json()
-    variances = [request["variance"] for request in queue["requests"]]
-    assert len(variances) == queue["open"] > 1
-    assert variances == sorted(variances, reverse=True)
+def test_the_queue_is_by_score(http: httpx.Client) -> None:
+    queue = rescored(http)
+    scores = [request["score"] for request in queue["requests"]]
+    assert len(scores) == queue["open"] > 1
+    assert scores == sorted(scores, reverse=True)
     assert taken(http)["place"] == queue["requests"][0]["place"]
     again = http.get("/api/requests", params={"limit": 1}).json()
     assert (len(again["requests"]), again["taken"], again["requests"][0]["taken"]) == (1, 1, True)
@@ -107,11 +107,11 @@ def test_the_worker_learns_and_the_charts_move(office: Office) -> None:
             office.send_generated(40)
             until(lambda: http.get("/api/charts").json()["curve"][-1]["labels"] >= 4)
             until(lambda: http.get("/api/charts").json()["curve"][-1]["events"] >= 100)
+            state = http.get("/api/status").json()
         after = http.get("/api/charts").json()
         assert len(after["curve"]) > len(before["curve"])
         assert after["histogram_of"] >= 100
         assert sum(bar["counts"]["answered"] for bar in after["scores"]) == 4
-        state = http.get("/api/status").json()
         assert (state["healthy"], state["summary"]) == (True, "The worker is running.")
         assert state["partitions"][0]["labels_learned"] == 4
 

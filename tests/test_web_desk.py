@@ -14,9 +14,10 @@ from stream_bayes.active import LabelBudget
 from stream_bayes.events import Label, LabelOutcome, Prediction, Status
 from stream_bayes.records import Source
 from stream_bayes.web.charts import BINS, charts_of
-from stream_bayes.web.desk import Desk
+from stream_bayes.web.desk import Desk, Errors
 from stream_bayes.web.exposition import exposed
 from stream_bayes.web.history import MOST_POINTS, History
+from stream_bayes.worker.status import next_curve_count
 from tests.test_web_questions import NOW, request
 
 
@@ -105,6 +106,21 @@ def test_points_are_thinned_and_keep_both_ends() -> None:
     assert [point.at for point in spread] == sorted(point.at for point in spread)
 
 
+def test_item10_points_of_the_learning_curve_outlast_many_later_reports() -> None:
+    """A backfill reports at growing counts within a second; then nothing changes for a day."""
+    desk = Desk(10.0, None)
+    count, second = 0, 0.0
+    while count < 5000:
+        count = next_curve_count(count)
+        second += 0.01
+        desk.told(status(second, events_in=count, predictions=count))
+    for minute in range(1, 3000):
+        desk.told(status(60.0 * minute, events_in=count, predictions=count))
+    curve = charts_of(desk).curve
+    assert len({point.events for point in curve}) >= 20
+    assert [point.at for point in curve] == sorted(point.at for point in curve)
+
+
 def test_calibration_of_several_partitions_is_by_tenths() -> None:
     history = History()
     history.add(status(0, 0, calibration=((0.12, 0.0, 10), (0.95, 1.0, 4))))
@@ -123,8 +139,8 @@ def test_answers_of_the_log_are_counted_and_close_their_questions() -> None:
     desk.asked(outcome(2, "unsure", label="unsure", labeller="bob"))
     desk.asked(outcome(3, "expired"))
     tally, before, after = desk.tally(NOW.date(), "bob")
-    assert tally[:5] == (3, 2, 1, 1, 0)
-    assert (before, after) == (None, None)
+    assert tally[:6] == (3, 2, 1, 2, 1, 0)
+    assert (before, after) == (Errors(), Errors())
     assert desk.questions.waiting() == []
 
 
@@ -158,7 +174,8 @@ def test_the_error_before_todays_answers_and_after_them() -> None:
     desk.asked(outcome(0, "answered", label="ham", labeller="ann"))
     desk.told(status(60, labelled=20, accuracy=0.7))
     _, before, after = desk.tally(NOW.date(), None)
-    assert [before, after] == pytest.approx([0.5, 1.0 - 9 / 10])
+    assert [before.share, after.share] == pytest.approx([0.5, 1.0 - 9 / 10])
+    assert (before.labelled, after.labelled) == (10, 10)
 
 
 def test_charts_hold_what_was_said() -> None:

@@ -77,7 +77,7 @@ def test_a_link_from_another_site_leads_in(page: Page, secured: Served, elsewher
     log_in(page, secured)
     page.goto(f"http://localhost:{elsewhere.port}/")
     page.click("a")
-    expect(page.locator("body")).to_contain_text("GET", timeout=20_000)
+    expect(page.locator("body")).to_contain_text("GET")
     page.context.clear_cookies()
     page.goto(f"http://localhost:{elsewhere.port}/")
     page.click("a")

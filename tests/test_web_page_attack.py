@@ -46,7 +46,7 @@ _LOOK = """() => {
   };
 }"""
 OWN_TAGS = {"a", "bdi", "button", "h3", "li", "p", "span", "strong", "time", "ul"}
-LONGEST = 30_000
+LONGEST = 120_000
 """Milliseconds after which the page counts as frozen."""
 
 

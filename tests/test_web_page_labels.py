@@ -125,7 +125,10 @@ def test_a_page_without_questions_says_what_to_do_and_shows_them_when_they_come(
         for _ in range(count - 1):
             ann.press("s")
         ann.page.keyboard.press("h")
-        expect(ann.the("queue-empty")).to_contain_text("All is answered")
+        expect(ann.the("queue-empty")).to_contain_text("Nothing to answer, and the worker was stopped")
+        expect(ann.the("health-words")).to_contain_text("Worker stopped at ")
+        with office.working():
+            expect(ann.the("queue-empty")).to_contain_text("All is answered")
         expect(ann.the("open-count")).to_have_text("0")
         ann.assert_stayed()
     assert len(office.labels()) == count

@@ -20,7 +20,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LEASE = 10.0
 
 
-def request(offset: int, variance: float = 0.2, score: float = 0.1, partition: int = 0) -> LabelRequest:
+def request(offset: int, score: float = 0.1, variance: float = 0.2, partition: int = 0) -> LabelRequest:
     return LabelRequest(
         id=f"mail-{offset}",
         score=score,
@@ -31,10 +31,10 @@ def request(offset: int, variance: float = 0.2, score: float = 0.1, partition: i
     )
 
 
-def asked(*variances: float) -> Questions:
+def asked(*scores: float) -> Questions:
     questions = Questions(LEASE)
-    for offset, variance in enumerate(variances):
-        questions.ask(request(offset, variance, score=variance))
+    for offset, score in enumerate(scores):
+        questions.ask(request(offset, score))
     return questions
 
 
@@ -43,7 +43,7 @@ def taken(questions: Questions, labeller: str, now: float, skip: Any = ()) -> Pl
     return None if entry is None else entry.place
 
 
-def test_the_highest_variance_comes_first_and_of_equals_the_oldest() -> None:
+def test_the_highest_score_comes_first_and_of_equals_the_oldest() -> None:
     questions = asked(0.1, 0.25, 0.2, 0.25, float("nan"))
     assert [entry.place[1] for entry in questions.waiting()] == [1, 3, 2, 0, 4]
     assert taken(questions, "ann", 0.0) == (0, 1)
@@ -153,11 +153,27 @@ def test_the_same_question_twice_is_one() -> None:
 
 def test_ranks_and_states_by_score() -> None:
     questions = asked(0.1, 0.2, 0.3)
-    assert [questions.rank(score) for score in (0.1, 0.2, 0.3)] == [0.0, 0.5, 1.0]
-    assert asked(0.1).rank(0.1) is None
+    assert [questions.rank(questions.get((0, offset))) for offset in range(3)] == [0.0, 0.5, 1.0]
+    assert asked(0.1).rank(questions.get((0, 0))) is None
     questions.end((0, 1), Given("ham", None, NOW, learned=True))
     questions.end((0, 2), None)
     assert sorted(questions.scored()) == [(0.1, "open"), (0.2, "answered"), (0.3, "closed")]
+
+
+def test_item09_order_and_rank_follow_the_newest_score() -> None:
+    questions = asked(0.1, 0.2, 0.3, 0.2)
+    questions.rescore((0, 0), 0.9, scored_at=1)
+    questions.rescore((0, 2), 0.15, scored_at=1)
+    questions.rescore((0, 3), float("nan"), scored_at=1)
+    questions.rescore((0, 9), 0.9, scored_at=1)
+    assert [(entry.place[1], entry.score) for entry in questions.waiting()] == [(0, 0.9), (1, 0.2), (3, 0.2), (2, 0.15)]
+    ranks = [questions.rank(entry) for entry in questions.waiting()]
+    assert ranks == [1.0, pytest.approx(1 / 3), pytest.approx(1 / 3), 0.0]
+    questions.give((0, 0), Given("spam", "ann", NOW))
+    questions.rescore((0, 0), 0.0, scored_at=2)
+    assert [entry.place[1] for entry in questions.waiting()] == [1, 3, 2]
+    assert questions.rank(questions.get((0, 0))) == 0.0
+    assert questions.strategy == "epistemic"
 
 
 def test_what_is_over_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,10 +201,16 @@ class Labelling(RuleBasedStateMachine):
 
     names = st.sampled_from(["ann", "bob", "cyd"])
 
-    @rule(variance=st.floats(0.0, 0.25))
-    def ask(self, variance: float) -> None:
-        self.questions.ask(request(self.next, variance))
+    @rule(score=st.floats(0.0, 0.25))
+    def ask(self, score: float) -> None:
+        self.questions.ask(request(self.next, score=score))
         self.next += 1
+
+    @rule(score=st.floats(0.0, 0.25) | st.just(float("nan")), back=st.integers(1, 5))
+    def rescore(self, score: float, back: int) -> None:
+        self.questions.rescore((0, self.next - back), score, scored_at=self.next)
+        scores = [entry.score for entry in self.questions.waiting()]
+        assert scores == sorted(scores, reverse=True)
 
     @rule(seconds=st.floats(0.0, 12.0))
     def wait(self, seconds: float) -> None:
@@ -259,7 +281,7 @@ def test_answers_of_a_day_count_once_and_corrections_count() -> None:
     answers.note((0, 3), NOW, answer("bob", None, unsure=True))
     answers.note((0, 4), NOW - timedelta(days=1), answer("bob", True))
     tally = answers.tally(NOW.date(), "bob")
-    assert tally == (3, 2, 0, 1, 1, NOW - timedelta(hours=2))
+    assert tally == (3, 2, 0, 2, 1, 1, NOW - timedelta(hours=2))
     answers.note((0, 5), NOW + timedelta(days=1), answer("ann", True))
     assert answers.tally(NOW.date(), "ann").today == 0
     assert answers.tally((NOW + timedelta(days=1)).date(), "ann")[:3] == (1, 1, 1)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.webs import Office, client, http, office, page, path_of, said, taken, until
+from tests.commands import PATIENCE
+from tests.webs import Office, client, http, office, page, path_of, rescored, said, taken, until
 
 __all__ = ["http", "office"]
 
@@ -17,6 +20,7 @@ __all__ = ["http", "office"]
 def test_a_lease_that_is_over_comes_back(office: Office) -> None:
     short = office.settings.model_copy(update={"web": office.settings.web.model_copy(update={"lease": "1s"})})
     with page(short) as address, client(address) as http:
+        rescored(http)
         first = taken(http, "ann")
         assert taken(http, "bob")["place"] != first["place"]
         until(lambda: http.get("/api/requests").json()["taken"] == 0)
@@ -109,7 +113,8 @@ def test_another_log_in_its_place_is_not_taken_for_it(office: Office, tmp_path: 
 
 
 def test_a_worker_that_fell_silent_has_a_lag_that_nobody_knows(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    with page(office.settings) as address, client(address) as http:
+    with office.working(), page(office.settings) as address, client(address) as http:
+        until(lambda: http.get("/api/status").json()["healthy"])
         assert http.get("/api/status").json()["partitions"][0]["lag"] == 0
         assert "stream_bayes_worker_up 1.0\n" in http.get("/metrics").text
         monkeypatch.setattr("stream_bayes.web.office._GRACE", -1.0)
@@ -117,6 +122,41 @@ def test_a_worker_that_fell_silent_has_a_lag_that_nobody_knows(office: Office, m
         assert (state["healthy"], state["partitions"][0]["lag"]) == (False, None)
         assert "has been silent" in state["summary"]
         assert "stream_bayes_worker_up 0.0\n" in http.get("/metrics").text
+
+
+def test_item12_a_clean_stop_is_announced(office: Office) -> None:
+    with page(office.settings) as address, client(address) as http:
+        with office.working():
+            until(lambda: http.get("/api/status").json()["healthy"])
+            assert http.get("/api/status").json()["stopped_at"] is None
+        until(lambda: http.get("/api/status").json()["stopped_at"] is not None)
+        state = http.get("/api/status").json()
+        at = datetime.fromisoformat(state["stopped_at"]).astimezone(UTC)
+        assert not state["healthy"]
+        assert state["summary"].startswith(f"The worker was stopped at {at:%H:%M} UTC.")
+        assert state["partitions"][0]["stopped"]
+        assert "stream_bayes_worker_up 0.0\n" in http.get("/metrics").text
+
+
+def test_item12_the_line_of_changes_says_of_how_many(office: Office) -> None:
+    with page(office.settings) as address, client(address) as http:
+        question = taken(http)
+        said(http, question, office.truth[question["id"]])
+        office.work()
+        until(lambda: http.get("/api/changes").json()["error_after"] is not None)
+        changes = http.get("/api/changes").json()
+        assert (changes["today"], changes["compared"], changes["error_after_of"]) == (1, 1, 1)
+        assert (changes["error_before"], changes["error_before_of"]) == (None, 0)
+
+
+def test_item12_a_missing_model_does_not_tell_where_checkpoints_are(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    with page(office.settings) as address, client(address) as http:
+        for partition in (None, 3):
+            answer = http.post("/api/predict", json={"text": "hello", "partition": partition})
+            assert (answer.status_code, answer.json()["code"]) == (404, "no-model")
+            assert str(office.settings.checkpoint_folder) not in answer.text
+            assert str(tmp_path) not in answer.text
 
 
 def test_two_people_of_one_name_have_two_questions(http: httpx.Client) -> None:
@@ -134,3 +174,27 @@ def test_the_session_says_what_the_learner_is(http: httpx.Client, tmp_path: Path
     with page(numbers.settings) as address, client(address) as other:
         session = other.get("/api/session").json()
         assert (session["mail"], session["numbers"], session["kinds"]) == (False, True, [])
+
+
+def test_item08_a_hostile_mail_does_not_keep_the_page_from_answering(tmp_path: Path) -> None:
+    head = b"Subject: s\nContent-Type: text/html\n\n<a href='http://"
+    mails = [head + b"@" * 250_000 + b":x:'>y</a>", head + b"a@" * 400_000 + b":x:'>y</a>"]
+    office = Office(tmp_path)
+    office.send([(f"mail-{number}", raw) for number, raw in enumerate(mails)])
+    office.work()
+    with page(office.settings) as address, client(address) as http, ThreadPoolExecutor(1) as pool:
+        # The model is open, and its kernels are loaded.
+        until(lambda: http.post("/api/predict", json={"text": "hello"}).status_code == 200)
+        places = [request["place"] for request in http.get("/api/requests").json()["requests"]]
+        assert places
+        for place in places:
+            path = f"{address}/api/requests/{place['partition']}/{place['offset']}"
+            asked = pool.submit(httpx.get, path, timeout=PATIENCE)
+            longest = 0.0
+            while not asked.done():
+                begin = time.process_time()
+                assert http.get("/healthz").status_code == 200
+                longest = max(longest, time.process_time() - begin)
+            assert asked.result().status_code == 200
+            # The CPU time of the whole process, and not the time of a clock: the machine may be busy.
+            assert longest < 1.0

@@ -7,10 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
+from time import sleep
 
 import httpx
 import pytest
 
+from stream_bayes.engine.forwarding import FORWARDED
 from stream_bayes.errors import LogUnavailable
 from stream_bayes.events import Label, LabelOutcome, encode
 from stream_bayes.log.sqlite import SqliteLog
@@ -151,3 +153,23 @@ def test_labels_that_cannot_be_are_refused_where_any_label_is_possible(tmp_path:
             )
             assert refused.status_code == 422, (label, refused.text)
         assert said(http, question, 2**40).status_code == 200
+
+
+def test_item05_a_copy_of_a_label_is_no_answer_of_its_own(tmp_path: Path) -> None:
+    """A label that was sent on to the partition of its observation may come after a correction of it."""
+    settings = settings_in(tmp_path)
+    asked = request(0)
+    with SqliteLog(tmp_path / "log.db", partitions=2) as log:
+        log.append("label-requests", encode(asked), partition=asked.source.partition)
+        for answer, headers in (("spam", ()), ("ham", ()), ("spam", [(FORWARDED, b"a group")])):
+            value = encode(Label(id=asked.id, label=answer, source=asked.source))
+            log.append("labels", value, partition=asked.source.partition, headers=headers)
+            log.commit({})
+            # The times of labels are the log's own, in milliseconds.
+            sleep(0.005)
+        desk = Desk(10.0, None)
+        Watch(settings, desk, lambda: log).look(log)
+        entry = desk.questions.known((asked.source.partition, asked.source.offset))
+        assert entry is not None
+        assert entry.given is not None
+        assert entry.given.label == "ham"

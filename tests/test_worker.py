@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -40,8 +42,8 @@ def test_one_run(logs: Logs, tmp_path: Path) -> None:
     assert_nothing_lost(settings, log)
     found = events(log, "predictions")
     assert [event["id"] for event in found] == [f"id-{number}" for number in range(120)]
-    assert 0 < len(events(log, "label-requests")) <= 20
-    assert {event["code"] for event in events(log, "dead-letters")} == {"not-json"}
+    assert 0 < len(requests(log)) <= 20
+    assert {event["code"] for event in events(log, "dead-letters")} == {"not-json", "id-reused", "bad-input"}
 
 
 def test_a_second_run_goes_on(logs: Logs, tmp_path: Path) -> None:
@@ -125,12 +127,24 @@ def test_the_clock_may_jump(tmp_path: Path) -> None:
 
 
 HOLD = """
-import sqlite3, sys, time
+import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
 connection.execute("BEGIN IMMEDIATE")
 print("held", flush=True)
-time.sleep(float(sys.argv[2]))
+sys.stdin.read()
 """
+
+
+class _Waits(logging.Handler):
+    """Lets the holder of a lock go as soon as a worker says that it waits."""
+
+    def __init__(self, stdin: IO[bytes]) -> None:
+        super().__init__()
+        self._stdin = stdin
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.getMessage() == "waiting for the log":
+            self._stdin.close()
 
 
 def test_a_locked_log_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -139,11 +153,17 @@ def test_a_locked_log_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFix
     with SqliteLog(path) as writer:
         feed(writer, stream(100))
     with SqliteLog(path, settings.group, INPUTS, wait=0.05) as log:
-        command = [sys.executable, "-c", HOLD, str(path), "1"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        command = [sys.executable, "-c", HOLD, str(path)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            assert holder.stdin is not None
             assert holder.stdout is not None
             assert holder.stdout.readline() == b"held\n"
-            work(settings, log)
+            waits = _Waits(holder.stdin)
+            logging.getLogger("stream_bayes.worker").addHandler(waits)
+            try:
+                work(settings, log)
+            finally:
+                logging.getLogger("stream_bayes.worker").removeHandler(waits)
         assert "waiting for the log" in caplog.text
         assert_nothing_lost(settings, log)
 

@@ -65,7 +65,7 @@ def test_a_damaged_checkpoint_is_passed_over(
 
 def test_a_checkpoint_of_a_later_version_is_not_passed_over(settings: Settings) -> None:
     newest = files(settings)[0]
-    newest.write_bytes(newest.read_bytes().replace(b'"version":"2"', b'"version":"9"'))
+    newest.write_bytes(newest.read_bytes().replace(b'"version":"3"', b'"version":"9"'))
     with pytest.raises(SnapshotTooNew, match=newest.name):
         go_on(settings)
 

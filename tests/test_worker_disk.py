@@ -21,6 +21,7 @@ from tests.workers import (
     saved_state,
     settings_in,
     stream,
+    without_compiling,
     worker_command,
     write_config,
 )
@@ -82,7 +83,7 @@ def test_no_space_for_a_checkpoint(small_disk: Path, tmp_path: Path, worker_comm
     assert status["checkpoint_age_seconds"] > 4000.0
     ballast.unlink()
     code, _, errors = worker_command(*command)
-    recovered = json.loads(errors.splitlines()[1])
+    recovered = json.loads(without_compiling(errors)[1])
     assert (code, recovered["event"], recovered["checkpoint"]) == (0, "recovered", before)
     assert recovered["events"] > 200
     with SqliteLog(tmp_path / "log.db") as log:

@@ -27,7 +27,6 @@ from tests.workers import (
     assert_same,
     events,
     feed,
-    saved_state,
     settings_in,
     state,
     work,
@@ -145,34 +144,17 @@ def test_questions_expire_by_the_clock_of_the_log(tmp_path: Path) -> None:
     assert (last["outcome"], last["id"], last["at"]) == ("late", f"id-{asked[0]}", "2001-09-09T02:46:40Z")
 
 
-def test_a_checkpoint_of_version_1_goes_on(tmp_path: Path) -> None:
-    """Its questions stay open and paid for; they have no id, and their answers say nothing of the accuracy."""
+def test_a_checkpoint_of_an_older_format_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """All is learned again from the journal instead, and the questions stay open and paid for."""
     settings = settings_in(tmp_path, labels=ASKING)
     with opened(settings) as log:
         feed(log, different(200))
         before = work(settings, log).shards[0].engine
-        asked = requests(log)
-        number, _ = saved_state(settings)
-        (path,) = settings.checkpoint_folder.rglob(f"*{number}.safetensors")
-        as_version_1(path)
+        for path in settings.checkpoint_folder.rglob("*.safetensors"):
+            number, (shaping, scalars, arrays) = read_checkpoint(path)
+            header = {"number": number, "shaping": shaping, "scalars": scalars}
+            snapshot.write(path, header, arrays, CHECKPOINT._replace(version=2))
         worker = Worker(settings, log)
         worker.recover()
-        engine = worker.shards[0].engine
-        assert (engine.selector.budget.used, waiting(engine)) == (len(asked), waiting(before))
-        feed(log, answers(asked)[:3])
-        engine = work(settings, log).shards[0].engine
-        assert [event["outcome"] for event in events(log, "label-requests")[-3:]] == ["answered"] * 3
-        assert engine.selector.audit.estimate() is None
-        assert_same(saved_state(settings)[1], state(engine))
-
-
-def as_version_1(path: Path) -> None:
-    """What the first version would have written."""
-    number, (shaping, scalars, arrays) = read_checkpoint(path)
-    selector = scalars.pop("selector")
-    scalars["labels_used"] = selector["budget"]["used"]
-    scalars["open_requests"] = sorted(request[0] for request in selector["requests"]["open"])
-    arrays = {name: array for name, array in arrays.items() if not name.startswith("selector.")}
-    del shaping["partitions"]
-    header = {"number": number, "shaping": shaping, "scalars": scalars}
-    snapshot.write(path, header, arrays, CHECKPOINT._replace(version=1))
+        assert_same(state(worker.shards[0].engine), state(before))
+    assert "is a checkpoint of format 2, and this stream_bayes reads format 3 and later" in caplog.text

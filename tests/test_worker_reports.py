@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.worker import reports, status
+from stream_bayes.worker import status
 from tests.logs import Logs
 from tests.logs import local_logs as logs
 from tests.questions import requests
@@ -55,24 +55,9 @@ def test_how_it_is_doing_is_said_while_there_is_something_new(
     worker = work(settings, log)
     (line,) = [record for record in caplog.records if record.getMessage() == "status"]
     fields: dict[str, Any] = vars(line)["fields"]
-    assert list(fields) == ["events", "per_second", "lag", "dead", "labels_used", "labels_left", "open"]
+    assert list(fields) == ["events", "per_second", "lag", "duplicates", "dead", "labels_used", "labels_left", "open"]
     assert 0 < fields["events"] <= worker.events
     assert fields["per_second"] > 0.0
     caplog.clear()
     work(settings, log)
     assert "status" not in [record.getMessage() for record in caplog.records]
-
-
-def test_compiling_is_said_once_it_happens(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO", "stream_bayes")
-    monkeypatch.setattr(reports, "_LOOK_EVERY", 0.001)
-    compiled = 5
-    monkeypatch.setattr(reports, "compiled_kernels", lambda: compiled)
-    with (compiling := reports.Compiling()):
-        pass
-    # Those of before do not count.
-    assert not caplog.text
-    with (compiling := reports.Compiling()):
-        compiled = 6
-        compiling._watcher.join()
-    assert caplog.text.count("compiling the learner for this machine") == 1

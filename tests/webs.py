@@ -57,7 +57,7 @@ class Office:
         """Mails by their ids."""
         with self.open() as log:
             for name, raw in mails:
-                log.append("emails", raw, name.encode(), partition, HEADERS)
+                log.append("emails", raw, name.encode(), partition, (*HEADERS, ("id", name.encode())))
             log.commit({})
 
     def send_generated(self, count: int, seed: int = 1) -> None:
@@ -188,6 +188,20 @@ def taken(http: httpx.Client, labeller: str = "ann", **fields: Any) -> dict[str,
     assert answer.status_code == 200, answer.text
     question: dict[str, Any] = answer.json()["question"]
     return question
+
+
+def rescored(http: httpx.Client) -> dict[str, Any]:
+    """The open questions, once the newest checkpoint has scored all of them."""
+    queue: dict[str, Any] = {}
+
+    def all_scored() -> bool:
+        queue.update(http.get("/api/requests", params={"limit": 1000}).json())
+        places = [request["place"] for request in queue["requests"]]
+        asked = [http.get(f"/api/requests/{place['partition']}/{place['offset']}").json()["asked"] for place in places]
+        return all(one["score_now"] is not None for one in asked)
+
+    until(all_scored)
+    return dict(http.get("/api/requests", params={"limit": 1000}).json())
 
 
 def path_of(question: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from stream_bayes import snapshot
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.snapshot import Arrays, Kind
 
-CHECKPOINT = Kind("stream_bayes checkpoint", 2, "checkpoint", "checkpoints are written by `stream-bayes run`")
+CHECKPOINT = Kind("stream_bayes checkpoint", 3, "checkpoint", "checkpoints are written by `stream-bayes run`", oldest=3)
 
 
 class Checkpoint(NamedTuple):

@@ -1,43 +1,8 @@
 """The command line, `stream-bayes`: one file for each command.
 
-Only typer is imported until a command runs, so that `stream-bayes --help` is there at once.
+Importing it loads nothing: `main` first handles signals, then imports the commands.
 """
 
-from stream_bayes.cli import (
-    classify,
-    config,
-    corpus,
-    dead_letters,
-    demo,
-    evaluate,
-    inspect,
-    produce,
-    rebuild,
-    run,
-    schemas,
-    send,
-    tail,
-    web,
-)
-from stream_bayes.cli.app import app, main
+from stream_bayes.cli.startup import main
 
 __all__ = ["main"]
-
-# In the order in which --help lists them.
-for command in (
-    demo.demo,
-    run.run,
-    web.web,
-    produce.produce,
-    send.send,
-    tail.tail,
-    rebuild.rebuild,
-    inspect.inspect,
-    classify.classify,
-    evaluate.evaluate,
-    corpus.corpus,
-    config.config,
-    schemas.schemas,
-):
-    app.command()(command)
-app.add_typer(dead_letters.app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from contextlib import suppress
@@ -10,10 +11,12 @@ from typing import Annotated, NoReturn
 import typer
 
 from stream_bayes import __version__
+from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import StreamBayesError, reason_of
+from stream_bayes.kernels.counting import NOTICE
+from stream_bayes.kernels.counting import logger as kernel_logger
 
 FAILED = 2
-STOPPED = 130
 _LAST_WORD = "stopped"
 _SHOW_CURSOR = b"\x1b[?25h"
 
@@ -32,6 +35,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 
 def main() -> None:
     """Run the command line; errors of this package or of a file end it with one line and code 2, Ctrl-C with 130."""
+    NOTICE.announce = _say_compiling
     try:
         app(prog_name="stream-bayes")
     except (StreamBayesError, OSError) as problem:
@@ -42,6 +46,14 @@ def main() -> None:
         if ending.code == STOPPED:
             say(_LAST_WORD)
         raise
+
+
+def _say_compiling(text: str) -> None:
+    """Show the notice that kernels are compiled: as one of the lines that a worker or the page logs, or by itself."""
+    if logging.getLogger("stream_bayes").handlers:
+        kernel_logger.info(text)
+    else:
+        say(text)
 
 
 def _version(wanted: bool) -> None:

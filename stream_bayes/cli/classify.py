@@ -19,14 +19,24 @@ from stream_bayes.cli.app import Json, give_up_output, say
 from stream_bayes.errors import reason_of
 
 if TYPE_CHECKING:
+    from stream_bayes.checkpoint import Checkpoint
     from stream_bayes.spam import SpamFilter
+    from stream_bayes.spam.learned import Change, LearnedMails
 
 DELIVERED, QUARANTINED = 0, 1
 # EX_TEMPFAIL of sysexits.h: a mail server keeps the mail and tries again.
 TROUBLE: Final = 75
 _PIECE = 1 << 20
-_MODEL = "Where the filter is kept; by default $XDG_DATA_HOME/stream_bayes/spam.model, else below ~/.local/share."
-_LEARN = "Learn the mail instead of judging it; the first one makes the file."
+# Of a mail that is learned, as much as is needed to recognise it: no mail server takes larger ones.
+_MAX_MAIL_BYTES = 64 << 20
+_MODEL = (
+    "Where the filter is kept; by default $XDG_DATA_HOME/stream_bayes/spam.model, else below ~/.local/share. To judge "
+    "mails also a worker's checkpoint, or its folder of checkpoints: the newest."
+)
+_LEARN = (
+    "Learn the mail instead of judging it; the first one makes the file. A mail learned before with the other label is "
+    "corrected, and one with the same label changes nothing."
+)
 _FILTER = "What the first --learn makes: default, the exact one, or light. Later, the file says what it is."
 _COST = "How many spams let through are as bad as one lost ham; by default what the model says, 20 for a new one."
 
@@ -101,7 +111,7 @@ def classify(
         raise typer.BadParameter(message, param_hint="--cost")
     try:
         code = _classify(_default_path() if model is None else model.expanduser(), learn, kind, cost, as_json)
-    except (typer.Exit, typer.Abort):
+    except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     # Whatever it is, python would end with code 1, which means quarantine.
     except Exception as problem:
@@ -112,13 +122,14 @@ def classify(
 
 
 def _classify(path: Path, learn: Label | None, kind: Kind | None, cost: float | None, as_json: bool) -> int:
-    raw = _read_mail()
+    from stream_bayes.kernels.mail_decode import MOST_RAW
+
     if learn is not None:
-        _learn(path, raw, learn, kind)
+        change = _learn(path, _read_mail(_MAX_MAIL_BYTES), learn, kind)
         if as_json:
-            _print(json.dumps({"learned": learn, "model": str(path)}))
+            _print(json.dumps({"learned": learn, "model": str(path), "change": change}))
         return DELIVERED
-    verdict = _judge(path, raw, kind, cost)
+    verdict = _judge(path, _read_mail(MOST_RAW), kind, cost)
     _print(json.dumps(verdict._asdict()) if as_json else _header_line(verdict))
     return QUARANTINED if verdict.action == "quarantine" else DELIVERED
 
@@ -138,16 +149,14 @@ def _default_path() -> Path:
     return folder / "stream_bayes" / "spam.model"
 
 
-def _read_mail() -> bytes:
-    """The part that is looked at; the rest is read as well, since who writes it may mind when nobody does."""
-    from stream_bayes.kernels.mail_decode import MOST_RAW
-
+def _read_mail(size: int) -> bytes:
+    """The beginning of the mail; the rest is read as well, since who writes it may mind when nobody does."""
     if sys.stdin is None:
         message = "there is no standard input"
         raise OSError(message)
     if sys.stdin.isatty():
         say("type or paste the mail, then press Ctrl-D")
-    raw = sys.stdin.buffer.read(MOST_RAW)
+    raw = sys.stdin.buffer.read(size)
     while sys.stdin.buffer.read(_PIECE):
         pass
     return raw
@@ -159,7 +168,7 @@ def _judge(path: Path, raw: bytes, kind: Kind | None, cost: float | None) -> Ver
     if not path.exists():
         message = f"there is no model at {path}; to make one: stream-bayes classify --learn spam --model FILE < MAIL"
         raise FileNotFoundError(message)
-    model = _loaded(path, kind)
+    model, _ = _loaded(path, kind)
     losses = spam_losses(model.lost_ham, model.passed_spam) if cost is None else spam_losses(cost)
     said = model.predictive_many([raw])
     ham, spam = said.probabilities[0].tolist()
@@ -173,34 +182,92 @@ def _header_line(verdict: Verdict) -> str:
     return f"X-Stream-Bayes: {verdict.label}; {numbers}"
 
 
-def _learn(path: Path, raw: bytes, label: Label, kind: Kind | None) -> None:
+def _learn(path: Path, mail: bytes, label: Label, kind: Kind | None) -> Change:
+    from stream_bayes.kernels.mail_decode import MOST_RAW
+    from stream_bayes.spam.learned import save_filter
+
     if path.is_symlink() and not path.exists():
         message = f"{path} leads to {path.readlink()}, which is not there"
         raise FileNotFoundError(message)
     path = path.resolve()
+    if _is_of_worker(path):
+        message = f"{path} belongs to a worker, which learns from the log: send it a label (stream-bayes send)"
+        raise typer.BadParameter(message, param_hint="--learn")
     with _locked(path):
-        model = _opened(path, kind)
-        model.learn_one(raw, model.classes[label is Label.SPAM])
-        model.save(path)
+        model, learned = _opened(path, kind)
+        change = learned.learn(model, mail[:MOST_RAW], mail, spam=label is Label.SPAM)
+        if change != "unchanged":
+            save_filter(path, model, learned)
+    return change
 
 
-def _opened(path: Path, kind: Kind | None) -> SpamFilter:
+def _opened(path: Path, kind: Kind | None) -> tuple[SpamFilter, LearnedMails]:
     from stream_bayes.spam import SpamFilter
+    from stream_bayes.spam.learned import LearnedMails
 
     if path.exists():
         return _loaded(path, kind)
-    return SpamFilter.light() if kind is Kind.LIGHT else SpamFilter()
+    return (SpamFilter.light() if kind is Kind.LIGHT else SpamFilter()), LearnedMails()
 
 
-def _loaded(path: Path, kind: Kind | None) -> SpamFilter:
-    """The filter of a file, and a word on a kind that was asked for and is not that of the file."""
-    from stream_bayes.spam import SpamFilter
+def _loaded(path: Path, kind: Kind | None) -> tuple[SpamFilter, LearnedMails]:
+    """The filter of a file with its record, and a word on a kind that was asked for and is not that of the file."""
     from stream_bayes.spam.composition import ALL_MEMBERS, LIGHT_MEMBERS
+    from stream_bayes.spam.learned import LearnedMails, load_filter
 
-    model = SpamFilter.load(path)
+    model, learned = (_worker_filter(path), LearnedMails()) if _is_of_worker(path) else load_filter(path)
     if kind is not None and model.members != (LIGHT_MEMBERS if kind is Kind.LIGHT else ALL_MEMBERS):
         say(f"the filter in {path} is not the {kind} one: --filter {kind} changes nothing")
-    return model
+    return model, learned
+
+
+def _is_of_worker(path: Path) -> bool:
+    """Whether a path is a checkpoint or a folder, which can only be one of checkpoints."""
+    from stream_bayes.checkpoint import CHECKPOINT
+    from stream_bayes.snapshot import format_of
+
+    return path.is_dir() or (path.exists() and format_of(path) == CHECKPOINT.format)
+
+
+def _worker_filter(path: Path) -> SpamFilter:
+    """The filter of a checkpoint, or of the newest one in a folder."""
+    from stream_bayes.checkpoint import read_checkpoint
+    from stream_bayes.engine.state import learner_of
+    from stream_bayes.errors import SnapshotError
+    from stream_bayes.spam import SpamFilter
+
+    found = _newest_checkpoint(path) if path.is_dir() else read_checkpoint(path)[1]
+    learner = learner_of(found.scalars, found.arrays)
+    if not isinstance(learner, SpamFilter):
+        message = f"{path}: this is the checkpoint of a {type(learner).__name__}, not of a SpamFilter"
+        raise SnapshotError(message)
+    return learner
+
+
+def _newest_checkpoint(folder: Path) -> Checkpoint:
+    """The newest of a folder; of several partitions below it, that of the one that has learned most labels."""
+    from stream_bayes.checkpoint import CheckpointFolder
+
+    below = {found.parent for found in folder.rglob("checkpoint-*.safetensors")}
+    for place in sorted(below, key=lambda place: (-_labels_learned(place), place)):
+        found = CheckpointFolder(place).newest()
+        if found is not None:
+            return found[1]
+    message = f"{folder} is a folder without a checkpoint; `stream-bayes run` writes them"
+    raise FileNotFoundError(message)
+
+
+def _labels_learned(folder: Path) -> int:
+    """Those that the newest checkpoint of a partition says; -1 if it says nothing that can be read."""
+    from stream_bayes.checkpoint import CHECKPOINT, CheckpointFolder
+    from stream_bayes.errors import SnapshotError
+    from stream_bayes.snapshot import read_header
+
+    try:
+        _, newest = CheckpointFolder(folder).checkpoints()[0]
+        return int(read_header(newest, CHECKPOINT)["scalars"]["model_version"])
+    except (OSError, SnapshotError, IndexError, KeyError, TypeError, ValueError):
+        return -1
 
 
 @contextmanager

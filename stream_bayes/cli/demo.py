@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_bayes.cli.app import STOPPED, Json, replace_what_cannot_be_written, stop_at_once
+from stream_bayes.cli.app import Json, replace_what_cannot_be_written, stop_at_once
+from stream_bayes.cli.startup import STOPPED
+from stream_bayes.signals import handle_signals
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -118,6 +120,5 @@ def _this_program() -> str:
 def _told_to_stop() -> Callable[[], bool]:
     """Whether Ctrl-C was pressed or somebody ends the process; it stays until the worker has ended too."""
     told: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda given, _: told.append(given))
+    handle_signals(lambda given, _: told.append(given), signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return lambda: bool(told)

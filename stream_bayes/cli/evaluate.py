@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_bayes.cli.app import FAILED, STOPPED, Json, replace_what_cannot_be_written, say, stop_at_once
+from stream_bayes.cli.app import FAILED, Json, replace_what_cannot_be_written, say, stop_at_once
+from stream_bayes.cli.startup import STOPPED
 
 if TYPE_CHECKING:
     from rich.console import Console

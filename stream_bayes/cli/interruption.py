@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from stream_bayes.cli.app import leave_the_screen
+from stream_bayes.signals import handle_signals
 
 
 @contextmanager
@@ -23,7 +24,8 @@ def interruption() -> Iterator[Sequence[int]]:
             leave_the_screen()
         pressed.append(number)
 
-    usual = signal.signal(signal.SIGINT, note)
+    usual = signal.getsignal(signal.SIGINT)
+    handle_signals(note, signal.SIGINT)
     try:
         yield pressed
     finally:

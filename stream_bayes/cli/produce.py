@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -13,19 +14,22 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from stream_bayes.cli.app import STOPPED, Json, replace_what_cannot_be_written
+from stream_bayes.cli.app import Json, replace_what_cannot_be_written
 from stream_bayes.cli.run import PARTITIONS, Config, settings_from, writable
+from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import CorpusError, LogUnavailable
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from stream_bayes.cli.observation_index import ObservationIndex
     from stream_bayes.cli.producing import Producer
     from stream_bayes.evaluate.corpora import Corpus, Mail
 
 _TO = "The log: sqlite:///path/to/file.db, or kafka://host:port,host:port; by default that of the settings."
 _LABELS = "Labels come with the mails, as events of their own N mails later, or not at all."
 _PROBLEMS = "What is wrong in the corpus ends the writing (stop) or is left out and counted (count)."
+_CHECK = "Look first which mails the log has already; --no-check leaves it to the worker to notice them."
 _TICKS = 10
 """Transactions a second where there is a rate."""
 _PAUSE = 0.2
@@ -39,17 +43,23 @@ def produce(
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N mails.")] = None,
     problems: Annotated[str, typer.Option(metavar="stop|count", help=_PROBLEMS)] = "stop",
     partitions: Annotated[int | None, typer.Option(min=1, help=PARTITIONS)] = None,
+    check: Annotated[bool, typer.Option("--check/--no-check", help=_CHECK)] = True,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
     """Write a corpus of mails into a log, for a worker to filter.
 
-    Ctrl-C ends it after a whole transaction. A second run writes everything a second time, but under the same ids: a
-    worker ignores those it still remembers (engine.remembered_ids).
+    A mail that is in the log already is not written again; if its label is another now, since it was moved to Junk for
+    example, a correction is sent. The id of a mail from a file is a digest of the message, whatever the file is called;
+    JSON lines and CSV may give ids of their own. To know what is there the whole topic is read first. With --no-check
+    it is not: a worker ignores the mails whose ids it still remembers (engine.remembered_ids).
+
+    Ctrl-C ends it after a whole transaction.
     """
     from rich.console import Console
 
     from stream_bayes.cli.interruption import interruption
+    from stream_bayes.cli.observation_index import ObservationIndex
     from stream_bayes.cli.producing import Producer, open_labelling
     from stream_bayes.evaluate.corpora import open_corpus
 
@@ -59,10 +69,27 @@ def produce(
     settings = settings_from(config, to)
     mails = open_corpus(corpus, problems=problems, label="unlabelled" if labelling.kind == "none" else None)
     began = time.monotonic()
-    with writable(settings, partitions) as log, interruption() as pressed, _bar(Console(stderr=True), limit) as bar:
-        topics = settings.topics
-        producer = Producer(log, topics.observations, topics.labels, labelling, at_once=pace.at_once)
+    topics = settings.topics
+    with (
+        writable(settings, partitions) as log,
+        ObservationIndex(log, topics.observations, topics.labels, abstain_label=settings.labels.unsure) as index,
+        interruption() as pressed,
+        _bar(Console(stderr=True), limit) as bar,
+    ):
+        producer = Producer(
+            log,
+            topics.observations,
+            topics.labels,
+            labelling,
+            at_once=pace.at_once,
+            index=index,
+            id_bytes=settings.events.id_bytes,
+        )
         producer.leaves_out = problems == "count"
+        if check:
+            _check(index, bar, pressed)
+        else:
+            index.skip_to_end()
         _write(producer, islice(_told_of_labels(mails), limit), pace, bar, pressed)
     done = _described(producer, mails, settings.log, time.monotonic() - began, stopped=bool(pressed))
     typer.echo(json.dumps(done, indent=2) if as_json else f"{_as_text(done)}\n{_next(config, to)}")
@@ -104,8 +131,9 @@ class _Bar(NamedTuple):
     task: TaskID
 
     def show(self, producer: Producer, seconds: float) -> None:
-        now = f"{producer.written / max(seconds, 1e-9):,.0f} mails/s"
-        self.rich.update(self.task, completed=producer.written, now=now, refresh=True)
+        done = producer.written + producer.already_there
+        now = f"{done / max(seconds, 1e-9):,.0f} mails/s"
+        self.rich.update(self.task, completed=done, now=now, refresh=True)
 
 
 @contextmanager
@@ -116,6 +144,20 @@ def _bar(console: Any, total: int | None) -> Iterator[_Bar]:
     shown = console.is_terminal and not console.is_dumb_terminal
     with Progress(*columns, console=console, auto_refresh=False, transient=True, disable=not shown) as rich:
         yield _Bar(rich, rich.add_task("writing", total=total, now=""))
+
+
+def _check(index: ObservationIndex, bar: _Bar, pressed: Sequence[int]) -> None:
+    """Read which mails are in the log, up to its end or Ctrl-C."""
+    due = time.monotonic() + _PAUSE
+    task = bar.rich.add_task("reading what is there", total=index.unread, now="", visible=False)
+    for passed in index.scan():
+        if pressed:
+            break
+        bar.rich.update(task, advance=passed)
+        if time.monotonic() >= due:
+            bar.rich.update(task, visible=True, refresh=True)
+            due = time.monotonic() + _PAUSE
+    bar.rich.remove_task(task)
 
 
 def _told_of_labels(mails: Iterable[Mail]) -> Iterator[Mail]:
@@ -153,14 +195,14 @@ def _write(producer: Producer, mails: Iterator[Mail], pace: _Pace, bar: _Bar, pr
 
 
 def _described(producer: Producer, corpus: Corpus, log: str, seconds: float, *, stopped: bool) -> dict[str, Any]:
-    from stream_bayes.cli.producing import TOO_LARGE
-
     return {
         "log": log,
         "mails": producer.written,
         "labels": producer.labels_written,
+        "corrections": producer.corrections,
+        "already_there": producer.already_there,
         "labels_not_sent": producer.labels_waiting,
-        "left_out": {**corpus.counts.problems, **({TOO_LARGE: producer.left_out} if producer.left_out else {})},
+        "left_out": dict(corpus.counts.problems + Counter(producer.left_out)),
         "seconds": round(seconds, 3),
         "stopped": stopped,
     }
@@ -170,6 +212,10 @@ def _as_text(done: dict[str, Any]) -> str:
     from stream_bayes.evaluate.corpora.mail import counted
 
     text = f"wrote {counted(done['mails'], 'mail')} and {counted(done['labels'], 'label')} to {done['log']}"
+    if done["already_there"]:
+        text += f"; {done['already_there']:,} {'was' if done['already_there'] == 1 else 'were'} there already"
+    if done["corrections"]:
+        text += f"; {counted(done['corrections'], 'correction')} among the labels"
     if done["labels_not_sent"]:
         text += f"; {counted(done['labels_not_sent'], 'label')} not sent"
     left_out = [f"  left out: {number:,} {kind}" for kind, number in done["left_out"].items()]

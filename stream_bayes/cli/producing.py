@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from stream_bayes.errors import CorpusError, LogError, ParameterError
+from stream_bayes.cli.observation_index import KnownObservation, ObservationIndex
+from stream_bayes.errors import CorpusError, EventError, LogError, ParameterError
 from stream_bayes.evaluate.corpora import Mail
 from stream_bayes.events import Label, encode
-from stream_bayes.events.identity import id_of
+from stream_bayes.events.identity import check_id
+from stream_bayes.features.mail_identity import message_digest, message_id_of
 from stream_bayes.log.arguments import header_bytes
 from stream_bayes.log.base import Headers, Log
-from stream_bayes.records import Offsets, Record
 
 MAILS_AT_ONCE = 300
 """In one transaction."""
 LABELLER = "produce"
 TOO_LARGE = "too-large"
 """The kind of problem of a mail that the topic does not take."""
-_READ_AT_ONCE = 200
+ID_REUSED = "id-reused"
+"""The kind of problem of a mail whose id another mail in the topic has."""
 _CONTENT_TYPE = ("content-type", b"message/rfc822")
 
 
@@ -48,16 +49,29 @@ def open_labelling(text: str) -> Labelling:
     raise ParameterError(message)
 
 
-class _Waiting(NamedTuple):
+class _StagedLabel(NamedTuple):
+    """A label that is to be sent later, of a mail whose place may not be known before it is committed."""
+
+    number: int
+    """The number of the mail that it came with, from 0."""
+    id: str
+    label: str
+    is_correction: bool = False
+
+
+class _WaitingLabel(NamedTuple):
     """A label that is not due yet."""
 
-    place: int
-    """Which mail it belongs to, from 0."""
-    label: str
+    number: int
+    event: Label
+    is_correction: bool
 
 
 class Producer:
     """Writes mails, some hundred in a transaction; what is not flushed is not in the log.
+
+    A mail whose id is in the index is not written again. If its label is another than the newest one known for it, a
+    Label event is sent instead: a correction.
 
     Parameters
     ----------
@@ -69,6 +83,11 @@ class Producer:
         When labels are sent.
     at_once
         Mails in one transaction at most.
+    index
+        What is in the topics already; by default only what this producer writes.
+    id_bytes
+        How long an id may be (`events.id_bytes` of the settings). A mail with an id that is longer, or that the engine
+        refuses for another reason, gets its message digest as id.
     """
 
     def __init__(
@@ -79,22 +98,36 @@ class Producer:
         labelling: Labelling,
         *,
         at_once: int = MAILS_AT_ONCE,
+        index: ObservationIndex | None = None,
+        id_bytes: int = 512,
     ) -> None:
         self._log = log
         self._mails, self._labels = mails, labels
         self._labelling = labelling
         # So that the labels of a transaction are not due within it.
         self._at_once = min(at_once, max(labelling.mails, 1)) if labelling.kind == "later" else at_once
-        self._staged: dict[bytes, _Waiting | None] = {}
-        self._ends = {place.number: end for place, end in log.ends(mails).items()}
-        self._waiting: deque[tuple[int, Label]] = deque()
+        if index is None:
+            index = ObservationIndex(log, mails, labels)
+            index.skip_to_end()
+        self._index = index
+        self._id_bytes = id_bytes
+        self._staged_mails = 0
         self._staged_labels = 0
+        self._staged_corrections = 0
+        self._staged_later: list[_StagedLabel] = []
+        self._waiting: deque[_WaitingLabel] = deque()
         self.written = 0
         """Mails that are in the log."""
         self.labels_written = 0
+        """Labels that are in the log, corrections included."""
+        self.corrections = 0
+        """Labels that differ from the one that the mail had."""
+        self.already_there = 0
+        """Mails that were not written because they are in the topic."""
         self.leaves_out = False
-        """Whether mails that are too large for the topic are left out, instead of being an error."""
-        self.left_out = 0
+        """Whether mails that cannot be written are left out, instead of being an error."""
+        self.left_out: dict[str, int] = {}
+        """How many mails were left out, by the kind of problem."""
 
     @property
     def labels_waiting(self) -> int:
@@ -102,20 +135,89 @@ class Producer:
         return len(self._waiting)
 
     def add(self, mail: Mail) -> None:
-        """Stage a mail, and write all that is staged once it is enough."""
-        key, place = mail.id.encode("utf-8", "replace"), self.written + len(self._staged)
-        headers, waiting = [_CONTENT_TYPE], None
-        if mail.label is not None and self._labelling.kind == "with":
-            headers.append(("label", mail.label.encode()))
-        elif mail.label is not None and self._labelling.kind == "later":
-            waiting = _Waiting(place, mail.label)
-        if not self._append(mail, key, headers):
-            return
-        self._staged[key] = waiting
-        self._staged_labels += len(headers) - 1
-        self._send_due(place)
-        if len(self._staged) >= self._at_once:
+        """Stage a mail, or the label of one that is there already, and write all that is staged once it is enough."""
+        id_ = self._event_id(mail)
+        known = self._index.find(id_)
+        if known is None:
+            self._add_new(mail, id_)
+        else:
+            self._add_known(mail, id_, known)
+        if self._staged_mails >= self._at_once or self._staged_labels >= MAILS_AT_ONCE:
             self.flush()
+
+    def flush(self) -> None:
+        """Write what is staged in one transaction."""
+        self._log.commit({})
+        self.written += self._staged_mails
+        self.labels_written += self._staged_labels
+        self.corrections += self._staged_corrections
+        self._staged_mails = 0
+        self._staged_labels = 0
+        self._staged_corrections = 0
+        if self._staged_later:
+            self._index.refresh()
+            for staged in self._staged_later:
+                event = self._label_event(staged.id, staged.label)
+                self._waiting.append(_WaitingLabel(staged.number, event, staged.is_correction))
+            self._staged_later = []
+
+    def finish(self) -> None:
+        """Write what is staged, and all labels that wait."""
+        self.flush()
+        while self._waiting:
+            self._stage_waiting()
+            if self._staged_labels >= MAILS_AT_ONCE:
+                self.flush()
+        self.flush()
+
+    def _event_id(self, mail: Mail) -> str:
+        id_ = mail.event_id
+        try:
+            check_id(id_, self._id_bytes)
+        except EventError:
+            return message_id_of(mail.raw)
+        return id_
+
+    def _add_new(self, mail: Mail, id_: str) -> None:
+        number = self.written + self._staged_mails
+        headers = [_CONTENT_TYPE, ("id", id_.encode())]
+        label = None if self._labelling.kind == "none" else mail.label
+        if label is not None and self._labelling.kind == "with":
+            headers.append(("label", label.encode()))
+        # The key keeps mails of one id in one partition, also those of other producers.
+        if not self._append(mail, id_.encode(), headers):
+            return
+        self._index.add(id_, message_digest(mail.raw), label)
+        self._staged_mails += 1
+        if label is not None and self._labelling.kind == "with":
+            self._staged_labels += 1
+        elif label is not None:
+            self._staged_later.append(_StagedLabel(number, id_, label))
+        while self._waiting and self._waiting[0].number + self._labelling.mails <= number:
+            self._stage_waiting()
+
+    def _add_known(self, mail: Mail, id_: str, known: KnownObservation) -> None:
+        if known.content != message_digest(mail.raw):
+            where = "" if known.source is None else " at {}-{}-{}".format(*known.source)
+            message = (
+                f"mail {mail.id!r:.100} has the id of another mail, which is in the log already{where}: "
+                "give it another id, or leave such mails out with --problems count"
+            )
+            self._leave_out(CorpusError(message, ID_REUSED))
+            return
+        self.already_there += 1
+        if self._labelling.kind == "none" or mail.label is None or mail.label == known.label:
+            return
+        is_correction = known.label is not None
+        self._index.set_label(id_, mail.label)
+        if self._labelling.kind == "later":
+            number = self.written + self._staged_mails
+            self._staged_later.append(_StagedLabel(number, id_, mail.label, is_correction))
+            return
+        if known.source is None:
+            self.flush()
+            self._index.refresh()
+        self._stage_label(self._label_event(id_, mail.label), is_correction=is_correction)
 
     def _append(self, mail: Mail, key: bytes, headers: Headers) -> bool:
         """Stage a mail; or leave it out, where it is too large and may be."""
@@ -127,55 +229,33 @@ class Producer:
             most = self._log.most_bytes(self._mails)
             if len(mail.raw) + len(key) + sum(header_bytes(*header) for header in headers) <= most:
                 raise
-            if self.leaves_out:
-                self.left_out += 1
-                return False
             message = (
                 f"mail {mail.id!r:.100} of {len(mail.raw):,} bytes is too large for the topic {self._mails!r}, which "
                 f"takes {most:,}: let it take more (max.message.bytes), or leave such mails out with --problems count"
             )
-            raise CorpusError(message, TOO_LARGE) from problem
+            self._leave_out(CorpusError(message, TOO_LARGE), problem)
+            return False
         return True
 
-    def flush(self) -> None:
-        """Write what is staged in one transaction."""
-        ends = self._log.commit({})
-        self.written += len(self._staged)
-        self.labels_written += self._staged_labels
-        if self._labelling.kind == "later":
-            self._waiting.extend(sorted(self._placed(ends), key=lambda one: one[0]))
-        self._staged, self._staged_labels = {}, 0
+    def _leave_out(self, problem: CorpusError, cause: LogError | None = None) -> None:
+        """Count a mail that cannot be written, or raise the error."""
+        if not self.leaves_out:
+            raise problem from cause
+        self.left_out[problem.kind] = self.left_out.get(problem.kind, 0) + 1
 
-    def finish(self) -> None:
-        """Write what is staged, and all labels that wait."""
-        self.flush()
-        self._send_due(None)
-        self.flush()
+    def _label_event(self, id_: str, label: str) -> Label:
+        """The label of a mail that is in the log; without a source if retention has removed the mail already."""
+        known = self._index.find(id_)
+        source = None if known is None else known.source
+        return Label(id=id_, label=label, labeller=LABELLER, at=datetime.now(UTC), source=source)
 
-    def _send_due(self, place: int | None) -> None:
-        """Stage the labels that are due at a mail; all at the end."""
-        while self._waiting and (place is None or self._waiting[0][0] + self._labelling.mails <= place):
-            _, label = self._waiting.popleft()
-            assert label.source is not None
-            self._log.append(self._labels, encode(label), label.id.encode(), label.source.partition)
-            self._staged_labels += 1
+    def _stage_waiting(self) -> None:
+        """Stage the label that waits longest."""
+        waiting = self._waiting.popleft()
+        self._stage_label(waiting.event, is_correction=waiting.is_correction)
 
-    def _placed(self, ends: Offsets) -> Iterator[tuple[int, Label]]:
-        """The labels of the mails just written, with the places that the log gave these."""
-        for record in self._new_records(ends):
-            waiting = self._staged.pop(record.key, None) if record.key is not None else None
-            if waiting is not None:
-                at, id_ = datetime.now(UTC), id_of(record)
-                yield waiting.place, Label(id=id_, label=waiting.label, labeller=LABELLER, at=at, source=record.source)
-
-    def _new_records(self, ends: Offsets) -> Iterator[Record]:
-        """What the topic has got since the last look, ours and that of others; offsets may have gaps."""
-        for place, end in ends.items():
-            if place.topic != self._mails:
-                continue
-            self._log.settle(place)
-            position = self._ends.get(place.number, 0)
-            while position < end and (records := self._log.read(*place, position, _READ_AT_ONCE)):
-                yield from records
-                position = records[-1].offset + 1
-            self._ends[place.number] = max(position, end)
+    def _stage_label(self, event: Label, *, is_correction: bool) -> None:
+        partition = None if event.source is None else event.source.partition
+        self._log.append(self._labels, encode(event), event.id.encode(), partition)
+        self._staged_labels += 1
+        self._staged_corrections += is_correction

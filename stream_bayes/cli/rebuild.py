@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from stream_bayes.cli.app import STOPPED, Json
+from stream_bayes.cli.app import Json
 from stream_bayes.cli.run import (
     Checkpoints,
     Config,
@@ -19,6 +19,7 @@ from stream_bayes.cli.run import (
     settings_from,
     stop_on_signals,
 )
+from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import RecoveryError
 
 if TYPE_CHECKING:

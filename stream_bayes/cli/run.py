@@ -6,7 +6,7 @@ import errno
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_bayes.cli.app import STOPPED, Json
+from stream_bayes.cli.app import Json
+from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import InputError, LogError
+from stream_bayes.signals import handle_signals
 
 if TYPE_CHECKING:
     from stream_bayes.config import Settings
@@ -48,9 +50,10 @@ def run(
 ) -> None:
     """Predict and learn from a log until it is stopped.
 
-    SIGTERM or Ctrl-C: it finishes the batch, commits, writes a checkpoint and ends with code 0. Whatever else ends it,
-    the next run goes on where the last commit was. A broker that does not answer is waited for, with --until-end not
-    at the beginning. --json prints its messages as JSON, one a line.
+    SIGTERM or Ctrl-C: it finishes the batch, commits, writes a checkpoint and ends with code 0; a second one ends it
+    at once with 130. Started with SIGINT ignored, as a script's background job is, it ends on SIGTERM alone. Whatever
+    else ends it, the next run goes on where the last commit was. A broker that does not answer is waited for, with
+    --until-end not at the beginning. --json prints its messages as JSON, one a line.
     """
     from stream_bayes.worker import Worker
     from stream_bayes.worker.garbage import look_rarely
@@ -127,7 +130,9 @@ def _open(
 
     if os.environ.get(KAFKA_DEBUG):
         _show_client()
-    return open_log(settings.log, group, topics, partitions, kafka=settings.kafka, member=member)
+    return open_log(
+        settings.log, group, topics, partitions, kafka=settings.kafka, member=member, sqlite=settings.sqlite
+    )
 
 
 def _agreed(settings: Settings, wanted: int | None) -> int:
@@ -180,10 +185,13 @@ def end_on_signals() -> None:
     """End at once while there is nothing that would have to be finished: no worker reads yet."""
 
     def handle(*_: int | FrameType | None) -> None:
-        logging.getLogger(__name__).info("stopped before it had begun")
-        os._exit(0)
+        try:
+            logging.getLogger(__name__).info("stopped before it had begun")
+        finally:
+            # Also where the signal came in the middle of writing another line.
+            os._exit(0)
 
-    _handle_signals(handle)
+    handle_signals(handle, signal.SIGTERM, signal.SIGINT)
 
 
 def stop_on_signals(worker: Worker) -> None:
@@ -195,9 +203,4 @@ def stop_on_signals(worker: Worker) -> None:
             os._exit(STOPPED)
         worker.stop()
 
-    _handle_signals(handle)
-
-
-def _handle_signals(handle: Callable[[int, FrameType | None], None]) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handle)
+    handle_signals(handle, signal.SIGTERM, signal.SIGINT)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from stream_bayes.cli.app import STOPPED, Json, say
+from stream_bayes.cli.app import Json, say
 from stream_bayes.cli.run import Config, LogUrl, existing, settings_from, topic_named, writable
+from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import EventError, InputError
 
 if TYPE_CHECKING:

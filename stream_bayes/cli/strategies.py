@@ -10,10 +10,11 @@ from typing import NamedTuple
 import typer
 from rich.console import Console
 
-from stream_bayes.cli.app import FAILED, STOPPED, say
+from stream_bayes.cli.app import FAILED, say
 from stream_bayes.cli.interruption import interruption
 from stream_bayes.cli.passes import Task
 from stream_bayes.cli.progress import Tally
+from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluate.feedback import SEED
 from stream_bayes.evaluate.processes import Failure

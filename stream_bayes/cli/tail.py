@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_bayes.cli.app import STOPPED, Json, replace_what_cannot_be_written
+from stream_bayes.cli.app import Json, replace_what_cannot_be_written
 from stream_bayes.cli.run import Config, Group, LogUrl, existing, settings_from, topic_named
+from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import LogError
 
 if TYPE_CHECKING:

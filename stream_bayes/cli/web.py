@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_bayes.cli.app import Json
-from stream_bayes.cli.run import Checkpoints, Config, Group, LogUrl, end_on_signals, existing
+from stream_bayes.cli.run import Checkpoints, Config, Group, LogUrl, existing
 from stream_bayes.errors import ConfigError
 
 if TYPE_CHECKING:
     from stream_bayes.config import Settings
+    from stream_bayes.errors import BackgroundError
 
 _EXTRA = ("fastapi", "h11", "starlette", "uvicorn")
 _HOST = "What to listen on; by default 127.0.0.1, which only this machine reaches."
@@ -46,7 +47,6 @@ def web(
     given = {"log": log, "group": group, "checkpoint.folder": checkpoints, **page}
     settings = load_settings(config, os.environ, given).settings
     existing(settings).close()
-    end_on_signals()
     try:
         _serve(settings, as_json=as_json)
     except ModuleNotFoundError as problem:
@@ -66,4 +66,6 @@ def _serve(settings: Settings, *, as_json: bool) -> None:
         token = made_up = new_token()
     # With a token, other sites can do nothing here; the page may then be reached through a proxy, by any name.
     access = Access(token, hosts_of(place.host) if token is None else None)
-    serve(make_app(settings, access), place, made_up=made_up, as_json=as_json)
+    failures: list[BackgroundError] = []
+    app = make_app(settings, access, failures)
+    serve(app, place, made_up=made_up, as_json=as_json, failures=failures)

@@ -11,6 +11,7 @@ from stream_bayes.config.settings import (
     LearnerSettings,
     RetentionSettings,
     Settings,
+    SqliteSettings,
     StatusSettings,
     TopicSettings,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "Loaded",
     "RetentionSettings",
     "Settings",
+    "SqliteSettings",
     "StatusSettings",
     "TopicSettings",
     "WebSettings",

@@ -67,10 +67,18 @@ class LearnerSettings(Section):
     parameters: dict[str, Any] = Field(default_factory=dict)
 
 
+class SqliteSettings(Section):
+    """A log in one file."""
+
+    record_bytes: Annotated[int, Field(ge=1 << 20, le=512 << 20)] = 64 << 20
+    """Largest record that is appended: key, value and headers together."""
+
+
 class EventSettings(Section):
     """What a record may be at most; what is more goes to the dead letters."""
 
     record_bytes: PositiveCount = 1 << 20
+    """Largest value; raw mails may be as large as the log takes, since only their beginning is looked at."""
     depth: Annotated[int, Field(ge=2, le=200)] = 32
     """An observation with features is two deep; the parser itself stops at 200."""
     id_bytes: PositiveCount = 512
@@ -163,6 +171,7 @@ class Settings(Section):
     status: StatusSettings = StatusSettings()
     retention: RetentionSettings = RetentionSettings()
     kafka: KafkaSettings = KafkaSettings()
+    sqlite: SqliteSettings = SqliteSettings()
     web: WebSettings = WebSettings()
 
     @property

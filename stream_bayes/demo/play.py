@@ -27,7 +27,7 @@ _KILLED_AT = 0.4
 """The share of the mails after which the worker is killed."""
 _DOWN = 1.0
 """Seconds until somebody starts it again."""
-_SETTLING = 5.0
+_SETTLING = 60.0
 """Seconds at most until the last labels are learned."""
 PATIENCE = 60.0
 """Seconds without anything new from the worker after which the demo gives up."""

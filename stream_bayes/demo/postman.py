@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from stream_bayes.demo.mailbox import GeneratedMail
 from stream_bayes.evaluate.corpora import Mail
+from stream_bayes.events.identity import id_header
 from stream_bayes.log.base import Log
 
 FIRST = 20
 """Mails that are sent before the flow begins: with them the worker compiles or loads its kernels."""
 _AHEAD = 0.02
 """Without a pace mails are ahead of their predictions by this share of all: labels are to come in time to be of use."""
-_HEADERS = (("content-type", b"message/rfc822"),)
+_CONTENT_TYPE = ("content-type", b"message/rfc822")
 
 
 class Postman:
@@ -59,6 +60,7 @@ class Postman:
         if up_to <= self.sent:
             return
         for mail in self._mails[self.sent : up_to]:
-            self._log.append(self._topic, mail.raw, mail.id.encode("utf-8", "replace"), headers=_HEADERS)
+            name = mail.id.encode("utf-8", "replace")
+            self._log.append(self._topic, mail.raw, name, headers=(_CONTENT_TYPE, *id_header(mail.id)))
         self._log.commit({})
         self.sent = up_to

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from stream_bayes.config import PREFIX
 from stream_bayes.errors import StreamBayesError
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds that each has to end when it is told to."""
 _LAST_LINES = 3
 
@@ -76,7 +76,8 @@ class CommandProcess:
             code = self._process.wait(PATIENCE)
         finally:
             self.kill()
-        if code:
+        # Python needs a moment before it can handle a signal: until then nothing was begun that must be finished.
+        if code not in (0, -signal.SIGTERM):
             raise self._failure(code)
 
     def look(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from stream_bayes.active import Question
+from stream_bayes.engine.forwarding import Forward
 from stream_bayes.errors import EventError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
 from stream_bayes.records import Record
@@ -20,6 +21,10 @@ class Arrival(NamedTuple):
 
     record: Record
     event: Observation | Label | EventError
+    unknown_fields: int = 0
+    """How many fields of its JSON were ignored."""
+    label_problem: EventError | None = None
+    """Why the label of an observation was refused when it came; then it is refused again."""
 
 
 class Refused(NamedTuple):
@@ -29,7 +34,10 @@ class Refused(NamedTuple):
     offset: int
     code: str
     observation: int | None = None
-    """The offset of the observation that it was a label for, where that is known."""
+    """The offset of the observation that it was a label for, where that is known.
+
+    Its own offset if the record is an observation that was predicted, and its label alone was refused.
+    """
 
 
 class Terms(NamedTuple):
@@ -65,6 +73,8 @@ class Outcome(NamedTuple):
     """The offsets of the observations that were learned when their label came later."""
     unsure: list[Place]
     """The labels that said that nobody knows."""
+    forwards: list[Forward]
+    """The labels that are to be appended again, to the partition of their observation."""
 
 
 class Ends(NamedTuple):
@@ -102,4 +112,4 @@ class Progress(NamedTuple):
 
 def nothing() -> Outcome:
     """What no events lead to."""
-    return Outcome([], {}, [], [], [])
+    return Outcome([], {}, [], [], [], [])

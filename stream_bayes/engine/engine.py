@@ -9,6 +9,7 @@ from stream_bayes.active import LabelSelector
 from stream_bayes.config import Settings
 from stream_bayes.durations import milliseconds
 from stream_bayes.engine.arrivals import Arrival, Decided, Outcome, Progress, Refused, Terms, ends_by, nothing
+from stream_bayes.engine.forwarding import Forward, Routing
 from stream_bayes.engine.metrics import Metrics
 from stream_bayes.engine.model import Model, Row, Said, open_learner
 from stream_bayes.engine.outputs import AUDIT, Asking, dead_letter, label_request, prediction
@@ -45,15 +46,20 @@ class Engine:
         self.metrics = Metrics(sizes.remembered_labels)
         self.terms = Terms(milliseconds("labels.expires", settings.labels.expires), ring.capacity, partitions)
         """By which it closes questions, and owns its share of the budget."""
+        self.input_partitions = partitions
+        """How many partitions the observations topic has: more than share the budget where it has grown since."""
         self._questions = Questions(settings, self.model, partition, partitions)
         self.model_version = 0
         """How many labels were learned."""
         self.clock = 0
         """The greatest timestamp that the log gave to an event so far."""
         self.counts: Counter[str] = Counter()
-        """Of what happened to the events: "predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse"."""
+        """Of what happened to the events: "predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse",
+        "forward", "ignore"."""
         self.refused: Counter[str] = Counter()
         """Dead letters by code."""
+        self.unknown_fields = 0
+        """Fields of JSON events that were ignored."""
 
     @property
     def selector(self) -> LabelSelector:
@@ -61,25 +67,25 @@ class Engine:
         return self._questions.selector
 
     def wanted(self, arrivals: Sequence[Arrival]) -> set[int]:
-        """The offsets of observations that labels among these are for, and that are not in memory any more."""
+        """The offsets of observations that labels among these are for, and that are not in memory any more.
+
+        A label is one if it comes alone, or with an observation whose id was seen before.
+        """
         offsets: set[int] = set()
-        if not _any_label(arrivals):
-            return offsets
         plan = self._plan(None)
         for arrival in arrivals:
-            if isinstance(arrival.event, Label) and (offset := self._missing(plan, arrival.event)) is not None:
-                offsets.add(offset)
+            event = arrival.event
+            if not isinstance(event, EventError) and event.label is not None:
+                offset = plan.target_of(event)
+                if offset is not None and self._is_missing(offset, event.label):
+                    offsets.add(offset)
             plan.leave_behind(arrival.record)
         return offsets
 
-    def _missing(self, plan: Plan, event: Label) -> int | None:
-        try:
-            offset = plan.offset_of(event)
-        except EventError:
-            return None
+    def _is_missing(self, offset: int, label: object) -> bool:
+        """Whether a label is new for an observation, and the observation is not in memory."""
         known = self.memory.labels.label_of(offset)
-        needed = known is not None and known != event.label and self.memory.contents.get(offset) is None
-        return offset if needed else None
+        return known is not None and known != label and self.memory.contents.get(offset) is None
 
     def process(
         self,
@@ -90,17 +96,16 @@ class Engine:
         """Take events in order; `found` are the observations that `wanted` named, None where the log has lost one.
 
         With `decided` they are learned silently: this was decided when the events first came, and nothing is decided
-        again; of the outputs only the dead letters are made.
+        again; of the outputs only the dead letters are made, and nothing is forwarded.
         """
         outcome = nothing()
         topic = self.settings.topics.observations
         known = dict(found or {})
-        if _any_label(arrivals):
-            known |= {
-                record.offset: event
-                for record, event in arrivals
-                if record.topic == topic and isinstance(event, Observation)
-            }
+        known |= {
+            arrival.record.offset: arrival.event
+            for arrival in arrivals
+            if isinstance(arrival.event, Observation) and arrival.record.topic == topic
+        }
         self._run(arrivals, known, Progress(decided, outcome, ends_by(self.terms, decided)))
         self.memory.contents.shrink()
         return outcome
@@ -129,7 +134,9 @@ class Engine:
                 return self._questions.unsure is not None and event.label == self._questions.unsure
             return (record.topic, record.offset) in decided.unsure
 
-        return Plan(self.memory, self.model, self.settings.topics.observations, self.partition, is_unsure)
+        topic = self.settings.topics.observations
+        routing = Routing(topic, self.partition, self.input_partitions, self.settings.group.encode())
+        return Plan(self.memory, self.model, routing, is_unsure)
 
     def _fold(self, plan: Plan) -> Said | None:
         """The only place where the learner changes; a refusal leaves everything as it was."""
@@ -151,12 +158,16 @@ class Engine:
             record, action = step.arrival.record, step.action
             self.clock = record.timestamp if record.timestamp > self.clock else self.clock
             self.counts[action] += 1
+            if action != "refuse":
+                self.unknown_fields += step.arrival.unknown_fields
             if record.topic == topic:
                 ring.advance(record.offset + 1)
             if questions.are_over(ring.end - remembered, self.clock + lead):
                 progress.say(*questions.closed(ring.end - remembered, self.clock, lead))
             if action == "predict" and said is not None:
                 self._predicted(step, said, row, progress)
+                if step.problem is not None:
+                    self._refuse(step, step.problem, progress)
                 if step.label is None:
                     self._ask(step, Row(said, row, plan.contents[row]), progress)
                 row += 1
@@ -166,17 +177,21 @@ class Engine:
                 row += 1
             elif action == "unsure":
                 progress.outcome.unsure.append((record.topic, record.offset))
+            elif action == "forward" and not progress.silent:
+                progress.outcome.forwards.append(Forward(record, step.target))
             elif step.problem is not None:
                 self._refuse(step, step.problem, progress)
             if action in ("learn", "correct", "repeat", "unsure"):
                 progress.say(questions.answered(step, self.clock, lead))
 
     def _predicted(self, step: Step, said: Said, row: int, progress: Progress) -> None:
-        (record, event), _, offset, label, _, digest, _ = step
+        event = step.arrival.event
+        offset = step.offset
+        label = step.label
         assert isinstance(event, Observation)
         labels, ids, contents = self.memory
-        ids.put(digest, offset)
-        contents.put(offset, event, len(record.value))
+        ids.put(step.digest, offset, step.content)
+        contents.put(offset, event, len(step.arrival.record.value))
         self.metrics.remember(offset, said.scores[row], said.guesses[row])
         labels.put(offset, UNLABELLED if label is None else label)
         if not progress.silent:
@@ -210,13 +225,9 @@ class Engine:
             self.metrics.count_label(offset, said.names.index(label) if label in said.names else -1)
 
     def _refuse(self, step: Step, problem: EventError, progress: Progress) -> None:
-        record, event = step.arrival
+        record = step.arrival.record
+        event = step.arrival.event
         self.refused[problem.code] += 1
         progress.say(self._questions.refused(event, problem, self.clock))
         progress.outcome.refused.append(Refused(record.topic, record.offset, problem.code, problem.observation))
         progress.outcome.outputs.append(dead_letter(record, problem, self.clock))
-
-
-def _any_label(arrivals: Sequence[Arrival]) -> bool:
-    """Whether an observation may have to be found; not where labels come with their observations or not at all."""
-    return any(isinstance(event, Label) for _, event in arrivals)

@@ -10,13 +10,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from stream_bayes.engine.arrivals import Arrival
+from stream_bayes.engine.forwarding import Routing, forwarded_by
 from stream_bayes.engine.model import Model
-from stream_bayes.engine.remembered import UNLABELLED, Contents, IdWindow, Known, LabelRing, Unlabelled, digest_of
+from stream_bayes.engine.remembered import (
+    UNLABELLED,
+    Contents,
+    IdWindow,
+    Known,
+    LabelRing,
+    Unlabelled,
+    content_digest,
+    digest_of,
+)
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Label, Observation
 from stream_bayes.records import Record
 
-Action = Literal["predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse"]
+Action = Literal["predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse", "forward", "ignore"]
 GONE = "observation-gone"
 """The code of a label whose observation will never get one."""
 
@@ -32,7 +42,13 @@ class Step(NamedTuple):
     before: Known | Unlabelled = UNLABELLED
     """The label that the observation had."""
     digest: int = 0
+    """Of the id."""
+    content: int = 0
+    """Digest of the content."""
     problem: EventError | None = None
+    """Why it is refused; of an observation that is predicted, why its label is."""
+    target: int = -1
+    """The partition that a forwarded label belongs to."""
 
 
 class Memory(NamedTuple):
@@ -50,20 +66,21 @@ class Plan:
     """
 
     def __init__(
-        self, memory: Memory, model: Model, topic: str, partition: int, is_unsure: Callable[[Record, Label], bool]
+        self, memory: Memory, model: Model, routing: Routing, is_unsure: Callable[[Record, Label], bool]
     ) -> None:
         self.steps: list[Step] = []
         self.contents: list[Any] = []
         self.labels: list[Known | None] = []
         self._memory, self._model = memory, model
-        self._topic, self._partition = topic, partition
+        self._routing = routing
+        self._topic, self._partition = routing.topic, routing.partition
         # How ids begin that are places.
-        self._places = f"{topic}-{partition}-"
+        self._places = f"{routing.topic}-{routing.partition}-"
         self._is_unsure = is_unsure
         self._meant: int | None = None
         self._end = memory.labels.end
         self._fresh: set[Known] = set()
-        self._new_ids: dict[int, int] = {}
+        self._new_ids: dict[int, tuple[int, int]] = {}
         self._new_labels: dict[int, Known | Unlabelled] = {}
 
     def take(self, arrivals: Sequence[Arrival], known: Mapping[int, Observation | None]) -> int:
@@ -102,12 +119,12 @@ class Plan:
     def _step(self, arrival: Arrival, known: Mapping[int, Observation | None]) -> Step:
         event = arrival.event
         if isinstance(event, Observation):
-            return self._observe(arrival, event)
+            return self._observe(arrival, event, known)
         if isinstance(event, Label):
-            return self._learn(arrival, event, known)
+            return self._elsewhere(arrival, event) or self._learn(arrival, event, known)
         return Step(arrival, "refuse", problem=event)
 
-    def _observe(self, arrival: Arrival, observation: Observation) -> Step:
+    def _observe(self, arrival: Arrival, observation: Observation, known: Mapping[int, Observation | None]) -> Step:
         record = arrival.record
         if record.topic != self._topic:
             message = f"an observation belongs into the topic {self._topic!r}, not into {record.topic!r}"
@@ -117,30 +134,99 @@ class Plan:
             message = f"the id {observation.id!r} is that of the record at offset {place}, by its place"
             raise EventError("bad-id", message)
         digest = digest_of(observation.id)
-        if self._find(digest) is not None:
-            return Step(arrival, "duplicate")
-        label = None if observation.label is None else self._known(observation.label)
+        # No other observation can have the id that is a place: its content is not compared with any.
+        content = content_digest(observation) if place is None else 0
+        first = self._find(digest)
+        if first is not None:
+            return self._observe_again(arrival, observation, first, content, known)
+        label, problem = self._own_label(arrival, observation)
         self.contents.append(self._model.content(observation))
         self.labels.append(label)
-        self._new_ids[digest] = record.offset
+        self._new_ids[digest] = record.offset, content
         self._new_labels[record.offset] = UNLABELLED if label is None else label
-        return Step(arrival, "predict", record.offset, label, digest=digest)
+        return Step(arrival, "predict", record.offset, label, digest=digest, content=content, problem=problem)
+
+    def _own_label(self, arrival: Arrival, observation: Observation) -> tuple[Known | None, EventError | None]:
+        """The label that an observation came with; or why it is refused, which does not stop the prediction."""
+        problem: StreamBayesError | None = arrival.label_problem
+        if problem is None:
+            if observation.label is None:
+                return None, None
+            try:
+                return self._known(observation.label), None
+            except StreamBayesError as refusal:
+                problem = refusal
+        message = f"{problem} (the observation was predicted, without this label)"
+        return None, EventError(problem.code, message, arrival.record.offset)
+
+    def _observe_again(
+        self,
+        arrival: Arrival,
+        observation: Observation,
+        first: int,
+        content: int,
+        known: Mapping[int, Observation | None],
+    ) -> Step:
+        """An observation whose id was seen: a duplicate; with another label it is a label for the first one."""
+        if self._content_of(observation.id, first) != content:
+            message = (
+                f"the id {observation.id!r} was given to another content before, at "
+                f"{self._topic}-{self._partition}-{first}: an id is for one observation"
+            )
+            raise EventError("id-reused", message)
+        if observation.label is None:
+            return Step(arrival, "duplicate")
+        before = self._label_of(first)
+        label = self._answer(first, observation.label)
+        if label == before:
+            return Step(arrival, "duplicate")
+        return self._learn_late(arrival, first, label, before, known)
+
+    def _elsewhere(self, arrival: Arrival, event: Label) -> Step | None:
+        """The step of a label that is not for this partition or not for this group; None of any other label."""
+        group = forwarded_by(arrival.record)
+        if group is not None and group != self._routing.group:
+            return Step(arrival, "ignore")
+        target = self._routing.target_of(event)
+        if target is None or (event.source is None and self._find(digest_of(event.id)) is not None):
+            return None
+        if group is not None:
+            message = f"it was forwarded already, and its observation is in partition {target} of {self._topic!r}"
+            raise EventError("wrong-partition", message)
+        return Step(arrival, "forward", target=target)
 
     def _learn(self, arrival: Arrival, event: Label, known: Mapping[int, Observation | None]) -> Step:
         offset = self.offset_of(event)
         before = self._label_of(offset)
         if self._is_unsure(arrival.record, event):
             return Step(arrival, "unsure", offset, before=before)
-        # What is refused here is an answer about it.
-        self._meant = offset
-        label = self._known(event.label)
-        self._meant = None
+        label = self._answer(offset, event.label)
         if label == before:
             return Step(arrival, "repeat", offset, label, before)
+        return self._learn_late(arrival, offset, label, before, known)
+
+    def _answer(self, offset: int, value: Any) -> Known:
+        """The label that came for an observation of before; what is refused here is an answer about it."""
+        self._meant = offset
+        label = self._known(value)
+        self._meant = None
+        return label
+
+    def _learn_late(
+        self,
+        arrival: Arrival,
+        offset: int,
+        label: Known,
+        before: Known | Unlabelled,
+        known: Mapping[int, Observation | None],
+    ) -> Step:
+        """Learn the label of an observation of before, from that observation itself, so that a correction is exact."""
         observation = known.get(offset) or self._memory.contents.get(offset)
         if observation is None:
             message = f"its observation, {self._topic}-{self._partition}-{offset}, is no longer in the log"
             raise EventError(GONE, message, offset)
+        event = arrival.event
+        assert isinstance(event, Observation | Label)
         if observation.id != event.id:
             message = f"the observation at {self._topic}-{self._partition}-{offset} has another id than the label"
             raise EventError("wrong-id", message)
@@ -151,6 +237,15 @@ class Plan:
             self.labels.append(label)
             self._new_labels[offset] = label
         return Step(arrival, action, offset, label, before)
+
+    def target_of(self, event: Observation | Label) -> int | None:
+        """The offset of the observation of before that gets the label of an event; None if there is none."""
+        if isinstance(event, Observation):
+            return None if event.label is None else self._find(digest_of(event.id))
+        try:
+            return self.offset_of(event)
+        except EventError:
+            return None
 
     def offset_of(self, event: Label) -> int:
         """The offset of the observation that a label is for: by its source, by its id, or by an id that is a place.
@@ -194,7 +289,12 @@ class Plan:
         found = self._new_ids.get(digest)
         if found is None:
             return self._memory.ids.find(digest, self._end)
-        return found if found >= self._end - self._memory.ids.capacity else None
+        return found[0] if found[0] >= self._end - self._memory.ids.capacity else None
+
+    def _content_of(self, name: str, offset: int) -> int:
+        """The digest of the content of an observation that was found by its id."""
+        found = self._new_ids.get(digest_of(name))
+        return self._memory.ids.content_of(offset) if found is None else found[1]
 
     def _label_of(self, offset: int) -> Known | Unlabelled:
         if offset < self._end - self._memory.labels.capacity:

@@ -90,8 +90,9 @@ class Questions:
 
     def answered(self, step: Step, clock: int, lead: int) -> LabelOutcome | None:
         """A label came, new or not, or the answer that nobody knows; the lead is as for `closed`."""
-        offset, event, selector = step.offset, step.arrival.event, self.selector
-        assert isinstance(event, Label)
+        offset, selector = step.offset, self.selector
+        event = _answer_in(step.arrival.event)
+        assert event is not None
         asked, known = offset in selector.requests, not isinstance(step.before, Unlabelled)
         told = _NOBODY_KNOWS if step.action == "unsure" else step.label
         outcome = selector.answered(offset, told, event.labeller, clock + lead)
@@ -112,12 +113,20 @@ class Questions:
         self.selector.counts["refused"] += 1
         if problem.code == GONE:
             self.selector.close(offset)
-        if not isinstance(event, Label):
+        answer = _answer_in(event)
+        if answer is None:
             return None
-        return label_answer(self._source(offset), "refused", clock, event, still_open=offset in requests)
+        return label_answer(self._source(offset), "refused", clock, answer, still_open=offset in requests)
 
     def _source(self, offset: int) -> Source:
         return Source(self._topic, self._partition, offset)
+
+
+def _answer_in(event: object) -> Label | None:
+    """The label that an event is, or that comes with an observation that was seen before."""
+    if isinstance(event, Observation) and event.label is not None:
+        return Label(id=event.id, label=event.label, at=event.at)
+    return event if isinstance(event, Label) else None
 
 
 def _expected(row: Row) -> Expected | None:

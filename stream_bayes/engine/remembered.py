@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections import OrderedDict
 from enum import Enum
@@ -12,6 +13,7 @@ import numpy as np
 
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.events import Observation
+from stream_bayes.features.mail_identity import message_digest
 from stream_bayes.learners.labels import Label
 from stream_bayes.snapshot import Arrays
 from stream_bayes.snapshot.scalars import stored_int, stored_label, stored_list
@@ -84,7 +86,9 @@ class LabelRing:
         self.end = end
 
     def put(self, offset: int, label: Known | Unlabelled) -> None:
-        """Remember an observation, and its label if it has one."""
+        """Remember an observation, and its label if it has one; not one whose place a newer offset has taken."""
+        if offset < self.end - len(self._codes):
+            return
         slot = offset % len(self._codes)
         if label is UNLABELLED:
             self._codes[slot] = _NO_LABEL
@@ -130,11 +134,15 @@ class LabelRing:
 
 
 class IdWindow:
-    """The offsets of the last observations by their ids, of which 64 bits are kept."""
+    """Deduplication window: the offsets of the last observations by their ids, with digests of their contents.
+
+    Of ids and contents 64 bits are kept.
+    """
 
     def __init__(self, capacity: int) -> None:
         self._offsets: dict[int, int] = {}
         self._digests = array("Q", bytes(8 * capacity))
+        self._contents = array("Q", bytes(8 * capacity))
         self._owners = array("q", [-1]) * capacity
 
     @property
@@ -147,26 +155,43 @@ class IdWindow:
         offset = self._offsets.get(digest)
         return offset if offset is not None and offset >= end - len(self._owners) else None
 
-    def put(self, digest: int, offset: int) -> None:
-        """Remember the id of an observation, and forget the one whose place it takes."""
+    def content_of(self, offset: int) -> int:
+        """The digest of the content of an observation that was found."""
+        return self._contents[offset % len(self._owners)]
+
+    def put(self, digest: int, offset: int, content: int) -> None:
+        """Remember the id and the content of an observation, and forget the one whose place it takes."""
         slot = offset % len(self._owners)
         owner = self._owners[slot]
         if owner >= 0 and self._offsets.get(before := self._digests[slot]) == owner:
             del self._offsets[before]
         self._offsets[digest] = offset
-        self._digests[slot], self._owners[slot] = digest, offset
+        self._digests[slot] = digest
+        self._contents[slot] = content
+        self._owners[slot] = offset
 
     def arrays(self) -> Arrays:
         """Copies."""
-        return {"id_digests": np.array(self._digests), "id_offsets": np.array(self._owners)}
+        return {
+            "id_digests": np.array(self._digests),
+            "id_contents": np.array(self._contents),
+            "id_offsets": np.array(self._owners),
+        }
 
     def restore(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
-        digests, owners = arrays["id_digests"], arrays["id_offsets"]
-        if not len(digests) == len(owners) == self.capacity:
-            message = f"{len(digests)} ids at {len(owners)} offsets, where there is place for {self.capacity}"
+        digests = arrays["id_digests"]
+        contents = arrays["id_contents"]
+        owners = arrays["id_offsets"]
+        if not len(digests) == len(contents) == len(owners) == self.capacity:
+            message = (
+                f"{len(digests)} ids of {len(contents)} contents at {len(owners)} offsets, where there is place for "
+                f"{self.capacity}"
+            )
             raise SnapshotDamaged(message)
-        self._digests, self._owners = array("Q", digests.tobytes()), array("q", owners.tobytes())
+        self._digests = array("Q", digests.tobytes())
+        self._contents = array("Q", contents.tobytes())
+        self._owners = array("q", owners.tobytes())
         # In the order of the offsets: of an id that left the window and came back, the newer place counts.
         used = np.argsort(owners)[np.count_nonzero(owners < 0) :]
         self._offsets = dict(zip(digests[used].tolist(), owners[used].tolist(), strict=True))
@@ -177,8 +202,29 @@ def digest_of(name: str) -> int:
     return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
+_canonical = json.JSONEncoder(sort_keys=True).encode
+
+
+def content_digest(observation: Observation) -> int:
+    """64 bits of what an observation is about, the same in every process.
+
+    Of a raw mail what delivery changes does not count (`message_digest`); of features their order does not. The label,
+    the time and the key are no content.
+    """
+    if observation.raw is not None:
+        digest = message_digest(observation.raw)
+    else:
+        fields = observation.text, observation.subject, observation.sender
+        canonical = _canonical(fields if observation.features is None else observation.features)
+        digest = blake2b(canonical.encode(), digest_size=8).digest()
+    return int.from_bytes(digest[:8], "little")
+
+
 # What Python takes for an event, for a byte of its record, for a feature with its value, about.
 _EVENT_BYTES, _BYTES_A_BYTE, _FEATURE_BYTES = 1000, 2, 150
+# One observation takes at most this share of the memory, or so many bytes.
+_SHARE_OF_ONE = 8
+_SMALL_BYTES = 1 << 16
 
 
 class Contents:
@@ -189,6 +235,7 @@ class Contents:
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
+        self._most_of_one = max(most_bytes // _SHARE_OF_ONE, _SMALL_BYTES)
         self._kept: OrderedDict[int, tuple[Observation, int]] = OrderedDict()
         self._bytes = 0
 
@@ -200,9 +247,11 @@ class Contents:
     def put(self, offset: int, observation: Observation, size: int) -> None:
         """Keep it, until `shrink` at least: within a batch nothing that was there at its beginning may go.
 
-        `size` is that of its record.
+        `size` is that of its record. One that would take the place of many others is not kept.
         """
         size = _EVENT_BYTES + _BYTES_A_BYTE * size + _FEATURE_BYTES * len(observation.features or ())
+        if size > self._most_of_one:
+            return
         self._kept[offset] = observation, size
         self._bytes += size
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from stream_bayes.active import LabelSelector, Request
 from stream_bayes.active.threshold import RECENT_SCORES
 from stream_bayes.engine.engine import Engine
 from stream_bayes.errors import SnapshotDamaged
@@ -46,6 +45,7 @@ def bookkeeping_of(engine: Engine) -> Bookkeeping:
         "model_version": engine.model_version,
         "counts": dict(sorted(engine.counts.items())),
         "refused": dict(sorted(engine.refused.items())),
+        "unknown_fields": engine.unknown_fields,
         "labels": engine.memory.labels.scalars(),
     }
     memory = engine.memory
@@ -66,6 +66,17 @@ def learner_arrays(arrays: Arrays) -> Arrays:
     return {name.removeprefix(_LEARNER): array for name, array in arrays.items() if name.startswith(_LEARNER)}
 
 
+def learner_of(scalars: dict[str, Any], arrays: Arrays) -> Learner:
+    """The learner of a checkpoint, with the parameters that it had; the arrays are its own from then on."""
+    try:
+        described = scalars["learner"]
+        state = State(str(described["class"]), dict(described["parameters"]), learner_arrays(arrays))
+    except (KeyError, TypeError, ValueError) as problem:
+        message = f"the checkpoint does not describe a learner ({problem!r})"
+        raise SnapshotDamaged(message) from problem
+    return Learner.named(state.kind).from_state(state, copy=False)
+
+
 def selector_state(scalars: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
     """That of the selector in a checkpoint, as `LabelSelector.restore` takes it; a `KeyError` if it has none."""
     own = {name.removeprefix(_SELECTOR): array for name, array in arrays.items() if name.startswith(_SELECTOR)}
@@ -83,11 +94,9 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
         engine.model_version = stored_int(scalars["model_version"], "model_version")
         engine.counts = Counter(stored_counts(scalars["counts"], "counts"))
         engine.refused = Counter(stored_counts(scalars["refused"], "refused"))
-        if "labels_used" in scalars:
-            arrays = {**arrays, **_taken_over(engine.selector, scalars)}
-        else:
-            _check_types(arrays, bookkeeping_of(engine).arrays)
-            engine.selector.restore(*selector_state(scalars, arrays))
+        engine.unknown_fields = stored_int(scalars["unknown_fields"], "unknown_fields")
+        _check_types(arrays, bookkeeping_of(engine).arrays)
+        engine.selector.restore(*selector_state(scalars, arrays))
         engine.memory.labels.restore(scalars["labels"], arrays)
         engine.memory.ids.restore(arrays)
         engine.metrics.restore(arrays)
@@ -98,15 +107,6 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
     except DAMAGED as problem:
         message = f"the checkpoint does not make an engine: {problem!r}"
         raise SnapshotDamaged(message) from problem
-
-
-def _taken_over(selector: LabelSelector, scalars: dict[str, Any]) -> Arrays:
-    """Begin with what a checkpoint of version 1 has of questions: how many were asked, and which are open."""
-    selector.budget.used = selector.counts["asked"] = int(scalars["labels_used"])
-    selector.budget.seen = int(scalars["counts"].get("predict", 0))
-    for offset in scalars["open_requests"]:
-        selector.requests.open(int(offset), Request(int(scalars["clock"]), None, None, ""))
-    return {_SELECTOR + name: array for name, array in selector.state()[1].items()}
 
 
 def _check_types(given: Arrays, fresh: Arrays) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from stream_bayes.events.decoding import Limits, decode
+from stream_bayes.events.decoding import Limits, decode, decode_record
 from stream_bayes.events.fields import Event
 from stream_bayes.events.inputs import Label, Observation, ObservationFields
 from stream_bayes.events.outputs import (
@@ -42,6 +42,7 @@ __all__ = [
     "Reason",
     "Status",
     "decode",
+    "decode_record",
     "decode_request",
     "encode",
     "schemas",

@@ -49,6 +49,16 @@ FeatureValue = FiniteNumber | Text | Boolean | Integer
 
 Identifier = Annotated[str, Strict(), Field(min_length=1)]
 Moment = Annotated[datetime, Strict()]
+InputMoment = Annotated[
+    Moment,
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer"}],
+            "description": "An integer is milliseconds since 1970.",
+        }
+    ),
+]
+"""A time as senders give it."""
 
 Number = Annotated[float, WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": ["Infinity", "-Infinity", "NaN"]}]})]
 """A number of an output, which may be infinite: JSON has no such number, so it is written as a text."""

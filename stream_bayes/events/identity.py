@@ -1,4 +1,4 @@
-"""The id of an observation: given, or taken from its record."""
+"""The id of an observation: given by the sender, or the place of its record."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from stream_bayes.errors import EventError
 from stream_bayes.records import Record
 
 # Control characters, halves of surrogate pairs, separators of lines and paragraphs.
+_USUAL_BYTES = 512
 _FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
-LONGEST_KEY = 512
-"""Bytes of a key that is taken for an id. No setting: what an observation is called must never change."""
 
 
 def check_id(given: str, most_bytes: int) -> None:
@@ -30,16 +29,16 @@ def decoded_id(given: bytes, most_bytes: int) -> str:
     return text
 
 
+def id_header(name: str) -> tuple[tuple[str, bytes], ...]:
+    """The record header `id` for an observation; none where the name cannot be an id, so that its place is."""
+    return () if _trouble(name, _USUAL_BYTES) else (("id", name.encode()),)
+
+
 def id_of(record: Record) -> str:
-    """The id of an observation that has none: the key of its record if that will do, else its place."""
-    if record.key and len(record.key) <= LONGEST_KEY:
-        try:
-            key = record.key.decode()
-        except UnicodeDecodeError:
-            pass
-        else:
-            if not _trouble(key, LONGEST_KEY):
-                return key
+    """The id of an observation that was given none: the place of its record.
+
+    Never the key: many records share one, such as all mails of a mailbox.
+    """
     return f"{record.topic}-{record.partition}-{record.offset}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NoReturn, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
@@ -13,8 +13,8 @@ from stream_bayes.events.fields import (
     Event,
     FeatureValue,
     Identifier,
+    InputMoment,
     LabelValue,
-    Moment,
     SourceField,
     Text,
     within_64_bits,
@@ -26,6 +26,7 @@ _CONTENTS = ("features", "text", "raw")
 _SCHEMA: JsonDict = {
     "title": "Observation",
     "description": "Something to predict, and to learn from once its label is known.",
+    "additionalProperties": True,
     "oneOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in _CONTENTS],
 }
 
@@ -36,12 +37,16 @@ class ObservationFields(Event):
     model_config = ConfigDict(json_schema_extra=_SCHEMA)
 
     type: Literal["observation"] = "observation"
-    id: Annotated[Identifier | None, Field(description="If missing: the key of the record, else its place.")] = None
+    id: Annotated[
+        Identifier | None,
+        Field(description="If missing: the header id or ce_id of the record, else its place. A number becomes text."),
+        WithJsonSchema({"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer"}, {"type": "null"}]}),
+    ] = None
     features: Annotated[dict[Text, FeatureValue] | None, Field(description="Values by name.")] = None
     text: Text | None = None
     raw: Annotated[Base64 | None, Field(description="A whole message as it was received (RFC 822).")] = None
     label: Annotated[LabelValue | None, Field(description="What it is, where that is known already.")] = None
-    at: Moment | None = None
+    at: InputMoment | None = None
     key: Annotated[Text | None, Field(description="What observations are grouped by, such as a tenant.")] = None
     subject: Text | None = None
     sender: Text | None = None
@@ -79,11 +84,17 @@ class Observation(ObservationFields):
 class Label(Event):
     """What an observation turned out to be. Integers are within 64 bits."""
 
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": True})
+
     type: Literal["label"] = "label"
-    id: Annotated[Identifier, Field(description="The id of the observation.")]
+    id: Annotated[
+        Identifier,
+        Field(description="The id of the observation. A number becomes text."),
+        WithJsonSchema({"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer"}]}),
+    ]
     label: LabelValue
     labeller: Annotated[Identifier | None, Field(description="Who says so.")] = None
-    at: Moment | None = None
+    at: InputMoment | None = None
     source: Annotated[SourceField | None, Field(description="The place of the observation.")] = None
 
     @model_validator(mode="after")

@@ -151,7 +151,9 @@ class Status(Event):
     ]
     audit: Annotated[AuditFigures | None, Field(description="None: too early.")] = None
     labellers: Annotated[dict[str, LabellerFigures], Field(description="Of the busiest.", default_factory=dict)]
-    duplicates: Annotated[int, Field(description="Observations ignored since their id had been seen.")]
+    duplicates: Annotated[int, Field(description="Observations ignored: their id and content had come before.")]
+    forwarded: Annotated[int, Field(description="Labels sent on to the partition of their observation.")] = 0
+    unknown_fields: Annotated[int, Field(description="Fields of JSON inputs that were ignored.")] = 0
     dead: int
     dead_by_code: dict[str, int]
     lag: Annotated[int, Field(description="Records that wait to be read.")]
@@ -162,4 +164,7 @@ class Status(Event):
     ] = ()
     checkpoint_age_seconds: Annotated[Number | None, Field(description="None: no checkpoint yet.")] = None
     checkpoint_offset: Annotated[int | None, Field(description="The journal offset of the newest checkpoint.")] = None
+    stopped: Annotated[
+        bool | None, Field(description="True in the last one of a worker that ended in good order; else missing.")
+    ] = None
     model_version: Annotated[int, Field(description="How many labels have been learned.")]

@@ -21,15 +21,20 @@ CODES = frozenset(_SIZE + _CONTENT)
 """Every code of an `EventError` that `decode` raises."""
 
 _LONGEST_MESSAGE = 300
-_KINDS = ("observation", "label")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# What the serializers of a schema registry put before a value: a zero and the number of the schema.
+_REGISTRY_BYTES = 5
 Kind = type[Observation] | type[Label]
+_KINDS: dict[str, Kind] = {"observation": Observation, "label": Label}
+# Of so many unknown fields the names are compared with known ones.
+_MOST_COMPARED = 20
 _EXPECTED = {
     "features": "an object with a text, a boolean or a finite number for each name",
     "raw": "base64",
     "label": "text (not empty), true, false, or a finite number",
     "labeller": "text (not empty)",
-    "at": "a date and time such as 2026-01-31T12:00:00Z",
+    "id": "text or a whole number",
+    "at": "a date and time such as 2026-01-31T12:00:00Z, or milliseconds since 1970",
     "source.partition": "a whole number, 0 or more",
     "source.offset": "a whole number, 0 or more",
     "source": 'an object such as {"topic": "emails", "partition": 0, "offset": 7}',
@@ -44,24 +49,51 @@ def refusal(code: str, message: str) -> EventError:
     return EventError(code, message if len(message) <= _LONGEST_MESSAGE else f"{message[: _LONGEST_MESSAGE - 1]}…")
 
 
-def refusal_of(value: bytes, kind: Kind, most_depth: int, problem: ValidationError) -> EventError:
-    """Why a value that is not of this kind is none."""
+def object_of(value: bytes, most_depth: int) -> dict[str, Any]:
+    """The JSON object that a value is; an `EventError` says why it is none."""
     if deeper_than(value, most_depth):
-        return too_deep(most_depth)
+        raise too_deep(most_depth)
     try:
         content = from_json(value)
     except ValueError as trouble:
-        hint = " (it starts with a byte order mark)" if value.startswith(_BYTE_ORDER_MARK) else ""
-        if _FIELD_OF_A_MAIL.match(value):
-            hint = "; a raw mail needs the record header content-type: message/rfc822"
-        return refusal("not-json", f"the record is no JSON: {trouble}{hint}")
+        raise _not_json(value, trouble) from None
     if not isinstance(content, dict):
-        return refusal("wrong-shape", "the record is JSON, but no object")
-    if "type" in content and content["type"] not in _KINDS:
-        return refusal("unknown-event", f"type {shown(content['type'])} is neither 'observation' nor 'label'")
-    # These come first since pydantic would list every one of them, and a record has room for a hundred thousand.
-    message = _unknown_field(content, kind) or _bad_feature(content.get("features"))
-    return refusal("wrong-shape", message) if message else _first_of(problem)
+        raise refusal("wrong-shape", "the record is JSON, but no object")
+    return content
+
+
+def kind_of(content: dict[str, Any], expected: Kind) -> Kind:
+    """The kind of event that an object says it is, by its `type`; the expected one where it says nothing."""
+    if "type" not in content:
+        return expected
+    kind = _KINDS.get(content["type"]) if isinstance(content["type"], str) else None
+    if kind is None:
+        raise refusal("unknown-event", f"type {shown(content['type'])} is neither 'observation' nor 'label'")
+    return kind
+
+
+def refusal_of(content: dict[str, Any], kind: Kind, problem: ValidationError | EventError) -> EventError:
+    """Why an object is no event of this kind; the problem is that of its known fields."""
+    message = _mistyped_field(content, kind)
+    if message:
+        return refusal("wrong-shape", message)
+    return problem if isinstance(problem, EventError) else _first_of(problem)
+
+
+def _not_json(value: bytes, trouble: ValueError) -> EventError:
+    if value[0] == 0 and len(value) >= _REGISTRY_BYTES:
+        schema = int.from_bytes(value[1:_REGISTRY_BYTES], "big")
+        message = (
+            f"the record starts with the five bytes of a schema registry (schema id {schema}): it has to be sent as "
+            "plain JSON, without the serializer of the registry"
+        )
+        return refusal("not-json", message)
+    hint = ""
+    if value.startswith(_BYTE_ORDER_MARK):
+        hint = " (it starts with a byte order mark)"
+    elif _FIELD_OF_A_MAIL.match(value):
+        hint = "; a raw mail needs the record header content-type: message/rfc822"
+    return refusal("not-json", f"the record is no JSON: {trouble}{hint}")
 
 
 def too_deep(most_depth: int) -> EventError:
@@ -84,28 +116,30 @@ def deeper_than(value: bytes, most: int) -> bool:
     return False
 
 
-def tag_of(value: bytes) -> Any:
-    """The `type` of a JSON object; nothing where there is none."""
-    try:
-        content = from_json(value)
-    except ValueError:
-        return None
-    return content.get("type") if isinstance(content, dict) else None
+def unknown_fields(content: dict[str, Any], kind: Kind) -> list[tuple[str, str]]:
+    """The fields of an object that an event of this kind does not have: the object that has it, and its name."""
+    found = [("", name) for name in content if name not in kind.model_fields]
+    source = content.get("source") if kind is Label else None
+    if isinstance(source, dict):
+        found.extend(("source", name) for name in source if name not in Source._fields)
+    return found
 
 
-def _unknown_field(content: dict[str, Any], kind: Kind) -> str | None:
-    source = content.get("source")
-    parts = (("", content, tuple(kind.model_fields)), ("source.", source, Source._fields))
-    for path, part, known in parts:
-        for name in part if isinstance(part, dict) else ():
-            if name not in known:
-                near = get_close_matches(name[:LONGEST_NAME], known, n=1)
-                hint = f"did you mean {path + near[0]!r}?" if near else f"known are {', '.join(known)}"
-                return f"unknown field {shown(path + name)}; {hint}"
+def _mistyped_field(content: dict[str, Any], kind: Kind) -> str | None:
+    """A message about an unknown field whose name is close to a known one that is not there."""
+    for path, name in unknown_fields(content, kind)[:_MOST_COMPARED]:
+        part = content[path] if path else content
+        known = Source._fields if path else tuple(kind.model_fields)
+        missing = [field for field in known if field not in part]
+        near = get_close_matches(name[:LONGEST_NAME], missing, n=1)
+        if near:
+            prefix = f"{path}." if path else ""
+            return f"unknown field {shown(prefix + name)}; did you mean {prefix + near[0]!r}?"
     return None
 
 
-def _bad_feature(features: object) -> str | None:
+def bad_feature(features: object) -> str | None:
+    """What is wrong with the first feature that cannot be one: a record has room for a hundred thousand."""
     for name, value in features.items() if isinstance(features, dict) else ():
         if not isinstance(value, str | int | float) or (isinstance(value, float) and not isfinite(value)):
             return f"field {shown(f'features.{name}')} must be text, true, false, or a finite number"

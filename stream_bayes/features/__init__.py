@@ -1,7 +1,34 @@
-"""From events to arrays: dicts of features become rows of columns and values."""
+"""From events to arrays: dicts of features become rows of columns and values.
 
-from stream_bayes.features.batch import Batch, Names
-from stream_bayes.features.text import hash_words
-from stream_bayes.features.vocabulary import HashedVocabulary, Vocabulary, open_vocabulary
+The names load when they are first used: `features.mail_identity` needs no kernels.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stream_bayes.features.batch import Batch, Names
+    from stream_bayes.features.text import hash_words
+    from stream_bayes.features.vocabulary import HashedVocabulary, Vocabulary, open_vocabulary
 
 __all__ = ["Batch", "HashedVocabulary", "Names", "Vocabulary", "hash_words", "open_vocabulary"]
+
+_MODULES = {
+    "Batch": "batch",
+    "HashedVocabulary": "vocabulary",
+    "Names": "batch",
+    "Vocabulary": "vocabulary",
+    "hash_words": "text",
+    "open_vocabulary": "vocabulary",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

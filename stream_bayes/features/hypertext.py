@@ -31,6 +31,20 @@ _WITHOUT_CONTENT = ("area", "base", "br", "col", "embed", "hr", "img", "input", 
 _ENDED_BY_THE_NEXT = ("dd", "dt", "li", "option", "p")
 
 
+# To find out where a link leads takes as long as so many other tokens.
+_TOKENS_FOR_LINK = 6
+_WITH_LINK = ("a", "area", "base", "form")
+MOST_TOKENS = 20_000
+"""Tags of a mail and texts between them that are read: a bound of the time that a mail can take."""
+
+
+class TokenLimit:
+    """How many more tokens of a mail are read, over all of its parts."""
+
+    def __init__(self, left: int = MOST_TOKENS) -> None:
+        self.left = left
+
+
 class Run(NamedTuple):
     """A run of what is read: text, the text of a link, or a word for what cannot be shown as text."""
 
@@ -39,8 +53,12 @@ class Run(NamedTuple):
     target: Target | None = None
 
 
-def read_markup(markup: str, most: int, whole: bool = True) -> list[Run]:
-    """What people read of it, until there are so many characters; `whole` unless the markup was cut.
+LEFT_OUT = Run("mark", "the rest is left out: it has too many tags")
+"""Stands at the end where the limit of tokens was reached."""
+
+
+def read_markup(markup: str, most: int, whole: bool = True, limit: TokenLimit | None = None) -> list[Run]:
+    """What people read of it, until there are so many characters or tokens; `whole` unless the markup was cut.
 
     What follows a script or a title without an end is not read, nor are pictures that nobody sees, unless there is
     nothing else to read.
@@ -48,9 +66,11 @@ def read_markup(markup: str, most: int, whole: bool = True) -> list[Run]:
     >>> [run.text for run in read_markup("<p>Lunch &amp;<a href='http://x.example'>tea</a><p>at <b>noon", 99)]
     ['Lunch &', 'tea', '\\n\\nat noon']
     """
-    runs = _Page(most, everything=False).read(tokens(markup, hiding=True))
-    if whole and all(run.kind == "mark" or run.text.isspace() for run in runs):
-        return _Page(most, everything=True).read(tokens(markup, hiding=False)) or runs
+    limit = limit or TokenLimit()
+    runs = _Page(most, everything=False).read(tokens(markup, hiding=True), limit)
+    nothing_to_read = all(run.kind == "mark" or run.text.isspace() for run in runs)
+    if whole and limit.left > 0 and nothing_to_read:
+        return _Page(most, everything=True).read(tokens(markup, hiding=False), limit) or runs
     return runs
 
 
@@ -69,9 +89,10 @@ class _Page:
         self.preformatted = 0
         self.concealed, self.depth, self.told = "", 0, False
 
-    def read(self, tokens: Iterator[Token]) -> list[Run]:
-        """All that the tokens say, as far as there is room."""
+    def read(self, tokens: Iterator[Token], limit: TokenLimit) -> list[Run]:
+        """All that the tokens say, as far as there is room and the limit allows."""
         for token in tokens:
+            limit.left -= _TOKENS_FOR_LINK if token.kind == "start" and token.text in _WITH_LINK else 1
             if token.kind == "text":
                 self._write(unescaped(token.text))
             elif token.kind == "hidden":
@@ -81,6 +102,10 @@ class _Page:
             else:
                 self._end(token.text)
             if self.room < 0:
+                break
+            if limit.left <= 0:
+                self._flush()
+                self.runs.append(LEFT_OUT)
                 break
         self._flush()
         return self.runs

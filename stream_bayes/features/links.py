@@ -17,8 +17,8 @@ _WITHIN = re.compile(r"[\t\n\r]")
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*+):")
 # Browsers take any slashes, also none and backslashes, and the part before the last @ as a user's name.
 _WEB = re.compile(r"(https?):[/\\]*+([^/\\?#]*+)([^?#]*+)(.*)", re.IGNORECASE | re.DOTALL)
-_MAIL = re.compile(r"mailto:([^?]*@([^?@,;]+))", re.IGNORECASE)
-_AUTHORITY = re.compile(r"(?:.*@)?(\[[^\]]*\]|[^:]*+)(?::([0-9]*))?", re.DOTALL)
+_MAIL = re.compile(r"mailto:([^?]*@([^?@,;]++))", re.IGNORECASE)
+_HOST_AND_PORT = re.compile(r"(\[[^\]]*+\]|[^:]*+)(?::([0-9]*+))?+")
 _SAFE = "!#$%&'()*+,/:;=?@[]~"
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 # What the mapping of names (UTS 46) leaves out and what it takes for a dot.
@@ -86,10 +86,13 @@ def _joined(base: str, text: str) -> str:
 
 
 def _web(scheme: str, authority: str, rest: str) -> Target:
-    found = _AUTHORITY.fullmatch(authority)
+    found = _HOST_AND_PORT.fullmatch(authority.rpartition("@")[2])
     host = _host(found[1]) if found else None
     if not found or host is None or len(found[2] or "") > 5 or int(found[2] or 0) > 65535:
         return Target(scheme, None, None)
+    if len(rest) > _LONGEST_URL:
+        # Quoting never makes it shorter.
+        return Target(scheme, host, None)
     port = f":{int(found[2])}" if found[2] and found[2] != _DEFAULT_PORTS[scheme] else ""
     path = quote(rest, safe=_SAFE, errors="replace")
     name = f"[{host}]" if ":" in host else host

@@ -7,45 +7,47 @@ True
 
 from __future__ import annotations
 
+import re
 from hashlib import blake2b
 
 DIGEST_BYTES = 16
 
-# Fields that mail servers, spam filters and mail readers add, remove or rewrite while a message stays the same message.
-_TRACE_FIELDS = frozenset(
-    b"received received-spf return-path delivered-to delivery-date envelope-to x-original-to authentication-results "
-    b"status x-status x-keywords x-uid x-uidl x-imap content-length lines".split()
+# Fields that mail servers, spam filters and mail readers add, remove or rewrite while a message stays the same message,
+# each with the lines that continue it. The message begins with a line end here. Quantifiers before a colon are
+# possessive: the time grows with the length alone.
+_TRACE_FIELDS = re.compile(
+    rb"\n(?:re(?:ceived(?:-spf)?|turn-path)|deliver(?:ed-to|y-date)|envelope-to|authentication-results|status"
+    rb"|content-length|lines|x-(?:original-to|status|keywords|uidl?|imap)|x-(?:spam-|stream-bayes|mozilla-)[^:\n]*+)"
+    rb"[ \t]*+:[^\n]*+(?:\n[ \t][^\n]*+)*+",
+    re.IGNORECASE,
 )
-_TRACE_PREFIXES = (b"x-spam-", b"x-stream-bayes", b"x-mozilla-")
 _HEADER_END = b"\n\n"
+_ENVELOPE_LINES = (b"From ", b">From ")
+# Of a larger header the rest counts as it is.
+_HEADER_BYTES = 1 << 20
 
 
 def message_digest(raw: bytes) -> bytes:
     """Digest of a raw message that is stable over storing, moving and renaming it.
 
-    Line endings, empty lines at the end, and the trace fields of the header do not count.
+    Line endings, empty lines at the end, the "From " line of an mbox before the header, and the trace fields of the
+    header do not count.
     """
-    message = raw.replace(b"\r\n", b"\n").rstrip(b"\n")
-    header, separator, body = message.partition(_HEADER_END)
-    digest = blake2b(b"\n".join(_stable_lines(header)), digest_size=DIGEST_BYTES)
-    digest.update(separator)
-    digest.update(body)
+    # Looking for one byte first is ten times as quick as looking for two.
+    message = raw.replace(b"\r\n", b"\n") if b"\r" in raw else raw
+    message = message.rstrip(b"\n")
+    if message.startswith(_ENVELOPE_LINES):
+        message = message.partition(b"\n")[2]
+    header_end = message.find(_HEADER_END)
+    if header_end < 0:
+        header_end = len(message)
+    header_end = min(header_end, _HEADER_BYTES)
+    header = _TRACE_FIELDS.sub(b"", b"\n" + message[:header_end])
+    digest = blake2b(header[1:], digest_size=DIGEST_BYTES)
+    digest.update(memoryview(message)[header_end:])
     return digest.digest()
 
 
 def message_id_of(raw: bytes) -> str:
     """Id of a mail that comes from a file or a mail server: its digest in hexadecimal digits."""
     return message_digest(raw).hex()
-
-
-def _stable_lines(header: bytes) -> list[bytes]:
-    """Lines of the header but for those of trace fields, which a folded field continues after a blank."""
-    stable = []
-    is_trace = False
-    for line in header.split(b"\n"):
-        if line[:1] not in (b" ", b"\t"):
-            name = line.partition(b":")[0].rstrip().lower()
-            is_trace = name in _TRACE_FIELDS or name.startswith(_TRACE_PREFIXES)
-        if not is_trace:
-            stable.append(line)
-    return stable

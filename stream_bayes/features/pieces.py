@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from stream_bayes.features.hypertext import Run
+from stream_bayes.features.hypertext import LEFT_OUT, Run
 from stream_bayes.features.links import Target, target
 from stream_bayes.features.visible import inline, shown, visible
 
@@ -15,9 +15,9 @@ SHOWN, MOST_PIECES = 20_000, 4000
 
 _FIRST_LINES = re.compile(r"\A(?:[ \t]*+\n)++")
 # No text is pushed out of sight by blanks.
-_MANY_BLANKS = re.compile(r"([ \t]{80})[ \t]++")
+_MANY_BLANKS = re.compile(r"(?<![ \t])([ \t]{80})[ \t]++")
 _MANY_LINES = re.compile(r"(?:\n[ \t]*+){4,}+")
-_ADDRESS = re.compile(r"(?<![a-zA-Z0-9])(?:https?:[/\\]{2}|www\.|mailto:)[^\s<>\"]+", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<![a-zA-Z0-9])(?:https?:[/\\]{2}|www\.|mailto:)[^\s<>\"]++", re.IGNORECASE)
 _BEHIND_ADDRESS = ".,;:!?'*_)]}|…”’»。，、"
 _WITH_HOSTS = ("", "http", "https", "mailto")
 _LONGEST_MARK, _LONGEST_SCHEME = 120, 20
@@ -63,9 +63,12 @@ class Pieces:
     def add_runs(self, runs: Iterable[Run]) -> None:
         """What was read of HTML."""
         for run in runs:
+            if self.cut:
+                return
+            self.shortened = self.shortened or run is LEFT_OUT
             if run.kind == "mark":
                 self.room -= 1
-                self.cut = self.cut or self.room < 0
+                self.cut = self.room < 0
                 self._add_mark(visible(run.text, _LONGEST_MARK))
             elif run.target:
                 self._add_link(run.text, run.target)
@@ -119,6 +122,8 @@ class Pieces:
     def _add_plain(self, text: str) -> None:
         self.room -= len(text)
         for run in shown(text):
+            if self.cut:
+                return
             self._put(Piece("mark" if run.code else "text", run.text))
 
     def _add_link(self, text: str, goal: Target) -> None:

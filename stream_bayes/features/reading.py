@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from stream_bayes.features.alternatives import HTML_PART, OTHER_PART, add_alternatives
-from stream_bayes.features.hypertext import read_markup
+from stream_bayes.features.hypertext import TokenLimit, read_markup
 from stream_bayes.features.mail_parts import (
     Part,
     decoded,
@@ -22,6 +22,7 @@ from stream_bayes.features.mail_parts import (
     is_attached,
     is_mail,
     part_of,
+    sender_and_subject,
     text_of,
     unescaped,
 )
@@ -78,13 +79,14 @@ def read_letter(raw: bytes) -> Letter:
         return Letter("", "", pieces, (), len(raw), cut or not whole)
     leaves, complete = _leaves(first)
     page = Pieces()
+    limit = TokenLimit()
     read = (leaf for leaf in leaves if _is_read(leaf.part))
     for of_one_text, group in groupby(read, key=lambda leaf: leaf.best):
-        _add_group(page, [leaf.part for leaf in group], of_one_text is not None, whole)
+        _add_group(page, [leaf.part for leaf in group], of_one_text is not None, whole, limit)
     attached = [leaf.part for leaf in leaves if not _is_read(leaf.part)]
     if not page.all():
         for part in filter(_is_text, attached):
-            _add(page, part, whole)
+            _add(page, part, whole, limit)
     return Letter(
         sender=visible(header(raw, "from")),
         subject=visible(header(raw, "subject")),
@@ -107,7 +109,7 @@ def read_text(text: str) -> tuple[tuple[Piece, ...], bool]:
         page.add_runs(read_markup(beginning, page.room, whole))
     if not page.all():
         page.add_text(unescaped(beginning))
-    return page.all(), page.cut or not whole
+    return page.all(), page.cut or page.shortened or not whole
 
 
 class _Leaf(NamedTuple):
@@ -116,34 +118,34 @@ class _Leaf(NamedTuple):
     """Where it is one of several forms of a text: the best of these."""
 
 
-def _add_group(page: Pieces, parts: list[Part], of_one_text: bool, whole: bool) -> None:
+def _add_group(page: Pieces, parts: list[Part], of_one_text: bool, whole: bool, limit: TokenLimit) -> None:
     """The texts of parts, or of the forms of one text; what calendars read is none."""
     forms = [part for part in parts[1:] if full_type(part) != _CALENDAR] if of_one_text else []
     if not forms:
         for part in parts if not of_one_text else parts[:1]:
-            _add(page, part, whole)
+            _add(page, part, whole, limit)
         return
     pages = [Pieces() for _ in range(len(forms) + 1)]
     for own, part in zip(pages, (parts[0], *forms), strict=True):
-        _add(own, part, whole)
+        _add(own, part, whole, limit)
     marks = (HTML_PART if full_type(part) in _HTML else OTHER_PART for part in forms)
     add_alternatives(page, pages[0], list(zip(marks, pages[1:], strict=True)))
 
 
-def _add(page: Pieces, part: Part, whole: bool) -> None:
+def _add(page: Pieces, part: Part, whole: bool, limit: TokenLimit) -> None:
     """The text of a part, behind a blank line; of a mail within a mail, from whom and of what it is."""
     if page.cut:
         return
     page.set_apart()
     kind = full_type(part)
     if kind in _MAILS:
-        inner = part.octets[part.begin :]
-        fields = ((name, visible(header(inner, name))) for name in ("From", "Subject"))
+        sender, subject = (visible(value) for value in sender_and_subject(part.octets[part.begin :]))
+        fields = (("From", sender), ("Subject", subject))
         page.add_text("\n".join(f"{name}: {value}" for name, value in fields if value))
         return
     text = text_of(part, LOOKED_AT).translate(_WINDOWS)
     if kind in _HTML or (_DOCUMENT if part.type else _ELEMENT).search(text, 0, _BEGINNING):
-        page.add_runs(read_markup(text, page.room, whole))
+        page.add_runs(read_markup(text, page.room, whole, limit))
     else:
         page.add_text(text)
 

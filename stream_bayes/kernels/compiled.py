@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
-from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numba import njit
+from numba.core import event
 from numpy.typing import NDArray
+
+from stream_bayes.kernels.cache import FOLDERS, KernelCache
+from stream_bayes.kernels.counting import NOTICE
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def _sources_checksum() -> int:
-    checksum = 0
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        checksum = zlib.crc32(path.read_bytes(), checksum)
-    return checksum
-
-
-# numba's cache notices a change in a kernel's own file only, and would go on using machine code that has an old
-# helper of another file inlined. So every kernel is stamped with the sources of all of them.
-SOURCES_CHECKSUM = _sources_checksum()
 
 
 def kernel(function: Function) -> Function:
@@ -44,8 +34,31 @@ def inlined(function: Function) -> Function:
 
 
 def _compiled(function: Function, inline: Literal["never", "always"]) -> Function:
-    dispatcher = njit(cache=True, nogil=True, error_model="numpy", inline=inline)(function)
-    cache = getattr(dispatcher, "_cache", None)  # there is none under NUMBA_DISABLE_JIT
-    if cache is not None:
-        cache._cache_file._source_stamp = SOURCES_CHECKSUM
+    dispatcher = njit(nogil=True, error_model="numpy", inline=inline)(function)
+    if hasattr(dispatcher, "_cache"):  # there is none under NUMBA_DISABLE_JIT
+        dispatcher._cache = KernelCache(function)
     return cast(Function, dispatcher)
+
+
+class _CompilationListener(event.Listener):
+    """Passes the start and the end of every compilation of a kernel on to the notice."""
+
+    def on_start(self, event: Any) -> None:
+        """Note the kernel's module."""
+        if module := _kernel_module(event):
+            NOTICE.start(module)
+
+    def on_end(self, event: Any) -> None:
+        """Note that the compilation of a kernel has ended, also by an error."""
+        if _kernel_module(event):
+            NOTICE.end()
+
+
+def _kernel_module(event: Any) -> str:
+    """The name of the module that a compiled kernel is in; empty for other people's functions."""
+    package, _, module = str(event.data["dispatcher"].py_func.__module__).rpartition(".")
+    return module if package == "stream_bayes.kernels" else ""
+
+
+NOTICE.folder = FOLDERS.writable
+event.register("numba:compile", _CompilationListener())  # type: ignore[no-untyped-call]

@@ -150,7 +150,11 @@ class Learner(base.Estimator):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a learner back; `Learner.load` takes any kind, a subclass only its own."""
-        header, arrays = snapshot.read(path)
+        return cls.from_snapshot(path, *snapshot.read(path))
+
+    @classmethod
+    def from_snapshot(cls, path: str | os.PathLike[str], header: Any, arrays: Arrays) -> Self:
+        """The learner of a snapshot that was read from a path; its arrays are the learner's own from then on."""
         try:
             state = State(str(header["class"]), dict(header["parameters"]), arrays)
         except (KeyError, TypeError, ValueError) as problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stream_bayes.config import KafkaSettings, servers_of, without_secrets
+from stream_bayes.config import KafkaSettings, SqliteSettings, servers_of, without_secrets
 from stream_bayes.errors import LogError
 from stream_bayes.log.base import Log
 from stream_bayes.log.sqlite import SqliteLog
@@ -25,15 +25,18 @@ def open_log(  # noqa: PLR0913 - all but the address have defaults
     *,
     kafka: KafkaSettings | None = None,
     member: str | None = None,
+    sqlite: SqliteSettings | None = None,
 ) -> Log:
     """The log at an address.
 
     `sqlite:///relative/path.db` or `sqlite:////absolute/path.db` is a file, `kafka://host:port,host:port` a cluster.
     With a group it reads these topics on the group's behalf; a topic that does not exist yet gets so many partitions.
-    `kafka` and `member` are for a cluster only: how it is reached, and the name of this reader in its group.
+    `kafka` and `member` are for a cluster only: how it is reached, and the name of this reader in its group. For a file
+    only is `sqlite`.
     """
     if url.startswith(SQLITE) and len(url) > len(SQLITE):
-        return SqliteLog(url.removeprefix(SQLITE), group, topics, partitions)
+        most = (sqlite or SqliteSettings()).record_bytes
+        return SqliteLog(url.removeprefix(SQLITE), group, topics, partitions, record_bytes=most)
     if url.startswith(KAFKA):
         servers = servers_of(url)
         return _kafka_log()(servers, group, topics, partitions, kafka, member)
@@ -45,12 +48,12 @@ def open_log(  # noqa: PLR0913 - all but the address have defaults
 
 
 def _kafka_log() -> type[KafkaLog]:
-    """The class, whose client is an extra and takes a while to load."""
+    """The class, imported when it is needed: the Kafka client takes a while to load."""
     try:
         from stream_bayes.log.kafka.log import KafkaLog  # noqa: PLC0415
     except ModuleNotFoundError as problem:
         if problem.name is None or problem.name.partition(".")[0] != "kafka":
             raise
-        message = "a log on Kafka needs its client: pip install 'stream_bayes[kafka]'"
+        message = "a log on Kafka needs the package kafka-python, which is not installed: pip install kafka-python"
         raise LogError(message) from problem
     return KafkaLog

@@ -61,6 +61,8 @@ class Kind(NamedTuple):
     """What to call such a file."""
     origin: str
     """Where such files come from, as a sentence goes on."""
+    oldest: int = 1
+    """The oldest version that is read."""
 
 
 LEARNER = Kind(FORMAT, VERSION, "snapshot", "snapshots are written by a learner's save(path)")
@@ -152,6 +154,11 @@ def _check_version(path: str | os.PathLike[str], metadata: dict[str, str], kind:
             "update stream_bayes to open it"
         )
         raise SnapshotTooNew(message)
+    if version < kind.oldest:
+        message = (
+            f"{path} is a {kind.noun} of format {version}, and this stream_bayes reads format {kind.oldest} and later"
+        )
+        raise SnapshotError(message)
 
 
 def _checksum(header: str, arrays: Arrays) -> str:

@@ -36,6 +36,8 @@ GRAM_SHARE, BIAS_SHARE, INTERCEPT_SHARE = "byte n-grams", "biases", "intercept"
 _OTHERS = {kind: f"other {kind}s" for kind in ("word", "pair", "host", "sender", "network", "field")}
 _OTHERS["fields"] = _OTHERS["field"]
 _LONGEST_SHOWN = 60
+COUNTED_AGAINST = "counted the other way, as other signs in the mail say the same already"
+LESS_THAN_ALL, MORE_THAN_ALL = "a smaller share than of all mails", "a larger share than of all mails"
 
 Counts = NDArray[np.uint32]
 
@@ -49,6 +51,8 @@ class Share(NamedTuple):
     log_odds: float
     posterior: Beta
     """Of the probability of spam among the mails that have the feature."""
+    note: str = ""
+    """Why its share has another sign than its counts, in words; empty where it has not."""
 
     @property
     def spam(self) -> int:
@@ -81,7 +85,7 @@ class Explanation:
     what the features not told apart add up to, as `other words` and the like."""
 
     def __str__(self) -> str:
-        rows = [(share.log_odds, _described(share), f"spam {share.spam} of {share.mails}") for share in self.shares]
+        rows = [(share.log_odds, _described(share), _counts_of(share)) for share in self.shares]
         rows += [(part, name, "") for name, part in sorted(self.rest.items(), key=lambda item: -abs(item[1]))]
         width = max((len(name) for _, name, _ in rows), default=0)
         lines = [f"{part:+z7.2f}  {name:{width}}  {counts}".rstrip() for part, name, counts in rows]
@@ -94,6 +98,11 @@ def _described(share: Share) -> str:
     return f'{share.kind} "{text}"'
 
 
+def _counts_of(share: Share) -> str:
+    counts = f"spam {share.spam} of {share.mails}"
+    return f"{counts}, {share.note}" if share.note else counts
+
+
 class _Found(NamedTuple):
     kind: str
     text: str
@@ -101,8 +110,22 @@ class _Found(NamedTuple):
     ham: int
     spam: int
 
-    def share(self) -> Share:
-        return Share(*self[:3], Beta(PRIOR_COUNT + self.spam, PRIOR_COUNT + self.ham))
+    def share(self, totals: FloatArray) -> Share:
+        posterior = Beta(PRIOR_COUNT + self.spam, PRIOR_COUNT + self.ham)
+        return Share(self.kind, self.text, self.log_odds, posterior, self._note(totals))
+
+    def _note(self, totals: FloatArray) -> str:
+        """Why most of its mails are of one kind while it speaks for the other; empty where it does not.
+
+        Its counts may point elsewhere than it seems, where they are compared with those of all mails. Or they point
+        where it seems, and the fusion has a weight below 0 for a member: it corrects what others count twice.
+        """
+        if self.log_odds * (self.spam - self.ham) >= 0.0:
+            return ""
+        evidence = float(_evidence(np.array([[self.ham, self.spam]], dtype=np.uint32), totals)[0])
+        if evidence * self.log_odds > 0.0:
+            return LESS_THAN_ALL if self.spam > self.ham else MORE_THAN_ALL
+        return COUNTED_AGAINST
 
 
 def explain(
@@ -128,7 +151,9 @@ def explain(
     rest: dict[str, float] = {}
     for name, part in (*below, *_nameless(batch, evidence, gains), *outside, (INTERCEPT_SHARE, float(rates[-1]))):
         rest[name] = rest.get(name, 0.0) + part
-    return Explanation(log_odds, float(expit(log_odds)), tuple(one.share() for one in found[:most]), rest)
+    return Explanation(
+        log_odds, float(expit(log_odds)), tuple(one.share(evidence.totals) for one in found[:most]), rest
+    )
 
 
 def _rates(scores: FloatArray, members: Sequence[str], fusion: LogisticWeights) -> FloatArray:

@@ -24,6 +24,8 @@ class Tally(NamedTuple):
     today: int
     mine: int
     differed: int
+    compared: int
+    """Answers that could differ from a guess."""
     unsure: int
     corrected: int
     first_at: datetime | None
@@ -57,12 +59,13 @@ class Answers:
     def tally(self, today: date, labeller: str | None) -> Tally:
         """The counts of this day, and those of one labeller."""
         if self._day != today:
-            return Tally(0, 0, 0, 0, 0, None)
+            return Tally(0, 0, 0, 0, 0, 0, None)
         answers = self._answers.values()
         return Tally(
             today=len(answers),
             mine=sum(one.labeller == labeller for one in answers),
             differed=sum(one.differs is True for one in answers),
+            compared=sum(one.differs is not None for one in answers),
             unsure=sum(one.unsure for one in answers),
             corrected=sum(one.corrected for one in answers),
             first_at=self._first_at,

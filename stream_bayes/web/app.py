@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from stream_bayes import __version__
 from stream_bayes.config import Settings
-from stream_bayes.errors import LogError, SnapshotError, StreamBayesError, reason_of
+from stream_bayes.errors import BackgroundError, LogError, SnapshotError, StreamBayesError, reason_of
 from stream_bayes.web.access import Access
 from stream_bayes.web.bodies import Problem
 from stream_bayes.web.guard import Guard
@@ -47,15 +47,15 @@ _STATUS: Mapping[str, int] = {
 _MOST_DETAIL = 500
 
 
-def make_app(settings: Settings, access: Access) -> ASGIApp:
-    """The application; while it runs it follows the log."""
-    return Guard(_routes(settings, access), access)
+def make_app(settings: Settings, access: Access, failures: list[BackgroundError] | None = None) -> ASGIApp:
+    """The application, which follows the log while it runs; a background thread that fails is added to `failures`."""
+    return Guard(_routes(settings, access, failures), access)
 
 
-def _routes(settings: Settings, access: Access) -> FastAPI:
+def _routes(settings: Settings, access: Access, failures: list[BackgroundError] | None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with Office(settings) as office:
+        with Office(settings, failures) as office:
             app.state.office = office
             yield
 

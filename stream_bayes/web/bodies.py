@@ -71,6 +71,9 @@ class Reason(Body):
     share: Annotated[float, Field(description="Towards `towards` if positive.")]
     seen: Annotated[int | None, Field(description="Labelled events that had it.")] = None
     seen_towards: Annotated[int | None, Field(description="Those of them with the label `towards`.")] = None
+    note: Annotated[str | None, Field(description="Why the share has another sign than these counts, if it has.")] = (
+        None
+    )
 
 
 class Opinion(Body):
@@ -101,7 +104,10 @@ class Asked(Body):
     expires_at: datetime | None
     strategy: Annotated[str, Field(description="By which score it was chosen; 'audit' if by chance.")]
     score: Annotated[float | None, Field(description="What the answer is worth by it.")]
-    rank: Annotated[float | None, Field(description="The share of all questions so far that were worth less.")] = None
+    score_now: Annotated[float | None, Field(description="By a newer model; null: none has scored it since.")] = None
+    rank: Annotated[float | None, Field(description="The share of the other open questions that are worth less.")] = (
+        None
+    )
     probabilities: dict[str, float] | None = None
     mean: float | None = None
     variance: float | None = None
@@ -127,7 +133,7 @@ class Summary(Body):
     id: str
     subject: str | None
     variance: float | None
-    score: float | None
+    score: Annotated[float | None, Field(description="What the answer is worth, by the newest model.")]
     probabilities: dict[str, float] | None
     mean: float | None
     asked_at: datetime | None
@@ -135,7 +141,7 @@ class Summary(Body):
 
 
 class Queue(Body):
-    """The open questions, the highest variance first."""
+    """The open questions, the highest score first."""
 
     open: Annotated[int, Field(description="All that are open.")]
     taken: Annotated[int, Field(description="Those that labellers have before them.")]

@@ -29,7 +29,7 @@ def charts_of(desk: Desk) -> Charts:
     said = [p for one in desk.predictions if (p := _probability(one, label)) is not None]
     return Charts(
         at=datetime.now(UTC),
-        curve=tuple(_curve(points)),
+        curve=tuple(_curve(history.curve(MOST_DRAWN))),
         calibration=tuple(
             CalibrationPoint(said=said, observed=observed, count=count)
             for said, observed, count in history.calibration()

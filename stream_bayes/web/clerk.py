@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import NamedTuple, TypeVar
 
-from stream_bayes.errors import LogError, LogUnavailable, StreamBayesError
+from stream_bayes.background import BackgroundThread
+from stream_bayes.errors import BackgroundError, LogError, LogUnavailable, StreamBayesError
 from stream_bayes.events import Label, encode
 from stream_bayes.log.base import Log
 from stream_bayes.records import Record
@@ -47,13 +47,17 @@ class Clerk:
         Of the labels.
     open_log
         Opens the log, in the thread that uses it.
+    on_failure
+        Called where the thread fails.
     """
 
-    def __init__(self, topic: str, open_log: Callable[[], Log]) -> None:
+    def __init__(
+        self, topic: str, open_log: Callable[[], Log], on_failure: Callable[[BackgroundError], object] | None = None
+    ) -> None:
         self._topic, self._open = topic, open_log
         self._tasks: SimpleQueue[_Write | _Read | _End] = SimpleQueue()
         self._log: Log | None = None
-        self._thread = Thread(target=self._run, name="web-clerk", daemon=True)
+        self._thread = BackgroundThread(self._run, "web-clerk", on_failure)
 
     def start(self) -> None:
         """Begin."""
@@ -66,12 +70,14 @@ class Clerk:
 
     def write(self, label: Label, partition: int) -> None:
         """Write a label; returns when it is committed, and raises where it is not."""
+        self._thread.check()
         done: Future[None] = Future()
         self._tasks.put(_Write(label, partition, done))
         _result(done)
 
     def read(self, topic: str, partition: int, offset: int) -> Record | None:
         """The record at a place; None if the log has it no more."""
+        self._thread.check()
         done: Future[Record | None] = Future()
         self._tasks.put(_Read((topic, partition, offset), done))
         return _result(done)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from threading import Lock
+from typing import NamedTuple
 
 from stream_bayes.engine.credible import as_key
 from stream_bayes.events import Label, LabelOutcome, LabelRequest, Prediction, Status
@@ -17,6 +18,20 @@ from stream_bayes.web.questions import Entry, Given, Place, Questions
 
 NEWEST_PREDICTIONS = 2000
 _LEARNED = ("answered", "late", "corrected")
+
+
+class Errors(NamedTuple):
+    """Wrong guesses among labelled mails."""
+
+    share: float | None = None
+    """None where there are none."""
+    labelled: int = 0
+    """So many mails the share is of."""
+
+    @classmethod
+    def of(cls, accuracy: float | None, labelled: int) -> Errors:
+        """Those that an accuracy leaves."""
+        return cls() if accuracy is None else cls(1.0 - accuracy, labelled)
 
 
 class Desk:
@@ -116,14 +131,16 @@ class Desk:
         """The worker has said how it is doing."""
         self.history.add(status)
 
-    def tally(self, today: date, labeller: str | None) -> tuple[Tally, float | None, float | None]:
-        """The answers of a day, and the share of wrong guesses before the first of them and since."""
-        tally, last = self.answers.tally(today, labeller), self.history.last
+    def tally(self, today: date, labeller: str | None) -> tuple[Tally, Errors, Errors]:
+        """The answers of a day, and the errors of the guesses before the first of them and since."""
+        tally = self.answers.tally(today, labeller)
+        last = self.history.last
         if tally.first_at is None or last is None:
-            return tally, None, None
+            return tally, Errors(), Errors()
         before = self.history.before(tally.first_at.astimezone(UTC))
-        early, late = before and before.accuracy_since(None), last.accuracy_since(before)
-        return tally, None if early is None else 1.0 - early, None if late is None else 1.0 - late
+        labelled_before = 0 if before is None else int(before.labelled)
+        early = Errors.of(before and before.accuracy_since(None), labelled_before)
+        return tally, early, Errors.of(last.accuracy_since(before), int(last.labelled) - labelled_before)
 
 
 def guess_of(request: LabelRequest) -> str | None:

@@ -42,6 +42,7 @@ _OF_STATUS = (
     ("labels_left", "gauge", "labels_left", "Labels that may still be asked for."),
     ("open_requests", "gauge", "open_requests", "Questions that wait for an answer."),
     ("duplicates_total", "counter", "duplicates", "Observations ignored since their id had been seen."),
+    ("forwarded_total", "counter", "forwarded", "Labels sent on to the partition of their observation."),
     ("lag", "gauge", "lag", "Records that wait to be read."),
     ("checkpoint_age_seconds", "gauge", "checkpoint_age_seconds", "Since the newest checkpoint, when it was said."),
 )
@@ -66,8 +67,14 @@ def exposed(desk: Desk, silent_after: float, login_failures: int) -> str:
         waiting, taken = desk.questions.count(time.monotonic())
         counts, well = dict(desk.counts), desk.ready and desk.problem is None
     heard = max((status.at for status in statuses), default=None)
-    working = heard is not None and (datetime.now(UTC) - heard).total_seconds() <= silent_after
-    up = Family("stream_bayes_worker_up", "gauge", "1 if a worker has said something lately.", [({}, float(working))])
+    has_stopped = all(status.stopped for status in statuses)
+    working = heard is not None and not has_stopped and (datetime.now(UTC) - heard).total_seconds() <= silent_after
+    up = Family(
+        "stream_bayes_worker_up",
+        "gauge",
+        "1 if a worker has said something lately and was not stopped.",
+        [({}, float(working))],
+    )
     counts["login_failures"] = login_failures
     families = [up, *_worker(statuses), *_page(counts, waiting, taken, up=well)]
     return "".join(f"{line}\n" for family in families for line in family.lines())

@@ -32,12 +32,15 @@ class Changes(Body):
     today: Annotated[int, Field(description="Answers given today, UTC.")]
     mine: Annotated[int, Field(description="Those of them by the labeller asked about.")]
     differed: Annotated[int, Field(description="Those of today's that were not the filter's guess.")]
+    compared: Annotated[int, Field(description="Those of today's that could differ from a guess.")]
     unsure: int
     corrected: int
     error_before: Annotated[
         float | None, Field(description="Wrong guesses among the mails labelled before today's first answer.")
     ]
+    error_before_of: Annotated[int, Field(description="Mails labelled before today's first answer.")]
     error_after: Annotated[float | None, Field(description="Among those labelled since.")]
+    error_after_of: Annotated[int, Field(description="Mails labelled since.")]
 
 
 class CurvePoint(Body):
@@ -121,6 +124,7 @@ class Partition(Body):
     partition: int
     at: datetime
     age_seconds: Annotated[float, Field(description="Since the worker said so.")]
+    stopped: Annotated[bool, Field(description="Whether the worker ended in good order then.")] = False
     events: int
     predictions: int
     labels_learned: int
@@ -138,6 +142,10 @@ class Partition(Body):
 
 class State(Body):
     """How the worker is doing, and the page."""
+
+    stopped_at: Annotated[
+        datetime | None, Field(description="When the worker ended in good order, if all of it has; else null.")
+    ] = None
 
     healthy: Annotated[bool, Field(description="The log can be read, and the worker said something lately.")]
     summary: Annotated[str, Field(description="In a sentence: what is wrong, and what to do.")]

@@ -13,6 +13,7 @@ MOST_POINTS = 400
 """Of a curve; between them every second one is dropped when there are twice as many."""
 _TOGETHER = 0.2
 """Seconds: what several partitions say within them is one point."""
+_CURVE_GROWTH = 1.1
 
 
 class Point(NamedTuple):
@@ -56,6 +57,10 @@ class History:
         self.points: list[Point] = []
         self._rates: dict[int, float] = {}
         self._anchor: datetime | None = None
+        # Partitions that have reported since then.
+        self._reported: set[int] = set()
+        # Points of the learning curve, at counts of events and labels that grow by a tenth: they are never thinned.
+        self._curve: list[Point] = []
 
     def add(self, status: Status) -> None:
         """The worker has said how a partition is doing; what is older than the newest of it does not count."""
@@ -65,11 +70,16 @@ class History:
         self.newest[status.partition] = status
         self._rates[status.partition] = 0.0 if before is None else _rate(before, status)
         point = _point(self.newest.values(), status.at)._replace(rate=sum(self._rates.values()))
-        if self._anchor is not None and (point.at - self._anchor).total_seconds() < _TOGETHER:
+        is_near = self._anchor is not None and (point.at - self._anchor).total_seconds() < _TOGETHER
+        if is_near and status.partition not in self._reported:
             self.points[-1] = point
         else:
             self._anchor = point.at
+            self._reported.clear()
             self.points.append(point)
+        self._reported.add(status.partition)
+        if not self._curve or _is_further(point, self._curve[-1]):
+            self._curve.append(point)
         if len(self.points) >= 2 * MOST_POINTS:
             self.points = [*self.points[:-1:2], self.points[-1]]
 
@@ -87,6 +97,10 @@ class History:
         step = -(-len(self.points) // most) if self.points else 1
         return list(reversed(self.points[::-1][::step]))
 
+    def curve(self, most: int) -> list[Point]:
+        """Points of a learning curve in the order of time: those at growing counts, and at most so many others."""
+        return sorted({*self._curve, *self.spread(most)}, key=lambda point: point.at)
+
     def calibration(self) -> list[tuple[float, float, int]]:
         """Of each tenth of the probabilities: the mean that was said, the share observed, and the count."""
         sums: dict[int, tuple[float, float, int]] = {}
@@ -96,6 +110,11 @@ class History:
                 before = sums.get(tenth, (0.0, 0.0, 0))
                 sums[tenth] = before[0] + said * count, before[1] + observed * count, before[2] + count
         return [(said / count, observed / count, count) for _, (said, observed, count) in sorted(sums.items())]
+
+
+def _is_further(point: Point, before: Point) -> bool:
+    """Whether there are a tenth more events or labels."""
+    return point.events > _CURVE_GROWTH * before.events or point.labels > _CURVE_GROWTH * before.labels
 
 
 def _point(statuses: Iterable[Status], at: datetime) -> Point:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import OrderedDict
 from threading import Lock
 from typing import Any, NamedTuple
@@ -66,10 +67,11 @@ class Letters:
     def _asked(self, entry: Entry) -> bodies.Asked:
         request = entry.request
         with self._desk.looking():
-            rank = self._desk.questions.rank(request.score)
+            rank = self._desk.questions.rank(entry)
+            score_now = None if entry.scored_at is None or math.isnan(entry.score) else entry.score
         names = ("expires_at", "strategy", "score", "probabilities", "mean", "variance", "epistemic_variance")
         kept = {name: getattr(request, name) for name in (*names, "interval", "interval_of", "budget_left")}
-        return bodies.Asked(at=entry.asked_at, rank=rank, **kept)
+        return bodies.Asked(at=entry.asked_at, rank=rank, score_now=score_now, **kept)
 
     def _opinion(self, observation: Observation | None, partition: int) -> tuple[bodies.Opinion | None, str | None]:
         if observation is None:
@@ -94,6 +96,19 @@ class Letters:
             while sum(sheet.bytes for sheet in self._sheets.values()) > _KEPT_BYTES:
                 self._sheets.popitem(last=False)
         return sheet
+
+    def observation(self, place: Place) -> Observation | None:
+        """The observation at a place, which need not be shown; None where it cannot be read."""
+        with self._lock:
+            known = self._sheets.get(place)
+        if known is not None:
+            return known.observation
+        record = self._clerk.read(self._topic, *place)
+        try:
+            found = None if record is None else decode(record, Observation, NO_LIMITS)
+        except EventError:
+            return None
+        return found if isinstance(found, Observation) else None
 
     def _read(self, place: Place) -> Sheet:
         record = self._clerk.read(self._topic, *place)

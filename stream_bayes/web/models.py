@@ -13,10 +13,10 @@ from typing import NamedTuple
 from stream_bayes.checkpoint import Checkpoint
 from stream_bayes.config import Settings
 from stream_bayes.engine.model import Model
-from stream_bayes.engine.state import learner_arrays
+from stream_bayes.engine.state import learner_of
 from stream_bayes.errors import SnapshotDamaged, SnapshotError, StreamBayesError, reason_of
 from stream_bayes.events import Observation
-from stream_bayes.learners import Learner, State
+from stream_bayes.learners import Learner
 from stream_bayes.web.beliefs import density_of
 from stream_bayes.web.bodies import Density, Opinion
 from stream_bayes.web.opinions import opinion_of
@@ -84,7 +84,7 @@ class Models:
         try:
             return list(self._shelf.partitions())
         except OSError as problem:
-            raise NoModel(_unreadable(problem)) from problem
+            raise NoModel(self._unreadable(problem)) from problem
 
     def newest(self, partition: int | None = None) -> Opened:
         """The model of a partition, by default of that which has learned most labels; `NoModel` if there is none."""
@@ -92,7 +92,7 @@ class Models:
             number = self._best() if partition is None else partition
             stamp = self._shelf.look(number).stamp
         except OSError as problem:
-            raise NoModel(_unreadable(problem)) from problem
+            raise NoModel(self._unreadable(problem)) from problem
         if stamp is None:
             raise NoModel(self._nothing(number))
         return self._current(number, stamp) or self._renewed(number)
@@ -166,7 +166,7 @@ class Models:
             try:
                 opened = self._read(partition, stamp)
             except (SnapshotError, OSError, MemoryError) as problem:
-                message = _unreadable(problem)
+                message = self._unreadable(problem)
                 with self._lock:
                     self._failures[partition] = _Failure(stamp, self._clock() + _TRIED_AGAIN, message)
                 raise NoModel(message) from problem
@@ -186,25 +186,25 @@ class Models:
         return Opened(partition, model, version, stamp, end + (end - begin) / _SHARE)
 
     def _nothing(self, partition: int | None) -> str:
-        folder = self._shelf.folder if partition is None else self._shelf.folder_of(partition).folder
+        which = "" if partition is None else f" of partition {partition}"
         return (
-            f"no checkpoint yet: the worker writes one every {self._seconds:g} s to {folder}; "
-            "name the folder with --checkpoints"
+            f"no checkpoint{which} yet: the worker writes one every {self._seconds:g} s; "
+            "if it does, name its folder with --checkpoints"
         )
+
+    def _unreadable(self, problem: Exception) -> str:
+        """What is wrong, for anybody: where the checkpoints are on this machine is not said."""
+        if isinstance(problem, MemoryError):
+            return "there is not enough memory to open the checkpoint"
+        reason = reason_of(problem).replace(str(self._shelf.folder), "the checkpoint folder")
+        return f"the newest checkpoint cannot be opened: {reason}"
 
 
 def _model_of(checkpoint: Checkpoint) -> tuple[Model, int]:
     """The learner with the parameters that it had, and how many labels it had learned."""
     try:
-        said, version = checkpoint.scalars["learner"], int(checkpoint.scalars["model_version"])
-        state = State(str(said["class"]), dict(said["parameters"]), learner_arrays(checkpoint.arrays))
+        version = int(checkpoint.scalars["model_version"])
     except (KeyError, TypeError, ValueError) as problem:
-        message = f"the checkpoint does not describe a learner ({problem!r})"
+        message = f"the checkpoint does not say how many labels were learned ({problem!r})"
         raise SnapshotDamaged(message) from problem
-    return Model(Learner.named(state.kind).from_state(state, copy=False)), version
-
-
-def _unreadable(problem: Exception) -> str:
-    if isinstance(problem, MemoryError):
-        return "there is not enough memory to open the checkpoint"
-    return f"the newest checkpoint cannot be opened: {reason_of(problem)}"
+    return Model(learner_of(checkpoint.scalars, checkpoint.arrays)), version

@@ -8,17 +8,17 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from types import TracebackType
 from typing import Self
 
 from pydantic import ValidationError
 
 from stream_bayes import __version__
+from stream_bayes.background import BackgroundThread
 from stream_bayes.config import Settings, without_secrets
 from stream_bayes.durations import milliseconds
 from stream_bayes.engine.model import learner_kind
-from stream_bayes.errors import InputError, LogError, StreamBayesError
+from stream_bayes.errors import BackgroundError, InputError, LogError, StreamBayesError
 from stream_bayes.events import Label, Observation
 from stream_bayes.learners.number_learner import NumberLearner, check_target
 from stream_bayes.log.base import Log
@@ -35,6 +35,7 @@ from stream_bayes.web.desk import Desk, guess_of
 from stream_bayes.web.letters import Letters, choices_of, label_of
 from stream_bayes.web.models import Models
 from stream_bayes.web.questions import Entry, Given, Holder, Place, QuestionRefused
+from stream_bayes.web.rescoring import Rescorer
 from stream_bayes.web.watching import Watch
 
 logger = logging.getLogger("stream_bayes.web")
@@ -52,17 +53,23 @@ class Office:
     ----------
     settings
         Those of the worker: which log, which group, where its checkpoints are; and those of the page.
+    failures
+        Gets the error of each background thread that fails: the page must end then.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, failures: list[BackgroundError] | None = None) -> None:
         self.settings = settings
+        self._failures = [] if failures is None else failures
         lease = milliseconds("web.lease", settings.web.lease) / 1000.0
         opener = partial(open_existing, settings)
         self.desk = Desk(lease, settings.labels.unsure or None)
         self.models = Models(settings)
-        self.clerk = Clerk(settings.topics.labels, opener)
+        self.clerk = Clerk(settings.topics.labels, opener, self._failures.append)
         self.letters = Letters(settings, self.desk, self.clerk, self.models)
-        self._watch = Watch(settings, self.desk, opener)
+        self._watch = Watch(settings, self.desk, opener, self._failures.append)
+        self._rescorer = Rescorer(
+            self.desk, self.models, self.letters.observation, settings.labels.strategy, self._failures.append
+        )
 
     def __enter__(self) -> Self:
         folder = self.settings.checkpoint_folder
@@ -70,13 +77,15 @@ class Office:
             logger.warning("there are no checkpoints here yet: no explanations", extra={"fields": {"folder": folder}})
         self.clerk.start()
         self._watch.start()
-        Thread(target=self._warm_up, name="web-warm-up", daemon=True).start()
+        BackgroundThread(self._warm_up, "web-warm-up", self._failures.append).start()
+        self._rescorer.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._watch.stop()
+        self._rescorer.stop()
         self.clerk.stop()
 
     def _warm_up(self) -> None:
@@ -172,7 +181,13 @@ class Office:
         with self.desk.looking():
             tally, before, after = self.desk.tally(datetime.now(UTC).date(), labeller)
         counts = {name: value for name, value in tally._asdict().items() if name != "first_at"}
-        return figures.Changes(**counts, error_before=before, error_after=after)
+        return figures.Changes(
+            **counts,
+            error_before=before.share,
+            error_before_of=before.labelled,
+            error_after=after.share,
+            error_after_of=after.labelled,
+        )
 
     def charts(self) -> figures.Charts:
         """Everything that is drawn."""
@@ -190,6 +205,7 @@ class Office:
             figures.Partition(
                 partition=number,
                 at=status.at,
+                stopped=bool(status.stopped),
                 age_seconds=max((now - status.at).total_seconds(), 0.0),
                 events=status.events_in,
                 lag=status.lag if (now - status.at).total_seconds() <= silent else None,
@@ -202,8 +218,15 @@ class Office:
             for number, status in statuses
         )
         healthy, summary = self._judged(partitions, waiting, problem)
+        stopped = bool(partitions) and all(one.stopped for one in partitions)
         return figures.State(
-            healthy=healthy, summary=summary, partitions=partitions, open=waiting, taken=taken, log_problem=problem
+            stopped_at=max(one.at for one in partitions) if stopped else None,
+            healthy=healthy,
+            summary=summary,
+            partitions=partitions,
+            open=waiting,
+            taken=taken,
+            log_problem=problem,
         )
 
     def _judged(self, partitions: tuple[figures.Partition, ...], waiting: int, problem: str | None) -> tuple[bool, str]:
@@ -213,6 +236,11 @@ class Office:
         if not partitions:
             hint = f"start one with: stream-bayes run --log {without_secrets(self.settings.log)}"
             return False, f"No worker of the group {self.settings.group!r} has said anything yet; {hint}"
+        stopped = [one for one in partitions if one.stopped]
+        if stopped:
+            at = max(one.at for one in stopped).astimezone(UTC)
+            which = "" if len(stopped) == len(partitions) else f" of {len(stopped)} of {len(partitions)} partitions"
+            return False, f"The worker{which} was stopped at {at:%H:%M} UTC. Answers wait in the log for the next one."
         silent = [one for one in partitions if one.age_seconds > self.silent_after]
         if silent:
             age = min(one.age_seconds for one in silent)
@@ -241,7 +269,7 @@ def open_existing(settings: Settings) -> Log:
         message = f"{path}: there is no such log"
         raise LogError(message)
     if settings.log.startswith(SQLITE):
-        return SqliteLog(path, wait=_LOCK_SECONDS)
+        return SqliteLog(path, wait=_LOCK_SECONDS, record_bytes=settings.sqlite.record_bytes)
     return open_log(settings.log, kafka=settings.kafka)
 
 

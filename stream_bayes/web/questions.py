@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ from stream_bayes.events import LabelRequest
 Place = tuple[int, int]
 """Partition and offset of an observation."""
 
+AUDIT = "audit"
+"""Stands for a strategy where a question was drawn by chance."""
 _MOST_HOLDERS = 1000
 MOST_KEPT = 20_000
 """Questions that are remembered; the oldest that are over are forgotten first."""
@@ -64,6 +66,10 @@ class Entry:
     """Who has it before them."""
     until: float = 0.0
     """When they lose it."""
+    score: float = math.nan
+    """What the answer is worth by the strategy's score: when it was asked, then by newer models."""
+    scored_at: int | None = None
+    """When the model was written that gave the score, in nanoseconds; None: the worker gave it."""
 
     @property
     def place(self) -> Place:
@@ -105,7 +111,8 @@ class Questions:
         self._waiting: list[Entry] = []
         # What each of them took last: one has no more than one question before them.
         self._taken: dict[Holder, Entry] = {}
-        self._scores: list[float] = []
+        self.strategy: str | None = None
+        """The score by which the newest question was chosen; None before the first."""
 
     def __len__(self) -> int:
         """How many wait for an answer."""
@@ -113,13 +120,13 @@ class Questions:
 
     def ask(self, request: LabelRequest, at: datetime | None = None) -> None:
         """The worker asks."""
-        entry = Entry(request, asked_at=at)
+        entry = Entry(request, asked_at=at, score=request.score)
         if entry.place in self._entries:
             return
         self._entries[entry.place] = entry
         insort(self._waiting, entry, key=_order)
-        if not math.isnan(request.score):
-            insort(self._scores, request.score)
+        if request.strategy != AUDIT:
+            self.strategy = request.strategy
         self._forget()
 
     def _forget(self) -> None:
@@ -127,8 +134,6 @@ class Questions:
             place, entry = self._entries.popitem(last=False)
             if entry.waits:
                 self._entries[place] = entry
-            elif not math.isnan(entry.request.score):
-                del self._scores[bisect_left(self._scores, entry.request.score)]
 
     def get(self, place: Place) -> Entry:
         """The question about an observation; a `QuestionRefused` where there is none."""
@@ -144,7 +149,7 @@ class Questions:
         return self._entries.get(place)
 
     def waiting(self) -> list[Entry]:
-        """Those without an answer, the highest variance first; of equals the oldest."""
+        """Those without an answer, the highest score first; of equals the oldest."""
         return self._waiting[:]
 
     def count(self, now: float) -> tuple[int, int]:
@@ -243,11 +248,28 @@ class Questions:
         elif waited and not entry.waits:
             del self._waiting[bisect_left(self._waiting, _order(entry), key=_order)]
 
-    def rank(self, score: float) -> float | None:
-        """Which share of all questions that are remembered was worth less; None where there is nothing to compare."""
-        if len(self._scores) < 2:
+    def rescore(self, place: Place, score: float, scored_at: int) -> None:
+        """A newer model has scored a question; one that it cannot score (NaN) keeps its score."""
+        entry = self._entries.get(place)
+        if entry is None:
+            return
+        waits = entry.waits
+        if waits:
+            del self._waiting[bisect_left(self._waiting, _order(entry), key=_order)]
+        entry.scored_at = scored_at
+        if not math.isnan(score):
+            entry.score = score
+        if waits:
+            insort(self._waiting, entry, key=_order)
+
+    def rank(self, entry: Entry) -> float | None:
+        """The share of the other open questions that are worth less; None where there is nothing to compare."""
+        others = len(self._waiting) - entry.waits
+        if math.isnan(entry.score) or others < 1:
             return None
-        return bisect_left(self._scores, score) / (len(self._scores) - 1)
+        # Behind all that are worth as much.
+        behind = bisect_right(self._waiting, -entry.score, key=lambda one: _order(one)[0])
+        return (len(self._waiting) - behind) / others
 
     def scored(self) -> Iterator[tuple[float, str]]:
         """The score of each question, and its state."""
@@ -255,5 +277,5 @@ class Questions:
 
 
 def _order(entry: Entry) -> tuple[float, int, int]:
-    variance, (_, partition, offset) = entry.request.variance, entry.request.source
-    return (0.0 if math.isnan(variance) else -variance, offset, partition)
+    source = entry.request.source
+    return (math.inf if math.isnan(entry.score) else -entry.score, source.offset, source.partition)

@@ -68,6 +68,7 @@ def reasons_of_mail(learner: SpamFilter, mail: Any, top: int) -> Why:
             share=share.log_odds,
             seen=share.mails,
             seen_towards=share.spam,
+            note=share.note or None,
         )
         for share in why.shares
     )

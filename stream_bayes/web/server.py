@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import resource
+import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from starlette.types import ASGIApp
 
 from stream_bayes.config import WebSettings
 from stream_bayes.errors import ConfigError, reason_of
+from stream_bayes.signals import is_ignored
 from stream_bayes.web.access import in_url, is_loopback
 from stream_bayes.web.connection import Connection
 from stream_bayes.web.ending import Ending
@@ -36,8 +38,15 @@ _EVERYWHERE = frozenset({"0.0.0.0", "::"})
 _OPEN_LINE = "Plain HTTP: whoever can listen on the way can read the token"
 
 
-def serve(app: ASGIApp, place: WebSettings, *, made_up: str | None = None, as_json: bool = False) -> None:
-    """Serve an application until SIGINT or SIGTERM.
+def serve(
+    app: ASGIApp,
+    place: WebSettings,
+    *,
+    made_up: str | None = None,
+    as_json: bool = False,
+    failures: Sequence[Exception] = (),
+) -> None:
+    """Serve an application until SIGINT or SIGTERM; a SIGINT that was inherited as ignored stays so.
 
     Parameters
     ----------
@@ -49,6 +58,8 @@ def serve(app: ASGIApp, place: WebSettings, *, made_up: str | None = None, as_js
         A token that nobody knows yet: it is printed on the error output, once.
     as_json
         Whether it says everything as JSON, one object a line on the error output.
+    failures
+        Errors of background threads: as soon as there is one the server ends, and it is raised from here.
     """
     report_to_stderr(as_json=as_json)
     _allow_files(_OPEN_FILES)
@@ -59,24 +70,39 @@ def serve(app: ASGIApp, place: WebSettings, *, made_up: str | None = None, as_js
                 _warn(as_json=as_json)
             _say_ready(_address(place.host, listener), made_up, as_json=as_json)
 
-        Server(app, say_ready, place.trusted_proxies).run([listener])
+        Server(app, say_ready, place.trusted_proxies, failures).run([listener])
 
 
 class Server(uvicorn.Server):
     """uvicorn's, which says when it is ready, ends streams before it waits, and takes a signal for an order."""
 
-    def __init__(self, app: ASGIApp, ready: Callable[[], None], trusted_proxies: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        ready: Callable[[], None],
+        trusted_proxies: Sequence[str] = (),
+        failures: Sequence[Exception] = (),
+    ) -> None:
         self._ending, self._ready = Ending(app), ready
+        self._failures = failures
+        # uvicorn handles both, whatever was inherited.
+        self._ignores_sigint = is_ignored(signal.SIGINT)
         super().__init__(_config(self._ending, trusted_proxies))
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until the end; raise what kept the application from starting."""
+        """Serve until the end; raise what kept the application from starting, or what ended one of its threads."""
         try:
             super().run(sockets)
         except SystemExit:
             if self._ending.problem is None:
                 raise
             raise self._ending.problem from None
+        if self._failures:
+            raise self._failures[0]
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end, which uvicorn asks ten times a second."""
+        return bool(self._failures) or await super().on_tick(counter)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Enter the lifespan, listen, and say so."""
@@ -93,6 +119,8 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End in good order at the first signal, and at once at the second."""
+        if sig == signal.SIGINT and self._ignores_sigint:
+            return
         if self.should_exit:
             os._exit(_STOPPED)
         self.should_exit = True

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from threading import Event, Thread
+from threading import Event
 
 from pydantic import ValidationError
 
+from stream_bayes.background import BackgroundThread
 from stream_bayes.config import Settings
-from stream_bayes.errors import LogError, StreamBayesError, reason_of
+from stream_bayes.engine.forwarding import forwarded_by
+from stream_bayes.errors import BackgroundError, LogError, StreamBayesError, reason_of
 from stream_bayes.events import Label, Prediction, Status, decode_request
 from stream_bayes.log.base import Log
 from stream_bayes.records import Partition, Record
@@ -26,6 +28,8 @@ MOST_QUESTIONS, MOST_LABELS = 100_000, 20_000
 """How far back one looks, in each partition: questions are few, of labels only those matter that nobody has read."""
 STATUS_SAMPLES = 300
 """Status events of the past that are looked at, in each partition, evenly: in a month there are half a million."""
+FIRST_SAMPLES = 100
+"""Of the first ones all: a quick backfill has its learning curve in them."""
 LATELY, LATE_SAMPLES = 20_000, 100
 """Of the last ones, about a day, so many more."""
 MOST_PREDICTIONS = 100
@@ -65,7 +69,13 @@ class Tail:
 class Watch:
     """A thread that keeps a desk up to date with a log; when the log is away it waits, and says so at the desk."""
 
-    def __init__(self, settings: Settings, desk: Desk, open_log: Callable[[], Log]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        desk: Desk,
+        open_log: Callable[[], Log],
+        on_failure: Callable[[BackgroundError], object] | None = None,
+    ) -> None:
         topics = settings.topics
         self._desk, self._open, self._group = desk, open_log, settings.group
         self._questions = Tail(topics.label_requests, MOST_QUESTIONS)
@@ -76,7 +86,7 @@ class Watch:
         self._identity: str | None = None
         self._log: Log | None = None
         self._stop = Event()
-        self._thread = Thread(target=self._run, name="web-watch", daemon=True)
+        self._thread = BackgroundThread(self._run, "web-watch", on_failure)
 
     def start(self) -> None:
         """Begin."""
@@ -165,6 +175,9 @@ class Watch:
                 with self._desk.changing():
                     self._desk.asked(asked, at)
             elif record.topic == self._labels.topic:
+                if forwarded_by(record) is not None:
+                    # A copy: the label itself is in another partition.
+                    return
                 label = Label.model_validate_json(record.value)
                 with self._desk.changing():
                     self._desk.labelled(label, at)
@@ -185,7 +198,8 @@ def _sampled(log: Log, tail: Tail) -> list[Record]:
         begin = firsts.get(place, 0)
         step = max((end - begin) // STATUS_SAMPLES, 1)
         lately = range(max(end - LATELY, begin), end, LATELY // LATE_SAMPLES)
-        for offset in sorted({*range(begin, end, step), *lately, *range(max(end - 1, begin), end)}):
+        first = range(begin, min(begin + FIRST_SAMPLES, end))
+        for offset in sorted({*first, *range(begin, end, step), *lately, *range(max(end - 1, begin), end)}):
             found.extend(log.read(*place, offset))
         tail.positions[place] = end
     return sorted(set(found), key=lambda record: (record.timestamp, record.partition, record.offset))

@@ -7,7 +7,7 @@ from functools import partial
 
 from stream_bayes.config import CommitSettings
 from stream_bayes.log.base import Log
-from stream_bayes.records import Record
+from stream_bayes.records import Offsets, Partition, Record
 from stream_bayes.worker.partitions import Partitions
 from stream_bayes.worker.patience import Patience
 from stream_bayes.worker.stages import Stages
@@ -42,6 +42,14 @@ class Gathering:
         self._settings, self._log, self._partitions = settings, log, partitions
         self._stages, self._insist = stages, insist
         self._last = time.monotonic()
+        self._forwarded: dict[Partition, int] = {}
+
+    def forwarded(self, written: Offsets) -> None:
+        """Labels were appended up to these offsets: the end of the stream is behind them.
+
+        A log may show them a moment after the commit.
+        """
+        self._forwarded.update(written)
 
     def gather(self, due: float, *, until_end: bool) -> list[Record]:
         """So many records, or what came in so many milliseconds since the last time, or until it is `due`.
@@ -68,6 +76,9 @@ class Gathering:
         """Whether everything was polled that there is, or ever will be."""
         if self._log.ended or not until_end:
             return self._log.ended
+        positions = self._partitions.positions
+        if any(positions.get(place, end) < end for place, end in self._forwarded.items()):
+            return False
         return self._partitions.told and not self._insist(lambda: lag_of(self._partitions.shards.values(), self._log))
 
     def _poll(self, most: int, due: float, *, until_end: bool) -> list[Record]:

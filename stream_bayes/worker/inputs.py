@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from stream_bayes.config import Settings
 from stream_bayes.engine import Arrival, Engine
 from stream_bayes.errors import EventError, RecoveryError
-from stream_bayes.events import Label, Limits, Observation, decode
+from stream_bayes.events import Label, Limits, Observation, decode_record
 from stream_bayes.log.base import Log
 from stream_bayes.records import Record
 from stream_bayes.worker.journal import Run
@@ -25,18 +25,21 @@ def limits_of(settings: Settings) -> Limits:
 def arrivals_of(records: Iterable[Record], settings: Settings, limits: Limits) -> list[Arrival]:
     """Each record with its event, or with why it has none."""
     topic = settings.topics.observations
-    return [
-        Arrival(record, _event(record, Observation if record.topic == topic else Label, limits)) for record in records
-    ]
+    return [arrival_of(record, Observation if record.topic == topic else Label, limits) for record in records]
 
 
-def _event(record: Record, kind: type[Observation] | type[Label], limits: Limits) -> Observation | Label | EventError:
+def arrival_of(record: Record, kind: type[Observation] | type[Label], limits: Limits) -> Arrival:
+    """A record with its event, or with why it has none."""
     try:
-        return decode(record, kind, limits)
+        decoded = decode_record(record, kind, limits)
     except EventError as problem:
         # Where it came from would hold on to the whole batch, which holds it, until Python looks for garbage.
         problem.__context__ = None
-        return problem.with_traceback(None)
+        return Arrival(record, problem.with_traceback(None))
+    refused = decoded.label_problem
+    if refused is not None:
+        refused = EventError(refused.code, str(refused), record.offset)
+    return Arrival(record, decoded.event, decoded.unknown_fields, refused)
 
 
 def found_for(engine: Engine, arrivals: Sequence[Arrival], log: Log) -> dict[int, Observation | None]:
@@ -45,7 +48,8 @@ def found_for(engine: Engine, arrivals: Sequence[Arrival], log: Log) -> dict[int
     found: dict[int, Observation | None] = {}
     for offset in sorted(engine.wanted(arrivals)):
         records = log.read(topic, partition, offset)
-        event = _event(records[0], Observation, NO_LIMITS) if records and records[0].offset == offset else None
+        there = bool(records) and records[0].offset == offset
+        event = arrival_of(records[0], Observation, NO_LIMITS).event if there else None
         found[offset] = event if isinstance(event, Observation) else None
     return found
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from threading import Thread
 
+from stream_bayes.background import BackgroundThread, failure_of
 from stream_bayes.checkpoint import BackgroundSaver, Checkpoint
 from stream_bayes.engine.state import bookkeeping_of, state_of
-from stream_bayes.errors import reason_of
+from stream_bayes.errors import SnapshotError, reason_of
 from stream_bayes.learners import Learner
 from stream_bayes.worker.shard import Shard
 
@@ -16,7 +16,11 @@ logger = logging.getLogger("stream_bayes.worker")
 
 
 class Keeper:
-    """The checkpoints of one shard. One that cannot be written stops nothing but `finish`: the journal has it all."""
+    """The checkpoints of one shard.
+
+    One that the disk does not take stops nothing but `finish`: the journal has it all. Any other failure of the threads
+    that copy and write is a `BackgroundError`, which ends the worker.
+    """
 
     def __init__(self, shard: Shard, last: int | None) -> None:
         self._shard = shard
@@ -29,7 +33,7 @@ class Keeper:
         self._tried = time.monotonic()
         # A second learner to copy into, made beside the stream: into fresh memory the copy would take 30 times as long.
         self._image: Learner | None = None
-        self._maker = Thread(target=self._make_image, name="image", daemon=True)
+        self._maker = BackgroundThread(self._make_image, "checkpoint-copy")
         self._maker.start()
 
     @property
@@ -45,6 +49,7 @@ class Keeper:
 
     def committed(self, events: int) -> None:
         """So many events were committed; take a checkpoint if it is time."""
+        self._maker.check()
         if not self._saver.busy:
             self._settle_or_say({"stream": "goes on"})
         self._events += events
@@ -55,6 +60,7 @@ class Keeper:
     def finish(self) -> None:
         """The last checkpoint, once the one on its way is done; raises where it cannot be written."""
         self._maker.join()
+        self._maker.check()
         self.wait()
         if self.number != self._shard.journal_end:
             self._take()
@@ -100,13 +106,19 @@ class Keeper:
     def _settle_or_say(self, besides: dict[str, str]) -> None:
         try:
             self._settle()
-        except Exception as problem:
+        except (OSError, SnapshotError, MemoryError) as problem:
             logger.error("checkpoint failed", extra={"fields": {"reason": reason_of(problem), **besides}})
 
     def _settle(self) -> None:
         """Wait for the one that is on its way, and take note of it."""
         number, self._pending = self._pending, None
         if number is not None:
-            self._saver.finish()
+            try:
+                self._saver.finish()
+            except (OSError, SnapshotError, MemoryError):
+                raise
+            except BaseException as problem:
+                # Not the disk's fault but ours: what the next checkpoint would hold cannot be trusted either.
+                raise failure_of("checkpoint", problem) from problem
             self.number = number
             logger.info("checkpoint", extra={"fields": {"partition": self._shard.number, "journal": number}})

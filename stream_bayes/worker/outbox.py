@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from stream_bayes.config import Settings
 from stream_bayes.engine.arrivals import Output
-from stream_bayes.errors import LogError
+from stream_bayes.engine.forwarding import FORWARDED, Forward
+from stream_bayes.engine.outputs import dead_letter
+from stream_bayes.errors import EventError, LogError
 from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Prediction, encode
 from stream_bayes.log.base import Headers, Log
 from stream_bayes.worker.journal import Entry
@@ -20,6 +22,8 @@ class Outbox:
     def __init__(self, settings: Settings, number: int) -> None:
         topics = settings.topics
         self._number, self._journal = number, settings.journal
+        self._labels = topics.labels
+        self._group = settings.group.encode()
         self._topics = {
             Prediction: topics.predictions,
             LabelRequest: topics.label_requests,
@@ -29,7 +33,7 @@ class Outbox:
 
     def limits(self, log: Log) -> dict[str, int]:
         """How large a record may be, of each topic that is written to."""
-        return {topic: log.most_bytes(topic) for topic in (*self._topics.values(), self._journal)}
+        return {topic: log.most_bytes(topic) for topic in (*self._topics.values(), self._labels, self._journal)}
 
     def stage(self, outputs: Iterable[Output], most: Mapping[str, int], log: Log) -> None:
         """Stage them all for the next commit."""
@@ -40,6 +44,18 @@ class Outbox:
             if len(value) + len(key or b"") > most[topic]:
                 value = _fitting(event, topic, most[topic] - len(key or b""))
             log.append(topic, value, key, self._number)
+
+    def stage_forwards(self, forwards: Iterable[Forward], most: Mapping[str, int], log: Log) -> None:
+        """Stage labels again, each for the partition of its observation; one that is too large is a dead letter."""
+        for record, partition in forwards:
+            headers = (*record.headers, (FORWARDED, self._group))
+            size = len(record.key or b"") + len(record.value)
+            size += sum(len(name.encode()) + len(content) for name, content in headers)
+            if size <= most[self._labels]:
+                log.append(self._labels, record.value, record.key, partition, headers)
+            else:
+                message = f"its observation is in partition {partition}, and it is too large to be forwarded"
+                self.stage([dead_letter(record, EventError("wrong-partition", message), record.timestamp)], most, log)
 
     def stage_entry(self, entry: Entry, headers: Headers, most: Mapping[str, int], log: Log) -> None:
         """Stage the journal record of a commit."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from stream_bayes.config import Settings
-from stream_bayes.errors import LogConflict, LogError, LogGap
+from stream_bayes.errors import BackgroundError, LogConflict, LogError, LogGap
 from stream_bayes.log.base import Log
 from stream_bayes.records import Offsets, Partition
 from stream_bayes.worker.keeping import Keeper
@@ -37,6 +37,7 @@ class Partitions:
         self.changed = False
         """Whether there is something to follow."""
         self._owned: frozenset[Partition] = frozenset()
+        self._count = 1
         self._checked = False
         self.stands_by = False
         """Whether the log has given it nothing to read: others have all partitions."""
@@ -60,6 +61,7 @@ class Partitions:
         # A letter about a gap is written by whoever reads the partition now.
         self._log.discard()
         count = self._insist(lambda: count_of(self._settings, self._log))
+        self._count = count
         shares = self._insist(lambda: shares_of(self._settings, self._log, count))
         if not self._checked:
             self._insist(lambda: check_topics(self._settings, self._log))
@@ -68,6 +70,8 @@ class Partitions:
         if rebuild and len(numbers) < count:
             raise self._others()
         self._lose(self.shards.keys() - set(numbers))
+        for shard in self.shards.values():
+            shard.engine.input_partitions = count
         committed = self._insist(self._log.committed)
         missing = [number for number in numbers if rebuild or not self._stands(number, shares, committed)]
         # All of them first: a stop in between must not commit positions that nobody has checked.
@@ -102,8 +106,14 @@ class Partitions:
 
     def wait(self) -> None:
         """Until no checkpoint is being written: once the log is let go of, another worker may write some."""
+        failures: list[BackgroundError] = []
         for keeper in self.keepers.values():
-            keeper.wait()
+            try:
+                keeper.wait()
+            except BackgroundError as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
 
     def _seek(self) -> None:
         begins = self._insist(self._beginnings)
@@ -151,6 +161,7 @@ class Partitions:
 
     def _gain(self, number: int, shares: int, *, rebuild: bool) -> None:
         shard = Shard(self._settings, number, shares, self._stages)
+        shard.engine.input_partitions = self._count
         recovered = recover(shard, self._log, rebuild=rebuild, going=Pulse(self._log, shard, self._insist))
         if recovered is not None:
             _say(shard, recovered)

@@ -13,6 +13,7 @@ from stream_bayes.checkpoint.differences import LOG, shared_differently
 from stream_bayes.engine import Arrival, Refused
 from stream_bayes.engine.state import restore, shaping_of
 from stream_bayes.errors import CheckpointMismatch, EventError, RecoveryError
+from stream_bayes.events import Observation
 from stream_bayes.log.base import Log
 from stream_bayes.log.reading import records_from
 from stream_bayes.records import Offsets, Partition, Record
@@ -237,8 +238,14 @@ def _differ(shard: Shard, committed: Offsets) -> RecoveryError:
 
 
 def _as_then(arrival: Arrival, refused: dict[tuple[str, int], Refused]) -> Arrival:
-    """What was refused when it came is refused again, whatever would be said of it now."""
+    """What was refused when it came is refused again, whatever would be said of it now.
+
+    Of an observation that was predicted all the same, it is the label alone.
+    """
     then = refused.get((arrival.record.topic, arrival.record.offset))
     if then is None:
         return arrival
-    return Arrival(arrival.record, EventError(then.code, "as it was when it came", then.observation))
+    problem = EventError(then.code, "as it was when it came", then.observation)
+    if isinstance(arrival.event, Observation) and then.observation == then.offset:
+        return arrival._replace(label_problem=problem)
+    return Arrival(arrival.record, problem)

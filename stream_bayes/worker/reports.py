@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import logging
 from datetime import UTC, datetime
-from threading import Event, Thread
 from typing import Any
 
 from stream_bayes.config import Settings
-from stream_bayes.kernels.counting import compiled_kernels
 
 logger = logging.getLogger("stream_bayes.worker")
-_LOOK_EVERY = 0.1
 
 
 class Lines(logging.Formatter):
@@ -40,32 +37,6 @@ def _short(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {inner}" for name, inner in value.items())
     return "none" if value is None else str(value)
-
-
-class Compiling:
-    """Context in which a line says so as soon as a kernel has to be compiled; until `over`."""
-
-    def __init__(self) -> None:
-        self._over = Event()
-        self._before = compiled_kernels()
-        self._watcher = Thread(target=self._watch, name="compiling", daemon=True)
-
-    def over(self) -> None:
-        """Everything that is needed was called once."""
-        self._over.set()
-
-    def __enter__(self) -> None:
-        self._watcher.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.over()
-        self._watcher.join()
-
-    def _watch(self) -> None:
-        while not self._over.wait(_LOOK_EVERY):
-            if compiled_kernels() > self._before:
-                logger.info("compiling the learner for this machine: some seconds, the first time only")
-                return
 
 
 def say_started(settings: Settings) -> None:

@@ -64,6 +64,7 @@ class Shard:
             outcome = self.engine.process(arrivals, found)
         with self.stages.measured("encode"):
             self._outbox.stage(outcome.outputs, most, log)
+            self._outbox.stage_forwards(outcome.forwards, most, log)
         self._entry = self._entry.noted(records, outcome)
         self._taken += len(records)
         for topic, offset in {record.topic: record.offset for record in records}.items():

@@ -28,7 +28,29 @@ def lag_of(shards: Collection[Shard], log: Log) -> int:
     return sum(lag.get(place, 0) for shard in shards for place in shard.positions)
 
 
-def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> Status:
+def next_curve_count(count: int) -> int:
+    """The next number of events, or labels, at which a learning curve has a point: about a quarter more each time.
+
+    >>> [next_curve_count(count) for count in (0, 1, 7, 100, 1000)]
+    [1, 2, 8, 121, 1113]
+    """
+    point = 1
+    while point <= count:
+        point = max(point + 1, point * 5 // 4)
+    return point
+
+
+def is_curve_point(engine: Engine, before: tuple[int, int]) -> bool:
+    """Whether the events or labels have reached a point of the learning curve since these counts."""
+    return any(now >= next_curve_count(then) for now, then in zip(curve_counts(engine), before, strict=True))
+
+
+def curve_counts(engine: Engine) -> tuple[int, int]:
+    """Events and labels so far, by which a learning curve has its points."""
+    return engine.counts.total(), engine.model_version
+
+
+def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime, *, stopped: bool = False) -> Status:
     """The state of one partition; counts are since the beginning of the stream, seconds since the worker started."""
     engine = shard.engine
     return Status(
@@ -41,7 +63,9 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> S
         labels_learned=engine.model_version,
         **_questions_of(engine),
         duplicates=engine.counts["duplicate"],
-        dead=engine.counts["refuse"],
+        forwarded=engine.counts["forward"],
+        unknown_fields=engine.unknown_fields,
+        dead=engine.refused.total(),
         dead_by_code=dict(engine.refused),
         lag=lag_of([shard], log),
         stage_seconds=shard.stages.seconds.copy(),
@@ -50,6 +74,7 @@ def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime) -> S
         checkpoint_age_seconds=keeper.age_seconds,
         checkpoint_offset=keeper.number,
         model_version=engine.model_version,
+        stopped=stopped or None,
     )
 
 
@@ -84,6 +109,7 @@ class Totals(NamedTuple):
     events: int = 0
     predictions: int = 0
     labels_learned: int = 0
+    duplicates: int = 0
     dead_letters: int = 0
 
     def since(self, before: Totals) -> Totals:
@@ -97,8 +123,14 @@ class Totals(NamedTuple):
 
 def _totals_of(shard: Shard) -> Totals:
     """Since the beginning of the stream."""
-    counts = shard.engine.counts
-    return Totals(counts.total(), counts["predict"], shard.engine.model_version, counts["refuse"])
+    engine = shard.engine
+    return Totals(
+        events=engine.counts.total(),
+        predictions=engine.counts["predict"],
+        labels_learned=engine.model_version,
+        duplicates=engine.counts["duplicate"],
+        dead_letters=engine.refused.total(),
+    )
 
 
 class Narrator:
@@ -136,6 +168,7 @@ class Narrator:
             "events": totals.events,
             "per_second": round((totals.events - self._last.events) / max(now - self._said, 1e-9), 1),
             "lag": lag_of(self._counted, self._log),
+            "duplicates": totals.duplicates,
             "dead": totals.dead_letters,
             "labels_used": sum(engine.selector.budget.used for engine in engines),
             "labels_left": sum(engine.selector.budget.left(engine.clock) for engine in engines),

@@ -8,18 +8,26 @@ from datetime import UTC, datetime
 from functools import partial
 
 from stream_bayes.config import Settings
-from stream_bayes.errors import LogError, LogGap, LogRebalanced, SnapshotError, reason_of
+from stream_bayes.errors import (
+    BackgroundError,
+    LogError,
+    LogGap,
+    LogRebalanced,
+    SnapshotError,
+    WorkerError,
+    reason_of,
+)
 from stream_bayes.events import encode
 from stream_bayes.log.base import Log
 from stream_bayes.records import Record
 from stream_bayes.worker.gathering import LONGEST_WAIT, Gathering
 from stream_bayes.worker.partitions import Partitions
 from stream_bayes.worker.patience import Patience
-from stream_bayes.worker.reports import Compiling, say_started
+from stream_bayes.worker.reports import say_started
 from stream_bayes.worker.retention import Retention
 from stream_bayes.worker.shard import Shard
 from stream_bayes.worker.stages import Stages
-from stream_bayes.worker.status import Narrator, status_of
+from stream_bayes.worker.status import Narrator, curve_counts, is_curve_point, next_curve_count, status_of
 
 logger = logging.getLogger("stream_bayes.worker")
 
@@ -51,7 +59,7 @@ class Worker:
         self._gathering = Gathering(settings.commit, log, self._partitions, self.stages, self._insist)
         self._narrator = Narrator(log)
         self._retention = Retention(settings, log)
-        self._compiling = Compiling()
+        self._was_run = False
 
     @property
     def shards(self) -> dict[int, Shard]:
@@ -70,13 +78,17 @@ class Worker:
     def run(self, *, until_end: bool = False) -> None:
         """Work until `stop` is called or the log ends; with `until_end` also when everything there is has been read.
 
-        Raises `SnapshotError`, after everything else was done, where the last checkpoint cannot be written.
+        May be called once. Raises `SnapshotError`, after everything else was done, where the last checkpoint cannot be
+        written, and `BackgroundError` as soon as one of its threads has failed.
         """
+        if self._was_run:
+            message = "this worker was run before: make a new Worker, which goes on from the last commit"
+            raise WorkerError(message)
+        self._was_run = True
         say_started(self.settings)
         try:
-            with self._compiling:
-                if self._work(until_end=until_end):
-                    self._finish()
+            if self._work(until_end=until_end):
+                self._finish()
         finally:
             self.log.on_change = None
             self._partitions.wait()
@@ -147,36 +159,47 @@ class Worker:
         taken = 0
         for number, shard in self.shards.items():
             own = [record for record in records if record.partition == number]
-            if own:
-                shard.take(own, self.log, self._insist)
+            self._take_own(shard, own)
             taken += len(own)
         if taken < len(records):
             message = "the log gives records of partitions that it did not say are read here"
             raise LogError(message)
         self.events += taken
 
-    def _commit(self, *, status: bool) -> None:
+    def _take_own(self, shard: Shard, records: list[Record]) -> None:
+        """Fold the records of a partition, with a status event at each point of its learning curve.
+
+        These are at fixed counts, so that a curve has as many points after a quick backfill as after a slow one.
+        """
+        while records:
+            before = curve_counts(shard.engine)
+            size = next_curve_count(before[0]) - before[0]
+            shard.take(records[:size], self.log, self._insist)
+            records = records[size:]
+            if is_curve_point(shard.engine, before):
+                self._stage_status(shard)
+
+    def _commit(self, *, status: bool, stopped: bool = False) -> None:
         shards = self.shards.values()
         if status:
             self._status_due = time.monotonic() + self.settings.status.seconds
-            self._stage_status()
+            for shard in shards:
+                self._stage_status(shard, stopped=stopped)
         with self.stages.measured("commit"):
             events = {number: shard.stage_entry(self.log, self._insist) for number, shard in self.shards.items()}
             written = self._insist(partial(self.log.commit, self._partitions.positions))
+        labels = self.settings.topics.labels
+        self._gathering.forwarded({place: end for place, end in written.items() if place.topic == labels})
         for shard in shards:
             shard.committed(written)
         self._narrator.committed(shards)
-        if any(events.values()):
-            self._compiling.over()
         for number, keeper in self._partitions.keepers.items():
             keeper.committed(events[number])
 
-    def _stage_status(self) -> None:
-        for number, shard in self.shards.items():
-            status = self._insist(
-                partial(status_of, shard, self._partitions.keepers[number], self.log, self._started_at)
-            )
-            self._insist(partial(self.log.append, self.settings.topics.status, encode(status), None, number))
+    def _stage_status(self, shard: Shard, *, stopped: bool = False) -> None:
+        keeper = self._partitions.keepers[shard.number]
+        status = self._insist(partial(status_of, shard, keeper, self.log, self._started_at, stopped=stopped))
+        self._insist(partial(self.log.append, self.settings.topics.status, encode(status), None, shard.number))
 
     def _begin_again(self, problem: LogRebalanced) -> None:
         """What was not committed is gone, and with it every engine that has learned from it."""
@@ -187,16 +210,19 @@ class Worker:
 
     def _finish(self) -> None:
         try:
-            self._commit(status=True)
+            self._commit(status=True, stopped=True)
         except LogRebalanced as problem:
             self._begin_again(problem)
-        problems = []
+        problems: list[Exception] = []
         for keeper in self._partitions.keepers.values():
             try:
                 keeper.finish()
-            except (OSError, SnapshotError) as problem:
+            except (OSError, SnapshotError, BackgroundError) as problem:
                 problems.append(problem)
         logger.info("stopped", extra={"fields": self._narrator.totals._asdict()})
+        for failure in problems:
+            if isinstance(failure, BackgroundError):
+                raise failure
         if problems:
             message = f"everything is committed, but the last checkpoint was not written: {reason_of(problems[0])}"
             raise SnapshotError(message) from problems[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.broker.broker import Broker, RemoteBroker
+from tests.broker.console_producer import ConsoleProducer
 from tests.broker.jars import JarsError, install_missing_tools, kafka_jars, missing_tools
 from tests.broker.processes import BrokerError
 from tests.broker.security import SecureBroker
@@ -10,6 +11,7 @@ from tests.broker.security import SecureBroker
 __all__ = [
     "Broker",
     "BrokerError",
+    "ConsoleProducer",
     "JarsError",
     "RemoteBroker",
     "SecureBroker",

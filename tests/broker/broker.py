@@ -24,8 +24,8 @@ from tests.broker.properties import QUICK, SINGLE_NODE, as_file, listening
 if TYPE_CHECKING:
     from types import TracebackType
 
-START_SECONDS = 60.0
-STOP_SECONDS = 20.0
+START_SECONDS = 300.0
+STOP_SECONDS = 120.0
 LOG_TAIL_LINES = 40
 PLAINTEXT = "PLAINTEXT"
 

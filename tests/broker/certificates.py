@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.broker.processes import run
 
-OPENSSL_SECONDS = 60.0
+OPENSSL_SECONDS = 300.0
 DAYS = "2"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
@@ -35,9 +36,10 @@ def kafka_version() -> str:
 
 
 def jars_folder() -> Path:
-    """Return where the jars are kept, whether or not they are there yet."""
+    """Return where the jars are kept, whether or not they are there yet: another folder for every other pom."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "stream_bayes" / f"kafka-{kafka_version()}"
+    digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:8]
+    return cache / "stream_bayes" / f"kafka-{kafka_version()}-{digest}"
 
 
 def missing_tools(*besides: str) -> list[str]:

@@ -19,9 +19,9 @@ _WITHOUT_BROKER, _NO_BROKER = "kills of a worker without its broker", "workers s
 _REFUSED = "commits of zombies refused"
 # What each takes, about.
 _SECONDS = {BROKER: 15.0, REBALANCE: 10.0, ZOMBIE: 15.0}
-_JOIN_SECONDS = 60.0
+_JOIN_SECONDS = 300.0
 _LONG_AWAY, _SHORT_AWAY_SECONDS, _EARLY = 0.15, 1.0, 0.5
-_TAKEN_OVER_SECONDS = 60.0
+_TAKEN_OVER_SECONDS = 300.0
 
 
 class Plan(NamedTuple):

@@ -10,6 +10,7 @@ import json
 import random
 from base64 import b64encode
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 from operator import attrgetter
 from typing import NamedTuple
@@ -28,6 +29,7 @@ _POOL, _LARGEST, _FEW, _RECENT = 800, 900, 10, 300
 _RECENTLY = 0.95
 _NAMES, _LABELLERS = ("ham", "spam"), ("ann", "bob", "eve")
 _UNSURE = 0.05
+_BAD_LABELS = 0.02
 _Headers = tuple[tuple[str, bytes], ...]
 _OFFSET = "the offset of the e-mail"
 
@@ -42,6 +44,8 @@ class Fate(NamedTuple):
     """Of a label, or of an e-mail that has its own."""
     target: int = -1
     """Which e-mail is meant: its number among the records of its partition, which is its offset where no gaps are."""
+    dead: str | None = None
+    """The code of the dead letter of an e-mail that is predicted, and whose label is refused."""
 
 
 class Message(NamedTuple):
@@ -74,6 +78,8 @@ class _Part:
 
     def __init__(self) -> None:
         self.mails: list[_Mail] = []
+        self.recent: deque[Message] = deque(maxlen=_RECENT)
+        """The last e-mails as they were sent, without their labels."""
         self.labels: dict[int, str] = {}
         self.reserved: set[int] = set()
         self.offset = 0
@@ -138,29 +144,38 @@ class Script:
     def _mail(self) -> Message:
         part, spam = self._part, self._random.random() < 0.5
         raw = self._random.choice(self._pool[spam]) + b"%d\r\n" % self._number
-        mail = _Mail(part.offset, f"mail-{self._number}", _NAMES[spam], self._number)
-        own = mail.label if self._random.random() < 0.1 else None
-        part.mails.append(mail)
-        if own is not None:
-            part.labels[mail.offset] = own
-        return self._as_record(mail.id, raw, own, Fate("predict", mail.id, own, mail.offset))
-
-    def _as_record(self, name: str, raw: bytes, own: str | None, fate: Fate) -> Message:
-        """Raw with the id as the key or in a header, or as JSON."""
+        name, label = f"mail-{self._number}", _NAMES[spam]
+        own = label if self._random.random() < 0.1 else None
         form = self._random.random()
+        fate = Fate("predict", name, own, part.offset)
+        again = self._as_record(form, name, raw, None, Fate("duplicate", name))
+        part.mails.append(_Mail(part.offset, name, label, self._number))
+        part.recent.append(again)
+        if own is not None:
+            part.labels[part.offset] = own
+        if own is None and self._random.random() < _BAD_LABELS:
+            # The mail is predicted, its label alone is a dead letter.
+            return self._as_record(form, name, raw, "neither", fate._replace(dead="bad-input"))
+        return self._as_record(form, name, raw, own, fate)
+
+    def _as_record(self, form: float, name: str, raw: bytes, own: str | None, fate: Fate) -> Message:
+        """Raw with the id in a header, with a key that says the partition or none; or as JSON."""
         if form < 0.7:
-            headers: _Headers = (("content-type", b"message/rfc822"),)
+            headers: _Headers = (("content-type", b"message/rfc822"), ("id", name.encode()))
             headers += (("label", own.encode()),) if own else ()
-            if form < 0.2:
-                return Message(EMAILS, raw, None, (*headers, ("id", name.encode())), fate)
-            return Message(EMAILS, raw, name.encode(), headers, fate)
+            return Message(EMAILS, raw, None if form < 0.2 else name.encode(), headers, fate)
         content = {"raw": b64encode(raw).decode()} if form < 0.9 else {"text": raw.decode("latin-1")}
         event = {"id": name, **content, **({"label": own} if own else {})}
         return Message(EMAILS, json.dumps(event).encode(), None, (), fate)
 
     def _duplicate(self) -> Message:
-        name = self._random.choice(self._part.mails[-_RECENT:]).id
-        return self._as_record(name, b"Subject: again\r\n\r\nagain\r\n", None, Fate("duplicate", name))
+        """A mail once more, or another one with its id."""
+        again = self._random.choice(self._part.recent)
+        if self._random.random() < 0.5:
+            return again._replace(key=None)
+        form = self._random.random()
+        message = self._as_record(form, again.fate.id, b"Subject: again\r\n\r\nagain\r\n", None, Fate("id-reused"))
+        return message._replace(key=None)
 
     def _label(self) -> Message:
         chance = self._random.random()
@@ -204,11 +219,12 @@ class Script:
     def _bad_label(self) -> Message:
         number = self._number
         place = {"topic": EMAILS, "partition": self._partition, "offset": 10**9 + number}
+        nowhere = {**place, "partition": len(self._parts)}
         code, event = self._random.choice(
             [
                 ("unknown-observation", {"id": f"nothing-{number}", "label": "spam"}),
                 ("unknown-observation", {"id": "x", "label": "ham", "source": place}),
-                ("wrong-partition", {"id": "x", "label": "ham", "source": {**place, "partition": self._partition + 1}}),
+                ("wrong-partition", {"id": "x", "label": "ham", "source": nowhere}),
                 ("bad-input", {"id": self._part.mails[self._settled - 1].id, "label": "neither"}),
                 ("wrong-topic", {"type": "observation", "id": f"mail-{number}", "text": "in the wrong topic"}),
             ]
@@ -228,7 +244,7 @@ class Script:
 
 _BAD: tuple[tuple[str, bytes, _Headers], ...] = (
     ("empty-record", b"", ()),
-    ("too-large", bytes(RECORD_BYTES), (("content-type", b"message/rfc822"),)),
+    ("too-large", bytes(RECORD_BYTES), (("content-type", b"application/json"),)),
     ("not-json", b"", ()),
     ("wrong-shape", b'{"id": "x", "txet": "a word"}', ()),
     ("wrong-shape", b'["id", "x"]', ()),

@@ -9,10 +9,11 @@ import time
 from typing import Any
 
 from tests.chaos.scene import Scene
+from tests.signals import wait_until_handled
 
 _PRODUCER_KILLED = 0.2
 # A worker that is told to stop has a checkpoint of each partition to write, and may have to wait for the broker.
-_STOP_SECONDS = 60.0
+_STOP_SECONDS = 300.0
 _END_SECONDS = 600.0
 _FENCED = "partitions may be another worker's by now"
 
@@ -67,7 +68,8 @@ class Running:
         self.process.wait()
 
     def stop(self) -> None:
-        """As an operator would: it commits, writes its checkpoints and ends."""
+        """As an operator would: it commits, writes its checkpoints and ends, whatever it was doing."""
+        wait_until_handled(self.process)
         self.process.send_signal(signal.SIGTERM)
         try:
             code = self.process.wait(_STOP_SECONDS)

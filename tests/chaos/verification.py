@@ -121,7 +121,7 @@ def _reference(order: list[Place], fates: Fates) -> tuple[int, int]:
     labels: dict[int, str | None] = {}
     learned = repeated = 0
     for place in order:
-        what, _, label, target = fates[place]
+        what, _, label, target, _ = fates[place]
         if what == "predict":
             assert target not in labels
             labels[target] = label
@@ -148,6 +148,7 @@ def _check_dead_letters(log: Log, number: int, fates: Fates) -> Counter[str]:
     """Exactly one for each record that cannot be used, with the record in it."""
     alive = ("predict", "duplicate", "learn", "repeat", "unsure")
     expected = {place: fate.what for place, fate in fates.items() if fate.what not in alive}
+    expected |= {place: fate.dead for place, fate in fates.items() if fate.dead is not None}
     found = events(log, "dead-letters", number)
     places = [(event["topic"], event["offset"]) for event in found]
     assert len(set(places)) == len(places), "some record has two dead letters"

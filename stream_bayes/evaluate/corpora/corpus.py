@@ -116,7 +116,10 @@ class Corpus:
                         yield found
                         continue
                     new = seen.add(entry.id)
-                    yield Mail(entry.id, label, raw) if new else _duplicate(entry.place, entry.id)
+                    if new:
+                        yield Mail(entry.id, label, raw, entry.named_by_place)
+                    else:
+                        yield _duplicate(entry.place, entry.id)
         except CorpusError as found:
             yield found
         if not begun:

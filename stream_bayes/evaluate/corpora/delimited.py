@@ -96,8 +96,8 @@ class Table:
             row[1:] = [layout.delimiter.join(row[1:])] if len(row) > 1 else []
         if len(row) != layout.width:
             raise problem("bad-row", place, f"{counted(len(row), 'column')} where {layout.width} are expected")
-        name = row[layout.id].strip() if layout.id >= 0 else ""
-        return Entry(writable(name) or f"line-{number}", place, partial(self._read, row, place))
+        given = writable(row[layout.id].strip()) if layout.id >= 0 else ""
+        return Entry(given or f"line-{number}", place, partial(self._read, row, place), not given)
 
     def _read(self, row: list[str], place: str) -> tuple[str | None, bytes]:
         layout = self._layout

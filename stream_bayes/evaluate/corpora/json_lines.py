@@ -67,16 +67,18 @@ class JsonLines:
             raise problem("invalid-json", place, f"not valid JSON ({cause})") from cause
         if not isinstance(record, dict):
             raise problem("invalid-json", place, "not a JSON object, {..}")
-        name = _id(record, lines)
-        return Entry(name, place, partial(_read, record, f"{place}, id {name}", self._label))
+        given = _id(record, place)
+        name = given or f"line-{lines.number}"
+        return Entry(name, place, partial(_read, record, f"{place}, id {name}", self._label), not given)
 
 
-def _id(record: dict[str, Any], lines: Lines) -> str:
+def _id(record: dict[str, Any], place: str) -> str:
+    """The id that a record gives, or ""."""
     name = record.get("id")
     if name is None or name == "":
-        return f"line-{lines.number}"
+        return ""
     if isinstance(name, bool) or not isinstance(name, str | int):
-        raise problem("bad-id", lines.place(), f"the id {shown(repr(name), 60)} is neither a string nor a whole number")
+        raise problem("bad-id", place, f"the id {shown(repr(name), 60)} is neither a string nor a whole number")
     return writable(str(name))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 from stream_bayes.errors import CorpusError
+from stream_bayes.features.mail_identity import message_id_of
 
 _HEADER_BLOCK = re.compile(
     rb"From |(?i:from|sender|to|cc|bcc|subject|date|received|reply-to|return-path|delivered-to|envelope-to|message-id"
@@ -19,11 +20,21 @@ class Mail(NamedTuple):
     """One message of a corpus."""
 
     id: str
-    """Unique within its corpus."""
+    """Unique within its corpus: the id that the corpus gives, or where the message was found."""
     label: str | None
     """"spam", "ham", or None where the corpus says that it is not known."""
     raw: bytes
     """The whole message, headers and body."""
+    named_by_place: bool = False
+    """Whether the corpus gives no id, so that `id` says where the message was found: a path, a line."""
+
+    @property
+    def event_id(self) -> str:
+        """The id of the message as an event: that of the corpus, else the message digest.
+
+        The digest stays the same when a file is renamed, moved to another folder, or stored in another format.
+        """
+        return message_id_of(self.raw) if self.named_by_place else self.id
 
 
 class Entry(NamedTuple):
@@ -34,6 +45,8 @@ class Entry(NamedTuple):
     """Where it is, for an error: a file, or a file and a line."""
     read: Callable[[], tuple[str | None, bytes]]
     """Its label and its bytes, or CorpusError."""
+    named_by_place: bool = True
+    """Whether the id says where the message was found, because the corpus gives none."""
 
 
 class Reader(Protocol):

@@ -33,8 +33,9 @@ class Maildir:
     A folder's name says what its messages are: .Junk, .Spam, ham, .Not-Junk. Where some folders are spam and none is
     ham, the others are ham: somebody has sorted the mail; but Sent, Drafts, Trash, Templates and Outbox are not read.
     The order is that of the file names over all folders, since they begin with the second of delivery. The id is the
-    folder and the name without its flags, so it stays when a message is read and moves from new/ to cur/. The names
-    are held in memory, the messages are not.
+    folder and the name without its flags, so it stays when a message is read and moves from new/ to cur/; that of the
+    event (`Mail.event_id`) stays also when it is moved to another folder. The names are held in memory, the messages
+    are not.
     """
 
     format = "maildir"

@@ -12,6 +12,7 @@ from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogError
 from stream_bayes.log import arguments
 from stream_bayes.log.base import Headers, Log, OnChange
+from stream_bayes.log.kafka.codecs import check_codecs, missing_codecs
 from stream_bayes.log.kafka.connection import Connection
 from stream_bayes.log.kafka.membership import Member
 from stream_bayes.log.kafka.reading import Reader
@@ -195,6 +196,9 @@ class KafkaLog(Log):
         try:
             for topic in topics:
                 self._topics.made(topic)
+            if missing := missing_codecs():
+                compression_types = {topic: self._topics.settings(topic).compression_type for topic in topics}
+                check_codecs(compression_types, missing, self._connection.name)
             self._writer.prepare()
             self._member = Member(self._connection, self._topics, group, name, topics)
         except BaseException:

@@ -48,6 +48,8 @@ class TopicSettings(NamedTuple):
     sender_times: bool
     """Whether records carry the time of whoever sent them."""
     most_bytes: int
+    compression_type: str
+    """The codec in which the broker keeps its records; "producer": each as its producer has compressed it."""
 
 
 class Topics:
@@ -216,4 +218,5 @@ def _settings_of(found: Mapping[str, str]) -> TopicSettings:
         "compact" in found["cleanup.policy"],
         found["message.timestamp.type"] != "LogAppendTime",
         min(int(found["max.message.bytes"]) - _OVERHEAD_BYTES, MOST_RECORD_BYTES),
+        found.get("compression.type", "producer"),
     )

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from kafka import errors
 
 from stream_bayes.errors import LogConflict, LogError, LogRebalanced, LogUnavailable
+from stream_bayes.log.kafka.codecs import PACKAGES, missing_codec_error
 
 _REFUSED = (
     errors.SaslAuthenticationFailedError,
@@ -18,8 +19,6 @@ _FORBIDDEN = (errors.AuthorizationError,)
 # Another process has the same transactional id or the same name in the group; or a transaction took so long that the
 # broker ended it, which it tells in the same words.
 FENCED = (errors.ProducerFencedError, errors.InvalidProducerEpochError)
-# What the client needs to read records that others have compressed.
-_PACKAGES = {"lz4": "lz4", "snappy": "python-snappy", "zstd": "zstandard"}
 # Records that the topic does not take: another try would end the same way.
 _UNFIT = (errors.MessageSizeTooLargeError, errors.RecordListTooLargeError, errors.InvalidRecordError)
 _AWAY = (errors.RetriableError, errors.BrokerNotAvailableError, errors.UnknownBrokerIdError)
@@ -89,12 +88,10 @@ def _taken(servers: str) -> LogConflict:
 
 
 def _compressed(problem: Exception, servers: str) -> LogError:
-    codec = next((codec for codec in _PACKAGES if codec in str(problem)), None)
-    if codec is None:
-        message = f"{servers}: records are compressed in a way that is not known here ({_reason(problem)})"
-    else:
-        message = f"{servers}: records are compressed with {codec}, for which a package is missing: "
-        message += f"pip install {_PACKAGES[codec]}"
+    codec = next((codec for codec in PACKAGES if codec in str(problem)), None)
+    if codec is not None:
+        return missing_codec_error(codec, f"{servers}: records")
+    message = f"{servers}: records are compressed in a way that is not known here ({_reason(problem)})"
     return LogError(message)
 
 

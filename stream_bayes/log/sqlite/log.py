@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stream_bayes.errors import LogConflict
 from stream_bayes.log import arguments
-from stream_bayes.log.base import Headers, Log, OnChange
+from stream_bayes.log.base import MOST_RECORD_BYTES, Headers, Log, OnChange
 from stream_bayes.log.sqlite import tables
 from stream_bayes.log.sqlite.file import LogFile
 from stream_bayes.log.sqlite.headers import packed
@@ -41,6 +41,8 @@ class SqliteLog(Log):
         Seconds to wait for a lock of another process before LogLocked.
     clock
         Seconds since 1970.
+    record_bytes
+        Largest record that is appended: key, value and headers together.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - all but the first have defaults
@@ -51,10 +53,12 @@ class SqliteLog(Log):
         partitions: int = 1,
         wait: float = 30.0,
         clock: Callable[[], float] = time.time,
+        record_bytes: int = MOST_RECORD_BYTES,
     ) -> None:
         arguments.check_subscription(group, topics, partitions)
         self._group, self._topics, self._partitions = group, tuple(topics), partitions
         self._clock = clock
+        self._record_bytes = record_bytes
         self._told: OnChange | None = None
         self._known: dict[str, list[tables.Place]] = {}
         self._staged: dict[Partition, list[tables.Row]] = {}
@@ -71,6 +75,10 @@ class SqliteLog(Log):
     def identity(self) -> str:
         """The name that the file got when it was made; a copy of the file has it too."""
         return self._file.reading(tables.identity)
+
+    def most_bytes(self, topic: str) -> int:
+        """The same for every topic."""
+        return self._record_bytes
 
     def check_there(self) -> None:
         """Raise an error where the file was removed or replaced."""

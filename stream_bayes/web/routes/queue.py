@@ -20,7 +20,7 @@ _WRITES = problems(403, 404, 409, 503)
 
 @router.get("/requests", responses=problems())
 def list_requests(office: TheOffice, limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> Queue:
-    """The open questions, the highest variance first."""
+    """The open questions, the highest score first."""
     now = time.monotonic()
     with office.desk.looking():
         waiting, taken = office.desk.questions.count(now)
@@ -85,7 +85,7 @@ def _summary(entry: Entry, now: float) -> Summary:
         id=visible(request.id),
         subject=None if request.subject is None else visible(request.subject),
         variance=request.variance,
-        score=request.score,
+        score=entry.score,
         probabilities=request.probabilities,
         mean=request.mean,
         asked_at=entry.asked_at,

@@ -34,6 +34,12 @@ function borrowed(asked, opinion) {
   return then !== undefined && then >= low && then <= high ? opinion.interval : null;
 }
 
+/** How it compares with what else is open. @param {number | null} rank */
+function ranked(rank) {
+  if (rank === null || rank <= 0) return ".";
+  return rank >= 1 ? ": worth more than any other open question." : `: worth more than ${percent(rank)} of the other open questions.`;
+}
+
 /** @param {any} asked */
 function worth(asked) {
   if (asked.strategy === "audit") {
@@ -42,8 +48,8 @@ function worth(asked) {
   if (asked.strategy === "random") return h("p", { id: "worth" }, h("strong", {}, "Drawn by chance"), ", as the settings say.");
   const measure = MEASURES[asked.strategy] ?? plain(asked.strategy);
   if (asked.score === null) return h("p", { id: "worth" }, `Chosen by ${measure}.`);
-  const score = h("span", {}, "Score ", h("strong", {}, figure(asked.score)), `, ${measure}`);
-  const { rank: share } = asked;
-  const rank = share === null || share <= 0 || share >= 1 ? "." : `: worth more than ${percent(share)} of the other questions.`;
-  return h("p", { id: "worth", "data-strategy": asked.strategy }, score, rank);
+  const now = asked.score_now ?? asked.score;
+  const then = figure(now) === figure(asked.score) ? "" : ` (${figure(asked.score)} when it was asked)`;
+  const score = h("span", {}, "Score ", h("strong", {}, figure(now)), `${then}, ${measure}`);
+  return h("p", { id: "worth", "data-strategy": asked.strategy }, score, ranked(asked.rank));
 }

@@ -37,24 +37,20 @@ function draw(changes) {
   const numbers = known()?.numbers ?? false;
   line.title = numbers ? DAY : `${DAY} ${MEANING}`;
   if (changes.today === 0) {
-    put(line, "No answers yet today. ", error("Error so far", changes.error_before));
+    put(line, "No answers yet today.");
     return;
   }
-  const differed = `${whole(changes.differed)} differed from the filter's guess`;
+  const differed = `${whole(changes.differed)} of ${whole(changes.compared)} differed from the filter's guess`;
   const extra = [changes.unsure ? `${whole(changes.unsure)} not sure` : "", changes.corrected ? `${whole(changes.corrected)} corrected` : ""];
   const list = [numbers ? "" : differed, ...extra].filter(Boolean).map((words) => `, ${words}`).join("");
   put(line, "Today ", h("strong", {}, count(changes.today, "answer")), ` (${whole(changes.mine)} yours)${list}. `, both(changes));
 }
 
-/** @param {string} words @param {number | null} share */
-function error(words, share) {
-  return share === null ? "" : `${words} ${percent(share)}.`;
-}
-
-/** @param {any} changes */
-function both({ error_before: before, error_after: after }) {
+/** The errors before today's answers and after them, each with the mails it is of. @param {any} changes */
+function both({ error_before: before, error_before_of: early, error_after: after, error_after_of: late }) {
+  const share = (/** @type {number} */ error, /** @type {number} */ mails) => [h("strong", {}, percent(error)), ` of ${count(mails, "labelled mail")}`];
   if (before === null && after === null) return "";
-  if (before === null) return h("span", {}, "Error ", h("strong", {}, percent(after)), " so far.");
-  if (after === null) return h("span", {}, "Error ", h("strong", {}, percent(before)), " before.");
-  return h("span", {}, "Error ", h("strong", {}, percent(before)), " before, ", h("strong", {}, percent(after)), " after.");
+  if (before === null) return h("span", {}, "Error ", ...share(after, late), " so far.");
+  if (after === null) return h("span", {}, "Error ", ...share(before, early), " before.");
+  return h("span", {}, "Error ", ...share(before, early), " before, ", ...share(after, late), " since.");
 }

@@ -68,6 +68,7 @@ function words(state, skipped) {
   if (state.open > 0 && free <= 0) {
     return ["Others have all that is open", `${count(state.taken, "question")} before other labellers. One that is left comes back here by itself.`, ...(state.healthy ? [] : [state.summary])];
   }
+  if (state.stopped_at) return ["Nothing to answer, and the worker was stopped", state.summary, "Questions appear here by themselves once one runs."];
   if (!state.healthy) return ["Nothing to answer, and the worker is silent", state.summary, "Questions appear here by themselves once it runs."];
   if (totals().left === 0) {
     return ["The label budget is spent", "The worker asks no more until labels.budget grows in its settings.", state.summary];

@@ -5,7 +5,7 @@ import { Problem, api } from "./api.js";
 import { on, seldom } from "./bus.js";
 import { put, the } from "./dom.js";
 import { banner, unbanner } from "./notices.js";
-import { count, duration, short, whole } from "./words.js";
+import { clock, count, duration, short, whole } from "./words.js";
 
 const PAUSE = 2000;
 const BEAT = 15_000;
@@ -63,6 +63,8 @@ function draw() {
 export function verdict() {
   if (state.log_problem) return ["bad", "The page cannot read the log"];
   if (state.partitions.length === 0) return ["warn", "No worker has reported yet"];
+  if (state.stopped_at) return ["warn", `Worker stopped at ${clock(state.stopped_at)}`];
+  if (state.partitions.some((/** @type {any} */ one) => one.stopped)) return ["warn", "A worker was stopped"];
   const youngest = Math.min(...state.partitions.map((/** @type {any} */ one) => one.age_seconds));
   if (!state.healthy) return ["warn", `Worker silent for ${duration(youngest)}`];
   return ["good", "Worker running"];

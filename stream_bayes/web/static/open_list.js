@@ -35,7 +35,7 @@ async function look() {
     put(the("open-body"), h("p", { class: "soft" }, "Nothing is open."));
     return;
   }
-  const heads = ["What", "Belief", "Variance", "Asked", ""].map((text) => h("th", { scope: "col" }, text || h("span", { class: "hidden" }, "State")));
+  const heads = ["What", "Belief", "Score", "Asked", ""].map((text) => h("th", { scope: "col" }, text || h("span", { class: "hidden" }, "State")));
   const more = queue.open > queue.requests.length ? h("p", { class: "soft" }, `and ${whole(queue.open - queue.requests.length)} more`) : null;
   put(the("open-body"), h("table", { class: "list" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...queue.requests.map(row))), more);
 }
@@ -49,7 +49,7 @@ function row(one) {
     { "data-place": `${one.place.partition}/${one.place.offset}` },
     h("td", { class: "what", dir: "auto" }, shown(one.subject ?? one.id)),
     h("td", {}, belief),
-    h("td", {}, one.variance === null ? "" : figure(one.variance)),
+    h("td", {}, one.score === null ? "" : figure(one.score)),
     h("td", {}, one.asked_at ? fromNow(one.asked_at) : ""),
     h("td", {}, one.taken ? h("span", { class: "tag" }, "taken") : ""),
   );

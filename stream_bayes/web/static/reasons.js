@@ -128,7 +128,8 @@ function seen(part, towards) {
   if (part.seen === null || part.seen === undefined) return "";
   if (part.seen === 0) return "never seen before";
   if (part.seen_towards === null || part.seen_towards === undefined) return `seen ${count(part.seen, "time")}`;
-  return `${part.seen_towards} of ${part.seen} were ${towards} (${percent(part.seen_towards / part.seen)})`;
+  const counts = `${part.seen_towards} of ${part.seen} were ${towards} (${percent(part.seen_towards / part.seen)})`;
+  return part.note ? `${counts}: ${part.note}` : counts;
 }
 
 /** @param {Part[]} parts @param {(part: Part) => Node} draw */

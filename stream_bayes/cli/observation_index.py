@@ -1,0 +1,201 @@
+"""Index of the observations in a log by id: where each one is, and the newest label known for it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import weakref
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import NamedTuple, Self
+
+from stream_bayes.errors import EventError
+from stream_bayes.events import Label, Limits, Observation, decode
+from stream_bayes.features.mail_identity import message_digest
+from stream_bayes.log.base import Log
+from stream_bayes.records import Partition, Record, Source
+
+_DIGEST_BYTES = 16
+_RECORDS_AT_ONCE = 500
+# What was committed is in the topic, whatever a worker's limits say about it.
+_NO_LIMITS = Limits(record_bytes=2**62, depth=200, id_bytes=2**62)
+_MAIL = b"message/rfc822"
+_PENDING = 2**62
+"""Time of a label that is about to be sent: later than that of any record."""
+_SETTINGS = (
+    "PRAGMA journal_mode = OFF",
+    "PRAGMA synchronous = OFF",
+    "PRAGMA cache_size = -65536",  # 64 MiB; what is more is written to a temporary file
+)
+_TABLE = """
+CREATE TABLE observation (
+    id BLOB PRIMARY KEY,
+    content BLOB NOT NULL,
+    partition INTEGER,
+    offset INTEGER,
+    label TEXT,
+    labelled_at INTEGER
+) WITHOUT ROWID
+"""
+# An observation that comes again keeps its first place, as it does in the engine; its label may be newer.
+_INSERT = """
+INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+    partition = coalesce(partition, excluded.partition),
+    offset = coalesce(offset, excluded.offset),
+    label = CASE WHEN excluded.labelled_at >= coalesce(labelled_at, 0) THEN excluded.label ELSE label END,
+    labelled_at = max(coalesce(labelled_at, 0), coalesce(excluded.labelled_at, 0))
+"""
+_SET_LABEL = "UPDATE observation SET label = ?, labelled_at = ? WHERE id = ? AND coalesce(labelled_at, 0) <= ?"
+_FIND = "SELECT content, partition, offset, label FROM observation WHERE id = ?"
+
+_Row = tuple[bytes, bytes, int | None, int | None, str | None, int | None]
+
+
+class KnownObservation(NamedTuple):
+    """An observation that is in the topic, or staged for it."""
+
+    content: bytes
+    """Digest of its content."""
+    source: Source | None
+    """Its place; None while it is staged, and after that until the next `refresh`."""
+    label: object
+    """The newest label known for it, or None."""
+
+
+class ObservationIndex:
+    """The ids of the observations topic, with the places and the newest labels of the observations.
+
+    It is a temporary database that keeps 64 MiB in memory and the rest on disk, about 70 bytes for each observation.
+    Labels come from the observations themselves and from the labels topic; of several the newest counts.
+
+    Parameters
+    ----------
+    log
+        The log; it is only read.
+    observations, labels
+        The topics.
+    abstain_label
+        The answer that gives no label (`labels.unsure` of the settings), if there is one.
+    """
+
+    def __init__(self, log: Log, observations: str, labels: str, *, abstain_label: str | None = None) -> None:
+        self._log = log
+        self._observations = observations
+        self._labels = labels
+        self._abstain_label = abstain_label
+        self._positions: dict[Partition, int] = {}
+        for topic in (observations, labels):
+            self._positions.update(log.beginnings(topic))
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._close = weakref.finalize(self, self._database.close)
+        for statement in (*_SETTINGS, _TABLE):
+            self._database.execute(statement)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    @property
+    def unread(self) -> int:
+        """How many records `scan` has still to read; gaps between offsets count too."""
+        ends = {**self._log.ends(self._observations), **self._log.ends(self._labels)}
+        return sum(max(end - self._positions.get(place, 0), 0) for place, end in ends.items())
+
+    def skip_to_end(self) -> None:
+        """Leave out what is in the topics now."""
+        for topic in (self._observations, self._labels):
+            self._positions.update(self._log.ends(topic))
+
+    def scan(self) -> Iterator[int]:
+        """Read what the topics have got since the last scan; yields the number of offsets passed, some hundred each.
+
+        Observations are read before labels, so that each label finds its observation.
+        """
+        for topic in (self._observations, self._labels):
+            for place, end in self._log.ends(topic).items():
+                self._log.settle(place)
+                yield from self._scan_partition(place, end)
+
+    def refresh(self) -> None:
+        """Scan to the end."""
+        for _ in self.scan():
+            pass
+
+    def find(self, id_: str) -> KnownObservation | None:
+        """The observation of an id, if it is known."""
+        row = self._database.execute(_FIND, (_key(id_),)).fetchone()
+        if row is None:
+            return None
+        content, partition, offset, label = row
+        source = None if partition is None else Source(self._observations, partition, offset)
+        return KnownObservation(content, source, None if label is None else json.loads(label))
+
+    def add(self, id_: str, content: bytes, label: str | None) -> None:
+        """Note an observation that is staged for the topic, so that its place is not known yet."""
+        labelled_at = None if label is None else _PENDING
+        self._database.execute(_INSERT, (_key(id_), content, None, None, _encoded(label), labelled_at))
+
+    def set_label(self, id_: str, label: str) -> None:
+        """Note a label that is about to be sent."""
+        self._database.execute(_SET_LABEL, (_encoded(label), _PENDING, _key(id_), _PENDING))
+
+    def _scan_partition(self, place: Partition, end: int) -> Iterator[int]:
+        position = self._positions.get(place, 0)
+        while position < end:
+            records = self._log.read(*place, position, _RECORDS_AT_ONCE)
+            if place.topic == self._observations:
+                self._database.executemany(_INSERT, _rows(records))
+            else:
+                self._database.executemany(_SET_LABEL, self._label_rows(records))
+            before = position
+            # An empty answer: only marks of transactions, or what retention has removed, are left before the end.
+            position = records[-1].offset + 1 if records else end
+            self._positions[place] = position
+            yield position - before
+
+    def _label_rows(self, records: Iterable[Record]) -> Iterator[tuple[str | None, int, bytes, int]]:
+        for record in records:
+            try:
+                event = decode(record, Label, _NO_LIMITS)
+            except EventError:
+                continue
+            if isinstance(event, Label) and event.label != self._abstain_label:
+                yield _encoded(event.label), record.timestamp, _key(event.id), record.timestamp
+
+
+def _rows(records: Iterable[Record]) -> Iterator[_Row]:
+    for record in records:
+        described = _described(record)
+        if described is not None:
+            id_, content, label = described
+            labelled_at = None if label is None else record.timestamp
+            yield _key(id_), content, record.partition, record.offset, _encoded(label), labelled_at
+
+
+def _described(record: Record) -> tuple[str, bytes, object] | None:
+    """Id, content digest and label of an observation; None for a record that is none."""
+    headers = {name.lower(): value or b"" for name, value in record.headers}
+    if headers.get("content-type") == _MAIL and "id" in headers:
+        label = headers.get("label", b"").decode("utf-8", "replace").strip()
+        return headers["id"].decode("utf-8", "replace"), message_digest(record.value), label or None
+    try:
+        event = decode(record, Observation, _NO_LIMITS)
+    except EventError:
+        return None
+    if not isinstance(event, Observation):
+        return None
+    content = event.content
+    if isinstance(content, str):
+        content = content.encode("utf-8", "surrogatepass")
+    return event.id, message_digest(content if isinstance(content, bytes) else record.value), event.label
+
+
+def _key(id_: str) -> bytes:
+    return blake2b(id_.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+
+
+def _encoded(label: object) -> str | None:
+    return None if label is None else json.dumps(label)

@@ -1,0 +1,177 @@
+"""`stream-bayes warm-up`."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from stream_bayes.cli.app import FAILED, Json, say
+from stream_bayes.cli.run import Config, settings_from
+
+if TYPE_CHECKING:
+    from stream_bayes.config import LearnerSettings
+
+_SPAM = b"From: Win <win@prizes.example>\nSubject: =?utf-8?Q?You_have_won?=\n\nClick http://prizes.example/cash now!\n"
+_HAM = b"From: ann@example.org\nSubject: Lunch\nContent-Type: text/html\n\n<p>Shall we meet at <b>noon</b>?</p>\n"
+# Kernels are the same for tables of every size.
+_SMALL = {"buckets": 2**10}
+
+
+class Step(NamedTuple):
+    """One use of the package, and what it took to compile its kernels."""
+
+    name: str
+    compiled: int
+    """Kernels that were not on disk."""
+    seconds: float
+
+
+def warm_up(config: Config = None, as_json: Json = False) -> None:
+    """Compile all kernels before they are needed.
+
+    A worker, classify, evaluate and the page then start without compiling. Compiles for the mail filter and for the
+    learner of the settings, prints what was compiled and where it is kept. Kernels are kept beside the package if that
+    folder can be written, so that an installation can be warmed up once for all users; NUMBA_CACHE_DIR names another
+    folder. Ends with code 2 if there is no folder to keep them in.
+    """
+    settings = settings_from(config)
+    steps: list[Step] = []
+    for name, use in _uses(settings.learner):
+        steps.append(_measured(name, use))
+        if not as_json:
+            typer.echo(_line(steps[-1]))
+    compiled = sum(step.compiled for step in steps)
+    folder = _folder(compiled)
+    if as_json:
+        found = [step._asdict() for step in steps]
+        typer.echo(json.dumps({"steps": found, "compiled": compiled, "folder": folder and str(folder)}, indent=2))
+    elif folder is not None:
+        typer.echo(f"kept in {folder}")
+    if compiled and folder is None:
+        say("nothing was kept: set NUMBA_CACHE_DIR to a folder that can be written")
+        raise typer.Exit(FAILED)
+
+
+def _uses(learner: LearnerSettings) -> Iterator[tuple[str, Callable[[], None]]]:
+    from stream_bayes.config import LearnerSettings
+
+    mail_filter = LearnerSettings(name="SpamFilter", parameters=_SMALL)
+    yield "classify", _use_filter
+    yield "worker", partial(_use_worker, mail_filter)
+    yield "evaluate", _use_evaluate
+    yield "page", partial(_use_page, mail_filter)
+    if learner.name != mail_filter.name:
+        yield f"worker with {learner.name}", partial(_use_worker, learner)
+        yield f"page with {learner.name}", partial(_use_page, learner)
+
+
+def _measured(name: str, use: Callable[[], None]) -> Step:
+    from stream_bayes.kernels.counting import compiled_kernels
+
+    before = compiled_kernels()
+    began_at = time.monotonic()
+    use()
+    return Step(name, compiled_kernels() - before, time.monotonic() - began_at)
+
+
+def _line(step: Step) -> str:
+    if not step.compiled:
+        return f"{step.name}: nothing to compile"
+    return f"{step.name}: compiled {step.compiled} kernels in {step.seconds:.1f} s"
+
+
+def _folder(compiled: int) -> Path | None:
+    """Where the kernels are kept: those compiled now, else most of those loaded; None if nowhere."""
+    from stream_bayes.kernels.cache import FOLDERS
+
+    return FOLDERS.chosen if compiled else max(FOLDERS.used, key=FOLDERS.used.__getitem__, default=None)
+
+
+def _use_filter() -> None:
+    """Learn, correct, predict, decide and explain mails in every form."""
+    from stream_bayes.spam import SpamFilter
+
+    for model in (SpamFilter(**_SMALL), SpamFilter.light(**_SMALL)):  # type: ignore[arg-type]
+        model.learn_one(_SPAM, "spam")
+        model.learn_one({"subject": "Lunch", "sender": "ann@example.org", "text": "at noon"}, "ham")
+        model.relearn_one("Subject: Lunch\n\nat noon", "ham")
+        model.test_then_train([_SPAM, _HAM], ["spam", None])
+        model.decide_one(_HAM)
+        model.explain(_SPAM)
+        SpamFilter.from_state(model.state()).predictive_one(_HAM)
+
+
+def _use_worker(learner: LearnerSettings) -> None:
+    """Run a worker on a short stream with questions, labels and corrections; recover; write and read a checkpoint."""
+    from stream_bayes.config import Settings
+    from stream_bayes.log.memory import MemoryLog, MemoryStore
+    from stream_bayes.worker import Worker
+
+    with TemporaryDirectory(prefix="stream-bayes-warm-up-") as folder:
+        sections: dict[str, Any] = {"labels": {"budget": 10}, "checkpoint": {"folder": folder}, "learner": learner}
+        settings = Settings(**sections)
+        store = MemoryStore(1)
+        topics = (settings.topics.observations, settings.topics.labels)
+        with MemoryLog(settings.group, topics, store=store) as log:
+            for topic, value in _messages(learner, settings.topics.observations, settings.topics.labels):
+                log.append(topic, value)
+            log.commit({})
+            Worker(settings, log).run(until_end=True)
+        with MemoryLog(settings.group, topics, store=store) as log:
+            Worker(settings, log).rebuild()
+
+
+def _messages(learner: LearnerSettings, observations: str, labels: str) -> Iterator[tuple[str, bytes]]:
+    """Observations of words, which every learner takes, and two different labels for each."""
+    from stream_bayes.checks.streams import targets
+    from stream_bayes.engine.model import open_learner
+
+    first, second = targets(open_learner(learner))[:2]
+    for number in range(8):
+        observation = {"id": f"id-{number}", "text": f"word{number} cheap pills lunch"}
+        yield observations, json.dumps(observation).encode()
+    for label in (first, second):
+        for number in range(8):
+            yield labels, json.dumps({"id": f"id-{number}", "label": label}).encode()
+
+
+def _use_evaluate() -> None:
+    """Run every filter of this package over three mails, with all labels and with each strategy of asking."""
+    from stream_bayes.evaluate.opening import open_filter
+    from stream_bayes.evaluate.protocol import warm_up as run_briefly
+    from stream_bayes.evaluate.regime import STRATEGIES, Regime
+
+    run_briefly(partial(open_filter, "default"))
+    run_briefly(partial(open_filter, "light"))
+    for strategy in STRATEGIES:
+        run_briefly(partial(open_filter, "light"), Regime("active:2", strategy))
+
+
+def _use_page(learner: LearnerSettings) -> None:
+    """Predict and explain an observation, and draw the posterior of everything that the learner has one of."""
+    from stream_bayes.checks.streams import targets
+    from stream_bayes.engine.model import Model, open_learner
+    from stream_bayes.events import Observation
+    from stream_bayes.web.beliefs import density_of, kinds_of
+    from stream_bayes.web.densities import NoPosterior
+    from stream_bayes.web.opinions import opinion_of
+
+    model = Model(open_learner(learner))
+    observation = Observation(id="id", text="cheap pills lunch")
+    content = model.content(observation)
+    for label in targets(model.learner):
+        model.learner.learn_one(content, label)
+    opinion_of(model, observation, 5, (0, 1))
+    for kind in kinds_of(type(model.learner)):
+        for text in ("cheap", "ann@example.org", "word counts"):
+            try:
+                density_of(model.learner, kind, text)
+            except NoPosterior:
+                continue
