@@ -60,4 +60,5 @@ def but_the_threshold(found: State) -> State:
     selector = dict(found.scalars["selector"])
     del selector["threshold"], selector["strategy"]
     selector["counts"] = {name: count for name, count in selector["counts"].items() if name != "suppressed"}
-    return found._replace(scalars={**found.scalars, "selector": selector})
+    arrays = {name: array for name, array in found.arrays.items() if name != "selector.recent_scores"}
+    return State({**found.scalars, "selector": selector}, arrays)

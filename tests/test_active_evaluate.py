@@ -83,7 +83,7 @@ def asked(mails: Sequence[Mail], regime: Regime, chunk: int = 64, filter_name: s
 @pytest.mark.parametrize(("delay", "late"), [(None, 0), ("0", 0), ("1", 1), ("9", 9), ("500", 500), ("5m", 5)])
 def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: int) -> None:
     mails = dated(generated_mails(150, unlabelled=11))
-    regime = Regime("active:40", delay=delay)
+    regime = Regime("active:80", delay=delay)
     plain = Plain(mails, regime)
     plain.run(late, minutes=delay == "5m")
     found = asked(mails, regime, chunk)
@@ -94,7 +94,7 @@ def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: i
     assert found.waiting == len(plain.waiting)
     assert found.asked.counts == dict(+plain.selector.counts)
     assert found.asked.audit == plain.selector.audit.estimate()
-    assert delay == "500" or 5 < len(plain.learned) <= 40
+    assert delay == "500" or 5 < len(plain.learned) <= 80
 
 
 @pytest.mark.parametrize("ahead", [1, 3, 64])

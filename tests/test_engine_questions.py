@@ -14,7 +14,7 @@ from tests.engines import KINDS, Kind, Stream, codes, everything, fold, random_s
 from tests.questions import as_then, decided_in, outcomes, waiting
 
 WORDS, SPAM, LINEAR = KINDS["MultinomialNB"], KINDS["SpamFilter"], KINDS["BayesianLinearRegression"]
-ASKING = {"remembered_labels": 100, "remembered_ids": 100, "budget": 50, "open_requests": 20, "audit_share": 0.0}
+ASKING = {"remembered_labels": 100, "remembered_ids": 100, "budget": 1000, "open_requests": 20, "audit_share": 0.0}
 
 
 def asked(count: int = 2) -> Stream:

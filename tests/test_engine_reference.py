@@ -36,6 +36,7 @@ class Reference:
         self.learner: Any = getattr(stream_bayes, self.kind)(**settings.learner.parameters)
         self.observations: dict[int, Observation] = {}
         self.labels: dict[int, Any] = {}
+        self.repeated: set[int] = set()
         self.end = self.learned = self.duplicates = self.clock = 0
         # Tested by itself; here it is told one thing after the other.
         self.selector = selector_for(settings.labels, 0, 1)

@@ -51,7 +51,7 @@ def test_a_silent_pass_ends_in_the_same_state(name: str, data: st.DataObject) ->
 def test_what_was_asked_is_never_decided_again(name: str, other: dict[str, Any]) -> None:
     kind = KINDS[name]
     stream = random_stream(kind, seed=3, length=400)
-    loud, outcome = run(settings_for(kind), stream)
+    loud, outcome = run(settings_for(kind, budget=30), stream)
     assert loud.selector.budget.used == len(outcome.asked) > 2
     silent = Engine(settings_for(kind, **other))
     fold(silent, as_then(stream.arrivals, outcome), (40,), decided_in(outcome))

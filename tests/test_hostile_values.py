@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,25 +16,34 @@ from stream_bayes import (
     Batch,
     BayesianLinearRegression,
     BayesianLogisticRegression,
+    BernoulliNB,
     Beta,
+    CategoricalNB,
     Dirichlet,
     Gamma,
     Learner,
+    MultinomialNB,
     MvNormal,
     Normal,
     NormalInverseGamma,
     StudentT,
 )
 from stream_bayes.checks import frozen
+from stream_bayes.config import load_settings
 from stream_bayes.engine import Engine
 from stream_bayes.engine.state import bookkeeping_of, restore, state_of
-from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged, StreamBayesError
+from stream_bayes.errors import ConfigError, InputError, ParameterError, SnapshotDamaged, StreamBayesError
 from stream_bayes.learners.base import State
 from stream_bayes.learners.number_learner import NumberLearner
 from tests.engines import KINDS, random_stream, settings_for
 from tests.learners import LEARNERS
 
 MANY_DIGITS = 10**5000
+EXTREME_SIZES = (
+    *(1e308, 1e200, 1e154, 1e100, 1e50, 1e40, 1e30, 1e20, 1e12, 1e6, 2.0, 1.0, 0.5, 0.0),
+    *(1e-8, 1e-20, 1e-50, 1e-154, 1e-300, 5e-324, -1.0, -5e-324, -1e12, -1e50, -1e308),
+)
+PROBE_UPDATES = 40
 WRONG_SCALARS: tuple[Any, ...] = ([], math.nan, {"a": 1})
 CLASSIFIERS = [name for name, learner in LEARNERS.items() if "classes" in learner._get_params()]
 DICTS = [name for name in LEARNERS if not name.startswith("SpamFilter")]
@@ -63,6 +74,15 @@ def test_item20_no_classes_at_all_are_refused(name: str) -> None:
     learner = LEARNERS[name]
     with pytest.raises(ParameterError, match="classes"):
         type(learner)(**{**learner._get_params(), "classes": ()})
+
+
+@pytest.mark.parametrize("kind", sorted({type(LEARNERS[name]).__name__ for name in CLASSIFIERS} - {"LogOddsFusion"}))
+def test_item20_no_classes_in_the_settings_are_refused_at_the_start(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "stream_bayes.toml"
+    file.write_text(f'[learner]\nname = "{kind}"\nparameters = {{ classes = [] }}\n')
+    settings = load_settings(file, {}, {}).settings
+    with pytest.raises(ConfigError, match=r"learner\.parameters\.classes must be a tuple of different labels"):
+        Engine(settings)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -245,3 +265,137 @@ def test_item20_a_scalar_of_a_checkpoint_out_of_range_is_damage(path: tuple[str,
     place[path[-1]] = wrong
     with pytest.raises(SnapshotDamaged):
         restore(Engine(own), changed, arrays)
+
+
+def test_item20_tiny_evidence_and_tiny_priors_do_not_overflow_later() -> None:
+    with pytest.raises(ParameterError, match="prior"):
+        BernoulliNB(prior=Beta(0.5, 1e-50))
+    model = MultinomialNB(prior_count=0.0, predictive="plug-in", classes=("red", "green"))
+    model.learn_one({"a": 1}, "green", 1e-300)
+    model.learn_one({"a": 1, "b": 1}, "red", 1e-300)
+    for x in ({}, {"a": 1}, {"a": 1, "b": 2}):
+        assert math.fsum(model.predict_proba_one(x).values()) == pytest.approx(1.0)
+
+
+def extreme_event(name: str, generator: random.Random) -> Any:
+    if name.startswith("SpamFilter"):
+        return generator.choice((b"Subject: hi\n\nhello you", b"Subject: yo\n\nbuy", b""))
+    return {feature: generator.choice(EXTREME_SIZES) for feature in "abc" if generator.random() < 0.7}
+
+
+def extreme_row(name: str, learner: Any, generator: random.Random) -> tuple[Any, Any, float]:
+    """An event, its label or target and its weight."""
+    labels = getattr(learner, "classes", None) or ("red", "green")
+    target = generator.choice(EXTREME_SIZES if isinstance(learner, NumberLearner) else labels)
+    weight = 1.0 if generator.random() < 0.5 else abs(generator.choice(EXTREME_SIZES))
+    return extreme_event(name, generator), target, weight
+
+
+def extreme_update(name: str, learner: Any, known: list[Any], generator: random.Random) -> tuple[str, tuple[Any, ...]]:
+    """A method that changes the learner, and its arguments."""
+    methods = ["learn_one", "learn_one", "learn_one", "test_then_train", "learn_many"]
+    method = generator.choice([*methods, *(("unlearn_one", "unlearn_one", "forget", "merge") * learner.adds_up)])
+    if method == "forget":
+        return method, (generator.choice((0.0, 1e-300, 1e-100, 1e-8, 0.5)),)
+    if method == "merge":
+        other = learner.clone()
+        for _ in range(generator.randrange(3)):
+            changes(other, "learn_one", extreme_row(name, learner, generator))
+        return method, (other,)
+    if method == "unlearn_one" and known and generator.random() < 0.8:
+        return method, generator.choice(known)
+    rows = [extreme_row(name, learner, generator) for _ in range(3)]
+    return method, tuple(map(list, zip(*rows, strict=True))) if "many" in method or "train" in method else rows[0]
+
+
+def changes(learner: Any, method: str, arguments: tuple[Any, ...]) -> bool:
+    """Whether an update was accepted; one that is refused leaves the state byte-equal."""
+    before = frozen(learner)
+    try:
+        getattr(learner, method)(*arguments)
+    except StreamBayesError:
+        assert frozen(learner) == before
+        return False
+    return True
+
+
+def assert_sound(learner: Any, events: list[Any]) -> None:
+    """The state loads, and every event has a prediction of finite numbers or is refused for its values."""
+    assert frozen(Learner.from_state(learner.state())) == frozen(learner)
+    for x in events:
+        try:
+            predictive = learner.predictive_one(x)
+            learner.predict_one(x)
+        except InputError:
+            continue
+        if isinstance(learner, NumberLearner):
+            assert math.isfinite(predictive.mean)
+            assert predictive.variance >= 0.0
+        elif predictive.probabilities:
+            assert math.fsum(predictive.probabilities.values()) == pytest.approx(1.0)
+            assert learner.predict_proba_one(x) == predictive.probabilities
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_item20_extreme_updates_are_refused_or_leave_a_sound_state(name: str) -> None:
+    for seed in range(4):
+        generator = random.Random(f"{name} {seed}")
+        learner = LEARNERS[name].clone()
+        known: list[Any] = []
+        for _ in range(PROBE_UPDATES):
+            method, arguments = extreme_update(name, learner, known, generator)
+            if changes(learner, method, arguments):
+                known += [arguments] * (method == "learn_one")
+                assert_sound(learner, [extreme_event(name, generator), extreme_event(name, generator)])
+
+
+@pytest.mark.parametrize("buckets", [None, 4096])
+def test_item20_a_faint_correction_of_an_unknown_value_keeps_categorical_predictions(buckets: int | None) -> None:
+    model = CategoricalNB(prior_count=0.2, buckets=buckets)
+    model.learn_one({"a": "x", "b": "u"}, "red")
+    model.learn_one({"a": "y", "b": "v"}, "red")
+    for value in ("new", "newer", "newest"):
+        model.unlearn_one({"b": "v", "a": value}, "red", 5e-324)
+    assert_sound(model, [{"a": "x"}, {"a": "y", "b": "u"}])
+
+
+def test_item20_taking_back_a_heavy_event_leaves_sums_that_fit() -> None:
+    for model in (BernoulliNB(prior=Beta(2.0, 0.4)), MultinomialNB()):
+        model.learn_one({"a": 1, "c": 1}, "red")
+        model.learn_one({"b": 1}, "red", 1e12)
+        model.unlearn_one({"b": 1}, "red", 1e12)
+        assert_sound(model, [{"a": 1}, {"b": 1, "c": 1}])
+
+
+@pytest.mark.parametrize("forgetting", [1e-100, 0.5])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_item20_forgetting_all_but_faint_events_leaves_a_sound_state(forgetting: float, covariance: str) -> None:
+    logistic = BayesianLogisticRegression(1e-20, covariance, intercept=False, forgetting=forgetting)
+    linear = BayesianLinearRegression(forgetting=forgetting, covariance=covariance, noise="unknown")
+    events: list[Any] = [{"a": 1e50, "b": 5e-324}, {"a": -1e12, "c": 1e50}, {"c": 0.5}]
+    for step in range(60):
+        x = events[step % 3]
+        weight = (1e12, 5e-324, 1e-300, 0.5)[step % 4]
+        changes(logistic, "learn_one", (x, step % 5 == 0, weight))
+        changes(linear, "learn_one", (x, 0.0, 5e-324))
+        assert_sound(logistic, events)
+        assert_sound(linear, events)
+
+
+@pytest.mark.parametrize("name", [name for name in DICTS if LEARNERS[name].adds_up])
+def test_item20_a_learner_merged_with_itself_is_refused_before_it_overflows(name: str) -> None:
+    learner, x, _ = taught(name)
+    accepted = 0
+    while changes(learner, "merge", (learner,)):
+        accepted += 1
+        assert accepted < 200
+    assert accepted > 20
+    assert_sound(learner, [x])
+
+
+def test_item20_a_merge_that_no_digits_would_survive_changes_nothing() -> None:
+    model, other = BayesianLinearRegression(0.3, 2.5), BayesianLinearRegression(0.3, 2.5)
+    model.learn_one({"a": 1e-154, "d": 1.0}, 1e40)
+    other.learn_one({"a": 1.0, "b": 1e40, "c": -1e50}, 1e-50, 1e12)
+    changes(model, "merge", (other,))
+    assert_sound(model, [{"a": 1.0, "d": 1.0}])

@@ -35,7 +35,8 @@ _HIGHEST_CUTOFF = 1.0
 _SMALLEST_RATE = 1e-9
 # Beyond it no rate leads to a cutoff within the bounds: the logarithm of the smallest positive number is -744.
 _LARGEST_CORRECTION = 800.0
-_SCORES = "recent_scores"
+RECENT_SCORES = "recent_scores"
+"""The name of the array of recent scores."""
 
 
 class _Evaluation(NamedTuple):
@@ -98,6 +99,8 @@ class Threshold:
     def _probability(self, score: float, tie: float, rate: float) -> float:
         if rate < _SMALLEST_RATE:
             return 0.0
+        if rate >= 1.0:
+            return 1.0
         tail = self.tail(score, tie)
         if tail <= 0.0:
             return 1.0
@@ -131,13 +134,13 @@ class Threshold:
 
     def arrays(self) -> Arrays:
         """The recent scores, oldest first."""
-        return {_SCORES: np.array(self._recent, dtype=np.float64)}
+        return {RECENT_SCORES: np.array(self._recent, dtype=np.float64)}
 
     def restore(self, state: dict[str, Any], arrays: Arrays) -> None:
         """Take over what `state` and `arrays` gave."""
-        scores: FloatArray = arrays[_SCORES]
+        scores: FloatArray = arrays[RECENT_SCORES]
         if len(scores) > LONGEST_WINDOW or not ((scores >= 0.0) & (scores < math.inf)).all():
-            message = f"{_SCORES} must be at most {LONGEST_WINDOW} finite numbers from 0 on"
+            message = f"{RECENT_SCORES} must be at most {LONGEST_WINDOW} finite numbers from 0 on"
             raise SnapshotDamaged(message)
         self.correction = stored_float(
             state["correction"], "threshold.correction", -_LARGEST_CORRECTION, _LARGEST_CORRECTION

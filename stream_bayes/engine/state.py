@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
+from stream_bayes.active.threshold import RECENT_SCORES
 from stream_bayes.engine.engine import Engine
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.learners import Learner, State
@@ -119,6 +120,8 @@ def _check_types(given: Arrays, fresh: Arrays) -> None:
 def _check_forms(given: Arrays, kept: Arrays) -> None:
     """What an engine took it gives back: else it was stretched, cut or read as something else on the way."""
     for name, array in kept.items():
+        if name == _SELECTOR + RECENT_SCORES:
+            continue  # checked by the selector, which starts without them where the strategy has changed
         own = given[name]
         if (own.dtype, own.shape) != (array.dtype, array.shape):
             message = f"{name}: {own.dtype} of shape {own.shape}, where {array.dtype} of shape {array.shape} belongs"

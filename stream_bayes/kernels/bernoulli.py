@@ -113,7 +113,7 @@ def score_row(
             column = rows.columns[place]
             if column >= 0 and rows.values[place] != 0.0 and row_total(cells, column) > 0.0:
                 present = slopes_of(cells[column, c], prior_a, table_a)
-                absent = slopes_of(weight - cells[column, c], prior_b, table_b)
+                absent = slopes_of(max(weight - cells[column, c], 0.0), prior_b, table_b)
                 log += present[0] - absent[0]
                 mean += present[1] - absent[1]
                 variance += present[2] - absent[2]

@@ -77,7 +77,7 @@ def learn_row(
                 feature_sizes[feature_of[column]] -= 1
             feature_of[column] = feature
         evidence.cells[column, label] = added(evidence.cells[column, label], weight)
-        if weight < 0.0 and row_total(evidence.cells, column) == 0.0:
+        if weight < 0.0 and owned and row_total(evidence.cells, column) == 0.0:
             feature_sizes[feature_of[column]] -= 1
         evidence.feature_weight[feature, label] = added(evidence.feature_weight[feature, label], weight)
     evidence.class_weight[label] = added(evidence.class_weight[label], weight)

@@ -99,7 +99,8 @@ def sum_levels(
     for place in range(levels.size[c]):
         words = levels.words[c, place]
         if words != 0:
-            log, mean, variance = slopes_of(class_weight - levels.counts[c, place], prior_b, table_b)
+            absent = max(class_weight - levels.counts[c, place], 0.0)  # rounding of large sums may leave less
+            log, mean, variance = slopes_of(absent, prior_b, table_b)
             log_sum += words * log
             mean_sum += words * mean
             variance_sum += words * variance

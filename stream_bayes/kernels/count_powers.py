@@ -121,7 +121,7 @@ def sum_powers(
     log_sum = light_logs(powers.sums[c], mass)
     mean_sum, variance_sum = light_slopes(powers.sums[c], mass)
     for place in range(powers.heavy_count[c]):
-        absent = class_weight - cells[powers.heavy[c, place], c]
+        absent = max(class_weight - cells[powers.heavy[c, place], c], 0.0)  # rounding may leave less
         log, mean, variance = log_gamma_slopes(prior_b + absent)  # added last, a small prior is not lost
         log_sum += log
         mean_sum += mean

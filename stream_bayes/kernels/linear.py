@@ -36,6 +36,8 @@ NUMBERS = 13
 # is never below 1e-8 of the prior: where no event has told anything for ages the mean goes to 0 and the variance to 1e8
 # times that of the prior, and not both to what rounding makes of them.
 SMALLEST_DISCOUNT = 1e-4
+# What forgetting leaves of the prior of an unknown noise. Without it, events of no weight would leave no noise at all.
+SMALLEST_SHARE = 1e-100
 
 
 @kernel
@@ -177,6 +179,7 @@ def age(numbers: FloatArray) -> bool:
         return False
     for place in (COUNT, SQUARES, PRIOR_SHARE, DISCOUNT):
         numbers[place] *= numbers[FORGETTING]
+    numbers[PRIOR_SHARE] = max(numbers[PRIOR_SHARE], SMALLEST_SHARE)
     return bool(numbers[DISCOUNT] < SMALLEST_DISCOUNT)
 
 

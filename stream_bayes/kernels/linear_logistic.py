@@ -10,6 +10,7 @@ import math
 from stream_bayes.kernels.compiled import FloatArray, kernel
 from stream_bayes.kernels.linear import (
     INTERCEPT,
+    LARGEST,
     LOG_EVIDENCE,
     absorb,
     discount,
@@ -59,7 +60,9 @@ def fold_logistic_full(
             grow(columns, factor, vectors, numbers)
             discount(factor, vectors, numbers)
             scatter(columns, values, intercept, vectors, numbers)
-            absorb(mean + offset, precision, factor, vectors, numbers)
+            # As large as a target of linear regression may be: beyond it rounding would leave no belief.
+            target = min(max(mean + offset, -numbers[LARGEST]), numbers[LARGEST])
+            absorb(target, precision, factor, vectors, numbers)
 
 
 @kernel

@@ -53,12 +53,18 @@ def observation(label: int, log_odds: float, variance: float) -> tuple[float, fl
 def repeated(label: int, weight: float, mean: float, variance: float) -> tuple[float, float]:
     """The same for a label that comes so many times, more than once: slope and curvature at the most probable log-odds.
 
-    Those are where (f - mean) / variance = weight x (y - sigmoid(f)), found by bisection.
+    Those are where (f - mean) / variance = weight x (y - sigmoid(f)), found by bisection. With r = weight x variance,
+    |f - mean| <= r, and f is at most ln(1 + r) beyond 0 and the mean, since sigmoid(-f) < exp(-f) and
+    r / (1 + r) <= ln(1 + r): a bracket in which the bisection ends however large r is.
     """
     if variance == 0.0:
         return 0.0, 0.0
     reach = weight * variance
-    low, high = (mean, mean + reach) if label == 1 else (mean - reach, mean)
+    beyond = math.log1p(reach)
+    if label == 1:
+        low, high = mean, min(mean + reach, max(mean, 0.0) + beyond)
+    else:
+        low, high = max(mean - reach, min(mean, 0.0) - beyond), mean
     for _ in range(200):
         middle = 0.5 * (low + high)
         slope = weight * (sigmoid(-middle) if label == 1 else -sigmoid(middle))

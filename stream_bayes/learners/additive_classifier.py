@@ -64,6 +64,9 @@ class AdditiveClassifier(ColumnClassifier, Additive):
         )
         self._run(batch, kept, score=False)
 
+    def _evidence_weight(self) -> float:
+        return float(self._evidence.class_weight.max(initial=0.0))
+
     def _scale(self, factor: float) -> None:
         for name, array in self._evidence._asdict().items():
             # A mean is a ratio of sums: it stays, until there is nothing left that it could be the mean of.

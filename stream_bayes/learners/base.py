@@ -35,6 +35,9 @@ from stream_bayes.snapshot import Arrays
 # What a constructor parameter may be besides plain values; nothing else is built from a file.
 _PRIORS = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT)}
 
+LARGEST_EVIDENCE = 1e30
+"""What the events of merged learners may weigh: no stream weighs as much, but a learner merged with itself may."""
+
 
 class State(NamedTuple):
     """A learner taken apart: enough to build the same learner again."""
@@ -192,6 +195,10 @@ class Additive(Learner):
             shown = ", ".join(f"{name} is {mine[name]!r} here and {theirs[name]!r} there" for name in differences)
             message = f"cannot merge learners with different parameters: {shown}"
             raise MergeError(message)
+        total = self._evidence_weight() + other._evidence_weight()
+        if not total <= LARGEST_EVIDENCE:
+            message = f"the merged events would weigh {total:g}; at most {LARGEST_EVIDENCE:g}, so that no sum overflows"
+            raise MergeError(message)
         try:
             self._absorb(deepcopy(other) if other is self else other)
         except InputError as problem:
@@ -210,6 +217,10 @@ class Additive(Learner):
     @abstractmethod
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back; raises `UnlearnError`, and changes nothing, when it cannot have been learned."""
+
+    def _evidence_weight(self) -> float:
+        """The sum of the weights of all events, or the largest of several such sums."""
+        return 0.0
 
     @abstractmethod
     def _absorb(self, other: Self) -> None:

@@ -203,6 +203,9 @@ class BetaBernoulli(LabelLearner, Additive):
     def _outcome(self, y: Any) -> int:
         return int(self._labels.codes([check_label(y)])[0][0])
 
+    def _evidence_weight(self) -> float:
+        return float(self._counts.max(initial=0.0))
+
     def _absorb(self, other: Self) -> None:
         self._check_kinds(other._slots, [-1] * len(other._slots))
         for key, slot in other._slots.items():

@@ -145,6 +145,9 @@ class GramLearner(ColumnRegressor, Additive):
     def _reserve(self) -> None:
         self._moments = with_room(self._moments, len(self._vocabulary))
 
+    def _evidence_weight(self) -> float:
+        return float(self._moments.events[0])
+
     def _absorb(self, other: Self) -> None:
         with self._all_or_nothing():
             columns = self._adopt_names(other)

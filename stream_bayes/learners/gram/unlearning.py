@@ -77,4 +77,5 @@ def _together(moments: Moments, taken: Taken) -> bool:
     if status != 0:
         return False
     part = solve_triangular(lower, taken.offset[places] / scales, lower=True)
-    return taken.factor * float(part @ part) <= taken.most
+    with np.errstate(over="ignore"):  # more than any number is more than may be taken
+        return taken.factor * float(part @ part) <= taken.most

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from stream_bayes.errors import EvidenceError, MergeError, UnlearnError
+from stream_bayes.errors import EvidenceError, MergeError, NumericalError, UnlearnError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
-from stream_bayes.kernels.linear import LOG_EVIDENCE
+from stream_bayes.kernels.linear import COUNT, LOG_EVIDENCE
 from stream_bayes.kernels.linear_noise import Scores
 from stream_bayes.kernels.rows import TargetRows
 from stream_bayes.learners.base import Additive
@@ -191,14 +191,23 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
             return NormalPredictions(mean, ignorance, noise)
         return StudentPredictions(mean, ignorance, noise, degrees)
 
+    def _evidence_weight(self) -> float:
+        return float(self._belief.numbers[COUNT])
+
     def _absorb(self, other: Self) -> None:
         self._check_adds_up(MergeError)
         mine, theirs = self._belief, other._belief
         if isinstance(mine, FullBelief) and isinstance(theirs, FullBelief):
-            columns = self._adopt_names(other) + int(self.intercept)
-            columns = np.append(0, columns) if self.intercept else columns
-            mine.fill(int(columns[: theirs.width].max(initial=-1)) + 1)
-            corrections.merge(mine, theirs, columns[: theirs.width])
+            before = mine.copy()
+            try:
+                with self._all_or_nothing():
+                    columns = self._adopt_names(other) + int(self.intercept)
+                    columns = np.append(0, columns) if self.intercept else columns
+                    mine.fill(int(columns[: theirs.width].max(initial=-1)) + 1)
+                    corrections.merge(mine, theirs, columns[: theirs.width])
+            except NumericalError:
+                mine.take(before)
+                raise
 
     def _scale(self, factor: float) -> None:
         self._check_adds_up(EvidenceError)

@@ -27,7 +27,10 @@ FEWEST_DIGITS = 1e3
 
 
 def merge(belief: FullBelief, other: FullBelief, columns: IntArray) -> None:
-    """Add the other's evidence, whose weights stand in these columns here: its rows in, and one prior out again."""
+    """Add the other's evidence, whose weights stand in these columns here: its rows in, and one prior out again.
+
+    Where rounding has left too little of the prior that is a `NumericalError`, and the belief is of no use.
+    """
     count, added = (belief.numbers[place] + other.numbers[place] for place in (COUNT, ADDED))
     present = belief.vectors[PRESENT].copy()
     present[columns] += other.vectors[PRESENT, : other.width]
@@ -37,6 +40,7 @@ def merge(belief: FullBelief, other: FullBelief, columns: IntArray) -> None:
         belief.rotate(np.array((column,)), np.ones(1), 0.0, -belief.setting.prior)
     squares = max(float(belief.numbers[SQUARES] + other.numbers[SQUARES]), 0.0)
     belief.numbers[[COUNT, ADDED, SQUARES]], belief.vectors[PRESENT] = (count, added, squares), present
+    _check_digits(belief)
 
 
 def scale(belief: FullBelief, factor: float) -> None:
@@ -110,7 +114,12 @@ def _take_out(belief: FullBelief, x: FloatArray, target: float, weight: float, a
     share, squares = _left(belief, x, target, weight)
     belief.rotate(np.arange(belief.width), x, target, -weight * share)
     belief.numbers[SQUARES] = squares
-    if not (np.isfinite(belief.factor).all() and np.isfinite(belief.vectors[Z]).all()):
+    _check_digits(belief)
+
+
+def _check_digits(belief: FullBelief) -> None:
+    """Refuse a belief of which a rotation has left no digits."""
+    if not belief.is_sound():
         message = "nothing would be left of the digits of what the other events have told; nothing was changed"
         raise NumericalError(message)
 

@@ -175,6 +175,12 @@ class FullBelief:
         """Rotate one event in, or out where its weight is below zero; the columns are those of the weights."""
         absorb_row(values, columns, target, weight, self.factor, self.vectors, self.numbers)
 
+    def is_sound(self) -> bool:
+        """Whether factor and vectors are bounded numbers, and the factor is one of a positive definite matrix."""
+        factor = self.factor[: self.width, : self.width]
+        bounded = all((np.abs(array) <= MOST).all() for array in (factor, self.vectors[[Z, PRESENT], : self.width]))
+        return bounded and bool((np.diag(factor) >= 1e-5 * np.sqrt(self.setting.prior)).all())
+
     def arrays(self) -> Arrays:
         """The belief as arrays, the triangle without its zeros."""
         factor = self.factor[: self.width, : self.width]
@@ -204,8 +210,7 @@ class FullBelief:
         self.reserve(width)
         self.factor[np.triu_indices(width)[0], np.triu_indices(width)[1]] = factor
         self.vectors[[Z, PRESENT], :width], self.numbers[:TOTALS] = (z, present), totals
-        largest_number = max(np.abs(array).max(initial=0.0) for array in (factor, z, present))
-        if (np.diag(self.factor)[:width] < 1e-5 * np.sqrt(self.setting.prior)).any() or largest_number > MOST:
+        if not self.is_sound():
             message = "the diagonal of factor is that of no belief, or numbers are too large"
             raise ValueError(message)
 

@@ -10,7 +10,7 @@ from river import base
 
 from stream_bayes.errors import InputError, UnlearnError
 from stream_bayes.features import Batch
-from stream_bayes.features.values import FeatureName, IntArray
+from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.features.vocabulary import pack_json, unpack_json
 from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.kernels.rows import RELATIVE_RESIDUE, RESIDUE, Rows, residue
@@ -23,6 +23,8 @@ from stream_bayes.snapshot import Arrays
 TABLE_SIZE = 4096
 # Sums of millions of such counts are still whole numbers that floating point holds exactly.
 LARGEST_COUNT = 2.0**31
+# With less than this share of its events left, a class is summed up again: it costs as much as the vocabulary is large.
+MUCH_LEFT = 0.9
 
 
 class NaiveBayes(AdditiveClassifier):
@@ -75,6 +77,19 @@ class NaiveBayes(AdditiveClassifier):
             message = f"feature {name!r} has less evidence than there is to take back: was this event learned?"
             raise UnlearnError(message)
         self._check_rest(batch, rows, label, weight)
+
+    def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Take one event back, as if it had never come; refused when it cannot have been learned."""
+        code = self._labels.code(check_label(y))
+        before = float(self._evidence.class_weight[code]) if code >= 0 else 0.0
+        super().unlearn_one(x, y, w)
+        if before > 0.0 and float(self._evidence.class_weight[code]) < MUCH_LEFT * before:
+            self._sum_again(code)
+
+    def _sum_again(self, code: int) -> None:
+        """Make the sums of a class fit its cells: what is left of them may be less than their rounding."""
+        if "class_total" in self._fields():
+            self._evidence.class_total[code] = self._evidence.cells[:, code].sum()
 
     def _held(self, array: FloatArray, rows: Rows, label: int) -> FloatArray:
         """The evidence of each pair of a row in one class; none for a feature never seen."""

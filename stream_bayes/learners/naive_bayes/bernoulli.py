@@ -146,6 +146,11 @@ class BernoulliNB(NaiveBayes):
         lacking = ~np.isin(words, rows.columns[rows.values != 0.0])
         self._check_coverage(self._evidence.cells[words, label], lacking, label, weight)
 
+    def _sum_again(self, code: int) -> None:
+        super()._sum_again(code)
+        most = self._evidence.cells[:, code].max(initial=0.0)
+        self._evidence.class_weight[code] = max(self._evidence.class_weight[code], most)
+
     def _scale(self, factor: float) -> None:
         self._whole = self._whole and factor in (0.0, 1.0)
         super()._scale(factor)
