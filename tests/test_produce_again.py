@@ -70,6 +70,12 @@ def labels_in(log: Log) -> list[Label]:
     return found
 
 
+def append_mail(log: Log, id_: str, raw: bytes, label: str, partition: int | None = None) -> None:
+    """Stage a mail with its label, as any producer may."""
+    headers = [("content-type", b"message/rfc822"), ("id", id_.encode()), ("label", label.encode())]
+    log.append("emails", raw, id_.encode(), partition, headers)
+
+
 def feed(log: Log, corpus: Iterable[Mail], labelling: Labelling | None = None, abstain: str | None = None) -> Producer:
     """Write a corpus after a look at what is there."""
     with ObservationIndex(log, "emails", "labels", abstain_label=abstain) as index:
@@ -171,7 +177,7 @@ def test_item02_corrections_go_to_the_place_of_their_mail(kind: type[MemoryLog])
     every = mails(700)
     feed(log, every)
     changed = [mail._replace(label="other") for mail in every[::7]]
-    assert counts(feed(log, [*every[:10], *changed])) == (0, 100, 100, 110)
+    assert counts(feed(log, [*every[:10], *changed])) == (0, 100, 100, 108)
     found = labels_in(log)
     assert sorted(label.id for label in found) == sorted(mail.id for mail in changed)
     for label in found:
@@ -204,7 +210,8 @@ def test_item02_a_mail_twice_in_a_corpus_is_one_mail_whose_later_label_counts() 
         corpus = [Mail("a", "ham", b"x", named_by_place=True), Mail("b", "ham", b"y", named_by_place=True)]
         corpus += [Mail("c", label, b"x\n", named_by_place=True) for label in ("ham", "spam", "spam", None)]
         producer = feed(log, corpus, labelling)
-        assert counts(producer) == (2, 3, 1, 4)
+        assert counts(producer) == (2, 3, 1, 0)
+        assert producer.copies == 4
         assert len(log.read("emails", 0, 0, 10)) == 2
         last = [label for label in labels_in(log) if label.id == message_id_of(b"x")][-1]
         assert (last.label, last.source) == ("spam", Source("emails", 0, 0))
@@ -247,6 +254,114 @@ def test_item02_a_corpus_ends_where_an_id_is_reused() -> None:
     with pytest.raises(CorpusError, match="has the id of another mail") as caught:
         feed(log, [Mail("a", "ham", b"y")])
     assert caught.value.kind == ID_REUSED
+
+
+def test_item02_copies_within_a_corpus_are_counted_apart(run: Run, tmp_path: Path, log: str) -> None:
+    one, two = Mail("1", "ham", b"Subject: a\n\nx\n"), Mail("2", "spam", b"Subject: b\n\ny\n")
+    corpus = put(tmp_path / "a.mbox", mbox_bytes([one, one, two, two, two], labelled=True))
+    report = produce(run, corpus, log)
+    assert (figures(report), report["copies"]) == ((2, 2, 0, 0), 3)
+    report = produce(run, corpus, log)
+    assert (figures(report), report["copies"]) == ((0, 0, 0, 2), 3)
+    output = run("produce", corpus, "--to", log)[1]
+    told = "2 were there already; 3 copies within the corpus were not written again\n"
+    assert output.startswith(f"wrote 0 mails and 0 labels to {log}; {told}")
+    other = f"sqlite:///{tmp_path / 'other.db'}"
+    corpus = put(tmp_path / "b.mbox", mbox_bytes([one, one], labelled=True))
+    output = run("produce", corpus, "--to", other)[1]
+    assert output.startswith(f"wrote 1 mail and 1 label to {other}; 1 copy within the corpus was not written again\n")
+
+
+@pytest.mark.parametrize("name", ["sms.csv", "sms.tsv", "sms.jsonl"])
+def test_item02_equal_rows_of_a_table_without_ids_are_different_messages(
+    run: Run, tmp_path: Path, log: str, name: str
+) -> None:
+    rows = [("ham", "ok"), ("ham", "see you"), ("spam", "ok"), ("ham", "ok"), ("ham", "see you")]
+
+    def write(chosen: Sequence[tuple[str, str]]) -> Path:
+        if name.endswith("jsonl"):
+            text = "".join(json.dumps({"label": label, "text": text}) + "\n" for label, text in chosen)
+        elif name.endswith("tsv"):
+            text = "".join(f"{label}\t{text}\n" for label, text in chosen)
+        else:
+            text = "label,text\n" + "".join(f"{label},{text}\n" for label, text in chosen)
+        return put(tmp_path / name, text)
+
+    corpus = write(rows)
+    ok, see_you = message_id_of(b"ok"), message_id_of(b"see you")
+    expected = [ok, see_you, f"{ok}-2", f"{ok}-3", f"{see_you}-2"]
+    assert [mail.event_id for mail in open_corpus(corpus)] == expected
+    assert [mail.event_id for mail in open_corpus(corpus)] == expected, "the same in each pass"
+    report = produce(run, corpus, log)
+    assert (figures(report), report["copies"]) == ((5, 5, 0, 0), 0)
+    report = produce(run, write([*rows, ("ham", "ok")]), log)
+    assert (figures(report), report["copies"]) == ((1, 1, 0, 5), 0)
+    with open_log(log) as opened:
+        ids = [dict(record.headers)["id"].decode() for record in opened.read("emails", 0, 0, 10)]
+    assert ids == [*expected, f"{ok}-4"]
+    settings = settings_in(tmp_path).model_copy(update={"log": log})
+    with open_log(log, settings.group, ("emails", "labels")) as opened:
+        work(settings, opened)
+        assert opened.ends("predictions") == {("predictions", 0): 6}
+        assert sum(opened.ends("dead-letters").values()) == 0
+
+
+def test_item02_the_label_of_other_content_under_a_known_id_does_not_count() -> None:
+    """The worker refuses it (id-reused), so the mail still has its first label and the correction must be sent."""
+    log = MemoryLog()
+    append_mail(log, "a", b"x", "ham")
+    append_mail(log, "a", b"y", "spam")
+    # The same characters as a text are other content to the engine.
+    append_mail(log, "b", b"x", "ham")
+    log.append("emails", json.dumps({"id": "b", "text": "x", "label": "spam"}).encode())
+    log.commit({})
+    assert counts(feed(log, [Mail(id_, "spam", b"x") for id_ in "ab"])) == (0, 2, 2, 2)
+    assert [(label.id, label.label, label.source) for label in labels_in(log)] == [
+        ("a", "spam", Source("emails", 0, 0)),
+        ("b", "spam", Source("emails", 0, 2)),
+    ]
+
+
+def test_item02_the_label_of_a_duplicate_in_another_partition_does_not_count() -> None:
+    """Each partition has a model of its own: the label of the one is not known to the other."""
+    log = MemoryLog(partitions=2)
+    append_mail(log, "a", b"x", "ham", 0)
+    append_mail(log, "a", b"x", "spam", 1)
+    log.commit({})
+    assert counts(feed(log, [Mail("a", "spam", b"x")])) == (0, 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "source", [Source("emails", 0, 1), Source("emails", 0, 9), Source("emails", 1, 0), Source("other", 0, 0)]
+)
+def test_item02_a_label_whose_source_is_another_place_does_not_count(source: Source) -> None:
+    """The worker refuses it, so the label of the corpus must be sent."""
+    log = MemoryLog(partitions=2)
+    append_mail(log, "a", b"x", "ham", 0)
+    append_mail(log, "b", b"y", "ham", 0)
+    log.append("labels", encode(Label(id="a", label="spam", source=source)), partition=source.partition)
+    log.commit({})
+    assert counts(feed(log, [Mail("a", "spam", b"x")])) == (0, 1, 1, 1)
+    # With the right source it counts.
+    assert counts(feed(log, [Mail("a", "spam", b"x")])) == (0, 0, 0, 1)
+
+
+def test_item02_a_move_to_junk_reaches_the_model_in_spite_of_refused_labels(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, learner={"name": "MultinomialNB"})
+    moved = Mail("a", "spam", b"Subject: a\n\nx")
+    with open_log(settings.log, settings.group, ("emails", "labels")) as log:
+        append_mail(log, "a", moved.raw, "ham")
+        append_mail(log, "a", b"Subject: another\n\ny", "spam")
+        append_mail(log, "b", b"Subject: b\n\nz", "ham")
+        log.append("labels", encode(Label(id="a", label="spam", source=Source("emails", 0, 2))))
+        log.commit({})
+        work(settings, log)
+        assert sum(log.ends("dead-letters").values()) == 2
+        assert counts(feed(log, [moved])) == (0, 1, 1, 1)
+        work(settings, log)
+        assert sum(log.ends("dead-letters").values()) == 2
+    _, state = saved_state(settings)
+    assert state.scalars["counts"]["correct"] == 1
 
 
 def test_item02_the_index_finds_labels_and_places_after_a_refresh() -> None:

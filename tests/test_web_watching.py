@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -173,3 +174,35 @@ def test_item05_a_copy_of_a_label_is_no_answer_of_its_own(tmp_path: Path) -> Non
         assert entry is not None
         assert entry.given is not None
         assert entry.given.label == "ham"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"id": 17},
+        {"confidence": 0.9},
+        {"at": 1_700_000_000_000},
+        {"source": {"topic": "emails", "partition": 0, "offset": 0, "note": "x"}},
+    ],
+    ids=["whole-number-id", "unknown-field", "time-in-milliseconds", "unknown-field-of-the-source"],
+)
+def test_item16_labels_that_the_engine_accepts_are_answers_on_the_page(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    settings = settings_in(tmp_path)
+    asked = request(0).model_copy(update={"id": "17"})
+    source = {"topic": "emails", "partition": asked.source.partition, "offset": asked.source.offset}
+    label = {"id": "17", "label": "spam", "source": source, **changes}
+    with SqliteLog(tmp_path / "log.db") as log:
+        log.append("label-requests", encode(asked), partition=0)
+        # What is no label is passed over, and what comes after it is read.
+        log.append("labels", b"no event", partition=0)
+        log.append("labels", json.dumps({"type": "observation", "id": "17", "text": "x"}).encode(), partition=0)
+        log.append("labels", json.dumps(label).encode(), partition=0)
+        log.commit({})
+        desk = Desk(10.0, None)
+        Watch(settings, desk, lambda: log).look(log)
+    entry = desk.questions.known((asked.source.partition, asked.source.offset))
+    assert entry is not None
+    assert entry.given is not None
+    assert entry.given.label == "spam"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import NamedTuple, Self
 
+from stream_bayes.engine.remembered import content_digest
 from stream_bayes.errors import EventError
 from stream_bayes.events import Label, Limits, Observation, decode
 from stream_bayes.features.mail_identity import message_digest
@@ -31,25 +32,35 @@ _TABLE = """
 CREATE TABLE observation (
     id BLOB PRIMARY KEY,
     content BLOB NOT NULL,
+    engine_content BLOB NOT NULL,
     partition INTEGER,
     offset INTEGER,
     label TEXT,
     labelled_at INTEGER
 ) WITHOUT ROWID
 """
-# An observation that comes again keeps its first place, as it does in the engine; its label may be newer.
+# An observation that comes again keeps its first place, as it does in the engine; its label may be newer. The engine
+# refuses other content under the same id, with its label, and each partition has an engine of its own.
 _INSERT = """
-INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
     partition = coalesce(partition, excluded.partition),
     offset = coalesce(offset, excluded.offset),
     label = CASE WHEN excluded.labelled_at >= coalesce(labelled_at, 0) THEN excluded.label ELSE label END,
     labelled_at = max(coalesce(labelled_at, 0), coalesce(excluded.labelled_at, 0))
+WHERE engine_content = excluded.engine_content AND coalesce(partition, excluded.partition) = excluded.partition
 """
-_SET_LABEL = "UPDATE observation SET label = ?, labelled_at = ? WHERE id = ? AND coalesce(labelled_at, 0) <= ?"
+_SET_LABEL = """
+UPDATE observation SET label = :label, labelled_at = :time
+WHERE id = :id AND coalesce(labelled_at, 0) <= :time
+"""
+# The engine refuses a label whose source is another place.
+_SET_LABEL_AT = f"{_SET_LABEL} AND (:partition IS NULL OR (partition = :partition AND offset = :offset))"
 _FIND = "SELECT content, partition, offset, label FROM observation WHERE id = ?"
 
-_Row = tuple[bytes, bytes, int | None, int | None, str | None, int | None]
+_ENGINE_DIGEST_BYTES = 8
+
+_Row = tuple[bytes, bytes, bytes, int | None, int | None, str | None, int | None]
 
 
 class KnownObservation(NamedTuple):
@@ -67,7 +78,9 @@ class ObservationIndex:
     """The ids of the observations topic, with the places and the newest labels of the observations.
 
     It is a temporary database that keeps 64 MiB in memory and the rest on disk, about 70 bytes for each observation.
-    Labels come from the observations themselves and from the labels topic; of several the newest counts.
+    Labels come from the observations themselves and from the labels topic; of several the newest counts. Labels that
+    the engine refuses do not count: that of other content under a known id, and one whose source is another place than
+    that of the observation.
 
     Parameters
     ----------
@@ -136,11 +149,12 @@ class ObservationIndex:
     def add(self, id_: str, content: bytes, label: str | None) -> None:
         """Note an observation that is staged for the topic, so that its place is not known yet."""
         labelled_at = None if label is None else _PENDING
-        self._database.execute(_INSERT, (_key(id_), content, None, None, _encoded(label), labelled_at))
+        engine_content = content[:_ENGINE_DIGEST_BYTES]
+        self._database.execute(_INSERT, (_key(id_), content, engine_content, None, None, _encoded(label), labelled_at))
 
     def set_label(self, id_: str, label: str) -> None:
         """Note a label that is about to be sent."""
-        self._database.execute(_SET_LABEL, (_encoded(label), _PENDING, _key(id_), _PENDING))
+        self._database.execute(_SET_LABEL, {"id": _key(id_), "label": _encoded(label), "time": _PENDING})
 
     def _scan_partition(self, place: Partition, end: int) -> Iterator[int]:
         position = self._positions.get(place, 0)
@@ -149,38 +163,49 @@ class ObservationIndex:
             if place.topic == self._observations:
                 self._database.executemany(_INSERT, _rows(records))
             else:
-                self._database.executemany(_SET_LABEL, self._label_rows(records))
+                self._database.executemany(_SET_LABEL_AT, self._label_rows(records))
             before = position
             # An empty answer: only marks of transactions, or what retention has removed, are left before the end.
             position = records[-1].offset + 1 if records else end
             self._positions[place] = position
             yield position - before
 
-    def _label_rows(self, records: Iterable[Record]) -> Iterator[tuple[str | None, int, bytes, int]]:
+    def _label_rows(self, records: Iterable[Record]) -> Iterator[dict[str, object]]:
         for record in records:
             try:
                 event = decode(record, Label, _NO_LIMITS)
             except EventError:
                 continue
-            if isinstance(event, Label) and event.label != self._abstain_label:
-                yield _encoded(event.label), record.timestamp, _key(event.id), record.timestamp
+            if not isinstance(event, Label) or event.label == self._abstain_label:
+                continue
+            source = event.source
+            if source is not None and source.topic != self._observations:
+                continue
+            yield {
+                "id": _key(event.id),
+                "label": _encoded(event.label),
+                "time": record.timestamp,
+                "partition": None if source is None else source.partition,
+                "offset": None if source is None else source.offset,
+            }
 
 
 def _rows(records: Iterable[Record]) -> Iterator[_Row]:
     for record in records:
         described = _described(record)
         if described is not None:
-            id_, content, label = described
+            id_, content, engine_content, label = described
             labelled_at = None if label is None else record.timestamp
-            yield _key(id_), content, record.partition, record.offset, _encoded(label), labelled_at
+            yield _key(id_), content, engine_content, record.partition, record.offset, _encoded(label), labelled_at
 
 
-def _described(record: Record) -> tuple[str, bytes, object] | None:
-    """Id, content digest and label of an observation; None for a record that is none."""
+def _described(record: Record) -> tuple[str, bytes, bytes, object] | None:
+    """Id, content digest, content digest of the engine, and label of an observation; None for a record that is none."""
     headers = {name.lower(): value or b"" for name, value in record.headers}
     if headers.get("content-type") == _MAIL and "id" in headers:
         label = headers.get("label", b"").decode("utf-8", "replace").strip()
-        return headers["id"].decode("utf-8", "replace"), message_digest(record.value), label or None
+        digest = message_digest(record.value)
+        return headers["id"].decode("utf-8", "replace"), digest, digest[:_ENGINE_DIGEST_BYTES], label or None
     try:
         event = decode(record, Observation, _NO_LIMITS)
     except EventError:
@@ -190,7 +215,8 @@ def _described(record: Record) -> tuple[str, bytes, object] | None:
     content = event.content
     if isinstance(content, str):
         content = content.encode("utf-8", "surrogatepass")
-    return event.id, message_digest(content if isinstance(content, bytes) else record.value), event.label
+    digest = message_digest(content if isinstance(content, bytes) else record.value)
+    return event.id, digest, content_digest(event).to_bytes(_ENGINE_DIGEST_BYTES, "little"), event.label
 
 
 def _key(id_: str) -> bytes:

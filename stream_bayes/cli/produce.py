@@ -51,7 +51,8 @@ def produce(
 
     A mail that is in the log already is not written again; if its label is another now, since it was moved to Junk for
     example, a correction is sent. The id of a mail from a file is a digest of the message, whatever the file is called;
-    JSON lines and CSV may give ids of their own. To know what is there the whole topic is read first. With --no-check
+    a mail that is in the corpus twice is written once. JSON lines and CSV may give ids of their own; without ids, rows
+    with equal text are different mails. To know what is there the whole topic is read first. With --no-check
     it is not: a worker ignores the mails whose ids it still remembers (engine.remembered_ids).
 
     Ctrl-C ends it after a whole transaction.
@@ -131,7 +132,7 @@ class _Bar(NamedTuple):
     task: TaskID
 
     def show(self, producer: Producer, seconds: float) -> None:
-        done = producer.written + producer.already_there
+        done = producer.written + producer.already_there + producer.copies
         now = f"{done / max(seconds, 1e-9):,.0f} mails/s"
         self.rich.update(self.task, completed=done, now=now, refresh=True)
 
@@ -201,6 +202,7 @@ def _described(producer: Producer, corpus: Corpus, log: str, seconds: float, *, 
         "labels": producer.labels_written,
         "corrections": producer.corrections,
         "already_there": producer.already_there,
+        "copies": producer.copies,
         "labels_not_sent": producer.labels_waiting,
         "left_out": dict(corpus.counts.problems + Counter(producer.left_out)),
         "seconds": round(seconds, 3),
@@ -214,6 +216,9 @@ def _as_text(done: dict[str, Any]) -> str:
     text = f"wrote {counted(done['mails'], 'mail')} and {counted(done['labels'], 'label')} to {done['log']}"
     if done["already_there"]:
         text += f"; {done['already_there']:,} {'was' if done['already_there'] == 1 else 'were'} there already"
+    if done["copies"]:
+        copies = "1 copy" if done["copies"] == 1 else f"{done['copies']:,} copies"
+        text += f"; {copies} within the corpus {'was' if done['copies'] == 1 else 'were'} not written again"
     if done["corrections"]:
         text += f"; {counted(done['corrections'], 'correction')} among the labels"
     if done["labels_not_sent"]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from stream_bayes.cli.observation_index import KnownObservation, ObservationIndex
 from stream_bayes.errors import CorpusError, EventError, LogError, ParameterError
 from stream_bayes.evaluate.corpora import Mail
+from stream_bayes.evaluate.corpora.seen import SeenIds
 from stream_bayes.events import Label, encode
 from stream_bayes.events.identity import check_id
 from stream_bayes.features.mail_identity import message_digest, message_id_of
@@ -111,6 +112,7 @@ class Producer:
             index.skip_to_end()
         self._index = index
         self._id_bytes = id_bytes
+        self._added = SeenIds()
         self._staged_mails = 0
         self._staged_labels = 0
         self._staged_corrections = 0
@@ -123,7 +125,9 @@ class Producer:
         self.corrections = 0
         """Labels that differ from the one that the mail had."""
         self.already_there = 0
-        """Mails that were not written because they are in the topic."""
+        """Mails that were not written because they were in the topic before."""
+        self.copies = 0
+        """Mails that were not written because the same mail came before in the corpus."""
         self.leaves_out = False
         """Whether mails that cannot be written are left out, instead of being an error."""
         self.left_out: dict[str, int] = {}
@@ -188,6 +192,7 @@ class Producer:
         if not self._append(mail, id_.encode(), headers):
             return
         self._index.add(id_, message_digest(mail.raw), label)
+        self._added.add(id_)
         self._staged_mails += 1
         if label is not None and self._labelling.kind == "with":
             self._staged_labels += 1
@@ -205,7 +210,10 @@ class Producer:
             )
             self._leave_out(CorpusError(message, ID_REUSED))
             return
-        self.already_there += 1
+        if self._added.add(id_):
+            self.already_there += 1
+        else:
+            self.copies += 1
         if self._labelling.kind == "none" or mail.label is None or mail.label == known.label:
             return
         is_correction = known.label is not None

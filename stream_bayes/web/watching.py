@@ -12,11 +12,12 @@ from pydantic import ValidationError
 from stream_bayes.background import BackgroundThread
 from stream_bayes.config import Settings
 from stream_bayes.engine.forwarding import forwarded_by
-from stream_bayes.errors import BackgroundError, LogError, StreamBayesError, reason_of
-from stream_bayes.events import Label, Prediction, Status, decode_request
+from stream_bayes.errors import BackgroundError, EventError, LogError, StreamBayesError, reason_of
+from stream_bayes.events import Label, Prediction, Status, decode, decode_request
 from stream_bayes.log.base import Log
 from stream_bayes.records import Partition, Record
 from stream_bayes.web.desk import NEWEST_PREDICTIONS, Desk
+from stream_bayes.worker.inputs import NO_LIMITS
 
 logger = logging.getLogger("stream_bayes.web")
 
@@ -178,15 +179,17 @@ class Watch:
                 if forwarded_by(record) is not None:
                     # A copy: the label itself is in another partition.
                     return
-                label = Label.model_validate_json(record.value)
-                with self._desk.changing():
-                    self._desk.labelled(label, at)
+                # As the worker reads it: other people's producers write labels too.
+                label = decode(record, Label, NO_LIMITS)
+                if isinstance(label, Label):
+                    with self._desk.changing():
+                        self._desk.labelled(label, at)
             else:
                 status = Status.model_validate_json(record.value)
                 if status.group == self._group:
                     with self._desk.changing():
                         self._desk.told(status)
-        except (ValidationError, ValueError, OverflowError, OSError):
+        except (EventError, ValidationError, ValueError, OverflowError, OSError):
             logger.debug("%s-%s-%s is passed over", record.topic, record.partition, record.offset)
 
 

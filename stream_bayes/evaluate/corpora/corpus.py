@@ -13,6 +13,7 @@ from stream_bayes.evaluate.corpora.labels import label_word
 from stream_bayes.evaluate.corpora.mail import Mail, Reader, problem, shown
 from stream_bayes.evaluate.corpora.recognise import recognise
 from stream_bayes.evaluate.corpora.seen import SeenIds
+from stream_bayes.features.mail_identity import message_id_of
 
 _SUFFIXES = frozenset({".gz", ".jsonl", ".json", ".csv", ".tsv", ".txt", ".mbox", ".mbx"})
 
@@ -104,6 +105,7 @@ class Corpus:
 
     def _mails(self) -> Iterator[Mail | CorpusError]:
         seen, begun = SeenIds(), not self._prefix
+        rows = _RowCounts()
         try:
             for entry in self._reader:
                 if isinstance(entry, CorpusError):
@@ -117,13 +119,34 @@ class Corpus:
                         continue
                     new = seen.add(entry.id)
                     if new:
-                        yield Mail(entry.id, label, raw, entry.named_by_place)
+                        occurrence = rows.add(raw) if entry.is_row and entry.named_by_place else 1
+                        yield Mail(entry.id, label, raw, entry.named_by_place, occurrence)
                     else:
                         yield _duplicate(entry.place, entry.id)
         except CorpusError as found:
             yield found
         if not begun:
             raise problem("missing-prefix", self.path, f"no id begins with {self._prefix!r}")
+
+
+class _RowCounts:
+    """How often each row of a table without ids has come.
+
+    Memory holds 8-byte hashes of all rows, and a number for each of those that have come more than once.
+    """
+
+    def __init__(self) -> None:
+        self._seen = SeenIds()
+        self._repeated: dict[str, int] = {}
+
+    def add(self, raw: bytes) -> int:
+        """Count a row; gives how often it has come now."""
+        digest = message_id_of(raw)
+        count = self._repeated.get(digest, 1)
+        if count == 1 and self._seen.add(digest):
+            return 1
+        self._repeated[digest] = count + 1
+        return count + 1
 
 
 def _duplicate(place: str, id: str) -> CorpusError:  # noqa: A002

@@ -97,7 +97,7 @@ class Table:
         if len(row) != layout.width:
             raise problem("bad-row", place, f"{counted(len(row), 'column')} where {layout.width} are expected")
         given = writable(row[layout.id].strip()) if layout.id >= 0 else ""
-        return Entry(given or f"line-{number}", place, partial(self._read, row, place), not given)
+        return Entry(given or f"line-{number}", place, partial(self._read, row, place), not given, is_row=True)
 
     def _read(self, row: list[str], place: str) -> tuple[str | None, bytes]:
         layout = self._layout

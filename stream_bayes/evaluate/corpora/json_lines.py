@@ -69,7 +69,8 @@ class JsonLines:
             raise problem("invalid-json", place, "not a JSON object, {..}")
         given = _id(record, place)
         name = given or f"line-{lines.number}"
-        return Entry(name, place, partial(_read, record, f"{place}, id {name}", self._label), not given)
+        read = partial(_read, record, f"{place}, id {name}", self._label)
+        return Entry(name, place, read, not given, is_row=True)
 
 
 def _id(record: dict[str, Any], place: str) -> str:

@@ -27,14 +27,20 @@ class Mail(NamedTuple):
     """The whole message, headers and body."""
     named_by_place: bool = False
     """Whether the corpus gives no id, so that `id` says where the message was found: a path, a line."""
+    occurrence: int = 1
+    """Of several equal rows of a table without ids, which one it is, from 1."""
 
     @property
     def event_id(self) -> str:
         """The id of the message as an event: that of the corpus, else the message digest.
 
-        The digest stays the same when a file is renamed, moved to another folder, or stored in another format.
+        The digest stays the same when a file is renamed, moved to another folder, or stored in another format. Equal
+        rows of a table are different messages, so the second one and those after it have their number in the id.
         """
-        return message_id_of(self.raw) if self.named_by_place else self.id
+        if not self.named_by_place:
+            return self.id
+        digest = message_id_of(self.raw)
+        return digest if self.occurrence == 1 else f"{digest}-{self.occurrence}"
 
 
 class Entry(NamedTuple):
@@ -47,6 +53,8 @@ class Entry(NamedTuple):
     """Its label and its bytes, or CorpusError."""
     named_by_place: bool = True
     """Whether the id says where the message was found, because the corpus gives none."""
+    is_row: bool = False
+    """Whether it is a row of a table, where equal rows are different messages."""
 
 
 class Reader(Protocol):
