@@ -123,7 +123,7 @@ def use_a_kernel(site: Path, *before: str, **environment: str) -> Use:
 @cached
 def cannot_make_read_only() -> str:
     """Why the temporary folders cannot be made read-only for one process; empty where they can."""
-    command = [*in_read_only_machine(), "true"]
+    command = [*in_read_only_machine(), sys.executable, "-c", ""]
     try:
         environment = {"TMPDIR": "/tmp", **os.environ}
         done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
