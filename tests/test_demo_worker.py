@@ -17,6 +17,7 @@ from stream_bayes.demo.place import Place
 from stream_bayes.demo.play import Play, Terms
 from stream_bayes.demo.process import WorkerProcess
 from stream_bayes.errors import StreamBayesError
+from stream_bayes.kernels.counting import NOTICE_BEGINNING
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
 from tests.corpora import put
 from tests.demos import workers_of
@@ -71,7 +72,7 @@ def test_that_it_compiles_is_known_when_it_says_so(tmp_path: Path) -> None:
     worker.look()
     assert not worker.compiling
     with reports.open("a") as file:
-        file.write('{"event": "compiling the learner for this machine"}\n')
+        file.write(f'{{"event": "{NOTICE_BEGINNING} (mail_fold, ...)"}}\n')
         file.write('{"event": "recovered", "events": 0, "seconds": 0}\n')
     worker.look()
     assert (worker.compiling, len(worker.recovered)) == (True, 1)

@@ -25,6 +25,7 @@ from stream_bayes.events import (
     Prediction,
     encode,
 )
+from stream_bayes.kernels.counting import NOTICE_BEGINNING
 from stream_bayes.log.base import Log
 from stream_bayes.records import Record
 from stream_bayes.snapshot import Arrays
@@ -69,7 +70,7 @@ def worker_command(run: Run) -> Iterator[Run]:
 
 def without_compiling(errors: str) -> list[str]:
     """The lines of a worker, but for the one about compiling: whether there is one depends on what ran here before."""
-    return [line for line in errors.splitlines() if "compiling the learner" not in line]
+    return [line for line in errors.splitlines() if NOTICE_BEGINNING not in line]
 
 
 def settings_in(folder: Path, **sections: dict[str, Any]) -> Settings:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.config import PREFIX
 from stream_bayes.errors import StreamBayesError
+from stream_bayes.kernels.counting import NOTICE_BEGINNING
 
 PATIENCE = 120.0
 """Seconds that each has to end when it is told to."""
@@ -133,7 +134,7 @@ class WorkerProcess(CommandProcess):
 
     def hear(self, event: str, said: dict[str, Any]) -> None:
         """It has said something."""
-        self.compiling = self.compiling or event.startswith("compiling")
+        self.compiling = self.compiling or event.startswith(NOTICE_BEGINNING)
         if event == "recovered":
             self.recovered.append(Recovered(int(said["events"]), float(said["seconds"])))
 

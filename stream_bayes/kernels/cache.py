@@ -12,10 +12,14 @@ can, nothing is kept, each process compiles again, and a warning names the varia
 
 A cache file is a pickle: to read one that another user wrote is to run that user's code. Folders 3 and 4 are therefore
 used only if they belong to this user and nobody else can write to them or replace them.
+
+Each file begins with a checksum of the rest. One that is not as it was written, as after a power loss, is not unpickled
+and counts as missing: the kernel is compiled again and the file replaced.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import pickle
@@ -25,9 +29,16 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator, NullCache
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    InTreeCacheLocator,
+    NullCache,
+)
 
 logger = logging.getLogger("stream_bayes.kernels")
 
@@ -35,7 +46,7 @@ VARIABLE = "NUMBA_CACHE_DIR"
 _PACKAGE = Path(__file__).parent
 _NAME = "stream_bayes"
 _TEMPORARY_PREFIX = f"{_NAME}-kernels-"
-_UNREADABLE = (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, IndexError, ValueError)
+_DIGEST = hashlib.sha256
 
 
 def _sources_checksum() -> int:
@@ -54,6 +65,8 @@ class CacheFolders:
     """The folders of this process: found when the first kernel is loaded, chosen for writing when one is compiled."""
 
     def __init__(self) -> None:
+        # The notice that kernels are compiled asks for the folder in a thread of its own.
+        self._lock = Lock()
         self._readable: list[Path] | None = None
         self._writable: Path | None = None
         self._chosen = False
@@ -73,18 +86,21 @@ class CacheFolders:
 
     def writable(self) -> Path | None:
         """The folder that new machine code goes to, made if need be; None, after a warning, where there is none."""
-        if not self._chosen:
-            self._chosen = True
-            self._writable = next(_writable_folders(), None)
-            if self._writable is None:
-                _warn("no folder for compiled kernels can be written")
-        return self._writable
+        with self._lock:
+            if not self._chosen:
+                self._writable = next(_writable_folders(), None)
+                self._chosen = True
+                if self._writable is None:
+                    _warn("no folder for compiled kernels can be written")
+            return self._writable
 
-    def stop_writing(self, problem: OSError) -> None:
+    def stop_writing(self, problem: Exception) -> None:
         """Keep nothing more on disk, such as after the disk became full."""
-        if self._writable is not None:
-            _warn(f"compiled kernels cannot be written to {self._writable} ({problem.strerror or problem})")
-        self._writable = None
+        reason = getattr(problem, "strerror", None) or repr(problem)
+        with self._lock:
+            if self._writable is not None:
+                _warn(f"compiled kernels cannot be written to {self._writable} ({reason})")
+            self._writable = None
 
 
 def _warn(reason: str) -> None:
@@ -117,7 +133,8 @@ class KernelCache(NullCache):
         for folder in FOLDERS.readable():
             try:
                 found = self.layer(folder).load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-            except _UNREADABLE as problem:
+            except Exception as problem:
+                # Whatever is wrong with a cache, the kernel can be compiled.
                 logger.debug("the cache in %s cannot be read: %r", folder, problem)
                 continue
             if found is not None:
@@ -132,15 +149,83 @@ class KernelCache(NullCache):
             return
         try:
             self.layer(folder).save_overload(sig, data)  # type: ignore[no-untyped-call]
-        except OSError as problem:
+        except Exception as problem:
+            # A damaged index was replaced by now; this is a folder that takes nothing.
             FOLDERS.stop_writing(problem)
+
+
+class _CheckedCacheFile(IndexDataCacheFile):
+    """numba's index and data files with checksums: what is not as it was written counts as missing.
+
+    Machine code with a flipped bit would end the process or, worse, compute something else, and no exception would say
+    so. numba writes the index before the data and reuses the names of data files, so that an index can also name the
+    data of another signature or of older sources: each data file says whose it is.
+    """
+
+    def __init__(self, cache_path: str, filename_base: str, source_stamp: object) -> None:
+        super().__init__(cache_path, filename_base, source_stamp)  # type: ignore[no-untyped-call]
+        # numba itself, and versions of this package before the checksums, find another version of numba here and
+        # replace the file.
+        self._header = pickle.dumps(f"{self._version} with checksums")
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep an entry, in place of a damaged one if need be."""
+        super().save(key, (self._source_stamp, key, data))  # type: ignore[no-untyped-call]
+
+    def load(self, key: Any) -> Any:
+        """The data of an entry; None if it is missing or damaged."""
+        entry = super().load(key)  # type: ignore[no-untyped-call]
+        if entry is None:
+            return None
+        stamp, own_key, data = entry
+        return data if (stamp, own_key) == (self._source_stamp, key) else None
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            content = self._read_checked(self._index_path)
+            if content is None:
+                return {}
+            stamp, overloads = pickle.loads(content)
+        except Exception as problem:
+            # Also when a kernel is saved: the index is then written anew.
+            logger.debug("the index %s cannot be read: %r", self._index_path, problem)
+            return {}
+        return dict(overloads) if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write_checked(self._index_path, (self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> Any:
+        content = self._read_checked(self._data_path(name))  # type: ignore[no-untyped-call]
+        return None if content is None else pickle.loads(content)
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write_checked(self._data_path(name), data)  # type: ignore[no-untyped-call]
+
+    def _read_checked(self, path: str) -> bytes | None:
+        """The pickle in a file; None if the file is missing or not as it was written."""
+        try:
+            content = Path(path).read_bytes()
+        except FileNotFoundError:
+            return None
+        begin = len(self._header) + _DIGEST().digest_size
+        pickled = content[begin:]
+        if content[:begin] != self._header + _DIGEST(pickled).digest():
+            logger.debug("%s is damaged or of another version", path)
+            return None
+        return pickled
+
+    def _write_checked(self, path: str, data: Any) -> None:
+        pickled = self._dump(data)  # type: ignore[no-untyped-call]
+        with self._open_for_write(path) as file:
+            file.write(self._header + _DIGEST(pickled).digest() + pickled)
 
 
 class _FolderCache(FunctionCache):
     def __init__(self, function: Callable[..., object], folder: Path) -> None:
         self._impl_class = _implementation_in(folder)
         super().__init__(function)  # type: ignore[no-untyped-call]
-        self._cache_file._source_stamp = SOURCES_CHECKSUM
+        self._cache_file = _CheckedCacheFile(self._cache_path, self._impl.filename_base, SOURCES_CHECKSUM)
 
 
 @cache
@@ -166,7 +251,7 @@ def _existing_folders() -> Iterator[Path]:
     if named is not None:
         yield named
     for base in [*_user_bases(), *_temporary_bases()]:
-        if _is_private(base):
+        if _is_private(base) and _is_private(base / _subfolder()):
             yield base / _subfolder()
 
 
@@ -178,12 +263,13 @@ def _writable_folders() -> Iterator[Path]:
     if _make(_own_folder()):
         yield _own_folder()
     for base in [*_user_bases(), *_temporary_bases()]:
-        if _make(base) and _is_private(base) and _make(base / _subfolder()):
-            yield base / _subfolder()
-    for directory in _temporary_directories():
-        folder = _new_temporary_folder(directory)
-        if folder is not None:
+        folder = base / _subfolder()
+        if _make(base) and _is_private(base) and _make(folder) and _is_private(folder):
             yield folder
+    for directory in _temporary_directories():
+        made = _new_temporary_folder(directory)
+        if made is not None:
+            yield made
 
 
 def _own_folder() -> Path:
@@ -198,7 +284,11 @@ def _subfolder() -> str:
 
 def _named_folder() -> Path | None:
     name = os.environ.get(VARIABLE, "")
-    return Path(name).absolute() / _subfolder() if name else None
+    try:
+        return Path(name).absolute() / _subfolder() if name else None
+    except OSError:
+        # A relative path, and the working directory is gone.
+        return None
 
 
 def _user_bases() -> list[Path]:
@@ -263,13 +353,16 @@ def _is_folder(path: Path) -> bool:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether a folder belongs to this user, and nobody else can write to it or put another in its place."""
+    """Whether a folder belongs to this user, and nobody else can write to it or put another in its place.
+
+    No group may write to it, not even this user's own: on many machines all users are in one group.
+    """
     try:
         own = folder.lstat()
         parent = folder.parent.resolve()
     except OSError:
         return False
-    if not stat.S_ISDIR(own.st_mode) or own.st_uid != os.geteuid() or _others_write(own):
+    if not stat.S_ISDIR(own.st_mode) or own.st_uid != os.geteuid() or own.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return False
     return _is_protected(parent)
 
@@ -287,5 +380,6 @@ def _is_protected(folder: Path) -> bool:
 
 
 def _others_write(status: os.stat_result) -> bool:
+    """Whether others can write to a folder above a cache; this user's own group may, as in many homes."""
     own_group = status.st_uid == os.geteuid() and status.st_gid == os.getegid()
     return bool(status.st_mode & stat.S_IWOTH) or (bool(status.st_mode & stat.S_IWGRP) and not own_group)

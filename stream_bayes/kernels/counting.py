@@ -13,6 +13,8 @@ from typing import Any
 logger = logging.getLogger("stream_bayes.kernels")
 
 SECONDS_BEFORE_NOTICE = 2.0
+NOTICE_BEGINNING = "compiling kernels for their first use"
+"""How the message of `CompilationNotice` begins."""
 
 
 class CompilationNotice:
@@ -65,7 +67,7 @@ class CompilationNotice:
             modules = ", ".join(self._modules)
         folder = self.folder()
         kept = "they are not kept" if folder is None else f"they are kept in {folder}"
-        self.announce(f"compiling kernels for their first use ({modules}, ...), which can take a minute; {kept}")
+        self.announce(f"{NOTICE_BEGINNING} ({modules}, ...), which can take a minute; {kept}")
 
 
 NOTICE = CompilationNotice()
