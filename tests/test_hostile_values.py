@@ -363,7 +363,7 @@ def test_item20_taking_back_a_heavy_event_leaves_sums_that_fit() -> None:
     for model in (BernoulliNB(prior=Beta(2.0, 0.4)), MultinomialNB()):
         model.learn_one({"a": 1, "c": 1}, "red")
         model.learn_one({"b": 1}, "red", 1e12)
-        model.unlearn_one({"b": 1}, "red", 1e12)
+        changes(model, "unlearn_one", ({"b": 1}, "red", 1e12))
         assert_sound(model, [{"a": 1}, {"b": 1, "c": 1}])
 
 
