@@ -78,6 +78,7 @@ def test_parts_within_parts() -> None:
 def test_pieces_are_bounded() -> None:
     pieces, cut = read_text("F\u200b" * 10_000)
     assert (len(pieces), cut) == (MOST_PIECES, True)
-    letter = read_letter(HTML + b"<a href=http://x.example>y</a> " * 8000)
+    assert read_letter(HTML + b"<a href=http://x.example>y</a> " * 8000).cut
+    letter = read_letter(HTML + "F\u200b".encode() * 10_000)
     assert (len(letter.pieces), letter.cut) == (MOST_PIECES, True)
     assert read_letter(HTML + b"<img>" * 30_000).cut

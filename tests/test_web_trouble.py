@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from stream_bayes.events import Observation
+from stream_bayes.web.letters import Sheet, shown_of
+from stream_bayes.web.office import Office as WebOffice
 from tests.commands import PATIENCE
 from tests.webs import Office, client, http, office, page, path_of, rescored, said, taken, until
 
@@ -176,6 +181,76 @@ def test_the_session_says_what_the_learner_is(http: httpx.Client, tmp_path: Path
         assert (session["mail"], session["numbers"], session["kinds"]) == (False, True, [])
 
 
+def _repeated(unit: bytes, size: int) -> bytes:
+    """So many bytes of it."""
+    return (unit * (size // len(unit) + 1))[:size]
+
+
+_HTML_HEAD = b"Subject: s\nContent-Type: text/html\n\n"
+_MIXED_HEAD = b"Content-Type: multipart/mixed; boundary=b\n\n"
+_HOSTILE_MAILS: dict[str, Callable[[int], bytes]] = {
+    "userinfo": lambda size: _HTML_HEAD + b"<a href='http://" + b"@" * size + b":x:'>y</a>",
+    "userinfos": lambda size: _HTML_HEAD + b"<a href='http://" + _repeated(b"a@", size) + b":x:'>y</a>",
+    "tags": lambda size: _HTML_HEAD + _repeated(b"<", size),
+    "links": lambda size: _HTML_HEAD + _repeated(b"<a href='http://a.example/b'>c</a> ", size),
+    "elements": lambda size: _HTML_HEAD + _repeated(b"<div>", size),
+    "comments": lambda size: _HTML_HEAD + _repeated(b"<!--", size),
+    "styles": lambda size: _HTML_HEAD + _repeated(b"<p style='color:white;font-size:0'>a</p>", size),
+    "open-styles": lambda size: _HTML_HEAD + _repeated(b"<p style='font-size:0'>a", size),
+    "seen-styles": lambda size: _HTML_HEAD + _repeated(b"<td style='color:red'>a</td>", size),
+    "pictures": lambda size: _HTML_HEAD + _repeated(b"<img alt=a>", size),
+    "areas": lambda size: _HTML_HEAD + _repeated(b"<area href=//b.example alt=a>", size),
+    "forms": lambda size: _HTML_HEAD + _repeated(b"<form action=//b.example>a<input value=x>", size),
+    "entities": lambda size: _HTML_HEAD + _repeated(b"&amp;&#x41;&", size),
+    "addresses": lambda size: b"Subject: s\n\n" + _repeated(b"http://a@b.example/x ", size),
+    "words": lambda size: b"Subject: s\n\n" + b" ".join(b"w%x" % (n * 7919) for n in range(size // 8)),
+    "word": lambda size: b"Subject: s\n\n" + b"a" * size,
+    "marks": lambda size: (
+        b"Content-Type: text/plain; charset=utf-8\n\n" + _repeated("\u0430\u0301\u200b ".encode(), size)
+    ),
+    "header": lambda size: _repeated(b"Received: from a by b\n", size) + b"\nx",
+    "encoded-words": lambda size: b"Subject: " + _repeated(b"=?utf-8?b?YQ==?= ", size) + b"\n\nx",
+    "parts": lambda size: _MIXED_HEAD + _repeated(b"--b\n\nx\n", size),
+    "nested-parts": lambda size: b"".join(
+        b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (depth, depth) for depth in range(size // 60)
+    ),
+    "quoted-printable": lambda size: (
+        b"Content-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n" + _repeated(b"=3C=\n", size)
+    ),
+}
+_MOST_CPU_SECONDS = 0.1
+
+
+@pytest.mark.parametrize("learner", ["SpamFilter", "MultinomialNB"])
+def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path, learner: str) -> None:
+    """The CPU time of the thread that answers, so that the load of the machine does not count; the best of several."""
+    service = Office(tmp_path, learner={"name": learner, "parameters": {"buckets": 2**12}})
+    service.send_generated(60)
+    service.work()
+    with WebOffice(service.settings) as office:
+        until(lambda: office.desk.ready)
+        entry = office.desk.questions.waiting()[0]
+        office.letters.question(entry).model_dump_json()
+        too_long: dict[tuple[str, int], float] = {}
+        for size in (240_000, 1 << 20, 4 << 20):
+            for name, made in _HOSTILE_MAILS.items():
+                observation = Observation(id="hostile", raw=made(size))
+                seconds = math.inf
+                for _ in range(5):
+                    begin = time.thread_time()
+                    shown = shown_of(observation)
+                    opinion = office.models.opinion(observation, 0)
+                    sheet = Sheet(observation, shown, 0)
+                    question = office.letters.question_of(entry, sheet, opinion)
+                    question.model_dump_json()
+                    seconds = min(seconds, time.thread_time() - begin)
+                    if seconds < _MOST_CPU_SECONDS:
+                        break
+                else:
+                    too_long[name, size] = round(seconds, 3)
+        assert too_long == {}
+
+
 def test_item08_a_hostile_mail_does_not_keep_the_page_from_answering(tmp_path: Path) -> None:
     head = b"Subject: s\nContent-Type: text/html\n\n<a href='http://"
     mails = [head + b"@" * 250_000 + b":x:'>y</a>", head + b"a@" * 400_000 + b":x:'>y</a>"]
@@ -190,11 +265,6 @@ def test_item08_a_hostile_mail_does_not_keep_the_page_from_answering(tmp_path: P
         for place in places:
             path = f"{address}/api/requests/{place['partition']}/{place['offset']}"
             asked = pool.submit(httpx.get, path, timeout=PATIENCE)
-            longest = 0.0
-            while not asked.done():
-                begin = time.process_time()
-                assert http.get("/healthz").status_code == 200
-                longest = max(longest, time.process_time() - begin)
+            # Asked at least once, also where the other answer has come already.
+            assert http.get("/healthz").status_code == 200
             assert asked.result().status_code == 200
-            # The CPU time of the whole process, and not the time of a clock: the machine may be busy.
-            assert longest < 1.0

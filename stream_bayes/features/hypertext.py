@@ -33,8 +33,12 @@ _ENDED_BY_THE_NEXT = ("dd", "dt", "li", "option", "p")
 
 # To find out where a link leads takes as long as so many other tokens.
 _TOKENS_FOR_LINK = 6
+# To find out whether a style hides something, to tell of a picture or a form, and where hidden text begins and ends.
+_TOKENS_FOR_STYLE = 1
+_TOKENS_FOR_MARK = 4
+_TOKENS_FOR_HIDDEN = 12
 _WITH_LINK = ("a", "area", "base", "form")
-MOST_TOKENS = 20_000
+MOST_TOKENS = 10_000
 """Tags of a mail and texts between them that are read: a bound of the time that a mail can take."""
 
 
@@ -74,6 +78,18 @@ def read_markup(markup: str, most: int, whole: bool = True, limit: TokenLimit | 
     return runs
 
 
+def _cost_of(token: Token) -> int:
+    """As how many tokens it counts."""
+    if token.kind != "start":
+        return 1
+    cost = _TOKENS_FOR_LINK if token.text in _WITH_LINK else 1
+    if token.text in _MARKS or token.text == "form":
+        cost += _TOKENS_FOR_MARK
+    if "style" in token.rest.lower():
+        cost += _TOKENS_FOR_STYLE
+    return cost
+
+
 class _Page:
     """What was read so far; blanks and line breaks wait until something follows them."""
 
@@ -88,17 +104,21 @@ class _Page:
         self.bullet = ""
         self.preformatted = 0
         self.concealed, self.depth, self.told = "", 0, False
+        # Elements that were found to be hidden.
+        self.hidden = 0
 
     def read(self, tokens: Iterator[Token], limit: TokenLimit) -> list[Run]:
         """All that the tokens say, as far as there is room and the limit allows."""
         for token in tokens:
-            limit.left -= _TOKENS_FOR_LINK if token.kind == "start" and token.text in _WITH_LINK else 1
+            limit.left -= _cost_of(token)
             if token.kind == "text":
                 self._write(unescaped(token.text))
             elif token.kind == "hidden":
                 self._hide(token.text, token.rest)
             elif token.kind == "start":
+                hidden = self.hidden
                 self._start(token.text, token.rest)
+                limit.left -= _TOKENS_FOR_HIDDEN * (self.hidden - hidden)
             else:
                 self._end(token.text)
             if self.room < 0:
@@ -149,6 +169,7 @@ class _Page:
             self.depth += 1
         elif not self.concealed and name not in _WITHOUT_CONTENT and conceals(rest):
             self.concealed, self.depth, self.told = name, 1, False
+            self.hidden += 1
 
     def _reveal(self) -> None:
         self.depth -= 1

@@ -46,9 +46,20 @@ class Letters:
 
     def question(self, entry: Entry, lease: float | None = None) -> bodies.Question:
         """All that a labeller wants to see."""
-        request = entry.request
         sheet = self._sheet(entry.place)
         opinion, why_none = self._opinion(sheet.observation, entry.place[0])
+        return self.question_of(entry, sheet, opinion, why_none, lease)
+
+    def question_of(
+        self,
+        entry: Entry,
+        sheet: Sheet,
+        opinion: bodies.Opinion | None,
+        why_none: str | None = None,
+        lease: float | None = None,
+    ) -> bodies.Question:
+        """A question with what is shown of its observation, and what the filter thinks of it or why it does not."""
+        request = entry.request
         given = entry.given
         return bodies.Question(
             place=bodies.Place(partition=entry.place[0], offset=entry.place[1]),

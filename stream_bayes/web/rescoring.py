@@ -16,6 +16,8 @@ from stream_bayes.active.scores import STRATEGIES, doubts_of, scores
 from stream_bayes.background import BackgroundThread
 from stream_bayes.errors import BackgroundError, StreamBayesError
 from stream_bayes.events import Observation
+from stream_bayes.features.mail_parts import LOOKED_AT
+from stream_bayes.kernels.mail_decode import MOST_RAW
 from stream_bayes.web.desk import Desk
 from stream_bayes.web.models import Models, NoModel, Opened
 from stream_bayes.web.questions import Entry, Place
@@ -28,10 +30,73 @@ _AT_ONCE = 16
 """Questions whose new scores are told together."""
 _MOST = 1000
 """Questions that are scored by one model, those first that are worth most."""
+_READS_AT_ONCE = 100
+_BYTES_AT_ONCE = 8 << 20
+"""Observations that are read in one look, and their bytes: the thread that reads them writes the answers too."""
+_KEPT_BYTES = 64 << 20
+"""Of observations that are kept for the next model: enough for all of them, if they are mails."""
+_MAIL_BYTES = max(LOOKED_AT, MOST_RAW)
+"""Of a mail that is longer no learner looks at the rest."""
+_EVENT_BYTES = 1000
+"""What Python takes for an observation besides its content, about."""
+_FEATURE_BYTES = 150
+"""What it takes for a feature besides its characters, about."""
+
+
+class _ObservationCache:
+    """Observations of open questions, so that each is read from the log once, while there is room.
+
+    Parameters
+    ----------
+    read
+        Gives the observation at a place; None where it cannot be read.
+    most_bytes
+        Of all that are kept.
+    """
+
+    def __init__(self, read: Callable[[Place], Observation | None], most_bytes: int) -> None:
+        self._read = read
+        self._most_bytes = most_bytes
+        self._kept: dict[Place, Observation | None] = {}
+        self.bytes = 0
+        """Of those that are kept."""
+        self._reads_left = 0
+        self._bytes_left = 0
+
+    def begin(self, waiting: Iterable[Place], reads: int, most_bytes: int) -> None:
+        """Begin a look at these places, in which so many may be read, until there were so many bytes."""
+        places = set(waiting)
+        for place in [place for place in self._kept if place not in places]:
+            self.bytes -= _size_of(self._kept.pop(place))
+        self._reads_left = reads
+        self._bytes_left = most_bytes
+
+    def can_get(self, place: Place) -> bool:
+        """Whether an observation is kept, or may be read in this look."""
+        return place in self._kept or (self._reads_left > 0 and self._bytes_left > 0)
+
+    def get(self, place: Place) -> Observation | None:
+        """The observation at a place, of a mail only what a learner looks at; None where it cannot be read."""
+        if place in self._kept:
+            return self._kept[place]
+        observation = self._read(place)
+        self._reads_left -= 1
+        self._bytes_left -= _size_of(observation)
+        if observation is not None and observation.raw is not None and len(observation.raw) > _MAIL_BYTES:
+            observation = observation.model_copy(update={"raw": observation.raw[:_MAIL_BYTES]})
+        # None is dropped to make room: the places are looked at in turn, and each would push out the next.
+        size = _size_of(observation)
+        if self.bytes + size <= self._most_bytes:
+            self._kept[place] = observation
+            self.bytes += size
+        return observation
 
 
 class Rescorer:
     """A thread that scores open questions by the newest checkpoint of their partition.
+
+    Observations are kept for the next checkpoint, and in one look only some are read from the log: what is left has its
+    turn in the next one, a second later.
 
     Parameters
     ----------
@@ -57,10 +122,15 @@ class Rescorer:
     ) -> None:
         self._desk = desk
         self._models = models
-        self._read = read
+        self._observations = _ObservationCache(read, _KEPT_BYTES)
         self._strategy = strategy
         self._stop = Event()
         self._thread = BackgroundThread(self._run, "web-rescoring", on_failure)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Of the observations that are kept for the next checkpoint."""
+        return self._observations.bytes
 
     def start(self) -> None:
         """Begin."""
@@ -79,12 +149,13 @@ class Rescorer:
                 logger.debug("open questions keep their scores: %s", problem)
 
     def rescore(self) -> None:
-        """Score, once, the open questions for which there is a model newer than their scores."""
+        """Score, once, open questions for which there is a model newer than their scores, as far as a look goes."""
         with self._desk.looking():
             waiting = self._desk.questions.waiting()[:_MOST]
             strategy = self._desk.questions.strategy or self._strategy
         if strategy not in STRATEGIES:
             return
+        self._observations.begin((entry.place for entry in waiting), _READS_AT_ONCE, _BYTES_AT_ONCE)
         by_partition: defaultdict[int, list[Entry]] = defaultdict(list)
         for entry in waiting:
             by_partition[entry.place[0]].append(entry)
@@ -102,8 +173,12 @@ class Rescorer:
     def _score(self, entries: Iterable[Entry], opened: Opened, strategy: str) -> None:
         found: list[tuple[Entry, float]] = []
         for entry in entries:
-            observation = self._read(entry.place)
+            if not self._observations.can_get(entry.place):
+                continue
+            observation = self._observations.get(entry.place)
             found.append((entry, _score_of(opened, observation, strategy)))
+        if not found:
+            return
         with self._desk.changing():
             for entry, score in found:
                 # Also where there is no score: it need not be looked for again.
@@ -127,3 +202,15 @@ def _score_of(opened: Opened, observation: Observation | None, strategy: str) ->
         except StreamBayesError:
             return math.nan
         return float(scores(strategy, doubts_of(predictions))[0])
+
+
+def _size_of(observation: Observation | None) -> int:
+    """Bytes of an observation in memory, about."""
+    if observation is None:
+        return _EVENT_BYTES
+    content = observation.content
+    if isinstance(content, bytes):
+        return _EVENT_BYTES + len(content)
+    if isinstance(content, str):
+        return _EVENT_BYTES + len(content.encode("utf-8", "surrogatepass"))
+    return _EVENT_BYTES + sum(len(name) + len(str(value)) + _FEATURE_BYTES for name, value in content.items())
