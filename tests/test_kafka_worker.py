@@ -15,7 +15,7 @@ from tests.workers import all_records, events, label, observation, saved_state, 
 __all__ = ["make", "said"]
 pytestmark = pytest.mark.broker
 
-_BUDGET = 10
+_BUDGET = 42
 _FUZZED = 400
 _OPEN_MILLISECONDS = 600_000
 
@@ -159,7 +159,7 @@ def test_two_workers_share_one_budget(make: Make) -> None:
         taken = a.shards | b.shards
     settle(scene)
     shares = {number: shard.engine.selector.budget.total for number, shard in taken.items()}
-    assert shares == {0: 3, 1: 3, 2: 2, 3: 2}
+    assert shares == {0: 11, 1: 11, 2: 10, 3: 10}
     topic = scene.settings.topics.label_requests
     for number, share in shares.items():
         asked = [event for event in events(scene.log, topic, number) if event["type"] == "label-request"]

@@ -51,7 +51,7 @@ def test_questions_of_all_partitions_are_answered_where_they_were_asked(make: Ma
 
 
 def test_a_broker_that_goes_and_comes_back(make: Make, killable_broker: Broker) -> None:
-    scene = make(1, labels={"budget": 10, "similarity": 1.0})
+    scene = make(1, labels={"budget": 100, "similarity": 1.0})
     scene.feed([mail(number) for number in range(30)])
     scene.work()
     with page(scene.settings) as address, client(address) as http:

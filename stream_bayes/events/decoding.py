@@ -323,10 +323,10 @@ def _from_object(content: dict[str, Any], expected: Kind) -> Decoded:
         event = _read(to_json(fields, inf_nan_mode="constants"), kind)
     except (ValidationError, EventError) as problem:
         refused = refusal_of(content, kind, problem)
-        event = None if kind is Label else _read_without_label(fields)
-        if event is None:
+        unlabelled = None if kind is Label else _read_without_label(fields)
+        if unlabelled is None:
             raise refused from None
-        return Decoded(event, len(unknown), refused)
+        return Decoded(unlabelled, len(unknown), refused)
     return Decoded(event, len(unknown))
 
 
