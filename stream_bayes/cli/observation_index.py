@@ -36,27 +36,29 @@ CREATE TABLE observation (
     partition INTEGER,
     offset INTEGER,
     label TEXT,
-    labelled_at INTEGER
+    labelled_at INTEGER,
+    fed_label TEXT
 ) WITHOUT ROWID
 """
 # An observation that comes again keeps its first place, as it does in the engine; its label may be newer. The engine
 # refuses other content under the same id, with its label, and each partition has an engine of its own.
 _INSERT = """
-INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO observation VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6)
 ON CONFLICT (id) DO UPDATE SET
     partition = coalesce(partition, excluded.partition),
     offset = coalesce(offset, excluded.offset),
     label = CASE WHEN excluded.labelled_at >= coalesce(labelled_at, 0) THEN excluded.label ELSE label END,
-    labelled_at = max(coalesce(labelled_at, 0), coalesce(excluded.labelled_at, 0))
+    labelled_at = max(coalesce(labelled_at, 0), coalesce(excluded.labelled_at, 0)),
+    fed_label = coalesce(excluded.label, fed_label)
 WHERE engine_content = excluded.engine_content AND coalesce(partition, excluded.partition) = excluded.partition
 """
 _SET_LABEL = """
-UPDATE observation SET label = :label, labelled_at = :time
+UPDATE observation SET label = :label, labelled_at = :time, fed_label = iif(:fed, :label, fed_label)
 WHERE id = :id AND coalesce(labelled_at, 0) <= :time
 """
 # The engine refuses a label whose source is another place.
 _SET_LABEL_AT = f"{_SET_LABEL} AND (:partition IS NULL OR (partition = :partition AND offset = :offset))"
-_FIND = "SELECT content, partition, offset, label FROM observation WHERE id = ?"
+_FIND = "SELECT content, partition, offset, label, fed_label FROM observation WHERE id = ?"
 
 _ENGINE_DIGEST_BYTES = 8
 
@@ -72,6 +74,8 @@ class KnownObservation(NamedTuple):
     """Its place; None while it is staged, and after that until the next `refresh`."""
     label: object
     """The newest label known for it, or None."""
+    fed_label: object
+    """The newest label that came with it or from a feed like this one, and not from somebody's answer."""
 
 
 class ObservationIndex:
@@ -90,13 +94,18 @@ class ObservationIndex:
         The topics.
     abstain_label
         The answer that gives no label (`labels.unsure` of the settings), if there is one.
+    feeder
+        The labeller of the labels that a feed sends.
     """
 
-    def __init__(self, log: Log, observations: str, labels: str, *, abstain_label: str | None = None) -> None:
+    def __init__(
+        self, log: Log, observations: str, labels: str, *, abstain_label: str | None = None, feeder: str = "produce"
+    ) -> None:
         self._log = log
         self._observations = observations
         self._labels = labels
         self._abstain_label = abstain_label
+        self._feeder = feeder
         self._positions: dict[Partition, int] = {}
         for topic in (observations, labels):
             self._positions.update(log.beginnings(topic))
@@ -142,9 +151,10 @@ class ObservationIndex:
         row = self._database.execute(_FIND, (_key(id_),)).fetchone()
         if row is None:
             return None
-        content, partition, offset, label = row
+        content, partition, offset, *labels = row
         source = None if partition is None else Source(self._observations, partition, offset)
-        return KnownObservation(content, source, None if label is None else json.loads(label))
+        label, fed_label = (None if text is None else json.loads(text) for text in labels)
+        return KnownObservation(content, source, label, fed_label)
 
     def add(self, id_: str, content: bytes, label: str | None) -> None:
         """Note an observation that is staged for the topic, so that its place is not known yet."""
@@ -154,7 +164,8 @@ class ObservationIndex:
 
     def set_label(self, id_: str, label: str) -> None:
         """Note a label that is about to be sent."""
-        self._database.execute(_SET_LABEL, {"id": _key(id_), "label": _encoded(label), "time": _PENDING})
+        values = {"id": _key(id_), "label": _encoded(label), "time": _PENDING, "fed": True}
+        self._database.execute(_SET_LABEL, values)
 
     def _scan_partition(self, place: Partition, end: int) -> Iterator[int]:
         position = self._positions.get(place, 0)
@@ -185,6 +196,7 @@ class ObservationIndex:
                 "id": _key(event.id),
                 "label": _encoded(event.label),
                 "time": record.timestamp,
+                "fed": event.labeller == self._feeder,
                 "partition": None if source is None else source.partition,
                 "offset": None if source is None else source.offset,
             }

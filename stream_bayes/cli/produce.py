@@ -203,6 +203,7 @@ def _described(producer: Producer, corpus: Corpus, log: str, seconds: float, *, 
         "corrections": producer.corrections,
         "already_there": producer.already_there,
         "copies": producer.copies,
+        "labels_kept": producer.labels_kept,
         "labels_not_sent": producer.labels_waiting,
         "left_out": dict(corpus.counts.problems + Counter(producer.left_out)),
         "seconds": round(seconds, 3),
@@ -219,6 +220,8 @@ def _as_text(done: dict[str, Any]) -> str:
     if done["copies"]:
         copies = "1 copy" if done["copies"] == 1 else f"{done['copies']:,} copies"
         text += f"; {copies} within the corpus {'was' if done['copies'] == 1 else 'were'} not written again"
+    if done["labels_kept"]:
+        text += f"; {counted(done['labels_kept'], 'label')} that somebody else has given kept"
     if done["corrections"]:
         text += f"; {counted(done['corrections'], 'correction')} among the labels"
     if done["labels_not_sent"]:

@@ -71,8 +71,9 @@ class _WaitingLabel(NamedTuple):
 class Producer:
     """Writes mails, some hundred in a transaction; what is not flushed is not in the log.
 
-    A mail whose id is in the index is not written again. If its label is another than the newest one known for it, a
-    Label event is sent instead: a correction.
+    A mail whose id is in the index is not written again. If its label is another than that of the last feed, the mail
+    has moved, and a Label event is sent instead: a correction, unless the newest label is this one already. The label
+    that a person has given to a mail that did not move stands. Of copies within a corpus the first one's label counts.
 
     Parameters
     ----------
@@ -128,6 +129,8 @@ class Producer:
         """Mails that were not written because they were in the topic before."""
         self.copies = 0
         """Mails that were not written because the same mail came before in the corpus."""
+        self.labels_kept = 0
+        """Mails that have another label here than somebody has given them, and did not move since the last feed."""
         self.leaves_out = False
         """Whether mails that cannot be written are left out, instead of being an error."""
         self.left_out: dict[str, int] = {}
@@ -210,11 +213,14 @@ class Producer:
             )
             self._leave_out(CorpusError(message, ID_REUSED))
             return
-        if self._added.add(id_):
-            self.already_there += 1
-        else:
+        if not self._added.add(id_):
             self.copies += 1
+            return
+        self.already_there += 1
         if self._labelling.kind == "none" or mail.label is None or mail.label == known.label:
+            return
+        if known.label is not None and known.fed_label in (None, mail.label):
+            self.labels_kept += 1
             return
         is_correction = known.label is not None
         self._index.set_label(id_, mail.label)
@@ -239,7 +245,8 @@ class Producer:
                 raise
             message = (
                 f"mail {mail.id!r:.100} of {len(mail.raw):,} bytes is too large for the topic {self._mails!r}, which "
-                f"takes {most:,}: let it take more (max.message.bytes), or leave such mails out with --problems count"
+                f"takes {most:,}: let it take more (max.message.bytes on Kafka, sqlite.record_bytes), or leave such "
+                "mails out with --problems count"
             )
             self._leave_out(CorpusError(message, TOO_LARGE), problem)
             return False

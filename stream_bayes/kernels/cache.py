@@ -260,7 +260,8 @@ def _writable_folders() -> Iterator[Path]:
     named = _named_folder()
     if named is not None and _make(named):
         yield named
-    if _make(_own_folder()):
+    # Whoever may use the package may use its kernels: one who installs it compiles them for all.
+    if _make(_own_folder(), mode=0o755):
         yield _own_folder()
     for base in [*_user_bases(), *_temporary_bases()]:
         folder = base / _subfolder()
@@ -332,12 +333,12 @@ def _new_temporary_folder(directory: Path) -> Path | None:
     return folder if _make(folder) else None
 
 
-def _make(folder: Path) -> bool:
-    """Make a folder for this user alone, and its parents; False where that fails or nothing can be written into it."""
+def _make(folder: Path, mode: int = 0o700) -> bool:
+    """Make a folder, by default for this user alone, and its parents; False where it cannot be made or written into."""
     try:
         for path in [*reversed(folder.parents), folder]:
             if not path.exists():
-                path.mkdir(mode=0o700, exist_ok=True)
+                path.mkdir(mode=mode, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError:

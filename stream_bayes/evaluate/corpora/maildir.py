@@ -31,7 +31,8 @@ class Maildir:
     Notes
     -----
     A folder's name says what its messages are: .Junk, .Spam, ham, .Not-Junk. Where some folders are spam and none is
-    ham, the others are ham: somebody has sorted the mail; but Sent, Drafts, Trash, Templates and Outbox are not read.
+    ham, the others are ham: somebody has sorted the mail; but Sent, Drafts, Trash, Templates and Outbox are not read,
+    nor are messages that are marked as deleted.
     The order is that of the file names over all folders, since they begin with the second of delivery. The id is the
     folder and the name without its flags, so it stays when a message is read and moves from new/ to cur/; that of the
     event (`Mail.event_id`) stays also when it is moved to another folder. The names are held in memory, the messages
@@ -59,7 +60,7 @@ class Maildir:
                 for path in (path for inside in ("cur", "new") for path in files_in(folder / inside)):
                     if isinstance(path, CorpusError):
                         yield path
-                    else:
+                    elif not _is_trashed(path):
                         key = natural_key(path.name.partition(":")[0])
                         found.append((key, str(folder), path, labels[folder] or rest))
         for _, _, path, label in sorted(found):
@@ -80,6 +81,11 @@ def _maildirs(folder: Path) -> Iterator[Path]:
     for path in folders_in(folder, _DEPTH, _INSIDE):
         if is_folder(path / "cur") and is_folder(path / "new"):
             yield path
+
+
+def _is_trashed(path: Path) -> bool:
+    """Whether a message is marked as deleted (flag T): a mail reader has copied it elsewhere, or it is to go."""
+    return "T" in path.name.rpartition(":2,")[2] if ":2," in path.name else False
 
 
 def _last_word(folder: Path) -> str:
