@@ -57,7 +57,8 @@ def main() -> None:
     print(f"Medians of {REPEATS} repetitions: error, entropy\nlabels" + "".join(f"{way:>20}" for way in WAYS))
     for count in (5, 10, 20, 40, 60):
         print(f"{count:>6}" + "".join(f"{error:>11.4f}{entropy:>9.4f}" for error, entropy in middle[count - 1]))
-    error, entropy = 1 + (middle[:, 0] <= middle[19, 1]).argmax(axis=0)
+    reached = (middle[:, 0] <= middle[19, 1]).T
+    error, entropy = (f"{1 + column.argmax()}" if column.any() else f"more than {len(column)}" for column in reached)
     print(f"20 labels of largest variance are worth {error} at random by error, {entropy} by entropy")
     print(f"after no label is their entropy above that of random ones, in {lower} of {REPEATS}\n")
     plt.switch_backend("agg")

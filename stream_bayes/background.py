@@ -37,6 +37,10 @@ class BackgroundThread(Thread):
             self._failure = failure_of(self.name, problem)
             if self._on_failure is not None:
                 self._on_failure(self._failure)
+        finally:
+            # What it works for may hold this thread: a cycle that would keep a whole model in memory.
+            del self._work
+            del self._on_failure
 
     def check(self) -> None:
         """Raise `BackgroundError` if the thread has failed."""

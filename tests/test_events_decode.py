@@ -55,10 +55,6 @@ REFUSED = [
     (b'{"text":5}', "wrong-shape", "field 'text' must be text"),
     (b'{"raw":"*"}', "wrong-shape", "field 'raw' must be base64"),
     (b'{"text":"a","at":5.5}', "wrong-shape", "field 'at' must be a date and time such as 2026-01-31T12:00:00Z"),
-    (b'{"text":"a","label":""}', "wrong-shape", "field 'label' must be text (not empty), true, false, or a finite"),
-    (b'{"text":"a","label":1e400}', "wrong-shape", "field 'label' must be"),
-    (b'{"text":"a","label":NaN}', "wrong-shape", "field 'label' must be"),
-    (b'{"text":"a","label":9223372036854775808}', "wrong-shape", "field 'label' must be within 64 bits"),
     (b'{"features":[1]}', "wrong-shape", "field 'features' must be an object with a text, a boolean or a finite"),
     (b'{"features":{"x":null}}', "wrong-shape", "field 'features.x' must be text, true, false, or a finite number"),
     (b'{"features":{"x":-Infinity}}', "wrong-shape", "field 'features.x' must be text"),
@@ -212,3 +208,21 @@ def test_any_bytes_are_an_event_or_an_error(
 @given(st.dictionaries(NAMES, JSON_VALUES) | JSON_VALUES, st.sampled_from([Observation, Label]))
 def test_any_json_is_an_event_or_an_error(content: object, kind: type[Observation] | type[Label]) -> None:
     outcome_of(record_of(json.dumps(content).encode()), kind)
+
+
+@pytest.mark.parametrize(
+    ("label", "reason"),
+    [
+        (b'""', "field 'label' must be text (not empty), true, false, or a finite"),
+        (b"1e400", "field 'label' must be"),
+        (b"NaN", "field 'label' must be"),
+        (b"9223372036854775808", "field 'label' must be within 64 bits"),
+    ],
+)
+def test_item04_an_observation_is_good_without_a_label_that_is_none(label: bytes, reason: str) -> None:
+    decoded = decode_record(record_of(b'{"text":"a","label":' + label + b"}"), Observation, LIMITS)
+    assert (decoded.event.label, decoded.label_problem is None) == (None, False)
+    assert decoded.label_problem is not None
+    assert decoded.label_problem.code == "wrong-shape"
+    assert reason in str(decoded.label_problem)
+    assert decoded.label_problem.__traceback__ is None

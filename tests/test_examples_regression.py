@@ -98,18 +98,15 @@ def test_active_regression(tmp_path: Path, stream: bool) -> None:
     random, active = np.median(curves, axis=0)
     for shown, labels in zip(rows(lines, r" +\d"), (5, 10, 20, 40, 60), strict=True):
         assert shown == pytest.approx([labels, *random[labels - 1], *active[labels - 1]], abs=5.1e-5)
-    worth = [int(np.flatnonzero(random[:, measured] <= active[19, measured])[0]) + 1 for measured in (0, 1)]
+    reached = [np.flatnonzero(random[:, measured] <= active[19, measured]) for measured in (0, 1)]
+    worth = [int(places[0]) + 1 if len(places) else len(random) for places in reached]
     assert rows(lines, "20 labels") == [[20, *worth]]
-    # In a stream they were worth 46 and 53 with the seeds 1000 to 1029, and 48 and 52 with 2000 to 2299; of events with
-    # three degrees of freedom instead of two, which are less often far out, 34 and 38.
     assert min(worth) >= 40
     never_above = (curves[:, 1, :, 1] <= curves[:, 0, :, 1]).all(axis=1).sum()
     assert rows(lines, "after no label") == [[never_above, 30]]
     assert stream or never_above == 30
-    # Both ask about the first events of a stream, before there is anything to compare them with.
-    first = 10 if stream else 0
-    assert (active[:first, 1] == random[:first, 1]).all()
-    assert (active[first:, 1] < random[first:, 1]).all()
+    # The first event of a stream has nothing to be compared with.
+    assert (active[1:, 1] < random[1:, 1]).all()
 
 
 def test_ridge_lasso_path(tmp_path: Path) -> None:

@@ -163,7 +163,8 @@ class Plan:
             try:
                 return self._known(observation.label), None
             except StreamBayesError as refusal:
-                problem = refusal
+                # Its traceback would hold this frame, which holds it.
+                problem = refusal.with_traceback(None)
         message = f"{problem} (the observation was predicted, without this label)"
         return None, EventError(problem.code, message, arrival.record.offset)
 

@@ -322,7 +322,8 @@ def _from_object(content: dict[str, Any], expected: Kind) -> Decoded:
     try:
         event = _read(to_json(fields, inf_nan_mode="constants"), kind)
     except (ValidationError, EventError) as problem:
-        refused = refusal_of(content, kind, problem)
+        # The traceback would hold this frame, which holds it.
+        refused = refusal_of(content, kind, problem).with_traceback(None)
         unlabelled = None if kind is Label else _read_without_label(fields)
         if unlabelled is None:
             raise refused from None
