@@ -191,7 +191,7 @@ class WorkerError(StreamBayesError, RuntimeError):
 
 
 class BackgroundError(StreamBayesError, RuntimeError):
-    """A background thread failed in a way that nobody foresaw: the program ends, with the exception as the cause."""
+    """A background thread failed with an unexpected exception, which is the cause: the program ends."""
 
     code = "thread-failed"
 

@@ -75,7 +75,7 @@ class KnownObservation(NamedTuple):
     label: object
     """The newest label known for it, or None."""
     fed_label: object
-    """The newest label that came with it or from a feed like this one, and not from somebody's answer."""
+    """The newest label that came with it or from a feed like this one, and not from a person's answer."""
 
 
 class ObservationIndex:

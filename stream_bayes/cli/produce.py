@@ -221,7 +221,7 @@ def _as_text(done: dict[str, Any]) -> str:
         copies = "1 copy" if done["copies"] == 1 else f"{done['copies']:,} copies"
         text += f"; {copies} within the corpus {'was' if done['copies'] == 1 else 'were'} not written again"
     if done["labels_kept"]:
-        text += f"; {counted(done['labels_kept'], 'label')} that somebody else has given kept"
+        text += f"; {counted(done['labels_kept'], 'label')} given by people kept"
     if done["corrections"]:
         text += f"; {counted(done['corrections'], 'correction')} among the labels"
     if done["labels_not_sent"]:

@@ -130,7 +130,7 @@ class Producer:
         self.copies = 0
         """Mails that were not written because the same mail came before in the corpus."""
         self.labels_kept = 0
-        """Mails that have another label here than somebody has given them, and did not move since the last feed."""
+        """Mails whose label by a person differs from the one here, and that did not move since the last feed."""
         self.leaves_out = False
         """Whether mails that cannot be written are left out, instead of being an error."""
         self.left_out: dict[str, int] = {}

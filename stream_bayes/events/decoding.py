@@ -152,7 +152,7 @@ def _without_parameters(content_type: str) -> str:
 
 
 def _text_of(value: bytes, content_type: str) -> str:
-    """A text in the charset of its content type; UTF-8 where none is named, or one that nobody knows."""
+    """A text in the charset of its content type; UTF-8 where none is named, or an unknown one."""
     charset = "utf-8"
     for parameter in content_type.split(";")[1:]:
         name, _, content = parameter.partition("=")
@@ -349,7 +349,7 @@ def _with_text_id(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_milliseconds(given: int) -> object:
-    """The time so many milliseconds after 1970, as JSON has it; the number itself where there is no such time."""
+    """The time from milliseconds since 1970, as JSON has it; the number itself where there is no such time."""
     try:
         return (_EPOCH + timedelta(milliseconds=given)).isoformat()
     except OverflowError:
