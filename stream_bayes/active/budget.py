@@ -131,7 +131,7 @@ class LabelBudget:
 
     @staticmethod
     def _start(own: int, seen: float) -> tuple[float, float]:
-        """Of the labels for the start, how many are left after so many messages, and how many the next one takes."""
+        """How many labels of the start are left after this number of messages, and how many the next one takes."""
         count = START_SHARE * own if START_SHARE * own < START else START
         if not count:
             return 0.0, 0.0

@@ -150,7 +150,7 @@ def _default_path() -> Path:
 
 
 def _read_mail(size: int) -> bytes:
-    """The beginning of the mail; the rest is read as well, since who writes it may mind when nobody does."""
+    """The beginning of the mail; the rest is read too, since the writer may fail on a closed pipe."""
     if sys.stdin is None:
         message = "there is no standard input"
         raise OSError(message)

@@ -233,7 +233,7 @@ def content_digest(observation: Observation) -> int:
 
 # What Python takes for an event, for a byte of its record, for a feature with its value, about.
 _EVENT_BYTES, _BYTES_A_BYTE, _FEATURE_BYTES = 1000, 2, 150
-# One observation takes at most this share of the memory, or so many bytes.
+# One observation takes at most this share of the memory, or this number of bytes.
 _SHARE_OF_ONE = 8
 _SMALL_BYTES = 1 << 16
 

@@ -26,7 +26,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _REGISTRY_BYTES = 5
 Kind = type[Observation] | type[Label]
 _KINDS: dict[str, Kind] = {"observation": Observation, "label": Label}
-# Of so many unknown fields the names are compared with known ones.
+# At most this number of unknown field names are compared with known ones.
 _MOST_COMPARED = 20
 _EXPECTED = {
     "features": "an object with a text, a boolean or a finite number for each name",

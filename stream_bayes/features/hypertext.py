@@ -31,7 +31,7 @@ _WITHOUT_CONTENT = ("area", "base", "br", "col", "embed", "hr", "img", "input", 
 _ENDED_BY_THE_NEXT = ("dd", "dt", "li", "option", "p")
 
 
-# To find out where a link leads takes as long as so many other tokens.
+# Finding out where a link leads takes as long as this number of other tokens.
 _TOKENS_FOR_LINK = 6
 # To find out whether a style hides something, to tell of a picture or a form, and where hidden text begins and ends.
 _TOKENS_FOR_STYLE = 1

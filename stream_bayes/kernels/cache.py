@@ -187,7 +187,7 @@ class _CheckedCacheFile(IndexDataCacheFile):
                 return {}
             stamp, overloads = pickle.loads(content)
         except Exception as problem:
-            # Also when a kernel is saved: the index is then written anew.
+            # Also when a kernel is saved: the index is then written again.
             logger.debug("the index %s cannot be read: %r", self._index_path, problem)
             return {}
         return dict(overloads) if stamp == self._source_stamp else {}

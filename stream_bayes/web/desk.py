@@ -26,7 +26,7 @@ class Errors(NamedTuple):
     share: float | None = None
     """None where there are none."""
     labelled: int = 0
-    """So many mails the share is of."""
+    """How many mails the share is of."""
 
     @classmethod
     def of(cls, accuracy: float | None, labelled: int) -> Errors:
