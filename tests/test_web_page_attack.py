@@ -74,6 +74,9 @@ def name_of(place: str) -> str:
 def find(ann: Visit, name: str) -> None:
     """Skip all questions before that about a mail."""
     ann.open()
+    # Open questions are scored anew, so that one skipped on the way to another mail may be the one looked for now.
+    ann.page.evaluate("sessionStorage.clear()")
+    ann.open()
     place = ann.asked()
     while name_of(place) != name:
         place = ann.press("k")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser import browser, until, visiting
+from tests.browser import ASK_ALL, browser, until, visiting
 from tests.webs import Office, page
 
 __all__ = ["browser"]
@@ -22,7 +22,7 @@ TICKETS = [{"id": f"t{number}", "text": f"word{number} of a ticket"} for number 
 
 def office_of(folder: Path, learner: dict[str, Any], observations: Sequence[dict[str, Any]]) -> Office:
     """A log with these observations, of which a worker has asked."""
-    office = Office(folder, learner=learner)
+    office = Office(folder, learner=learner, labels=ASK_ALL)
     with office.open() as log:
         for observation in observations:
             log.append("emails", json.dumps(observation).encode(), partition=0)

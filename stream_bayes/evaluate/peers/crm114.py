@@ -16,7 +16,8 @@ from stream_bayes.evaluate.peers.base import Peer
 LENGTH = 16_000
 THICKNESS = 10.0
 
-# One command a line: "score" reads the file `mail`, says the pR of spam and keeps the text; "spam" and "ham" learn it.
+# One command a line: "score" reads the file `mail`, says the pR of spam and keeps the text; "spam" and "ham" learn it
+# and say "learned", so that nobody looks at the tables before.
 # Anything else ends it, and so does the end of the commands, which crm reads as empty lines without an end.
 _PROGRAM = r"""window
 isolate (:line:)
@@ -40,10 +41,12 @@ isolate (:text:)
     {
         match [:line:] /spam/
         learn <osb unique microgroom> [:text:] (spam.css)
+        output /learned\n/
     }
     {
         match [:line:] /ham/
         learn <osb unique microgroom> [:text:] (ham.css)
+        output /learned\n/
     }
     match [:line:] /score|spam|ham/
     liaf
@@ -87,8 +90,11 @@ class Crm114(Peer):
             ratio = float(self._answers.readline())
             if spam is not None and (ratio if spam else -ratio) < THICKNESS:
                 self._say(SPAM if spam else HAM)
+                if self._answers.readline() != b"learned\n":
+                    message = "it has not learned a mail"
+                    raise ValueError(message)
         except (BrokenPipeError, ValueError) as problem:
-            message = f"crm has ended or answered something else than a number: {problem}"
+            message = f"crm has ended or gave an answer that was not expected: {problem}"
             raise InputError(message) from problem
         return ratio * math.log(10.0)
 
