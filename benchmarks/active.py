@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.evaluate.corpora.listing import CORPORA
-from stream_bayes.evaluate.processes import Failure
-from stream_bayes.evaluate.regime import DEFAULT, FIRST, PACED, RANDOM
-from stream_bayes.evaluate.source import Source
-from stream_bayes.evaluate.strategies import QUOTAS
-from stream_bayes.evaluate.sweep import Job, Outcome, Spread, spread, sweep, trials
+from stream_bayes.evaluation.corpora.listing import CORPORA
+from stream_bayes.evaluation.feedback import DEFAULT, FIRST, PACED, RANDOM
+from stream_bayes.evaluation.process_pool import Failure
+from stream_bayes.evaluation.strategy_comparison import QUOTAS
+from stream_bayes.evaluation.stream import Source
+from stream_bayes.evaluation.sweep import Job, Outcome, Spread, spread, sweep, trials
 
 SEEDS = (1, 2, 3, 4, 5)
 RIVALS = (DEFAULT, RANDOM, PACED, FIRST)

@@ -12,7 +12,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.config import KafkaSettings
-from stream_bayes.log.kafka.connection import Connection
+from stream_bayes.eventlog.kafka.connection import Connection
 
 PATIENCE = 30.0
 # Plain writing, with either client: large batches, since kafka-python has one batch of a partition under way at most.

@@ -17,8 +17,8 @@ from rich.table import Table
 
 from benchmarks.worker_mails import Mail, raw_events
 from stream_bayes.config import Settings
-from stream_bayes.log.kafka import KafkaLog
-from stream_bayes.worker import Worker
+from stream_bayes.eventlog.kafka import KafkaLog
+from stream_bayes.runtime import Worker
 
 SECONDS = 15.0
 # Until then the worker and the consumers have found each other.

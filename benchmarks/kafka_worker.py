@@ -23,12 +23,12 @@ from benchmarks.kafka_clients import batches
 from benchmarks.worker import bare, settle
 from benchmarks.worker_mails import Mail, raw_events, read_mails, rows_at_once
 from stream_bayes.config import CheckpointSettings, CommitSettings, LearnerSettings, Settings, TopicSettings
-from stream_bayes.log.kafka import KafkaLog
+from stream_bayes.eventlog.kafka import KafkaLog
+from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.records import Offsets, Record
-from stream_bayes.spam import SpamFilter
-from stream_bayes.worker import Worker
-from stream_bayes.worker.garbage import look_rarely
-from stream_bayes.worker.stages import STAGES
+from stream_bayes.runtime import Worker
+from stream_bayes.runtime.timing import STAGES
+from stream_bayes.runtime.worker import look_rarely
 
 BATCH = CommitSettings().events
 REPEATS = 7

@@ -16,7 +16,7 @@ from rich.table import Table
 from river import feature_extraction, linear_model
 
 from benchmarks.measure import Mail, synthetic_mail
-from stream_bayes.features.text import hash_words
+from stream_bayes.features.hashing import hash_words
 from stream_bayes.learners.gradient import LogisticRegression
 
 VOCABULARY = 30_000

@@ -18,15 +18,15 @@ from rich.table import Table
 from benchmarks import mail_accuracy
 from benchmarks.mail_accuracy import Group, read_groups
 from benchmarks.measure import seconds
-from stream_bayes.evaluate.clock import memory_mb
-from stream_bayes.evaluate.corpora import Mail
-from stream_bayes.evaluate.corpora.listing import CORPORA
-from stream_bayes.evaluate.peers.base import CHARACTERS, words_of
-from stream_bayes.evaluate.peers.vowpal_wabbit import OPTIONS
-from stream_bayes.evaluate.protocol import TENTHS
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.mail_decode import MOST_RAW
-from stream_bayes.spam import SpamFilter
+from stream_bayes.evaluation.baselines.base import CHARACTERS, words_of
+from stream_bayes.evaluation.baselines.vowpal_wabbit import OPTIONS
+from stream_bayes.evaluation.corpora import Mail
+from stream_bayes.evaluation.corpora.listing import CORPORA
+from stream_bayes.evaluation.protocol import TENTHS
+from stream_bayes.evaluation.timing import memory_mb
+from stream_bayes.kernels.mail.decode import MOST_RAW
+from stream_bayes.mail.filter import SpamFilter
+from stream_bayes.typing import FloatArray
 
 TIMED = "spamassassin"
 BATCH = 256

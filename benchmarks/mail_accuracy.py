@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluate import peers
-from stream_bayes.evaluate.corpora import Mail, open_corpus
-from stream_bayes.evaluate.described import member_areas
-from stream_bayes.evaluate.metrics import all_metrics, one_minus_roca_percent
-from stream_bayes.evaluate.opening import OURS, open_filter
-from stream_bayes.evaluate.order import Stream
-from stream_bayes.evaluate.protocol import Run, warm_up
-from stream_bayes.evaluate.protocol import run as run_filter
+from stream_bayes.evaluation import baselines
+from stream_bayes.evaluation.corpora import Mail, open_corpus
+from stream_bayes.evaluation.factory import OURS, open_filter
+from stream_bayes.evaluation.metrics import all_metrics, one_minus_roca_percent
+from stream_bayes.evaluation.protocol import Run, warm_up
+from stream_bayes.evaluation.protocol import run as run_filter
+from stream_bayes.evaluation.serialization import member_areas
+from stream_bayes.evaluation.stream import Stream
 
 # Its mails of one kind came long before those of the other: the order as given says one thing, a shuffle another.
 SHUFFLED = {"spamassassin": (1, 2, 3)}
@@ -90,8 +90,8 @@ def _streams(name: str, mails: list[Mail]) -> Iterator[Stream]:
 
 def run(console: Console, groups: Sequence[Group]) -> None:
     """Print the table of each corpus, ours against the peers, and ours against its members."""
-    results: Results = {name: {} for name in (*OURS, *peers.available())}
-    for name, how in peers.missing().items():
+    results: Results = {name: {} for name in (*OURS, *baselines.available())}
+    for name, how in baselines.missing().items():
         console.print(f"{name} is not here: {how}")
     for name in results:
         warm_up(partial(open_filter, name))

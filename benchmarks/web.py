@@ -18,7 +18,7 @@ from rich.table import Table
 
 from benchmarks.web_labellers import LABELLERS, READING_SECONDS, SECONDS
 from benchmarks.worker_mails import Mail, raw_events, read_mails
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 
 ALONE_SECONDS = 20.0
 """Before the labellers come, and after they have gone."""

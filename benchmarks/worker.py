@@ -32,12 +32,12 @@ from benchmarks.worker_mails import (
 from stream_bayes.config import CheckpointSettings, LearnerSettings, Settings, TopicSettings
 from stream_bayes.engine import Engine
 from stream_bayes.engine.state import bookkeeping_of
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.records import Offsets, Record
-from stream_bayes.spam import SpamFilter
-from stream_bayes.worker import Worker
-from stream_bayes.worker.garbage import look_rarely
-from stream_bayes.worker.stages import STAGES
+from stream_bayes.runtime import Worker
+from stream_bayes.runtime.timing import STAGES
+from stream_bayes.runtime.worker import look_rarely
 
 BATCH = 1_000
 REPEATS = 12

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from stream_bayes.demo.mailbox import mailbox
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluate.corpora import open_corpus
-from stream_bayes.evaluate.corpora.listing import CORPORA
-from stream_bayes.log.base import Headers
+from stream_bayes.evaluation.corpora import open_corpus
+from stream_bayes.evaluation.corpora.listing import CORPORA
+from stream_bayes.eventlog.base import Headers
 
 CORPUS = "spamassassin"
 # With half of them as labels too, whole batches: the worker commits the last one without waiting for more.

@@ -12,10 +12,10 @@ from pathlib import Path
 from rich.table import Table
 
 from stream_bayes.config import CheckpointSettings, Settings
-from stream_bayes.log.base import Headers
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.base import Headers
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Partition
-from stream_bayes.worker import Worker
+from stream_bayes.runtime import Worker
 
 PATIENCE = 120.0
 LOOK = 0.005

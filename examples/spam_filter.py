@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from stream_bayes import Beta, SpamFilter
-from stream_bayes.evaluate.corpora import open_corpus
-from stream_bayes.evaluate.metrics import all_metrics
+from stream_bayes.evaluation.corpora import open_corpus
+from stream_bayes.evaluation.metrics import all_metrics
 
 WORDS = "lunch draft train agenda thanks budget review garden today please new offer free winner pills casino"
 

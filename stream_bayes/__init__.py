@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from stream_bayes.learners import PoissonRegression as PoissonRegression
     from stream_bayes.learners import Reliability as Reliability
     from stream_bayes.learners import SoftmaxRegression as SoftmaxRegression
+    from stream_bayes.mail.filter import MailPredictions as MailPredictions
+    from stream_bayes.mail.filter import Outsider as Outsider
+    from stream_bayes.mail.filter import SpamFilter as SpamFilter
     from stream_bayes.posteriors import Beta as Beta
     from stream_bayes.posteriors import Dirichlet as Dirichlet
     from stream_bayes.posteriors import Gamma as Gamma
@@ -44,10 +47,7 @@ if TYPE_CHECKING:
     from stream_bayes.posteriors import NormalInverseGamma as NormalInverseGamma
     from stream_bayes.posteriors import Poisson as Poisson
     from stream_bayes.posteriors import StudentT as StudentT
-    from stream_bayes.spam import MailPredictions as MailPredictions
-    from stream_bayes.spam import Outsider as Outsider
-    from stream_bayes.spam import SpamFilter as SpamFilter
-    from stream_bayes.worker import Worker as Worker
+    from stream_bayes.runtime import Worker as Worker
 
 __version__ = "0.1.0.dev0"
 
@@ -71,21 +71,21 @@ _HOMES = {
     "Learner": "learners",
     "LogOddsFusion": "learners",
     "LogisticRegression": "learners",
-    "MailPredictions": "spam",
+    "MailPredictions": "mail.filter",
     "MultinomialNB": "learners",
     "MvNormal": "posteriors",
     "MvStudentT": "posteriors",
     "Normal": "posteriors",
     "NormalInverseGamma": "posteriors",
-    "Outsider": "spam",
+    "Outsider": "mail.filter",
     "Poisson": "posteriors",
     "PoissonNB": "learners",
     "PoissonRegression": "learners",
     "Reliability": "learners",
     "SoftmaxRegression": "learners",
-    "SpamFilter": "spam",
+    "SpamFilter": "mail.filter",
     "StudentT": "posteriors",
-    "Worker": "worker",
+    "Worker": "runtime",
     "hash_words": "features",
 }
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import Value
-from stream_bayes.posteriors.checked import each, finite, non_negative, positive, probability_table, refuse
+from stream_bayes.validation import each, finite, non_negative, positive, probability_table, refuse
 
 DELIVER: Final = "deliver"
 QUARANTINE: Final = "quarantine"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from stream_bayes.evaluate import sweep
-from stream_bayes.evaluate.metrics import one_minus_roca_percent
-from stream_bayes.evaluate.order import Stream
-from stream_bayes.evaluate.protocol import run as run_filter
-from stream_bayes.evaluate.regime import Regime
+from stream_bayes.evaluation import sweep
+from stream_bayes.evaluation.feedback import Regime
+from stream_bayes.evaluation.metrics import one_minus_roca_percent
+from stream_bayes.evaluation.protocol import run as run_filter
+from stream_bayes.evaluation.stream import Stream
 from tests.filters import RiverFilter, generated_mails
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.config import Settings
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.workers import INPUTS, assert_nothing_lost, feed, settings_in, stream, work
 
 

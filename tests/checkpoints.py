@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.checkpoint import Checkpoint
-from stream_bayes.snapshot import Arrays
+from stream_bayes.persistence.checkpoint import Checkpoint
+from stream_bayes.persistence.snapshot import Arrays
 
 SHAPING: dict[str, Any] = {"learner": {"name": "SpamFilter", "parameters": {"buckets": 1024, "pairs": True}}, "ids": 7}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.cli import main
-from stream_bayes.kernels.counting import NOTICE_BEGINNING
+from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluate.corpora import Mail, open_corpus
+from stream_bayes.evaluation.corpora import Mail, open_corpus
 
 SPAM = b"From: win@prizes.example\nSubject: You have won\n\nClick http://prizes.example now\n"
 HAM = b"From: ann@example.org\nSubject: Lunch\n\nAt twelve?\n\nFrom the station it is two minutes.\n"

@@ -6,10 +6,10 @@ import subprocess
 import time
 from pathlib import Path
 
+from stream_bayes.demo.accuracy import Bin
 from stream_bayes.demo.figures import Asking, Crash, Figures
-from stream_bayes.demo.labeller import Question
-from stream_bayes.demo.scores import Bin
-from stream_bayes.demo.watching import Seen
+from stream_bayes.demo.log_follower import Seen
+from stream_bayes.demo.simulated_labeller import Question
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
 
 BINS = tuple(Bin(said, said, 1234) for said in (0.01, 0.1, 0.3, 0.6, 0.9, 0.999))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from stream_bayes import NormalInverseGamma
-from stream_bayes.kernels.compiled import FloatArray, IntArray
 from stream_bayes.learners.discriminant import GaussianDiscriminant
+from stream_bayes.typing import FloatArray, IntArray
 
 PRIOR = NormalInverseGamma(mean=0.3, strength=0.7, shape=1.6, scale=0.4)
 NAMES = ("a", "b", "c", "d")

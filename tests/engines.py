@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
 from stream_bayes.engine import Arrival, Decided, Engine, Outcome
-from stream_bayes.engine.arrivals import nothing
 from stream_bayes.engine.state import bookkeeping_of, state_of
+from stream_bayes.engine.types import nothing
 from stream_bayes.events import DeadLetter, Limits, Observation, Prediction, encode
 from stream_bayes.records import Record
-from stream_bayes.worker.inputs import arrivals_of
+from stream_bayes.runtime.decoding import arrivals_of
 
 OBSERVATIONS, LABELS = "emails", "labels"
 PLENTY = 1 << 20

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.typing import FloatArray
 
 DIGITS = 120
 

@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 from river.naive_bayes import MultinomialNB
 
-from stream_bayes.evaluate.corpora import Mail
-from stream_bayes.evaluate.filters import Scores
-from stream_bayes.evaluate.order import Stream
-from stream_bayes.evaluate.peers.bogofilter import Bogofilter
-from stream_bayes.evaluate.peers.crm114 import Crm114
-from stream_bayes.evaluate.protocol import Run
-from stream_bayes.evaluate.protocol import run as run_filter
-from stream_bayes.spam import SpamFilter
+from stream_bayes.evaluation.baselines.bogofilter import Bogofilter
+from stream_bayes.evaluation.baselines.crm114 import Crm114
+from stream_bayes.evaluation.corpora import Mail
+from stream_bayes.evaluation.filters import Scores
+from stream_bayes.evaluation.protocol import Run
+from stream_bayes.evaluation.protocol import run as run_filter
+from stream_bayes.evaluation.stream import Stream
+from stream_bayes.mail.filter import SpamFilter
 
 RIVER = "tests.filters:RiverFilter"
 SMALL = "tests.filters:small_filter"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_bayes.log.memory import MemoryLog
+from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.records import Offsets, Record
 
 STEP = 3

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.kernels.compiled import BoolArray, FloatArray
 from stream_bayes.learners.gradient import LogisticRegression, PoissonRegression, SoftmaxRegression
+from stream_bayes.typing import BoolArray, FloatArray
 
 KINDS = {"logistic": LogisticRegression, "softmax": SoftmaxRegression, "poisson": PoissonRegression}
 STEPS = ("constant", "inverse-root", "adagrad")

@@ -17,8 +17,8 @@ from kafka import KafkaAdminClient, KafkaProducer
 
 from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogUnavailable
-from stream_bayes.log.base import Log
-from stream_bayes.log.kafka import KafkaLog
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.kafka import KafkaLog
 from stream_bayes.records import Partition
 from tests.commands import ENVIRONMENT, ROOT
 from tests.logs import PATIENCE, Logs

@@ -20,10 +20,10 @@ import pytest
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 
 from stream_bayes.config import Settings, TopicSettings
+from stream_bayes.eventlog.kafka import KafkaLog
 from stream_bayes.events import DeadLetter
-from stream_bayes.log.kafka import KafkaLog
-from stream_bayes.worker import Worker
-from stream_bayes.worker.shard import Shard
+from stream_bayes.runtime import Worker
+from stream_bayes.runtime.partition_processor import Shard
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
 from tests.workers import all_records, assert_nothing_lost, inputs_of, settings_in, work, write_config
 

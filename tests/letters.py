@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from urllib.parse import urlsplit
 
-from stream_bayes.features.pieces import MOST_PIECES, SHOWN
-from stream_bayes.features.reading import Letter, Piece
+from stream_bayes.mail.render.reader import Letter, Piece
+from stream_bayes.mail.render.spans import MOST_PIECES, SHOWN
 
 HTML = b"Subject: s\nContent-Type: text/html; charset=utf-8\n\n"
 PLAIN = b"Subject: s\nContent-Type: text/plain; charset=utf-8\n\n"

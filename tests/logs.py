@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.log.base import Log
-from stream_bayes.log.memory import MemoryLog, MemoryStore
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.memory import MemoryLog, MemoryStore
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Offsets, Partition, Record
 
 PATIENCE = 300.0

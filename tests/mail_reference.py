@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from stream_bayes.features.mail import decoded
-from stream_bayes.kernels.mail_features import Shape
+from stream_bayes.kernels.mail.features import Shape
+from stream_bayes.mail.features.batch import decoded
 
 GOLDEN, SPREAD = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 WORD = re.compile(rb"[A-Za-z0-9._$!'\x80-\xff-]+")

@@ -8,8 +8,8 @@ from typing import Any
 
 from stream_bayes.engine import Arrival, Decided, Engine, Outcome, Refused, Terms
 from stream_bayes.errors import EventError
+from stream_bayes.eventlog.base import Log
 from stream_bayes.events import LabelOutcome, Observation
-from stream_bayes.log.base import Log
 from tests.workers import State, events
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_bayes.evaluate.protocol import Run
+from stream_bayes.evaluation.protocol import Run
 
 STAGES = {"read": (0.5, 0.6), "features": (0.25, 0.3), "predict and learn": (1.0, 1.25)}
 

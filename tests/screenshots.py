@@ -16,7 +16,7 @@ from typing import Literal
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from stream_bayes.demo.mailbox import mailbox
-from stream_bayes.log.opening import open_log
+from stream_bayes.eventlog.factory import open_log
 from tests.browser import CHROMIUM, QUIET
 from tests.commands import COMMAND, ROOT
 

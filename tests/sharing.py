@@ -10,9 +10,9 @@ import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.errors import LogRebalanced, LogUnavailable
-from stream_bayes.log.memory import MemoryLog, MemoryStore
+from stream_bayes.eventlog.memory import MemoryLog, MemoryStore
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.worker import Worker
+from stream_bayes.runtime import Worker
 from tests.workers import INPUTS, assert_nothing_lost, feed, settings_in, stream, work
 
 PARTITIONS = 2

@@ -28,11 +28,11 @@ from stream_bayes.config import (
     RetentionSettings,
     Settings,
 )
-from stream_bayes.log.base import Headers
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.base import Headers
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Partition
-from stream_bayes.worker import Worker
-from stream_bayes.worker.garbage import look_rarely
+from stream_bayes.runtime import Worker
+from stream_bayes.runtime.worker import look_rarely
 from tests.fuzz_events import resident_bytes
 from tests.mails import COMMON_WORDS, HAM_WORDS, SPAM_WORDS, make_mails
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from stream_bayes.config import LabelSettings, Settings
 from stream_bayes.engine import Arrival, Decided, Engine
-from stream_bayes.engine.arrivals import nothing
 from stream_bayes.engine.state import bookkeeping_of, restore, state_of
+from stream_bayes.engine.types import nothing
 from stream_bayes.errors import ConfigError
 from stream_bayes.events import LabelRequest
 from tests.engines import KINDS, Stream, fold, random_stream, run, settings_for

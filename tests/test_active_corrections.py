@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes.checks import answer, assert_close, events, targets
 from stream_bayes.engine import Engine, Outcome
-from stream_bayes.evaluate.corpora import open_corpus
-from stream_bayes.evaluate.metrics import one_minus_roca_percent
+from stream_bayes.evaluation.corpora import open_corpus
+from stream_bayes.evaluation.metrics import one_minus_roca_percent
+from stream_bayes.testing import answer, assert_close, events, targets
 from tests.drift import drifting_mails
 from tests.engines import KINDS, Kind, Stream, fold, predictions, run, settings_for
 from tests.learners import LEARNERS

@@ -12,12 +12,12 @@ from scipy import special
 
 import stream_bayes
 from stream_bayes import Beta, LabelPredictive
-from stream_bayes.active.doubts import doubt_of, doubts_of
-from stream_bayes.active.scores import STRATEGIES, scores
+from stream_bayes.active.strategies import STRATEGIES, scores
+from stream_bayes.active.uncertainty import doubt_of, doubts_of
 from stream_bayes.errors import InputError
-from stream_bayes.learners.label_learner import LabelLearner
+from stream_bayes.learners.base.classifier import LabelLearner
+from stream_bayes.mail.filter import MailPredictions, SpamFilter
 from stream_bayes.posteriors import Poisson, StudentT
-from stream_bayes.spam import MailPredictions, SpamFilter
 
 COIN = {
     **{"variance": 1 / 4, "epistemic": 1 / 12, "latent": math.pi**2 / 3, "information": math.log(2) - 1 / 2},

@@ -11,16 +11,16 @@ import pytest
 from scipy.special import expit
 
 from stream_bayes.active import Candidate, Expected, LabelBudget, LabelSelector
-from stream_bayes.active.doubts import doubts_of
-from stream_bayes.active.scores import scores
+from stream_bayes.active.strategies import scores
+from stream_bayes.active.uncertainty import doubts_of
 from stream_bayes.errors import CorpusError, ParameterError
-from stream_bayes.evaluate import asking
-from stream_bayes.evaluate.corpora import Mail
-from stream_bayes.evaluate.filters import Filter
-from stream_bayes.evaluate.opening import open_filter
-from stream_bayes.evaluate.order import Stream
-from stream_bayes.evaluate.protocol import Run, run
-from stream_bayes.evaluate.regime import DEFAULT, PACED, STRATEGIES, Regime
+from stream_bayes.evaluation import active_learning
+from stream_bayes.evaluation.corpora import Mail
+from stream_bayes.evaluation.factory import open_filter
+from stream_bayes.evaluation.feedback import DEFAULT, PACED, STRATEGIES, Regime
+from stream_bayes.evaluation.filters import Filter
+from stream_bayes.evaluation.protocol import Run, run
+from stream_bayes.evaluation.stream import Stream
 from tests.filters import SMALL, RiverFilter, generated_mails
 
 MINUTE = 60_000
@@ -100,7 +100,7 @@ def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: i
 @pytest.mark.parametrize("ahead", [1, 3, 64])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_no_strategy_goes_over_its_quota(strategy: str, ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "MOST_AHEAD", ahead)
+    monkeypatch.setattr(active_learning, "MOST_AHEAD", ahead)
     mails = generated_mails(200)
     found = asked(mails, Regime("active:30", strategy))
     assert 3 <= found.learned.sum() <= 30

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes import Beta
-from stream_bayes.active.labellers import OTHERS, UNNAMED, Labellers
+from stream_bayes.active.annotators import OTHERS, UNNAMED, Labellers
 from stream_bayes.errors import ParameterError
 
 NAMES = ("ann", "bob", None, "cid")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import LabelBudget, LabelSelector
 from stream_bayes.active import Candidate, Expected, Question
-from stream_bayes.posteriors.checked import FloatArray
+from stream_bayes.validation import FloatArray
 
 PERIOD, YEAR = 60_000, 365 * 86_400_000
 SCORES = st.sampled_from([0.0, 5e-324, 1e-300, 1e-9, 0.25, 1.0, 1e9, 1e300]) | st.floats(0.0, 1e300)

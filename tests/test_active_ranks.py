@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import BayesianLinearRegression, LabelBudget, LabelSelector
 from stream_bayes.active import Candidate
-from stream_bayes.active.scores import doubt_of, doubts_of, scores
+from stream_bayes.active.strategies import doubt_of, doubts_of, scores
 from stream_bayes.active.threshold import Threshold
 from stream_bayes.errors import InputError
 

@@ -14,12 +14,12 @@ from scipy import integrate, special, stats
 
 import stream_bayes
 from stream_bayes import Beta, LabelPredictive, Normal
-from stream_bayes.active.doubts import Doubts, doubt_of, doubts_of
-from stream_bayes.active.scores import STRATEGIES, check_strategy, scores
+from stream_bayes.active.strategies import STRATEGIES, check_strategy, scores
+from stream_bayes.active.uncertainty import Doubts, doubt_of, doubts_of
 from stream_bayes.errors import ParameterError
-from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners import LabelPredictions
 from stream_bayes.posteriors import LogitNormal, StudentT
+from stream_bayes.typing import FloatArray
 
 
 def score(strategy: str, predictive: Any) -> float:

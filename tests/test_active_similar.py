@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.active.similar import BINS, Similar, similarities, sketch_of
+from stream_bayes.active.near_duplicates import BINS, Similar, similarities, sketch_of
 from stream_bayes.errors import InputError, ParameterError
 from tests.mails import make_mails
 

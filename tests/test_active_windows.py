@@ -13,12 +13,12 @@ from river import compose, linear_model, naive_bayes, preprocessing
 from scipy.special import expit
 
 import stream_bayes
-from stream_bayes.active.doubts import doubts_of
-from stream_bayes.active.scores import STRATEGIES, scores
-from stream_bayes.active.windows import pick
+from stream_bayes.active.batch_selection import pick
+from stream_bayes.active.strategies import STRATEGIES, scores
+from stream_bayes.active.uncertainty import doubts_of
 from stream_bayes.errors import InputError, ParameterError
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.spam import SpamFilter
+from stream_bayes.mail.filter import SpamFilter
+from stream_bayes.typing import FloatArray
 
 NAMES = ["a", "b", "c"]
 

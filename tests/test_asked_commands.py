@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.cli.plain import plain
+from stream_bayes.cli.formatting import plain
 from stream_bayes.config import Settings
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.events import LabelOutcome, LabelRequest, Prediction, encode
-from stream_bayes.log.sqlite import SqliteLog
 from stream_bayes.records import Source
 from tests.commands import Run, run
 from tests.engines import KINDS, Stream, settings_for

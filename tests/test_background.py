@@ -12,10 +12,10 @@ import pytest
 
 from stream_bayes.background import BackgroundThread
 from stream_bayes.errors import BackgroundError, WorkerError
+from stream_bayes.eventlog.memory import MemoryLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.learners.naive_bayes import MultinomialNB
-from stream_bayes.log.memory import MemoryLog
-from stream_bayes.log.sqlite import SqliteLog
-from stream_bayes.worker import Worker
+from stream_bayes.runtime import Worker
 from tests.commands import ENVIRONMENT, Run, run
 from tests.signals import LIMIT
 from tests.web_processes import folder
@@ -56,7 +56,7 @@ def test_item20_a_worker_can_be_run_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "thread"),
     [
-        ("stream_bayes.worker.keeping.state_of", "checkpoint"),
+        ("stream_bayes.runtime.checkpointing.state_of", "checkpoint"),
         ("stream_bayes.learners.naive_bayes.MultinomialNB.clone", "checkpoint-copy"),
     ],
 )

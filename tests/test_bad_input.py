@@ -20,8 +20,8 @@ from stream_bayes import (
     NormalInverseGamma,
     PoissonNB,
 )
-from stream_bayes.checks import frozen
 from stream_bayes.errors import InputError, MergeError, ParameterError, StreamBayesError, UnlearnError
+from stream_bayes.testing import frozen
 
 COUNTING = [BernoulliNB, MultinomialNB, PoissonNB]
 

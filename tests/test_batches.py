@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from stream_bayes import Batch, BetaBernoulli, CategoricalNB, GaussianNB, MultinomialNB, NormalInverseGamma
-from stream_bayes.checks import answer, events, frozen, targets, taught
 from stream_bayes.errors import InputError
+from stream_bayes.testing import answer, events, frozen, targets, taught
 from tests.learners import LEARNERS
 
 STARTS, COLUMNS, VALUES = [0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0]

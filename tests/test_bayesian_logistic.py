@@ -13,8 +13,8 @@ from sklearn.datasets import load_breast_cancer
 
 from stream_bayes import Batch, BayesianLogisticRegression, LabelPredictive
 from stream_bayes.errors import InputError, ParameterError
-from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.posteriors import LogitNormal
+from stream_bayes.typing import FloatArray
 
 
 def moderated(mean: float, variance: float) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from stream_bayes import Batch, BernoulliNB, Beta, BetaBernoulli, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
-from stream_bayes.checks import frozen
-from stream_bayes.learners import columns
+from stream_bayes.learners.base import columns
+from stream_bayes.testing import frozen
 
 GOLDEN_BUCKETS = [525052, 289302, 49142, 1004718, 772959, 603245, 1026146, 548838]
 HASHED = [BernoulliNB, MultinomialNB, PoissonNB, CategoricalNB, GaussianNB]

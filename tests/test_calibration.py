@@ -12,11 +12,11 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from stream_bayes import Beta, BetaBernoulli, GaussianNB
-from stream_bayes.kernels.calibration import fold_calibration, keep_rising
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.fusion.calibration import fold_calibration, keep_rising
 from stream_bayes.learners.fusion import LogOddsFusion
 from stream_bayes.learners.fusion.calibration import Calibration
 from stream_bayes.learners.fusion.weights import LogisticWeights
+from stream_bayes.typing import FloatArray
 
 
 def calibrate(kind: str, scores: Any, outcomes: Any, precision: float = 0.5) -> tuple[Calibration, FloatArray]:

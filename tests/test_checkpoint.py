@@ -13,9 +13,10 @@ import pytest
 from safetensors.numpy import load_file
 
 from stream_bayes import BetaBernoulli
-from stream_bayes.checkpoint import CheckpointFolder, read_checkpoint
-from stream_bayes.checkpoint.differences import differences
 from stream_bayes.errors import CheckpointMismatch, ParameterError, SnapshotError
+from stream_bayes.persistence.checkpoint import read_checkpoint
+from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.persistence.compatibility import differences
 from tests.checkpoints import SHAPING, assert_same, made, name_of, names
 from tests.commands import ENVIRONMENT, PATIENCE
 from tests.disks import mount, small_disk
@@ -91,7 +92,7 @@ def test_a_folder_whose_files_go_while_it_is_read(tmp_path: Path, monkeypatch: p
 SHARING = """
 import sys
 from pathlib import Path
-from stream_bayes.checkpoint import CheckpointFolder
+from stream_bayes.persistence import CheckpointFolder
 from tests.checkpoints import made
 folder = CheckpointFolder(Path(sys.argv[1]), keep=2)
 for number in range(60):
@@ -178,7 +179,7 @@ def test_a_learners_snapshot_is_no_checkpoint(tmp_path: Path, caplog: pytest.Log
     with pytest.raises(SnapshotError, match="is not a stream_bayes checkpoint"):
         read_checkpoint(tmp_path / name_of(3))
     assert CheckpointFolder(tmp_path).newest() is None
-    assert caplog.record_tuples[0][:2] == ("stream_bayes.checkpoint", logging.WARNING)
+    assert caplog.record_tuples[0][:2] == ("stream_bayes.persistence", logging.WARNING)
 
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from stream_bayes import SpamFilter
-from stream_bayes.checkpoint import BackgroundSaver, Checkpoint, CheckpointFolder
-from stream_bayes.learners.base import State
+from stream_bayes.learners.base.learner import State
+from stream_bayes.persistence.checkpoint import Checkpoint
+from stream_bayes.persistence.checkpoint_store import BackgroundSaver, CheckpointFolder
 from tests.checkpoints import made, name_of, names
 from tests.spam import SMALL, stream
 

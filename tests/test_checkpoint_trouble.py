@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.checkpoint import BackgroundSaver, CheckpointFolder
 from stream_bayes.errors import SnapshotTooNew
+from stream_bayes.persistence.checkpoint_store import BackgroundSaver, CheckpointFolder
 from tests.checkpoints import SHAPING, assert_same, made, names
 from tests.commands import ENVIRONMENT, PATIENCE
 from tests.disks import fill, small_disk
@@ -28,7 +28,7 @@ __all__ = ["small_disk"]
 WRITER = """
 import sys
 from pathlib import Path
-from stream_bayes.checkpoint import CheckpointFolder
+from stream_bayes.persistence import CheckpointFolder
 from tests.checkpoints import made
 folder = CheckpointFolder(Path(sys.argv[1]))
 found = folder.newest()
@@ -72,7 +72,7 @@ def test_cut_short_anywhere_the_one_before_counts(folder: CheckpointFolder, capl
         path.write_bytes(content[:length])
         assert_newest(folder, 1)
     assert len(caplog.records) == len(lengths)
-    assert {record.name for record in caplog.records} == {"stream_bayes.checkpoint"}
+    assert {record.name for record in caplog.records} == {"stream_bayes.persistence"}
     for record in caplog.records:
         assert str(path) in record.getMessage()
         assert "it is passed over, and the one before it is used instead" in record.getMessage()

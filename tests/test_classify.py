@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import SpamFilter, Worker
-from stream_bayes.checkpoint import read_checkpoint
 from stream_bayes.cli import main
 from stream_bayes.config import LearnerSettings, Settings
-from stream_bayes.kernels.mail_decode import MOST_RAW
-from stream_bayes.log.opening import open_log
-from stream_bayes.spam.learned import LearnedMails
+from stream_bayes.eventlog.factory import open_log
+from stream_bayes.kernels.mail.decode import MOST_RAW
+from stream_bayes.mail.filter.learned_mails import LearnedMails
+from stream_bayes.persistence.checkpoint import read_checkpoint
 from tests.commands import COMMAND as WHOLE_COMMAND
 from tests.commands import ENVIRONMENT
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stream_bayes import BetaBernoulli, SpamFilter, snapshot
+from stream_bayes import BetaBernoulli, SpamFilter
+from stream_bayes.persistence import snapshot
 from tests.commands import ENVIRONMENT
 from tests.test_classify import COMMAND, HAM, SPAM, Command, classify, model
 

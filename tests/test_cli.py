@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes import __version__, snapshot
-from stream_bayes.learners.base import Learner
+from stream_bayes import __version__
+from stream_bayes.learners.base.learner import Learner
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from stream_bayes.persistence import snapshot
 from stream_bayes.posteriors import Beta
 from tests.commands import ENVIRONMENT, PATIENCE, Run, run
 

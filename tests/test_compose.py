@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 
 from stream_bayes.cli.app import app
 from stream_bayes.config import load_settings
-from stream_bayes.web.access import is_loopback
+from stream_bayes.web.security.auth import is_loopback
 from tests.broker.jars import kafka_version
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ GROUP, TOPIC = "compose-health", "compose-health"
 
 # A kernel of one line, and whether its machine code came from the cache.
 USE_A_KERNEL = """
-from stream_bayes.kernels.sigmoid import sigmoid
+from stream_bayes.kernels.common.sigmoid import sigmoid
 sigmoid(0.5)
 print(__import__("stream_bayes").__file__, sum(sigmoid.stats.cache_hits.values()))
 """

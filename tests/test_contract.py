@@ -11,8 +11,8 @@ from river import base, compose, evaluate, feature_extraction, metrics
 from river import checks as river_checks
 
 from stream_bayes import BernoulliNB, Beta, CategoricalNB, PoissonRegression
-from stream_bayes.checks import targets, yield_checks
 from stream_bayes.posteriors import LogitNormal
+from stream_bayes.testing import targets, yield_checks
 from tests.learners import COLOURS, LEARNERS
 
 REGRESSORS = [name for name, learner in LEARNERS.items() if isinstance(learner, base.Regressor)]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.errors import CorpusError, ParameterError, StreamBayesError
-from stream_bayes.evaluate.corpora import Mail, open_corpus
-from stream_bayes.evaluate.corpora.seen import SeenIds
+from stream_bayes.evaluation.corpora import Mail, open_corpus
+from stream_bayes.evaluation.corpora.seen_ids import SeenIds
 from tests.corpora import MAILS, WRITERS, mail_at, mbox_bytes, put
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluate.corpora import Mail, open_corpus
+from stream_bayes.evaluation.corpora import Mail, open_corpus
 from tests.corpora import HAM, WRITERS, put
 
 quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.evaluate.corpora import Mail, open_corpus
+from stream_bayes.evaluation.corpora import Mail, open_corpus
 from tests.corpora import HAM, MAILS, SPAM, assert_named_and_counted, mail_at, mbox_bytes, put
 
 

@@ -17,7 +17,7 @@ from river.datasets.base import BINARY_CLF, RemoteDataset
 
 from stream_bayes.cli.corpus import corpus
 from stream_bayes.errors import CorpusError, ParameterError
-from stream_bayes.evaluate.corpora import downloads
+from stream_bayes.evaluation.corpora import downloads
 from tests.corpora import HAM, MAILS, as_folders, as_json_lines, as_mbox, put
 
 Run = Callable[..., str]
@@ -176,5 +176,5 @@ def test_nothing_heavy_is_loaded_to_read_a_corpus(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
     first, *_, last = done.stdout.splitlines()
-    assert not {"stream_bayes.evaluate.corpora", *HEAVY} & set(first.split())
+    assert not {"stream_bayes.evaluation.corpora", *HEAVY} & set(first.split())
     assert not HEAVY & set(last.split())

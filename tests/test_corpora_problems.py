@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluate.corpora import Mail, delimited, files, mbox, open_corpus
+from stream_bayes.evaluation.corpora import Mail, delimited, files, mbox, open_corpus
 from tests.corpora import HAM, MAILS, SPAM, WRITERS, as_json_gzip, as_trec, assert_named_and_counted, mbox_bytes, put
 
 NOBODY = 65534

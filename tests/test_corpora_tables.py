@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.evaluate.corpora import Mail, open_corpus
+from stream_bayes.evaluation.corpora import Mail, open_corpus
 from tests.corpora import assert_named_and_counted, mail_at, put
 
 TABLES = {

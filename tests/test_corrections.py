@@ -9,8 +9,8 @@ import pytest
 from river import base
 
 from stream_bayes import BayesianLinearRegression, BetaBernoulli, CategoricalNB, GramRegression, MultinomialNB
-from stream_bayes.checks import answer, assert_close, events, frozen, targets, taught
 from stream_bayes.errors import MergeError, StreamBayesError, UnlearnError
+from stream_bayes.testing import answer, assert_close, events, frozen, targets, taught
 from tests.learners import LEARNERS
 
 ADDITIVE = [name for name, learner in LEARNERS.items() if learner.adds_up]

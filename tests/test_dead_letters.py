@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.events import DeadLetter, encode
-from stream_bayes.log.sqlite import SqliteLog
 from stream_bayes.records import Partition
 from tests.commands import Run, run
 from tests.workers import events, feed, label, observation, settings_in, worker_command, write_config

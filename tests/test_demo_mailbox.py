@@ -11,16 +11,16 @@ from random import Random
 import numpy as np
 import pytest
 
+from stream_bayes.demo.mail_sources import corpus_post
 from stream_bayes.demo.mailbox import GeneratedMail, mailbox, spans
 from stream_bayes.demo.mailbox.campaigns import CAMPAIGNS, choose, wording
 from stream_bayes.demo.mailbox.damage import DAMAGES
 from stream_bayes.demo.mailbox.grammar import Writer, read_rules
 from stream_bayes.demo.mailbox.names import MAKERS
-from stream_bayes.demo.mails import corpus_post
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluate.metrics import one_minus_roca_percent
-from stream_bayes.features import display
-from stream_bayes.spam import SpamFilter
+from stream_bayes.evaluation.metrics import one_minus_roca_percent
+from stream_bayes.mail.filter import SpamFilter
+from stream_bayes.mail.render import summary
 from tests.corpora import put
 
 BOUND = {"link", "me", "me_full", "first", "host"}
@@ -73,7 +73,7 @@ def test_each_damage_changes_a_mail(mails: list[GeneratedMail]) -> None:
 
 def test_every_mail_can_be_shown(mails: list[GeneratedMail]) -> None:
     for mail in mails[::7]:
-        for text in (display.subject(mail.raw), display.sender(mail.raw), display.preview(mail.raw)):
+        for text in (summary.subject(mail.raw), summary.sender(mail.raw), summary.preview(mail.raw)):
             assert text.isprintable()
 
 

@@ -16,22 +16,22 @@ from rich.console import Console
 
 from stream_bayes.config import Settings, TopicSettings, load_settings
 from stream_bayes.demo import screen
-from stream_bayes.demo.drawing import bar, sparkline
-from stream_bayes.demo.ending import commands, sentence, summary
+from stream_bayes.demo.accuracy import Scores
+from stream_bayes.demo.display import LineStage, LiveStage, line, open_stage
+from stream_bayes.demo.feeder import FIRST, Postman
 from stream_bayes.demo.figures import Crash
-from stream_bayes.demo.labeller import SHOWN, Labeller
+from stream_bayes.demo.log_follower import Watch
 from stream_bayes.demo.mailbox import mailbox, spans
 from stream_bayes.demo.picture import learning_picture
-from stream_bayes.demo.place import Place
-from stream_bayes.demo.postman import FIRST, Postman
-from stream_bayes.demo.scores import Scores
-from stream_bayes.demo.stage import LineStage, LiveStage, line, open_stage
-from stream_bayes.demo.watching import Watch
+from stream_bayes.demo.screen import bar, sparkline
+from stream_bayes.demo.simulated_labeller import SHOWN, Labeller
+from stream_bayes.demo.summary import commands, sentence, summary
+from stream_bayes.demo.workspace import Place
 from stream_bayes.errors import ParameterError
-from stream_bayes.evaluate.metrics import one_minus_roca_percent
+from stream_bayes.evaluation.metrics import one_minus_roca_percent
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.events import Label, LabelOutcome, LabelRequest, Prediction, encode
-from stream_bayes.log.base import Log
-from stream_bayes.log.memory import MemoryLog
 from stream_bayes.records import Source
 from tests.demos import BINS, FIGURES
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from stream_bayes.demo.mailbox import mailbox
+from stream_bayes.eventlog.factory import open_log
 from stream_bayes.events import Label, LabelOutcome, LabelRequest, Prediction, decode_request
-from stream_bayes.log.opening import open_log
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
 from tests.corpora import put
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.demo import play
+from stream_bayes.demo import scenario
 from stream_bayes.demo.figures import Figures
-from stream_bayes.demo.mails import generated_post
-from stream_bayes.demo.place import Place
-from stream_bayes.demo.play import Play, Terms
+from stream_bayes.demo.mail_sources import generated_post
 from stream_bayes.demo.process import WorkerProcess
+from stream_bayes.demo.scenario import Play, Terms
+from stream_bayes.demo.workspace import Place
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.kernels.counting import NOTICE_BEGINNING
+from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
 from tests.corpora import put
 from tests.demos import workers_of
@@ -51,7 +51,7 @@ def test_one_that_ends_by_itself_is_an_error_that_names_its_reports(tmp_path: Pa
 
 
 def test_one_that_does_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(play, "PATIENCE", 0.5)
+    monkeypatch.setattr(scenario, "PATIENCE", 0.5)
     place = Place(tmp_path)
 
     def hold(_: Figures) -> None:

@@ -13,8 +13,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 
 from stream_bayes import GaussianNB
 from stream_bayes.errors import EvidenceError, InputError
-from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners.discriminant import FORMS, GaussianDiscriminant
+from stream_bayes.typing import FloatArray
 from tests.discriminants import PRIOR, events, model_of, sample, trained
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from river import checks as river_checks
 
 from stream_bayes import NormalInverseGamma
-from stream_bayes.checks import yield_checks
 from stream_bayes.errors import InputError, MergeError, ParameterError, SnapshotDamaged, UnlearnError
-from stream_bayes.kernels.cholesky import floor_eigenvalues
+from stream_bayes.kernels.common.cholesky import floor_eigenvalues
 from stream_bayes.learners.discriminant import FORMS, GaussianDiscriminant
+from stream_bayes.testing import yield_checks
 from tests.discriminants import NAMES, PRIOR, Event, assert_same, contents, model_of, sample, taught, trained
 
 quarters = st.integers(-12, 12).map(lambda number: number / 4.0)

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from stream_bayes import GaussianNB, NormalInverseGamma
-from stream_bayes.kernels.compiled import FloatArray, IntArray
 from stream_bayes.learners.discriminant import FORMS, GaussianDiscriminant
+from stream_bayes.typing import FloatArray, IntArray
 from tests.discriminants import events, trained
 
 DEFAULT = NormalInverseGamma(0.0, 0.01, 1.0, 1.0)

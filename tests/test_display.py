@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.evaluate.corpora import open_corpus
-from stream_bayes.features.display import beginning, harmless, preview, sender, subject
+from stream_bayes.evaluation.corpora import open_corpus
+from stream_bayes.mail.render.summary import beginning, harmless, preview, sender, subject
 
 CORPORA = os.environ.get("STREAM_BAYES_CORPORA", "")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.engine import remembered
+from stream_bayes.engine import history
 from tests.engines import KINDS, PLENTY, Stream, codes, everything, random_stream, run, said, settings_for, streams
 from tests.questions import outcomes
 
@@ -104,7 +104,7 @@ def test_an_id_that_is_the_place_of_another_record(memory: int) -> None:
 
 
 def test_the_most_labels_are_reached_at_the_same_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "_MOST_LABELS", 3)
+    monkeypatch.setattr(history, "_MOST_LABELS", 3)
     stream, content = Stream(), {"features": {"x": 1.0}}
     first = stream.observe(content, "a", "p0")
     # Refused, so it takes no place.

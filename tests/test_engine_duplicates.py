@@ -8,11 +8,11 @@ from base64 import b64encode
 import pytest
 
 from stream_bayes.engine import Engine
-from stream_bayes.engine.remembered import content_digest
+from stream_bayes.engine.history import content_digest
 from stream_bayes.events import DeadLetter, LabelRequest, Observation
-from stream_bayes.features.mail_identity import message_digest
+from stream_bayes.mail.parse.identity import message_digest
 from stream_bayes.records import Record
-from stream_bayes.worker.inputs import NO_LIMITS, arrivals_of
+from stream_bayes.runtime.decoding import NO_LIMITS, arrivals_of
 from tests.engines import KINDS, PLENTY, Stream, codes, everything, fold, predictions, run, said, settings_for
 from tests.questions import as_then, decided_in, outcomes
 

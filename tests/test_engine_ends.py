@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stream_bayes.config import LabelSettings
 from stream_bayes.engine import Engine, Outcome
-from stream_bayes.engine.questions import selector_for
+from stream_bayes.engine.label_requests import selector_for
 from stream_bayes.engine.state import restore
 from tests.engines import KINDS, Stream, everything, fold, run, settings_for, streams
 from tests.questions import as_then, decided_in, outcomes, waiting

@@ -8,7 +8,7 @@ import pytest
 
 from stream_bayes import BernoulliNB, Beta, LogOddsFusion
 from stream_bayes.config import LearnerSettings
-from stream_bayes.engine.model import open_learner
+from stream_bayes.engine.model_adapter import open_learner
 from stream_bayes.errors import ConfigError
 from tests.engines import KINDS, Stream, codes, predictions, run, settings_for
 

@@ -9,7 +9,7 @@ import pytest
 
 from stream_bayes.engine import Engine, Outcome
 from stream_bayes.events import LabelOutcome, LabelRequest, Observation, Prediction
-from stream_bayes.learners.label_learner import LabelLearner
+from stream_bayes.learners.base.classifier import LabelLearner
 from tests.engines import KINDS, Kind, Stream, codes, everything, fold, random_stream, run, settings_for
 from tests.questions import as_then, decided_in, outcomes, waiting
 

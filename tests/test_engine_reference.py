@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 import stream_bayes
 from stream_bayes.active import Candidate
-from stream_bayes.active.doubts import expected_of
-from stream_bayes.active.scores import doubt_of, scores
+from stream_bayes.active.strategies import doubt_of, scores
+from stream_bayes.active.uncertainty import expected_of
 from stream_bayes.config import Settings
 from stream_bayes.engine import Arrival
-from stream_bayes.engine.questions import selector_for
+from stream_bayes.engine.label_requests import selector_for
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
-from stream_bayes.spam import SpamFilter
+from stream_bayes.mail.filter import SpamFilter
 from tests.engines import KINDS, OBSERVATIONS, Stream, random_stream, run, settings_for, streams
 from tests.questions import waiting
 

@@ -12,6 +12,7 @@ import pytest
 
 from stream_bayes import BayesianLinearRegression
 from stream_bayes.config import CheckpointSettings, CommitSettings, LearnerSettings, Settings
+from stream_bayes.eventlog.memory import MemoryLog, MemoryStore
 from stream_bayes.events import (
     DeadLetter,
     Label,
@@ -22,9 +23,8 @@ from stream_bayes.events import (
     decode_request,
     encode,
 )
-from stream_bayes.log.memory import MemoryLog, MemoryStore
 from stream_bayes.records import Source
-from stream_bayes.worker import Worker
+from stream_bayes.runtime import Worker
 
 PRIOR, NOISE = 2.0, 0.25
 EVENTS = 120

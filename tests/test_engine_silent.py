@@ -14,7 +14,7 @@ from stream_bayes.engine import Arrival, Decided, Engine, Outcome
 from stream_bayes.engine.state import bookkeeping_of, restore, shaping_of, state_of
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.events import DeadLetter
-from stream_bayes.snapshot import Arrays
+from stream_bayes.persistence.snapshot import Arrays
 from tests.engines import KINDS, Kind, Stream, everything, fold, random_stream, run, said, settings_for, streams
 from tests.questions import as_then, decided_in
 

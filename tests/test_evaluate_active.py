@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from stream_bayes.active.audit import AuditEstimate
-from stream_bayes.evaluate.asking import Asked
-from stream_bayes.evaluate.bootstrap import summarise
-from stream_bayes.evaluate.metrics import one_minus_roca_percent
-from stream_bayes.evaluate.order import Stream
-from stream_bayes.evaluate.protocol import run as run_filter
-from stream_bayes.evaluate.regime import DEFAULT, Regime
-from stream_bayes.evaluate.tables import pass_table
+from stream_bayes.evaluation.active_learning import Asked
+from stream_bayes.evaluation.bootstrap import summarise
+from stream_bayes.evaluation.feedback import DEFAULT, Regime
+from stream_bayes.evaluation.metrics import one_minus_roca_percent
+from stream_bayes.evaluation.protocol import run as run_filter
+from stream_bayes.evaluation.stream import Stream
+from stream_bayes.evaluation.tables import pass_table
 from tests.asked_passes import area, one_core
 from tests.commands import run
 from tests.filters import RIVER, SMALL, Command, RiverFilter, corpus, evaluate, generated_mails, write

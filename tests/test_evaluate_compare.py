@@ -12,17 +12,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from stream_bayes.cli.passes import Passes, Task, chosen_filters
+from stream_bayes.cli.evaluate_runs import Passes, Task, chosen_filters
 from stream_bayes.errors import CorpusError, ParameterError
-from stream_bayes.evaluate import peers
-from stream_bayes.evaluate.metrics import all_metrics
-from stream_bayes.evaluate.opening import open_filter
-from stream_bayes.evaluate.order import Stream
-from stream_bayes.evaluate.protocol import run as run_filter
-from stream_bayes.evaluate.protocol import warm_up
-from stream_bayes.evaluate.regime import Regime
-from stream_bayes.evaluate.source import Source
-from stream_bayes.evaluate.tables import comparison_table
+from stream_bayes.evaluation import baselines
+from stream_bayes.evaluation.factory import open_filter
+from stream_bayes.evaluation.feedback import Regime
+from stream_bayes.evaluation.metrics import all_metrics
+from stream_bayes.evaluation.protocol import run as run_filter
+from stream_bayes.evaluation.protocol import warm_up
+from stream_bayes.evaluation.stream import Source, Stream
+from stream_bayes.evaluation.tables import comparison_table
 from tests.commands import run
 from tests.filters import RIVER, Command, Talkative, corpus, evaluate, generated_mails, passed
 
@@ -65,7 +64,7 @@ def test_the_table_has_the_best_first_and_says_what_is_missing(corpus: Path) -> 
 
 
 def test_which_filters_are_compared() -> None:
-    here = tuple(peers.available())
+    here = tuple(baselines.available())
     assert chosen_filters("default", everything=True) == ("default", "light", *here)
     assert chosen_filters("mine:Filter", everything=True) == ("default", "light", *here, "mine:Filter")
     assert chosen_filters("light", everything=False) == ("light",)
@@ -125,12 +124,12 @@ def test_a_warm_up_closes_what_it_has_opened(capsys: pytest.CaptureFixture[str])
 def test_one_table_of_ours_and_the_peers(evaluate: Command, corpus: Path) -> None:
     code, output, _ = evaluate(corpus, "--compare", "--limit", "100")
     assert code == 0
-    names = ["default", "light", *peers.available()]
+    names = ["default", "light", *baselines.available()]
     assert sorted(re.findall(r"^  (\S+) +[0-9.]+ +[0-9.]+ to", output, re.MULTILINE)) == sorted(names)
     found = json.loads(evaluate(corpus, "--compare", "--limit", "100", "--json")[1])
     assert [one["filter"] for one in found["filters"]] == names
     assert {one["messages"] for one in found["filters"]} == {100}
-    assert (found["missing"], found["failed"]) == (peers.missing(), {})
+    assert (found["missing"], found["failed"]) == (baselines.missing(), {})
 
 
 @pytest.mark.parametrize("name", ["default", "light"])

@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from stream_bayes.evaluate import sweep
-from stream_bayes.evaluate.filters import Scores
-from stream_bayes.evaluate.regime import STRATEGIES, Regime
-from stream_bayes.evaluate.report.markup import figure
+from stream_bayes.evaluation import sweep
+from stream_bayes.evaluation.feedback import STRATEGIES, Regime
+from stream_bayes.evaluation.filters import Scores
+from stream_bayes.evaluation.report.markup import figure
 from tests.asked_passes import area, one_core
 from tests.commands import on_a_terminal, run
 from tests.filters import RIVER, SMALL, Command, RiverFilter, corpus, evaluate, generated_mails, write

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.evaluate.delay import Delay, MailClock, Timetable, open_delay
-from stream_bayes.evaluate.processes import Failure, answers, cores
-from stream_bayes.evaluate.regime import Regime
-from stream_bayes.evaluate.source import Source
-from stream_bayes.evaluate.strategies import Found, Plan
-from stream_bayes.evaluate.strategy_tables import strategies_table
-from stream_bayes.evaluate.sweep import Job, Outcome, perform, spread, sweep
+from stream_bayes.evaluation.feedback import Regime
+from stream_bayes.evaluation.label_delay import Delay, MailClock, Timetable, open_delay
+from stream_bayes.evaluation.process_pool import Failure, answers, cores
+from stream_bayes.evaluation.strategy_comparison import Found, Plan
+from stream_bayes.evaluation.stream import Source
+from stream_bayes.evaluation.sweep import Job, Outcome, perform, spread, sweep
+from stream_bayes.evaluation.tables import strategies_table
 from tests.filters import RIVER, generated_mails, write
 
 

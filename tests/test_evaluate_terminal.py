@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.evaluate import peers
+from stream_bayes.evaluation import baselines
 from tests.commands import COMMAND, ENVIRONMENT, on_a_terminal, read_some
 from tests.filters import RIVER, corpus, generated_mails, write
 
@@ -84,8 +84,8 @@ def test_ctrl_c_ends_with_what_was_measured_so_far(three_chunks: Path, as_json: 
 
 @pytest.mark.parametrize(("name", "slow"), [("bogofilter", "BogofilterUntilCtrlC"), ("crm114", "Crm114UntilCtrlC")])
 def test_ctrl_c_on_the_keyboard_does_not_reach_the_programs_of_peers(three_chunks: Path, name: str, slow: str) -> None:
-    if name not in peers.available():
-        pytest.skip(f"{name}: {peers.missing()[name]}")
+    if name not in baselines.available():
+        pytest.skip(f"{name}: {baselines.missing()[name]}")
     code, shown, output = typed(three_chunks, "--filter", f"tests.filters:{slow}", "--json", stop_at=b"messages/s")
     assert code == 130
     assert shown.splitlines()[-1].endswith(b"stream-bayes: stopped")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from stream_bayes.errors import ParameterError
-from stream_bayes.evaluate.filters import Filter
-from stream_bayes.evaluate.opening import filter_names, open_filter
+from stream_bayes.evaluation.factory import filter_names, open_filter
+from stream_bayes.evaluation.filters import Filter
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE, run
 from tests.filters import RIVER, Command, corpus, evaluate, generated_mails, passed, write
 

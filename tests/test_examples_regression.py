@@ -12,7 +12,7 @@ from sklearn.linear_model import BayesianRidge, Lasso, LinearRegression, Ridge
 
 from stream_bayes import Normal
 from stream_bayes.active import LabelBudget, LabelSelector
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.typing import FloatArray
 from tests.examples import assert_not_blank, checked, numbers, rows, run
 
 

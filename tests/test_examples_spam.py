@@ -12,7 +12,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from stream_bayes import SpamFilter
-from stream_bayes.evaluate.corpora import Mail, open_corpus
+from stream_bayes.evaluation.corpora import Mail, open_corpus
 from tests.examples import ROOT, assert_not_blank, checked, rows, run
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from stream_bayes.config import Settings
 from stream_bayes.engine import Engine
 from stream_bayes.engine.forwarding import FORWARDED
-from stream_bayes.log.base import Log
-from stream_bayes.log.memory import ABORT, Aborted, MemoryLog, MemoryStore
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.memory import ABORT, Aborted, MemoryLog, MemoryStore
 from stream_bayes.records import Record
-from stream_bayes.worker import Worker
+from stream_bayes.runtime import Worker
 from tests.engines import KINDS, Stream, codes, everything, fold, random_stream, said, settings_for
 from tests.logs import Logs, local_logs
 from tests.questions import as_then, decided_in

@@ -11,9 +11,9 @@ from scipy.special import betaln, expit, polygamma
 
 from stream_bayes import Beta, BetaBernoulli, GaussianNB, Normal
 from stream_bayes.errors import ParameterError
+from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.fusion import LogOddsFusion
 from stream_bayes.learners.fusion.members import Opinions, take_opinion
-from stream_bayes.learners.predictions import LabelPredictions
 from stream_bayes.posteriors import LogitNormal
 
 

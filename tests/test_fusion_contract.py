@@ -23,10 +23,10 @@ from stream_bayes import (
     MultinomialNB,
     PoissonNB,
 )
-from stream_bayes.checks import events, frozen, refused, taught, yield_checks
 from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.learners.fusion import LogOddsFusion
 from stream_bayes.learners.gradient import LogisticRegression
+from stream_bayes.testing import events, frozen, refused, taught, yield_checks
 from tests.test_kernels import entries
 
 COLOURS = ("red", "green")

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit
 
 from stream_bayes import Beta, BetaBernoulli
-from stream_bayes.kernels.fusion import fold_stack
+from stream_bayes.kernels.fusion.combination import fold_stack
 from stream_bayes.learners.fusion import LogOddsFusion
 from stream_bayes.learners.fusion.weights import LogisticWeights
 

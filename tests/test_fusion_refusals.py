@@ -21,11 +21,11 @@ from stream_bayes import (
     LogOddsFusion,
     MultinomialNB,
 )
-from stream_bayes.checks import frozen, refused, taught
 from stream_bayes.errors import EvidenceError, InputError, NumericalError, StreamBayesError
 from stream_bayes.features.values import Features
-from stream_bayes.learners.label_learner import LabelLearner, Many
-from stream_bayes.learners.predictions import LabelPredictions
+from stream_bayes.learners.base.classifier import LabelLearner, Many
+from stream_bayes.learners.base.label_predictions import LabelPredictions
+from stream_bayes.testing import frozen, refused, taught
 
 STREAM: list[Any] = [({"a": 1.0, "b": 2.0}, True), ({"a": 2.0, "b": 1.0}, False)]
 

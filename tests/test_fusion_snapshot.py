@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes import BernoulliNB, Beta, BetaBernoulli, GaussianNB, Learner, snapshot
-from stream_bayes.checks import events, frozen, taught
+from stream_bayes import BernoulliNB, Beta, BetaBernoulli, GaussianNB, Learner
 from stream_bayes.errors import SnapshotDamaged, SnapshotError
-from stream_bayes.learners.base import State
+from stream_bayes.learners.base.learner import State
 from stream_bayes.learners.fusion import LogOddsFusion
+from stream_bayes.persistence import snapshot
+from stream_bayes.testing import events, frozen, taught
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from stream_bayes import Learner, snapshot
-from stream_bayes.checks import answer, events, taught
+from stream_bayes import Learner
+from stream_bayes.persistence import snapshot
+from stream_bayes.testing import answer, events, taught
 from tests.learners import LEARNERS
 
 FOLDER = Path(__file__).with_name("golden")

@@ -16,14 +16,13 @@ import numpy as np
 import pytest
 
 from stream_bayes import Learner, SpamFilter
-from stream_bayes.checkpoint import CHECKPOINT, Checkpoint, read_checkpoint
-from stream_bayes.checkpoint.differences import check_shaping
-from stream_bayes.checkpoint.files import write_checkpoint
 from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
 from stream_bayes.engine import Engine
 from stream_bayes.engine.state import bookkeeping_of, restore, shaping_of, state_of
 from stream_bayes.events import Prediction
-from stream_bayes.learners.base import State
+from stream_bayes.learners.base.learner import State
+from stream_bayes.persistence.checkpoint import CHECKPOINT, Checkpoint, read_checkpoint, write_checkpoint
+from stream_bayes.persistence.compatibility import check_shaping
 from tests.engines import Stream
 
 FOLDER = Path(__file__).with_name("golden") / "checkpoints"

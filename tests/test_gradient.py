@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from stream_bayes import Batch
-from stream_bayes.checks import assert_close, frozen
 from stream_bayes.learners.gradient import LogisticRegression, PoissonRegression, SoftmaxRegression
 from stream_bayes.posteriors import LogitNormal
 from stream_bayes.posteriors.poisson import Poisson
+from stream_bayes.testing import assert_close, frozen
 from tests.gradients import CLASSES, KINDS, STEPS, Eager, as_dicts, sparse_stream
 
 PENALTIES = [(0.0, 0.0), (0.03, 0.0), (0.0, 0.2), (0.02, 0.1), (1e-3, 1e-9)]

@@ -11,9 +11,9 @@ import pytest
 from river import checks as river_checks
 from river import preprocessing
 
-from stream_bayes.checks import frozen, yield_checks
 from stream_bayes.errors import EvidenceError, InputError, ParameterError, SnapshotDamaged, StreamBayesError
 from stream_bayes.learners.gradient import LogisticRegression, PoissonRegression, SoftmaxRegression
+from stream_bayes.testing import frozen, yield_checks
 from tests.gradients import KINDS, STEPS
 
 SCALED: dict[str, Any] = {

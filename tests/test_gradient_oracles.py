@@ -10,8 +10,8 @@ from sklearn import datasets, linear_model
 from sklearn.preprocessing import StandardScaler
 
 from stream_bayes import Batch
-from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners.gradient import LogisticRegression, PoissonRegression, SoftmaxRegression
+from stream_bayes.typing import FloatArray
 
 
 def standardised(load: Any) -> tuple[FloatArray, FloatArray, list[str]]:

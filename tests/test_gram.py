@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from river import checks as river_checks
 
 from stream_bayes import BayesianLinearRegression
-from stream_bayes.checks import yield_checks
 from stream_bayes.errors import ParameterError
 from stream_bayes.learners.gram import GramRegression
+from stream_bayes.testing import yield_checks
 
 FloatArray = NDArray[np.float64]
 LEARNERS = {

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes import Learner
-from stream_bayes.checks import frozen, refused
 from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged, UnlearnError
-from stream_bayes.learners.base import State
+from stream_bayes.learners.base.learner import State
 from stream_bayes.learners.gram import GramRegression
+from stream_bayes.testing import frozen, refused
 from tests.test_gram import LEARNERS, sample, taught
 
 

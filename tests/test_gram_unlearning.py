@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.checks import refused
 from stream_bayes.errors import UnlearnError
 from stream_bayes.learners.gram import GramRegression
+from stream_bayes.testing import refused
 from tests.test_gram import LEARNERS, sample, taught
 
 

@@ -23,9 +23,9 @@ from stream_bayes import (
     SoftmaxRegression,
     hash_words,
 )
-from stream_bayes.checks import answer, assert_close, assert_same_answers, frozen
 from stream_bayes.errors import EvidenceError, ParameterError, SnapshotDamaged, UnlearnError
 from stream_bayes.features.values import Category
+from stream_bayes.testing import answer, assert_close, assert_same_answers, frozen
 
 ONES = [1, 1.0, True, np.float64(1), np.int64(1), np.bool_(True)]
 HASHED: list[Any] = [

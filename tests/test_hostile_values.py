@@ -28,13 +28,13 @@ from stream_bayes import (
     NormalInverseGamma,
     StudentT,
 )
-from stream_bayes.checks import frozen
 from stream_bayes.config import load_settings
 from stream_bayes.engine import Engine
 from stream_bayes.engine.state import bookkeeping_of, restore, state_of
 from stream_bayes.errors import ConfigError, InputError, ParameterError, SnapshotDamaged, StreamBayesError
-from stream_bayes.learners.base import State
-from stream_bayes.learners.number_learner import NumberLearner
+from stream_bayes.learners.base.learner import State
+from stream_bayes.learners.base.regressor import NumberLearner
+from stream_bayes.testing import frozen
 from tests.engines import KINDS, random_stream, settings_for
 from tests.learners import LEARNERS
 

@@ -9,9 +9,9 @@ import pytest
 from river.naive_bayes import GaussianNB as RiverGaussianNB
 
 from stream_bayes import BernoulliNB, Learner, MultinomialNB, SpamFilter
-from stream_bayes.checks import events, frozen, taught
 from stream_bayes.errors import ParameterError, SnapshotError
-from stream_bayes.learners.base import State
+from stream_bayes.learners.base.learner import State
+from stream_bayes.testing import events, frozen, taught
 from tests.learners import LEARNERS
 from tests.spam import SMALL, stream
 

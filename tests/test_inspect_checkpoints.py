@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from stream_bayes import SpamFilter
-from stream_bayes.checkpoint import Checkpoint, CheckpointFolder
 from stream_bayes.engine.metrics import Metrics
 from stream_bayes.engine.state import bookkeeping_of, shaping_of, state_of
+from stream_bayes.persistence.checkpoint import Checkpoint
+from stream_bayes.persistence.checkpoint_store import CheckpointFolder
 from tests.checkpoints import made
 from tests.commands import Run, run
 from tests.engines import KINDS, Stream, settings_for

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stream_bayes.evaluate.corpora import Mail
+from stream_bayes.evaluation.corpora import Mail
 from tests.commands import Run, run
 from tests.corpora import MAILS, as_json_lines, mbox_bytes, put
 from tests.kafka_workers import Make, Process, Scene, make

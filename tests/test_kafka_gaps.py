@@ -8,9 +8,9 @@ import pytest
 from kafka import OffsetAndMetadata, TopicPartition
 
 from stream_bayes.errors import LogError, LogGap, RecoveryError
-from stream_bayes.log.kafka import connection
+from stream_bayes.eventlog.kafka import connection
 from stream_bayes.records import Offsets, Partition
-from stream_bayes.worker import Worker
+from stream_bayes.runtime import Worker
 from tests.kafka_workers import Colleague, Make, Scene, await_that, make
 from tests.sharing import lines, said
 from tests.workers import all_records, assert_same, events, label, observation, state, stream

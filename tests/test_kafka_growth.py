@@ -8,7 +8,7 @@ import re
 import pytest
 
 from stream_bayes.errors import LogError
-from stream_bayes.log.kafka import KafkaLog
+from stream_bayes.eventlog.kafka import KafkaLog
 from stream_bayes.records import Partition
 from tests.kafka_workers import Colleague, Make, Scene, await_that, make
 from tests.sharing import lines, said

@@ -18,7 +18,7 @@ from kafka.protocol.sasl import SaslAuthenticateRequest
 
 from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogError
-from stream_bayes.log.kafka.security import Refusals, client_options
+from stream_bayes.eventlog.kafka.security import Refusals, client_options
 from tests.broker.certificates import Authority, Identity
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
 from tests.corpora import MAILS, as_json_lines

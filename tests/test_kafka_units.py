@@ -19,9 +19,9 @@ from kafka.cluster import ClusterMetadata
 from kafka.partitioner.default import DefaultPartitioner
 
 from stream_bayes.errors import LogError
-from stream_bayes.log.kafka.merging import Merger
-from stream_bayes.log.kafka.slot import WorkerSlot
-from stream_bayes.log.kafka.writing import partition_of
+from stream_bayes.eventlog.kafka.instance_id import WorkerSlot
+from stream_bayes.eventlog.kafka.time_merge import Merger
+from stream_bayes.eventlog.kafka.writer import partition_of
 from stream_bayes.records import Partition, Record
 from tests.commands import ENVIRONMENT, ROOT
 
@@ -32,7 +32,7 @@ PLACES = [Partition(topic, number) for topic in TOPICS for number in range(3)]
 HOLD = """
 import sys
 from pathlib import Path
-from stream_bayes.log.kafka.slot import WorkerSlot
+from stream_bayes.eventlog.kafka.instance_id import WorkerSlot
 slot = WorkerSlot(Path(sys.argv[1]), *sys.argv[2:])
 print(slot.member, flush=True)
 sys.stdin.readline()

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import pytest
 
-from stream_bayes.kernels import cache
-from stream_bayes.kernels.cache import CacheFolders
-from stream_bayes.kernels.counting import NOTICE_BEGINNING, CompilationNotice
+from stream_bayes.kernels.common import jit_cache
+from stream_bayes.kernels.common.jit_cache import CacheFolders
+from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING, CompilationNotice
 from tests.installations import (
     installation,
     make_read_only,
@@ -33,7 +33,7 @@ __all__ = ["installation", "open_folder"]
 
 # A kernel of one line: how often its machine code was on disk, and where the package is.
 USE_A_KERNEL = """
-from stream_bayes.kernels.sigmoid import sigmoid
+from stream_bayes.kernels.common.sigmoid import sigmoid
 sigmoid(0.5)
 print(sum(sigmoid.stats.cache_hits.values()), __import__("stream_bayes").__file__)
 """
@@ -41,8 +41,8 @@ print(sum(sigmoid.stats.cache_hits.values()), __import__("stream_bayes").__file_
 USE_DAMAGED_FILES = """
 import sys
 from pathlib import Path
-from stream_bayes.kernels.compiled import kernel
-from stream_bayes.kernels.sigmoid import sigmoid
+from stream_bayes.kernels.common.jit import kernel
+from stream_bayes.kernels.common.sigmoid import sigmoid
 
 def hits():
     loaded_again = kernel(sigmoid.py_func)
@@ -76,8 +76,8 @@ USE_MIXED_FILES = """
 import sys
 from pathlib import Path
 from stream_bayes.kernels import cache
-from stream_bayes.kernels.compiled import kernel
-from stream_bayes.kernels.sigmoid import sigmoid
+from stream_bayes.kernels.common.jit import kernel
+from stream_bayes.kernels.common.sigmoid import sigmoid
 
 def hits(value):
     loaded_again = kernel(sigmoid.py_func)
@@ -91,7 +91,7 @@ content = first.read_bytes()
 first.write_bytes(second.read_bytes())
 assert hits(0.5) == 0
 assert hits(0.5) == 1
-cache.SOURCES_CHECKSUM += 1
+jit_cache.SOURCES_CHECKSUM += 1
 hits(0.5)
 first.write_bytes(content)
 assert hits(0.5) == 0
@@ -251,13 +251,13 @@ def test_item13_folders_that_others_could_write_to_are_not_read(
     of_group = tmp_path / "stream_bayes-kernels-of-group"
     within_of_group = tmp_path / "stream_bayes-kernels-within-of-group"
     for folder in (private, shared, foreign, of_group, within_of_group):
-        for path in (folder, folder / cache._subfolder()):
+        for path in (folder, folder / jit_cache._subfolder()):
             path.mkdir(mode=0o700)
             os.chown(path, -1, os.getegid())
     shared.chmod(0o777)
     link.symlink_to(private)
     of_group.chmod(0o720)
-    (within_of_group / cache._subfolder()).chmod(0o720)
+    (within_of_group / jit_cache._subfolder()).chmod(0o720)
     if os.geteuid() == 0:
         os.chown(foreign, 65534, 65534)
     else:
@@ -328,7 +328,7 @@ def test_threads_that_ask_for_the_folder_at_once_get_the_same(tmp_path: Path, mo
         second.join(1.0)
         yield tmp_path
 
-    monkeypatch.setattr(cache, "_writable_folders", writable_folders)
+    monkeypatch.setattr(jit_cache, "_writable_folders", writable_folders)
     assert folders.writable() == tmp_path
     second.join()
     assert found == [tmp_path]

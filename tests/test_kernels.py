@@ -14,13 +14,13 @@ import pytest
 from scipy import special
 
 from stream_bayes import kernels
-from stream_bayes.checks import targets
 from stream_bayes.errors import NumericalError
-from stream_bayes.kernels.cache import SOURCES_CHECKSUM
-from stream_bayes.kernels.rows import Joint, merge_duplicates
-from stream_bayes.kernels.scores import to_probabilities
-from stream_bayes.kernels.special import log_gamma_slopes, log_rising
-from stream_bayes.learners.predictions import LabelPredictions
+from stream_bayes.kernels.common.class_scores import to_probabilities
+from stream_bayes.kernels.common.csr import Joint, merge_duplicates
+from stream_bayes.kernels.common.jit_cache import SOURCES_CHECKSUM
+from stream_bayes.kernels.common.special import log_gamma_slopes, log_rising
+from stream_bayes.learners.base.label_predictions import LabelPredictions
+from stream_bayes.testing import targets
 from tests.learners import LEARNERS
 
 

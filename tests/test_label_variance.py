@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes import BetaBernoulli, SpamFilter
-from stream_bayes.checks import events, taught
 from stream_bayes.errors import InputError
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.learners.label_learner import LabelLearner
-from stream_bayes.learners.predictions import CERTAIN, CLUELESS, LabelPredictions
-from stream_bayes.spam.predictions import MailPredictions, both_probabilities
+from stream_bayes.learners.base.classifier import LabelLearner
+from stream_bayes.learners.base.label_predictions import CERTAIN, CLUELESS, LabelPredictions
+from stream_bayes.mail.filter.predictions import MailPredictions, both_probabilities
+from stream_bayes.testing import events, taught
+from stream_bayes.typing import FloatArray
 from tests.learners import LEARNERS
 from tests.spam import SMALL, stream
 

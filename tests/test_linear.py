@@ -13,7 +13,7 @@ from scipy import stats
 from sklearn.linear_model import Ridge
 
 from stream_bayes import Batch, BayesianLinearRegression, MvNormal, MvStudentT, Normal, StudentT
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.typing import FloatArray
 
 NAMES = ["a", "b", "c", "d"]
 PRECISIONS = [1e-3, 1.0, 4.0, 1e3]

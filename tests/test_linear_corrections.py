@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from stream_bayes import BayesianLinearRegression
-from stream_bayes.checks import frozen
 from stream_bayes.errors import InputError, NumericalError, ParameterError, SnapshotDamaged
+from stream_bayes.testing import frozen
 
 Events = list[tuple[dict[str, float], float]]
 

@@ -9,7 +9,8 @@ import pytest
 from river import linear_model
 
 from stream_bayes import Batch, BayesianLinearRegression
-from stream_bayes.kernels.compiled import FloatArray, IntArray, kernel
+from stream_bayes.kernels.common.jit import kernel
+from stream_bayes.typing import FloatArray, IntArray
 from tests.exact import Solution, posterior
 
 WIDTH, ROWS, REPEATS = 50, 200, 5000

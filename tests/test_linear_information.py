@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 from stream_bayes import Batch, BayesianLinearRegression
 from stream_bayes.errors import InputError, ParameterError
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.typing import FloatArray
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from stream_bayes.features.links import Target, base_of, target
+from stream_bayes.mail.render.links import Target, base_of, target
 
 
 # What `new URL(href).hostname` says in Chromium.

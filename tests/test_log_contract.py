@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.errors import LogError, ParameterError
-from stream_bayes.log.arguments import chosen_partition
-from stream_bayes.log.base import Log
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.validation import chosen_partition
 from stream_bayes.records import Partition
 from tests.logs import Logs, commit, drained, everything, first, logs, mails, polled, put, values
 

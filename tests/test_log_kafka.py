@@ -14,8 +14,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 
 from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogError, LogGap
-from stream_bayes.log.base import Log
-from stream_bayes.log.reading import records_from
+from stream_bayes.eventlog.base import Log, records_from
 from stream_bayes.records import Partition, Record
 from tests.kafka_logs import KafkaLogs, Watched, await_that, plain_producer
 from tests.logs import drained, everything, first, polled, put, values

@@ -25,7 +25,7 @@ LONG: dict[str, Any] = {"session_seconds": 60.0}
 MEMBER = """
 import sys
 from stream_bayes.config import KafkaSettings
-from stream_bayes.log.kafka import KafkaLog
+from stream_bayes.eventlog.kafka import KafkaLog
 from tests.logs import told
 address, group, name, *topics = sys.argv[1:]
 log = KafkaLog([address], group, topics, 4, KafkaSettings(session_seconds=60.0), name)

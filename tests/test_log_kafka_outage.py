@@ -11,8 +11,8 @@ import pytest
 
 from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogRebalanced, LogUnavailable
-from stream_bayes.log.base import Log
-from stream_bayes.log.kafka import KafkaLog, transactions
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.kafka import KafkaLog, transactions
 from stream_bayes.records import Offsets, Record
 from tests.kafka_logs import KafkaLogs, Other, Watched, again
 from tests.logs import PATIENCE, everything, first, put, values
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.broker
 ENDING = """
 import sys
 from stream_bayes.errors import LogUnavailable
-from stream_bayes.log.kafka import KafkaLog, transactions
+from stream_bayes.eventlog.kafka import KafkaLog, transactions
 transactions._PATIENCE_SECONDS = 1.0
 address, group, topic = sys.argv[1:]
 with KafkaLog([address], group or None, [topic] if group else [], member=group or None) as log:

@@ -16,7 +16,7 @@ import pytest
 
 from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogError, LogUnavailable
-from stream_bayes.log.kafka import KafkaLog, connection
+from stream_bayes.eventlog.kafka import KafkaLog, connection
 from tests.broker.security import MECHANISMS, MUTUAL_TLS, OTHER_NAME
 from tests.logs import commit, everything, values
 

@@ -13,9 +13,9 @@ from kafka import OffsetAndMetadata, TopicPartition
 from kafka.producer.transaction_manager import TransactionalRequestResult, TxnOffsetCommitHandler
 
 from stream_bayes.errors import LogConflict, LogError, LogRebalanced
-from stream_bayes.log.base import Log
-from stream_bayes.log.kafka import KafkaLog
-from stream_bayes.log.kafka.transactions import Attempt
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.kafka import KafkaLog
+from stream_bayes.eventlog.kafka.transactions import Attempt
 from tests.broker import Broker, kafka_jars
 from tests.kafka_logs import KafkaLogs, Other, Watched, again, await_that
 from tests.logs import PATIENCE, commit, everything, first, polled, put, values
@@ -48,7 +48,7 @@ ZOMBIE = """
 import sys
 from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogError
-from stream_bayes.log.kafka import KafkaLog
+from stream_bayes.eventlog.kafka import KafkaLog
 from tests.logs import first, polled, told
 address, group, topic, out = sys.argv[1:]
 log = KafkaLog([address], group, [topic], settings=KafkaSettings(session_seconds=6.0), member="zombie")

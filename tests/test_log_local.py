@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from stream_bayes.errors import LogConflict, LogError
-from stream_bayes.log.arguments import MOST_POLL_BYTES
+from stream_bayes.eventlog.validation import MOST_POLL_BYTES
 from stream_bayes.records import Partition
 from tests.logs import Logs, drained, first, put, values
 from tests.logs import local_logs as logs

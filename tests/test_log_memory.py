@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from stream_bayes.errors import LogError
-from stream_bayes.log.memory import ABORT, EOF, Aborted, MemoryLog, MemoryStore, Sentinel
+from stream_bayes.eventlog.memory import ABORT, EOF, Aborted, MemoryLog, MemoryStore, Sentinel
 from tests.logs import drained, first, put, values
 
 

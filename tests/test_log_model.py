@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from stream_bayes.log.base import Log
+from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Offsets, Partition, Record
 from tests.logs import PATIENCE, Logs, MemoryLogs, SqliteLogs, commit, everything
 

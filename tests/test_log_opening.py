@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.errors import LogError
-from stream_bayes.log.opening import open_log
+from stream_bayes.eventlog.factory import open_log
 from tests.logs import drained, put, values
 
 
@@ -33,7 +33,7 @@ def test_names_that_sqlite_would_take_for_something_else(tmp_path: Path, monkeyp
 
 
 def test_item17_without_its_client_a_log_on_kafka_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("stream_bayes.log.kafka")]:
+    for name in [name for name in sys.modules if name.startswith("stream_bayes.eventlog.kafka")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "kafka", None)
     with pytest.raises(LogError, match=r"needs the package kafka-python, .* pip install kafka-python"):

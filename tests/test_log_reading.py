@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from stream_bayes.log.reading import records_from
+from stream_bayes.eventlog.base import records_from
 from stream_bayes.records import Partition
 from tests.logs import Logs, everything, logs, put, values
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.errors import LogConflict, LogError
-from stream_bayes.log.sqlite import SqliteLog, file
+from stream_bayes.eventlog.sqlite import SqliteLog, file
 from stream_bayes.records import Record
 from tests.commands import ENVIRONMENT, PATIENCE
 from tests.logs import drained, first, put, values
 
-OPENING = "import sys, time; from stream_bayes.log.sqlite import SqliteLog; path = sys.argv[1]\n"
+OPENING = "import sys, time; from stream_bayes.eventlog.sqlite import SqliteLog; path = sys.argv[1]\n"
 HOLDER = "log = SqliteLog(path, 'readers', ['mails']); print('ready', flush=True); sys.stdin.read()"
 LATE_WRITER = """
 log = SqliteLog(path)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.errors import LogConflict, LogError, LogLocked
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.disks import mount, small_disk
 from tests.logs import drained, first, put, values
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from stream_bayes import SpamFilter
-from stream_bayes.checks import frozen
-from stream_bayes.kernels.mail_decode import MOST_RAW, MOST_TEXT
-from stream_bayes.kernels.mail_features import MOST_FEATURES, slots_for
-from stream_bayes.kernels.mail_sources import MOST_FEW
-from stream_bayes.kernels.text import GOLDEN
+from stream_bayes.kernels.common.words import GOLDEN
+from stream_bayes.kernels.mail.decode import MOST_RAW, MOST_TEXT
+from stream_bayes.kernels.mail.features import MOST_FEATURES, slots_for
+from stream_bayes.kernels.mail.sources import MOST_FEW
+from stream_bayes.testing import frozen
 from tests.mails import FOREIGN, make_mails
 
 MEGABYTE = 1 << 20

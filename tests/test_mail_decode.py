@@ -10,8 +10,8 @@ from email.message import Message
 import numpy as np
 import pytest
 
-from stream_bayes.features.mail import decoded
-from stream_bayes.kernels.mail_decode import MOST_OPAQUE, MOST_RAW, MOST_TEXT, decode_mail
+from stream_bayes.kernels.mail.decode import MOST_OPAQUE, MOST_RAW, MOST_TEXT, decode_mail
+from stream_bayes.mail.features.batch import decoded
 from tests.mails import KINDS, make_mail, make_mails
 from tests.mutations import mutated
 

@@ -10,9 +10,9 @@ import pytest
 
 from stream_bayes import SpamFilter
 from stream_bayes.errors import InputError
-from stream_bayes.features.mail import Mail, MailBatch, decoded, read_batch
-from stream_bayes.kernels.mail_decode import MOST_TEXT
-from stream_bayes.kernels.mail_features import VIEWS, Shape
+from stream_bayes.kernels.mail.decode import MOST_TEXT
+from stream_bayes.kernels.mail.features import VIEWS, Shape
+from stream_bayes.mail.features.batch import Mail, MailBatch, decoded, read_batch
 from tests.mail_reference import reference_features
 from tests.mails import make_mail, make_mails
 from tests.mutations import mutated

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from stream_bayes import SpamFilter
-from stream_bayes.kernels.mail_features import MOST_FEATURES
-from stream_bayes.kernels.mail_sources import MOST_FEW
-from stream_bayes.spam import MailPredictions
+from stream_bayes.kernels.mail.features import MOST_FEATURES
+from stream_bayes.kernels.mail.sources import MOST_FEW
+from stream_bayes.mail.filter import MailPredictions
 from tests.mails import make_mails
 from tests.mutations import MUTATIONS, Mutation, mutated
 

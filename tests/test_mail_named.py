@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.features.mail import Mail, read_batch
-from stream_bayes.features.mail_named import named_features
-from stream_bayes.kernels.mail_features import VIEWS, Shape
+from stream_bayes.kernels.mail.features import VIEWS, Shape
+from stream_bayes.mail.features.batch import Mail, read_batch
+from stream_bayes.mail.features.named import named_features
 
 SHAPE = Shape(bits=22, head=1500, tail=500, text=16_000, pairs=True, sources=True)
 SMALL = Shape(bits=10, head=0, tail=0, text=300, pairs=True, sources=True)

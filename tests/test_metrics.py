@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, roc_auc_score
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from stream_bayes.evaluate.bootstrap import draws, summarise
-from stream_bayes.evaluate.metrics import Metrics, Outcomes, all_metrics, one_minus_roca_percent
-from stream_bayes.kernels.compiled import BoolArray, FloatArray
+from stream_bayes.evaluation.bootstrap import draws, summarise
+from stream_bayes.evaluation.metrics import Metrics, Outcomes, all_metrics, one_minus_roca_percent
 from stream_bayes.learners.fusion.reliability import Record
+from stream_bayes.typing import BoolArray, FloatArray
 
 
 def messages(number: int, seed: int, spread: float = 2.0, decimals: int = 1) -> tuple[BoolArray, FloatArray]:

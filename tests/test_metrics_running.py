@@ -15,7 +15,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 from stream_bayes.engine.metrics import Metrics
-from stream_bayes.evaluate.metrics import all_metrics, one_minus_roca_percent
+from stream_bayes.evaluation.metrics import all_metrics, one_minus_roca_percent
 from tests.engines import KINDS, Kind, Stream, predictions, run, settings_for
 
 COUNT = 3000

@@ -23,8 +23,8 @@ from stream_bayes import (
     NormalInverseGamma,
     PoissonNB,
 )
-from stream_bayes.checks import answer, frozen, targets
 from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.testing import answer, frozen, targets
 from tests.learners import LEARNERS
 
 WORDS = ["BernoulliNB", "BernoulliNB hashed", "MultinomialNB", "PoissonNB", "PoissonNB hashed", "MultinomialNB hashed"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.errors import ParameterError
-from stream_bayes.evaluate.filters import Filter
-from stream_bayes.evaluate.opening import open_filter
+from stream_bayes.evaluation.factory import open_filter
+from stream_bayes.evaluation.filters import Filter
 from tests.commands import Run, run
 from tests.corpora import put
 

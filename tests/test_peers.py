@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stream_bayes.evaluate.filters import Filter
-from stream_bayes.evaluate.peers import available, missing
+from stream_bayes.evaluation.baselines import available, missing
+from stream_bayes.evaluation.filters import Filter
 
 EVERY_PEER = (
     "vowpal-wabbit",
@@ -58,7 +58,7 @@ def test_every_peer_is_either_here_or_has_a_hint(monkeypatch: pytest.MonkeyPatch
 
 def test_libraries_are_imported_when_a_peer_is_made() -> None:
     code = (
-        "import sys, stream_bayes.evaluate.peers as peers; peers.available();"
+        "import sys, stream_bayes.evaluation.baselines as peers; peers.available();"
         "print({'sklearn', 'vowpalwabbit'} & {*sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from stream_bayes.errors import InputError
-from stream_bayes.evaluate.peers import available, missing
-from stream_bayes.evaluate.peers.base import log_odds
+from stream_bayes.evaluation.baselines import available, missing
+from stream_bayes.evaluation.baselines.base import log_odds
 from tests.test_peers import HAM_WORDS, SPAM_WORDS, mails
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.cli.producing import LABELLER, Labelling, Producer, open_labelling
+from stream_bayes.cli.produce_writer import LABELLER, Labelling, Producer, open_labelling
 from stream_bayes.errors import ParameterError
-from stream_bayes.evaluate.corpora import Mail
+from stream_bayes.evaluation.corpora import Mail
+from stream_bayes.eventlog.factory import open_log
+from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.events import Label, Limits, Observation, decode
-from stream_bayes.features.mail_identity import message_id_of
-from stream_bayes.log.memory import MemoryLog
-from stream_bayes.log.opening import open_log
+from stream_bayes.mail.parse.identity import message_id_of
 from stream_bayes.records import Record
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, on_a_terminal, run
 from tests.corpora import MAILS, as_json_lines, put

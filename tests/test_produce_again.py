@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from stream_bayes.cli.observation_index import ObservationIndex
-from stream_bayes.cli.producing import ID_REUSED, Labelling, Producer
+from stream_bayes.cli.produce_writer import ID_REUSED, Labelling, Producer
 from stream_bayes.config import Settings
 from stream_bayes.demo.mailbox import mailbox
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluate.corpora import Mail, open_corpus
+from stream_bayes.evaluation.corpora import Mail, open_corpus
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.factory import open_log
+from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.events import Label, Limits, decode, encode
-from stream_bayes.features.mail_identity import message_digest, message_id_of
-from stream_bayes.log.base import Log
-from stream_bayes.log.memory import MemoryLog
-from stream_bayes.log.opening import open_log
+from stream_bayes.mail.parse.identity import message_digest, message_id_of
 from stream_bayes.records import Source
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, run
 from tests.corpora import WRITERS, as_json_lines, mbox_bytes, put

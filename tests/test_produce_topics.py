@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.cli.producing import TOO_LARGE, Labelling, Producer
+from stream_bayes.cli.produce_writer import TOO_LARGE, Labelling, Producer
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluate.corpora import Mail
+from stream_bayes.evaluation.corpora import Mail
+from stream_bayes.eventlog.factory import open_log
+from stream_bayes.eventlog.memory import MemoryLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.events import Label, Limits, decode
-from stream_bayes.log.memory import MemoryLog
-from stream_bayes.log.opening import open_log
-from stream_bayes.log.sqlite import SqliteLog
 from tests.commands import Run, run
 from tests.corpora import MAILS, as_json_lines
 from tests.gaps import LogWithGaps

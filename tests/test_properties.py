@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes import SpamFilter
-from stream_bayes.checks import answer, answer_of, assert_close, frozen, targets
+from stream_bayes.testing import answer, answer_of, assert_close, frozen, targets
 from tests.learners import LEARNERS
 
 NAMES = ("a", "b", "c", ("d", 1), "rare")

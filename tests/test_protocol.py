@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from stream_bayes.errors import InputError, ParameterError
-from stream_bayes.evaluate.corpora import Mail
-from stream_bayes.evaluate.feedback import Feedback, Row, open_feedback
-from stream_bayes.evaluate.filters import Filter, Scores
-from stream_bayes.evaluate.order import Stream
-from stream_bayes.evaluate.protocol import Progress, Run, run
-from stream_bayes.evaluate.regime import Regime
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.evaluation.corpora import Mail
+from stream_bayes.evaluation.feedback import Feedback, Regime, Row, open_feedback
+from stream_bayes.evaluation.filters import Filter, Scores
+from stream_bayes.evaluation.protocol import Progress, Run, run
+from stream_bayes.evaluation.stream import Stream
+from stream_bayes.typing import FloatArray
 from tests.filters import RiverFilter
 from tests.filters import generated_mails as stream
 

@@ -12,14 +12,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from stream_bayes.evaluate.clock import FEATURES, LEARN, MAKE, READ, Stopwatch, memory_mb
-from stream_bayes.evaluate.corpora import Mail
-from stream_bayes.evaluate.feedback import open_feedback
-from stream_bayes.evaluate.filters import most_bytes, prepare
-from stream_bayes.evaluate.opening import filter_names, open_filter
-from stream_bayes.evaluate.order import Stream
-from stream_bayes.evaluate.protocol import run
-from stream_bayes.spam import SpamFilter
+from stream_bayes.evaluation.corpora import Mail
+from stream_bayes.evaluation.factory import filter_names, open_filter
+from stream_bayes.evaluation.feedback import open_feedback
+from stream_bayes.evaluation.filters import most_bytes, prepare
+from stream_bayes.evaluation.protocol import run
+from stream_bayes.evaluation.stream import Stream
+from stream_bayes.evaluation.timing import FEATURES, LEARN, MAKE, READ, Stopwatch, memory_mb
+from stream_bayes.mail.filter import SpamFilter
 from tests.filters import RiverFilter
 from tests.filters import generated_mails as stream
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.evaluate.corpora import open_corpus
-from stream_bayes.features.display import preview
-from stream_bayes.features.pieces import SHOWN
-from stream_bayes.features.reading import Piece, read_letter, read_text
+from stream_bayes.evaluation.corpora import open_corpus
+from stream_bayes.mail.render.reader import Piece, read_letter, read_text
+from stream_bayes.mail.render.spans import SHOWN
+from stream_bayes.mail.render.summary import preview
 from tests.attack_mails import ATTACKS, SECRET, SENTENCE, TRACKER
 from tests.letters import ALTERNATIVES, HTML, MIXED, PLAIN, check, check_letter, told
 from tests.mails import make_mails

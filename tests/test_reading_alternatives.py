@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from stream_bayes.features.pieces import MOST_PIECES, SHOWN
-from stream_bayes.features.reading import read_letter
+from stream_bayes.mail.render.reader import read_letter
+from stream_bayes.mail.render.spans import MOST_PIECES, SHOWN
 from tests.letters import ALTERNATIVES, MIXED, check_letter, told
 
 INSTEAD = "\n\n{HTML part, which most mail programs show instead}\n"

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from stream_bayes.features.pieces import MOST_PIECES, SHOWN
-from stream_bayes.features.reading import LOOKED_AT, read_letter, read_text
+from stream_bayes.mail.render.reader import LOOKED_AT, read_letter, read_text
+from stream_bayes.mail.render.spans import MOST_PIECES, SHOWN
 from tests.letters import ALTERNATIVES, HTML, PLAIN, check_letter
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.features.reading import read_letter
+from stream_bayes.mail.render.reader import read_letter
 from tests.attack_mails import SECRET
 from tests.letters import HTML, check_letter, told
 

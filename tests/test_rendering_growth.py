@@ -10,9 +10,9 @@ from itertools import product
 from threading import Event, Thread
 from typing import NamedTuple
 
-from stream_bayes.features.display import preview, sender, subject
-from stream_bayes.features.links import target
-from stream_bayes.features.reading import LOOKED_AT, read_letter, read_text
+from stream_bayes.mail.render.links import target
+from stream_bayes.mail.render.reader import LOOKED_AT, read_letter, read_text
+from stream_bayes.mail.render.summary import preview, sender, subject
 from tests.letters import HTML, PLAIN
 
 # fmt: off

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from stream_bayes.errors import ParameterError
-from stream_bayes.evaluate.bootstrap import summarise
-from stream_bayes.evaluate.metrics import Summary, all_metrics
-from stream_bayes.evaluate.protocol import Run
-from stream_bayes.evaluate.report import report_page, worst_ids, write_report
-from stream_bayes.evaluate.report.charts import roc_chart
-from stream_bayes.evaluate.report.findings import worst_mistakes
-from stream_bayes.evaluate.report.markup import figure
-from stream_bayes.evaluate.report.passes import named
+from stream_bayes.evaluation.bootstrap import summarise
+from stream_bayes.evaluation.metrics import Summary, all_metrics
+from stream_bayes.evaluation.protocol import Run
+from stream_bayes.evaluation.report import report_page, worst_ids, write_report
+from stream_bayes.evaluation.report.charts import roc_chart
+from stream_bayes.evaluation.report.findings import worst_mistakes
+from stream_bayes.evaluation.report.markup import figure
+from stream_bayes.evaluation.report.passes import named
 from tests.runs import STAGES, made_run, noisy
 
 HOSTILE = '<script>alert("1")</script> & \u202e\x00\ud800 ]]> --><b>'

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.config import Settings
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, run
 from tests.questions import different, requests
 from tests.signals import wait_until_handled

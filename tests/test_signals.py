@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.signals import handle_signals
 from tests.commands import COMMAND, ENVIRONMENT, ROOT
 from tests.signals import LIMIT, SIGINT_IGNORED, wait_until_handled

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from stream_bayes import BernoulliNB, Beta, BetaBernoulli, Learner, MultinomialNB, snapshot
-from stream_bayes.checks import frozen
+from stream_bayes import BernoulliNB, Beta, BetaBernoulli, Learner, MultinomialNB
 from stream_bayes.errors import SnapshotDamaged, SnapshotError, SnapshotTooNew, StreamBayesError
+from stream_bayes.persistence import snapshot
+from stream_bayes.testing import frozen
 
 
 @pytest.fixture

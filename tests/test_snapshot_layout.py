@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from stream_bayes import snapshot
 from stream_bayes.errors import SnapshotDamaged, SnapshotError
-from stream_bayes.snapshot.files import remove_abandoned, replacing
+from stream_bayes.persistence import snapshot
+from stream_bayes.persistence.atomic_files import remove_abandoned, replacing
 
 
 @pytest.fixture

@@ -14,12 +14,11 @@ from river import linear_model, naive_bayes, optim
 from scipy.special import digamma
 
 from stream_bayes.errors import InputError
-from stream_bayes.features.mail import Mail
 from stream_bayes.learners.fusion.weights import LogisticWeights
-from stream_bayes.posteriors import Beta
-from stream_bayes.spam import Outsider, SpamFilter
-from stream_bayes.spam.composition import ALL_MEMBERS, MEMBERS
-from stream_bayes.spam.explained import (
+from stream_bayes.mail.features.batch import Mail
+from stream_bayes.mail.filter import Outsider, SpamFilter
+from stream_bayes.mail.filter.composition import ALL_MEMBERS, MEMBERS
+from stream_bayes.mail.filter.explanation import (
     COUNTED_AGAINST,
     LESS_THAN_ALL,
     MORE_THAN_ALL,
@@ -28,6 +27,7 @@ from stream_bayes.spam.explained import (
     _Found,
     explain,
 )
+from stream_bayes.posteriors import Beta
 
 SPAM_WORDS = ["pills", "prescription", "cheap", "Offer!", "$100", "winner", "now"]
 HAM_WORDS = ["lunch", "meeting", "Größe", "report", "noon", "thanks", "agenda"]

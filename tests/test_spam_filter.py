@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from stream_bayes import BernoulliNB, SpamFilter
-from stream_bayes.checks import frozen
 from stream_bayes.decisions import ASK, DELIVER, QUARANTINE
 from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
-from stream_bayes.spam.composition import ALL_MEMBERS
+from stream_bayes.mail.filter.composition import ALL_MEMBERS
+from stream_bayes.testing import frozen
 from tests.spam import SMALL, area, stream
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.log.memory import MemoryLog
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.memory import MemoryLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, run
 from tests.gaps import LogWithGaps
 from tests.logs import put

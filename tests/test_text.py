@@ -13,11 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stream_bayes import Batch, BernoulliNB, Beta, Gamma, GaussianNB, MultinomialNB, NormalInverseGamma, PoissonNB
-from stream_bayes.checks import assert_close, frozen
 from stream_bayes.errors import InputError, ParameterError
-from stream_bayes.features.text import hash_words
-from stream_bayes.kernels.text import CHUNK, FIRST_SLOTS
+from stream_bayes.features.hashing import hash_words
+from stream_bayes.kernels.common.words import CHUNK, FIRST_SLOTS
 from stream_bayes.learners.gradient import LogisticRegression, PoissonRegression, SoftmaxRegression
+from stream_bayes.testing import assert_close, frozen
 
 BUCKETS = 2**16
 GOLDEN = 0x9E3779B97F4A7C15
@@ -150,7 +150,7 @@ def test_batches_of_texts_are_single_texts() -> None:
 
 
 def test_the_same_in_every_process() -> None:
-    script = f"from stream_bayes.features.text import hash_words; print(hash_words({MAILS}, 4096).columns.tolist())"
+    script = f"from stream_bayes.features.hashing import hash_words; print(hash_words({MAILS}, 4096).columns.tolist())"
     said = {
         subprocess.run(
             [sys.executable, "-c", script],

@@ -92,7 +92,7 @@ def test_item16_a_program_sees_the_types_of_the_installed_wheel(environment_pyth
     revealed = REVEALED.findall(output)
     assert len(revealed) == PROGRAM.count("reveal_type(")
     assert "Any" not in revealed, output
-    assert "stream_bayes.spam.filter.SpamFilter" in revealed
+    assert "stream_bayes.mail.filter.spam_filter.SpamFilter" in revealed
     assert "stream_bayes.posteriors.counts.Beta" in "".join(revealed)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stream_bayes.features.visible import HIDDEN, shown, visible, visible_ends
+from stream_bayes.mail.render.sanitize import HIDDEN, shown, visible, visible_ends
 from tests.letters import JOINERS, is_hidden
 
 ONE = re.compile(f"[{HIDDEN}]")

@@ -13,7 +13,7 @@ import pytest
 
 from stream_bayes import BernoulliNB
 from stream_bayes.features import Vocabulary
-from stream_bayes.kernels.hash_index import empty_index, insert_hashes
+from stream_bayes.kernels.common.hash_index import empty_index, insert_hashes
 
 IMPORTS = "import ast, pathlib, pickle, sys; from stream_bayes import BernoulliNB"
 NAMES = [f"word {number}" for number in range(5000)]

@@ -19,7 +19,7 @@ COMMAND = ["-m", "stream_bayes.cli"]
 COUNTED = """
 import sys
 from stream_bayes.cli import main
-from stream_bayes.kernels.counting import compiled_kernels
+from stream_bayes.kernels.common.jit_stats import compiled_kernels
 try:
     main()
 finally:
@@ -31,8 +31,8 @@ import sys
 from pathlib import Path
 from stream_bayes.config import Settings
 from stream_bayes.events import Observation
-from stream_bayes.kernels.counting import compiled_kernels
-from stream_bayes.web.models import Models
+from stream_bayes.kernels.common.jit_stats import compiled_kernels
+from stream_bayes.web.services.model_cache import Models
 folder = Path(sys.argv[1])
 models = Models(Settings(log=f"sqlite:///{folder}/log.db", checkpoint={"folder": folder / "checkpoints"}))
 models.opinion(Observation(id="a", text="cheap pills"))

@@ -7,8 +7,8 @@ import inspect
 
 import pytest
 
-from stream_bayes.web import access
-from stream_bayes.web.access import Access, Failures, hosts_of, is_loopback, new_token
+from stream_bayes.web.security import auth
+from stream_bayes.web.security.auth import Access, Failures, hosts_of, is_loopback, new_token
 from tests.web_guarded import TOKEN, Clock
 
 
@@ -38,7 +38,7 @@ def test_without_a_token_nothing_is_one() -> None:
 
 
 def test_secrets_are_compared_in_constant_time_only() -> None:
-    tree = ast.parse(inspect.getsource(access))
+    tree = ast.parse(inspect.getsource(auth))
     bodies = {node.name: ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     for name in ("accepts", "accepts_cookie", "accepts_csrf"):
         assert "_same(" in bodies[name]

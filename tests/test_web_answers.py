@@ -12,10 +12,10 @@ import httpx
 import pytest
 from starlette.types import Message
 
-from stream_bayes.web.access import Access
-from stream_bayes.web.connection import Connection
-from stream_bayes.web.guard import Guard
-from stream_bayes.web.headers import CONTENT_POLICY
+from stream_bayes.web.http_protocol import Connection
+from stream_bayes.web.security.auth import Access
+from stream_bayes.web.security.headers import CONTENT_POLICY
+from stream_bayes.web.security.middleware import Guard
 from tests.commands import PATIENCE
 from tests.web_guarded import SECRET, application, assert_no_http, client, open_access, page, refused, safe
 from tests.web_served import Served, served

@@ -27,10 +27,9 @@ from stream_bayes import (
     SpamFilter,
 )
 from stream_bayes.posteriors import Beta, Gamma, Normal, NormalInverseGamma, StudentT
-from stream_bayes.web.beliefs import density_of, kinds_of
-from stream_bayes.web.bodies import Density
-from stream_bayes.web.densities import Belief, NoPosterior, density
-from stream_bayes.web.models import Models
+from stream_bayes.web.api.schemas import Density
+from stream_bayes.web.services.model_cache import Models
+from stream_bayes.web.services.posteriors import Belief, NoPosterior, density, density_of, kinds_of
 from tests.learners import LEARNERS
 from tests.web_models import Mailroom, mails, taught_something
 
@@ -292,5 +291,5 @@ def test_learners_that_keep_none() -> None:
 
 
 def test_scipy_stats_is_not_needed(tmp_path: Path) -> None:
-    code = "import sys, stream_bayes.web.models; sys.exit('scipy.stats' in sys.modules)"
+    code = "import sys, stream_bayes.web.services.model_cache; sys.exit('scipy.stats' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=tmp_path).returncode == 0

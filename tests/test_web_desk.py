@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from stream_bayes.active import LabelBudget
 from stream_bayes.events import Label, LabelOutcome, Prediction, Status
 from stream_bayes.records import Source
-from stream_bayes.web.charts import BINS, charts_of
-from stream_bayes.web.desk import Desk, Errors
-from stream_bayes.web.exposition import exposed
-from stream_bayes.web.history import MOST_POINTS, History
-from stream_bayes.worker.status import next_curve_count
+from stream_bayes.runtime.monitoring import next_curve_count
+from stream_bayes.web.api.metrics import exposed
+from stream_bayes.web.readmodel.charts import BINS, charts_of
+from stream_bayes.web.readmodel.state_store import Desk, Errors
+from stream_bayes.web.readmodel.status_history import MOST_POINTS, History
 from tests.test_web_questions import NOW, request
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from stream_bayes.web.access import Access
-from stream_bayes.web.headers import SESSION_COOKIE
+from stream_bayes.web.security.auth import Access
+from stream_bayes.web.security.headers import SESSION_COOKIE
 from tests.web_guarded import (
     TOKEN,
     access,

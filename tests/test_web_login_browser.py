@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from stream_bayes.web.access import Access
-from stream_bayes.web.guard import Guard
+from stream_bayes.web.security.auth import Access
+from stream_bayes.web.security.middleware import Guard
 from tests.browser import browser
 from tests.web_guarded import TOKEN, application
 from tests.web_served import Served, served

@@ -13,9 +13,9 @@ from threading import Event, Thread
 import pytest
 
 from stream_bayes import BayesianLinearRegression, BernoulliNB, SpamFilter
-from stream_bayes.checkpoint import CheckpointFolder
 from stream_bayes.events import Observation
-from stream_bayes.web.models import Models, NoModel
+from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.web.services.model_cache import Models, NoModel
 from tests.web_models import Clock, Mailroom, folder_of, mails, write_model
 from tests.workers import settings_in
 
@@ -196,7 +196,7 @@ def test_the_partition_that_has_learned_most_speaks_first(tmp_path: Path) -> Non
 
 
 def test_few_models_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_bayes.web.models.MOST_OPEN", 2)
+    monkeypatch.setattr("stream_bayes.web.services.model_cache.MOST_OPEN", 2)
     settings = settings_in(tmp_path)
     for number in range(4):
         write_model(settings, BernoulliNB(), version=number, partition=number)

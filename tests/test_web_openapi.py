@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from stream_bayes.web.bodies import Density
+from stream_bayes.web.api.schemas import Density
 from tests.commands import PATIENCE
 from tests.webs import Office, client, page
 from tests.workers import events

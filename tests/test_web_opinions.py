@@ -21,16 +21,16 @@ from stream_bayes import (
     SoftmaxRegression,
     SpamFilter,
 )
-from stream_bayes.checks import frozen
-from stream_bayes.engine.model import Model
+from stream_bayes.engine.model_adapter import Model
 from stream_bayes.errors import InputError
 from stream_bayes.events import Observation
-from stream_bayes.learners.label_learner import LabelLearner
+from stream_bayes.learners.base.classifier import LabelLearner
 from stream_bayes.posteriors import Beta
-from stream_bayes.web.bodies import Opinion
-from stream_bayes.web.models import Models
-from stream_bayes.web.opinions import opinion_of
-from stream_bayes.web.reasons import ELSE, OTHERS, Predicted, log_odds_of, reasons_of
+from stream_bayes.testing import frozen
+from stream_bayes.web.api.schemas import Opinion
+from stream_bayes.web.services.explanation import ELSE, OTHERS, Predicted, log_odds_of, reasons_of
+from stream_bayes.web.services.model_cache import Models
+from stream_bayes.web.services.prediction import opinion_of
 from tests.learners import LEARNERS
 from tests.web_models import taught_something, write_model
 from tests.workers import settings_in

@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from stream_bayes.events import LabelRequest
 from stream_bayes.records import Source
-from stream_bayes.web import questions as subject
-from stream_bayes.web.answers import Answered, Answers
-from stream_bayes.web.questions import Given, Holder, Place, QuestionRefused, Questions
+from stream_bayes.web.readmodel import request_queue as subject
+from stream_bayes.web.readmodel.daily_stats import Answered, Answers
+from stream_bayes.web.readmodel.request_queue import Given, Holder, Place, QuestionRefused, Questions
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LEASE = 10.0

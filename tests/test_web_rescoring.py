@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from scipy.stats import spearmanr
 
-from stream_bayes.active.scores import doubts_of, scores
+from stream_bayes.active.strategies import doubts_of, scores
 from stream_bayes.demo.mailbox import mailbox
+from stream_bayes.eventlog.base import Log
 from stream_bayes.events import Observation
-from stream_bayes.log.base import Log
-from stream_bayes.web import models, rescoring
-from stream_bayes.web.desk import Desk
-from stream_bayes.web.models import Models
-from stream_bayes.web.questions import Place
-from stream_bayes.web.rescoring import Rescorer
-from stream_bayes.web.watching import Watch
+from stream_bayes.web.readmodel.log_follower import Watch
+from stream_bayes.web.readmodel.request_queue import Place
+from stream_bayes.web.readmodel.state_store import Desk
+from stream_bayes.web.services import model_cache, rescoring
+from stream_bayes.web.services.model_cache import Models
+from stream_bayes.web.services.rescoring import Rescorer
 from tests.webs import HEADERS, Office, client, page, rescored, said, taken, until
 from tests.workers import all_records
 
@@ -37,7 +37,7 @@ def test_item09_order_of_the_queue_is_the_strategys_score(
     tmp_path: Path, strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A newer checkpoint is opened at once, however long that takes on this machine.
-    monkeypatch.setattr(models, "_SHARE", 1.0)
+    monkeypatch.setattr(model_cache, "_SHARE", 1.0)
     labels = {"budget": 200, "open_requests": 30, "similarity": 1.0, "strategy": strategy}
     office = Office(tmp_path, labels=labels)
     office.send_generated(100)

@@ -123,8 +123,8 @@ def test_beyond_the_machine_it_says_its_name_and_who_may_listen(tmp_path: Path) 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_what_was_not_foreseen_is_in_the_log_with_its_trace(tmp_path: Path, as_json: bool) -> None:
     text = f"""
-        from stream_bayes.web.access import Access
-        from stream_bayes.web.guard import Guard
+        from stream_bayes.web.security.auth import Access
+        from stream_bayes.web.security.middleware import Guard
         async def fail(request):
             raise RuntimeError("what happened")
         app = Guard(Starlette(routes=[Route("/", fail)]), Access())

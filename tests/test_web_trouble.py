@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from stream_bayes.events import Observation
-from stream_bayes.web.letters import Sheet, shown_of
-from stream_bayes.web.office import Office as WebOffice
+from stream_bayes.web.services.labeling_service import Office as WebOffice
+from stream_bayes.web.services.observation_view import Sheet, shown_of
 from tests.commands import PATIENCE
 from tests.webs import Office, client, http, office, page, path_of, rescored, said, taken, until
 
@@ -122,7 +122,7 @@ def test_a_worker_that_fell_silent_has_a_lag_that_nobody_knows(office: Office, m
         until(lambda: http.get("/api/status").json()["healthy"])
         assert http.get("/api/status").json()["partitions"][0]["lag"] == 0
         assert "stream_bayes_worker_up 1.0\n" in http.get("/metrics").text
-        monkeypatch.setattr("stream_bayes.web.office._GRACE", -1.0)
+        monkeypatch.setattr("stream_bayes.web.services.labeling_service._GRACE", -1.0)
         state = http.get("/api/status").json()
         assert (state["healthy"], state["partitions"][0]["lag"]) == (False, None)
         assert "has been silent" in state["summary"]

@@ -15,12 +15,12 @@ import pytest
 
 from stream_bayes.engine.forwarding import FORWARDED
 from stream_bayes.errors import LogUnavailable
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.events import Label, LabelOutcome, encode
-from stream_bayes.log.sqlite import SqliteLog
 from stream_bayes.records import Offsets, Record, Source
-from stream_bayes.web.clerk import Clerk
-from stream_bayes.web.desk import Desk
-from stream_bayes.web.watching import Watch
+from stream_bayes.web.readmodel.log_follower import Watch
+from stream_bayes.web.readmodel.state_store import Desk
+from stream_bayes.web.services.log_writer import Clerk
 from tests.test_web_questions import request
 from tests.webs import Office, client, http, office, page, path_of, said, taken, until
 from tests.workers import settings_in
@@ -73,7 +73,7 @@ def test_nothing_is_lost_when_a_read_fails_in_the_middle_of_a_look(tmp_path: Pat
 
 
 def test_a_label_that_nobody_waits_for_any_more_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_bayes.web.clerk.PATIENCE", 0.2)
+    monkeypatch.setattr("stream_bayes.web.services.log_writer.PATIENCE", 0.2)
     may_open = Event()
 
     def opened() -> SqliteLog:

@@ -12,9 +12,9 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from stream_bayes.web.access import Access
-from stream_bayes.web.guard import Guard
-from stream_bayes.web.headers import SESSION_COOKIE
+from stream_bayes.web.security.auth import Access
+from stream_bayes.web.security.headers import SESSION_COOKIE
+from stream_bayes.web.security.middleware import Guard
 from tests.commands import PATIENCE
 from tests.web_guarded import (
     MOST,

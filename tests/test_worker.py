@@ -11,9 +11,9 @@ from typing import IO
 import pytest
 
 from stream_bayes.errors import LogConflict, LogError, RecoveryError
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Offsets
-from stream_bayes.worker import Worker, patience
+from stream_bayes.runtime import Worker, retry
 from tests.logs import Logs, MemoryLogs
 from tests.logs import local_logs as logs
 from tests.questions import but_the_threshold, different, requests
@@ -159,11 +159,11 @@ def test_a_locked_log_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFix
             assert holder.stdout is not None
             assert holder.stdout.readline() == b"held\n"
             waits = _Waits(holder.stdin)
-            logging.getLogger("stream_bayes.worker").addHandler(waits)
+            logging.getLogger("stream_bayes.runtime").addHandler(waits)
             try:
                 work(settings, log)
             finally:
-                logging.getLogger("stream_bayes.worker").removeHandler(waits)
+                logging.getLogger("stream_bayes.runtime").removeHandler(waits)
         assert "waiting for the log" in caplog.text
         assert_nothing_lost(settings, log)
 
@@ -190,7 +190,7 @@ class Flaky(SqliteLog):
 def test_whatever_may_be_tried_again_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(patience, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(retry, "FIRST_PAUSE", 0.001)
     settings = settings_in(tmp_path)
     with SqliteLog(tmp_path / "log.db") as writer:
         feed(writer, stream(30))

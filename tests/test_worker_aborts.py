@@ -11,8 +11,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from stream_bayes.config import Settings
-from stream_bayes.log.memory import ABORT, EOF, Aborted, MemoryLog, MemoryStore
-from stream_bayes.worker import Worker
+from stream_bayes.eventlog.memory import ABORT, EOF, Aborted, MemoryLog, MemoryStore
+from stream_bayes.runtime import Worker
 from tests.workers import INPUTS, JOURNAL, assert_nothing_lost, settings_in, stream, work
 
 

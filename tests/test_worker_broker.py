@@ -8,9 +8,9 @@ import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.errors import LogConflict, LogError, LogUnavailable, RecoveryError
-from stream_bayes.log.memory import MemoryStore
+from stream_bayes.eventlog.memory import MemoryStore
 from stream_bayes.records import Offsets, Partition
-from stream_bayes.worker import Worker, patience
+from stream_bayes.runtime import Worker, retry
 from tests.sharing import EACH, SharedLog, check, log, more, read_by_another, settings, store
 from tests.workers import assert_same, events, saved_state, settings_in, state, work
 
@@ -21,7 +21,7 @@ def test_a_broker_that_comes_back(
     settings: Settings, store: MemoryStore, log: SharedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Away for some tries at each of the calls, also while an engine is recovered."""
-    monkeypatch.setattr(patience, "FIRST_PAUSE", 0.0001)
+    monkeypatch.setattr(retry, "FIRST_PAUSE", 0.0001)
     read_by_another(settings, store, 0, 1)
     for path in settings.checkpoint_folder.rglob("*.safetensors"):
         path.unlink()

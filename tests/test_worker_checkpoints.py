@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.checkpoint import Checkpoint, CheckpointFolder
 from stream_bayes.config import Settings
 from stream_bayes.errors import CheckpointMismatch, RecoveryError, SnapshotDamaged, SnapshotTooNew
-from stream_bayes.log.sqlite import SqliteLog
-from stream_bayes.worker import Worker
+from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.persistence.checkpoint import Checkpoint
+from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.runtime import Worker
 from tests.checkpointed import check, files, go_on, more, path_of, settings, worked
 from tests.commands import Run, run
 from tests.questions import but_the_threshold, different

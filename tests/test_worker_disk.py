@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.commands import Run, run
 from tests.disks import fill, mount, small_disk
 from tests.workers import (

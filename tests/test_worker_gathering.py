@@ -6,12 +6,12 @@ import math
 import time
 
 from stream_bayes.config import CommitSettings, Settings
-from stream_bayes.log.memory import MemoryLog
+from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.records import Record
-from stream_bayes.worker.gathering import Gathering
-from stream_bayes.worker.partitions import Partitions
-from stream_bayes.worker.patience import Patience
-from stream_bayes.worker.stages import Stages
+from stream_bayes.runtime.poller import Gathering
+from stream_bayes.runtime.rebalance import Partitions
+from stream_bayes.runtime.retry import Patience
+from stream_bayes.runtime.timing import Stages
 from tests.logs import put, told
 
 SECONDS = 1000.0

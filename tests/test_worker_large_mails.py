@@ -11,10 +11,10 @@ import pytest
 
 from stream_bayes.config import SqliteSettings
 from stream_bayes.errors import LogError
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.factory import open_log
 from stream_bayes.events import Observation
-from stream_bayes.log.base import Log
-from stream_bayes.log.opening import open_log
-from stream_bayes.worker import Worker
+from stream_bayes.runtime import Worker
 from tests.logs import Logs
 from tests.logs import local_logs as logs
 from tests.mails import make_mail

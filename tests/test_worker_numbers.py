@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from stream_bayes.config import Settings
+from stream_bayes.eventlog.memory import ABORT, Aborted, MemoryLog, MemoryStore
 from stream_bayes.learners.linear import BayesianLinearRegression
-from stream_bayes.log.memory import ABORT, Aborted, MemoryLog, MemoryStore
-from stream_bayes.worker import Worker
+from stream_bayes.runtime import Worker
 from tests.workers import INPUTS, assert_nothing_lost, events, saved_state, settings_in
 
 COUNT = 300

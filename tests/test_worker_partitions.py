@@ -6,9 +6,9 @@ import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.errors import LogError
-from stream_bayes.log.memory import MemoryStore
+from stream_bayes.eventlog.memory import MemoryStore
 from stream_bayes.records import Partition
-from stream_bayes.worker import Worker, partitions
+from stream_bayes.runtime import Worker, rebalance
 from tests.sharing import (
     SharedLog,
     check,
@@ -141,7 +141,7 @@ def test_a_partition_that_is_lost_while_it_is_recovered(
         path.unlink()
     more(store, 500)
     said.clear()
-    monkeypatch.setattr(partitions, "_BEAT_EVERY", 0.0)
+    monkeypatch.setattr(rebalance, "_BEAT_EVERY", 0.0)
     log, beats = SharedLog(store, settings.group, INPUTS), 0
 
     def beat() -> frozenset[Partition]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.config import Settings
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.commands import Run, run
 from tests.workers import (
     assert_nothing_lost,

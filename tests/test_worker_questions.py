@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from stream_bayes import snapshot
 from stream_bayes.active import Question
-from stream_bayes.checkpoint import CHECKPOINT, read_checkpoint
 from stream_bayes.config import Settings
 from stream_bayes.engine import Decided, Terms
-from stream_bayes.engine.arrivals import nothing
+from stream_bayes.engine.types import nothing
 from stream_bayes.errors import RecoveryError
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.persistence import snapshot
+from stream_bayes.persistence.checkpoint import CHECKPOINT, read_checkpoint
 from stream_bayes.records import Record
-from stream_bayes.worker import Worker
-from stream_bayes.worker.journal import Entry, Run, new_entry
+from stream_bayes.runtime import Worker
+from stream_bayes.runtime.journal import Entry, Run, new_entry
 from tests.questions import different, requests, waiting
 from tests.workers import (
     INPUTS,

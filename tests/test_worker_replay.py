@@ -14,11 +14,11 @@ import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.errors import CheckpointMismatch, RecoveryError
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Partition, Record
-from stream_bayes.worker import Worker
-from stream_bayes.worker.journal import Entry
-from stream_bayes.worker.retention import Retention
+from stream_bayes.runtime import Worker
+from stream_bayes.runtime.journal import Entry
+from stream_bayes.runtime.retention import Retention
 from tests.checkpointed import check, files, go_on, more, path_of, settings, worked
 from tests.commands import Run, run
 from tests.workers import INPUTS, feed, settings_in, stream, work, worker_command, write_config

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.worker import status
+from stream_bayes.runtime import monitoring
 from tests.logs import Logs
 from tests.logs import local_logs as logs
 from tests.questions import requests
@@ -48,7 +48,7 @@ def test_how_it_is_doing_is_said_while_there_is_something_new(
     logs: Logs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "stream_bayes")
-    monkeypatch.setattr(status, "FIRST_LINE", 0.0)
+    monkeypatch.setattr(monitoring, "FIRST_LINE", 0.0)
     settings = settings_in(tmp_path)
     feed(logs.open(), stream(50))
     log = logs.open(settings.group, INPUTS)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.config import CommitSettings, Settings
-from stream_bayes.log.base import Log
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Partition
-from stream_bayes.worker import Worker, retention
-from stream_bayes.worker.retention import Retention
+from stream_bayes.runtime import Worker, retention
+from stream_bayes.runtime.retention import Retention
 from tests.questions import different, waiting
 from tests.workers import INPUTS, JOURNAL, assert_same, events, feed, saved_state, settings_in, state, stream, work
 

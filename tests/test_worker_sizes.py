@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from stream_bayes.errors import LogError
-from stream_bayes.log.memory import MemoryLog, MemoryStore
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.memory import MemoryLog, MemoryStore
+from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.commands import Run, run
 from tests.workers import (
     INPUTS,

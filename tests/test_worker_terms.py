@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from stream_bayes import snapshot
-from stream_bayes.checkpoint import CHECKPOINT, read_checkpoint
 from stream_bayes.config import Settings
 from stream_bayes.errors import CheckpointMismatch, RecoveryError
-from stream_bayes.log.base import Log
-from stream_bayes.log.sqlite import SqliteLog
-from stream_bayes.worker import Worker
-from stream_bayes.worker.journal import Entry
-from stream_bayes.worker.recovery import recover
-from stream_bayes.worker.shard import Shard
-from stream_bayes.worker.stages import Stages
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.persistence import snapshot
+from stream_bayes.persistence.checkpoint import CHECKPOINT, read_checkpoint
+from stream_bayes.runtime import Worker
+from stream_bayes.runtime.journal import Entry
+from stream_bayes.runtime.partition_processor import Shard
+from stream_bayes.runtime.recovery import recover
+from stream_bayes.runtime.timing import Stages
 from tests.questions import different, requests, waiting
 from tests.workers import INPUTS, JOURNAL, all_records, assert_same, events, feed, saved_state, settings_in, state, work
 

@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from stream_bayes.web.access import Access, hosts_of
-from stream_bayes.web.bodies import Problem
-from stream_bayes.web.guard import Guard
-from stream_bayes.web.headers import SAFETY
-from stream_bayes.web.login import login_router
+from stream_bayes.web.api.schemas import Problem
+from stream_bayes.web.security.auth import Access, hosts_of
+from stream_bayes.web.security.headers import SAFETY
+from stream_bayes.web.security.login import login_router
+from stream_bayes.web.security.middleware import Guard
 from tests.web_served import Served, served
 
 TOKEN = "a-token-of-16-or-more"

@@ -6,14 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stream_bayes.checkpoint import Checkpoint, CheckpointFolder
-from stream_bayes.checks.streams import events, taught
 from stream_bayes.config import Settings
 from stream_bayes.engine import Engine
-from stream_bayes.engine.model import Model
+from stream_bayes.engine.model_adapter import Model
 from stream_bayes.engine.state import bookkeeping_of, shaping_of, state_of
-from stream_bayes.log.sqlite import SqliteLog
-from stream_bayes.worker import Worker
+from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.persistence.checkpoint import Checkpoint
+from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.runtime import Worker
+from stream_bayes.testing.streams import events, taught
 from tests.workers import inputs_of, settings_in
 
 

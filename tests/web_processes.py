@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from stream_bayes.log.sqlite import SqliteLog
+from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
 
 READY = re.compile(r"The page is at (http://\S+/) \(Ctrl-C ends it\)\n")

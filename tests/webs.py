@@ -15,12 +15,12 @@ import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.demo.mailbox import mailbox
-from stream_bayes.log.base import Log
-from stream_bayes.log.sqlite import SqliteLog
-from stream_bayes.web.access import Access
-from stream_bayes.web.app import make_app
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.runtime import Worker
+from stream_bayes.web.api.app import make_app
+from stream_bayes.web.security.auth import Access
 from stream_bayes.web.server import Server, bound
-from stream_bayes.worker import Worker
 from tests.commands import PATIENCE
 from tests.workers import all_records, events, inputs_of, settings_in
 

@@ -12,25 +12,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stream_bayes.checkpoint import CheckpointFolder
 from stream_bayes.config import Settings
 from stream_bayes.engine import Arrival, Engine
 from stream_bayes.engine.state import bookkeeping_of, state_of
-from stream_bayes.events import (
-    DeadLetter,
-    LabelOutcome,
-    LabelRequest,
-    Limits,
-    Observation,
-    Prediction,
-    encode,
-)
-from stream_bayes.kernels.counting import NOTICE_BEGINNING
-from stream_bayes.log.base import Log
+from stream_bayes.eventlog.base import Log
+from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Limits, Observation, Prediction, encode
+from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING
+from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.records import Record
-from stream_bayes.snapshot import Arrays
-from stream_bayes.worker import Worker
-from stream_bayes.worker.inputs import arrivals_of
+from stream_bayes.runtime import Worker
+from stream_bayes.runtime.decoding import arrivals_of
 from tests.commands import Run, run
 
 __all__ = ["run"]

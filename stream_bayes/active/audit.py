@@ -13,8 +13,7 @@ from scipy.special import betaincinv
 
 from stream_bayes.active.requests import Place
 from stream_bayes.errors import InputError, SnapshotDamaged
-from stream_bayes.posteriors.checked import refuse, tail_beyond, truth
-from stream_bayes.snapshot.scalars import (
+from stream_bayes.persistence.scalars import (
     stored_bool,
     stored_float,
     stored_int,
@@ -22,6 +21,7 @@ from stream_bayes.snapshot.scalars import (
     stored_label,
     stored_list,
 )
+from stream_bayes.validation import refuse, tail_beyond, truth
 
 # The squares of the weights of less probable ones would leave the finite numbers.
 _LEAST = 1e-100

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stream_bayes.active.times import Times
-from stream_bayes.durations import milliseconds
+from stream_bayes.active.sliding_window import Times
 from stream_bayes.errors import ParameterError
-from stream_bayes.posteriors.checked import finite, refuse, whole
-from stream_bayes.snapshot.scalars import LARGEST_INT, stored_float, stored_int
+from stream_bayes.persistence.scalars import LARGEST_INT, stored_float, stored_int
+from stream_bayes.units import milliseconds
+from stream_bayes.validation import finite, refuse, whole
 
 # Of a limit Q after t messages, with u left, u PACE / (t + PATIENCE Q + SHORTEST) of the messages are asked about: no
 # length of the stream is needed, and there is always some left.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from stream_bayes.snapshot.scalars import (
+from stream_bayes.persistence.scalars import (
     LARGEST_INT,
     stored_float,
     stored_int,

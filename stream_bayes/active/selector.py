@@ -7,7 +7,18 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.active.arguments import (
+from stream_bayes.active.annotators import Labellers
+from stream_bayes.active.audit import Audit
+from stream_bayes.active.batch_selection import pick
+from stream_bayes.active.budget import LabelBudget
+from stream_bayes.active.counter_rng import Draws
+from stream_bayes.active.near_duplicates import Similar
+from stream_bayes.active.requests import Candidate, Place, Question, Request, Requests
+from stream_bayes.active.strategies import check_strategy, scores
+from stream_bayes.active.surprise import Urgency
+from stream_bayes.active.threshold import Threshold
+from stream_bayes.active.uncertainty import doubt_of, expected_of
+from stream_bayes.active.validation import (
     Clock,
     check_answer,
     check_budget,
@@ -16,23 +27,12 @@ from stream_bayes.active.arguments import (
     check_seed,
     milliseconds_of,
 )
-from stream_bayes.active.audit import Audit
-from stream_bayes.active.budget import LabelBudget
-from stream_bayes.active.doubts import doubt_of, expected_of
-from stream_bayes.active.draws import Draws
-from stream_bayes.active.labellers import Labellers
-from stream_bayes.active.requests import Candidate, Place, Question, Request, Requests
-from stream_bayes.active.scores import check_strategy, scores
-from stream_bayes.active.similar import Similar
-from stream_bayes.active.threshold import Threshold
-from stream_bayes.active.urgency import Urgency
-from stream_bayes.active.windows import pick
-from stream_bayes.durations import milliseconds
 from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.features.values import plain
-from stream_bayes.posteriors.checked import finite, refuse, whole
-from stream_bayes.snapshot import Arrays
-from stream_bayes.snapshot.scalars import stored_counts, stored_text
+from stream_bayes.persistence.scalars import stored_counts, stored_text
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.units import milliseconds
+from stream_bayes.validation import finite, refuse, whole
 
 # Added to twice the seed: the random numbers that order equal scores are those of no other seed.
 _TIES = 2**60

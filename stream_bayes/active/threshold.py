@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_bayes.errors import SnapshotDamaged
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.snapshot import Arrays
-from stream_bayes.snapshot.scalars import stored_float, stored_int
+from stream_bayes.persistence.scalars import stored_float, stored_int
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.typing import FloatArray
 
 # A new score is ranked among the last HIGHER / rate scores, so that about HIGHER of them are above the cutoff. More of
 # them would rank it more exactly; but scores fall while labels come, and those of long ago would say little.

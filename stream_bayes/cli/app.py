@@ -13,8 +13,8 @@ import typer
 from stream_bayes import __version__
 from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import StreamBayesError, reason_of
-from stream_bayes.kernels.counting import NOTICE
-from stream_bayes.kernels.counting import logger as kernel_logger
+from stream_bayes.kernels.common.jit_stats import NOTICE
+from stream_bayes.kernels.common.jit_stats import logger as kernel_logger
 
 FAILED = 2
 _LAST_WORD = "stopped"

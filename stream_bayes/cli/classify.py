@@ -19,9 +19,9 @@ from stream_bayes.cli.app import Json, give_up_output, say
 from stream_bayes.errors import reason_of
 
 if TYPE_CHECKING:
-    from stream_bayes.checkpoint import Checkpoint
-    from stream_bayes.spam import SpamFilter
-    from stream_bayes.spam.learned import Change, LearnedMails
+    from stream_bayes.mail.filter import SpamFilter
+    from stream_bayes.mail.filter.learned_mails import Change, LearnedMails
+    from stream_bayes.persistence.checkpoint import Checkpoint
 
 DELIVERED, QUARANTINED = 0, 1
 # EX_TEMPFAIL of sysexits.h: a mail server keeps the mail and tries again.
@@ -122,7 +122,7 @@ def classify(
 
 
 def _classify(path: Path, learn: Label | None, kind: Kind | None, cost: float | None, as_json: bool) -> int:
-    from stream_bayes.kernels.mail_decode import MOST_RAW
+    from stream_bayes.kernels.mail.decode import MOST_RAW
 
     if learn is not None:
         change = _learn(path, _read_mail(_MAX_MAIL_BYTES), learn, kind)
@@ -183,8 +183,8 @@ def _header_line(verdict: Verdict) -> str:
 
 
 def _learn(path: Path, mail: bytes, label: Label, kind: Kind | None) -> Change:
-    from stream_bayes.kernels.mail_decode import MOST_RAW
-    from stream_bayes.spam.learned import save_filter
+    from stream_bayes.kernels.mail.decode import MOST_RAW
+    from stream_bayes.mail.filter.learned_mails import save_filter
 
     if path.is_symlink() and not path.exists():
         message = f"{path} leads to {path.readlink()}, which is not there"
@@ -202,8 +202,8 @@ def _learn(path: Path, mail: bytes, label: Label, kind: Kind | None) -> Change:
 
 
 def _opened(path: Path, kind: Kind | None) -> tuple[SpamFilter, LearnedMails]:
-    from stream_bayes.spam import SpamFilter
-    from stream_bayes.spam.learned import LearnedMails
+    from stream_bayes.mail.filter import SpamFilter
+    from stream_bayes.mail.filter.learned_mails import LearnedMails
 
     if path.exists():
         return _loaded(path, kind)
@@ -212,8 +212,8 @@ def _opened(path: Path, kind: Kind | None) -> tuple[SpamFilter, LearnedMails]:
 
 def _loaded(path: Path, kind: Kind | None) -> tuple[SpamFilter, LearnedMails]:
     """The filter of a file with its record, and a word on a kind that was asked for and is not that of the file."""
-    from stream_bayes.spam.composition import ALL_MEMBERS, LIGHT_MEMBERS
-    from stream_bayes.spam.learned import LearnedMails, load_filter
+    from stream_bayes.mail.filter.composition import ALL_MEMBERS, LIGHT_MEMBERS
+    from stream_bayes.mail.filter.learned_mails import LearnedMails, load_filter
 
     model, learned = (_worker_filter(path), LearnedMails()) if _is_of_worker(path) else load_filter(path)
     if kind is not None and model.members != (LIGHT_MEMBERS if kind is Kind.LIGHT else ALL_MEMBERS):
@@ -223,18 +223,18 @@ def _loaded(path: Path, kind: Kind | None) -> tuple[SpamFilter, LearnedMails]:
 
 def _is_of_worker(path: Path) -> bool:
     """Whether a path is a checkpoint or a folder, which can only be one of checkpoints."""
-    from stream_bayes.checkpoint import CHECKPOINT
-    from stream_bayes.snapshot import format_of
+    from stream_bayes.persistence.checkpoint import CHECKPOINT
+    from stream_bayes.persistence.snapshot import format_of
 
     return path.is_dir() or (path.exists() and format_of(path) == CHECKPOINT.format)
 
 
 def _worker_filter(path: Path) -> SpamFilter:
     """The filter of a checkpoint, or of the newest one in a folder."""
-    from stream_bayes.checkpoint import read_checkpoint
     from stream_bayes.engine.state import learner_of
     from stream_bayes.errors import SnapshotError
-    from stream_bayes.spam import SpamFilter
+    from stream_bayes.mail.filter import SpamFilter
+    from stream_bayes.persistence.checkpoint import read_checkpoint
 
     found = _newest_checkpoint(path) if path.is_dir() else read_checkpoint(path)[1]
     learner = learner_of(found.scalars, found.arrays)
@@ -246,7 +246,7 @@ def _worker_filter(path: Path) -> SpamFilter:
 
 def _newest_checkpoint(folder: Path) -> Checkpoint:
     """The newest of a folder; of several partitions below it, that of the one that has learned most labels."""
-    from stream_bayes.checkpoint import CheckpointFolder
+    from stream_bayes.persistence.checkpoint_store import CheckpointFolder
 
     below = {found.parent for found in folder.rglob("checkpoint-*.safetensors")}
     for place in sorted(below, key=lambda place: (-_labels_learned(place), place)):
@@ -259,9 +259,10 @@ def _newest_checkpoint(folder: Path) -> Checkpoint:
 
 def _labels_learned(folder: Path) -> int:
     """Those that the newest checkpoint of a partition says; -1 if it says nothing that can be read."""
-    from stream_bayes.checkpoint import CHECKPOINT, CheckpointFolder
     from stream_bayes.errors import SnapshotError
-    from stream_bayes.snapshot import read_header
+    from stream_bayes.persistence.checkpoint import CHECKPOINT
+    from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+    from stream_bayes.persistence.snapshot import read_header
 
     try:
         _, newest = CheckpointFolder(folder).checkpoints()[0]

@@ -34,8 +34,8 @@ def config(
     Passwords are not shown.
     """
     from stream_bayes.config import load_settings
-    from stream_bayes.engine.model import learner_kind
-    from stream_bayes.engine.questions import strategy_of
+    from stream_bayes.engine.label_requests import strategy_of
+    from stream_bayes.engine.model_adapter import learner_kind
 
     loaded = load_settings(config, os.environ, {"log": log, "group": group, "checkpoint.folder": checkpoints})
     typer.echo(_as_json(loaded) if as_json else _as_text(loaded))

@@ -13,7 +13,7 @@ from stream_bayes.cli.app import Json, replace_what_cannot_be_written
 from stream_bayes.errors import ParameterError
 
 if TYPE_CHECKING:
-    from stream_bayes.evaluate.corpora.listing import Listed
+    from stream_bayes.evaluation.corpora.listing import Listed
 
 _PATH = "A corpus or a folder of them; by default $STREAM_BAYES_CORPORA and what --get has got."
 _GET = "Download a public corpus first: sms-spam or trec07."
@@ -44,7 +44,7 @@ def corpus(
 
 
 def _found(path: Path | None, get: str | None) -> list[Listed]:
-    from stream_bayes.evaluate.corpora import downloads, listing
+    from stream_bayes.evaluation.corpora import downloads, listing
 
     if get is not None:
         return list(listing.corpora_in(downloads.get(get)))
@@ -55,8 +55,8 @@ def _found(path: Path | None, get: str | None) -> list[Listed]:
 
 
 def _nothing() -> str:
-    from stream_bayes.evaluate.corpora.downloads import PUBLIC
-    from stream_bayes.evaluate.corpora.listing import CORPORA
+    from stream_bayes.evaluation.corpora.downloads import PUBLIC
+    from stream_bayes.evaluation.corpora.listing import CORPORA
 
     public = [f"  stream-bayes corpus --get {name:<9} {one.description}" for name, one in PUBLIC.items()]
     return "\n".join([f"No corpora: name a path, set {CORPORA} to a folder of them, or get a public one:", *public])
@@ -80,7 +80,7 @@ def _described(one: Listed) -> dict[str, Any]:
 
 
 def _as_text(one: Listed) -> str:
-    from stream_bayes.evaluate.corpora.mail import counted, shown
+    from stream_bayes.evaluation.corpora.mail import counted, shown
 
     share = "" if one.spam_percent is None else f", {one.spam_percent:.1f} % spam"
     unlabelled = f", {one.counts.unlabelled:,} unlabelled" if one.counts.unlabelled else ""

@@ -17,7 +17,7 @@ from stream_bayes.cli.run import Config, LogUrl, existing, settings_from
 from stream_bayes.errors import InputError
 
 if TYPE_CHECKING:
-    from stream_bayes.cli.letters import Letter
+    from stream_bayes.cli.dead_letter_records import Letter
 
 app = typer.Typer(
     name="dead-letters",
@@ -40,7 +40,7 @@ def list_letters(
     as_json: Json = False,
 ) -> None:
     """List the newest, and count by code those that are open and those that were sent again."""
-    from stream_bayes.cli.letters import letters
+    from stream_bayes.cli.dead_letter_records import letters
 
     settings = settings_from(config, log)
     open_ones: Counter[str] = Counter()
@@ -70,7 +70,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show one with its payload."""
-    from stream_bayes.cli.letters import letter_at
+    from stream_bayes.cli.dead_letter_records import letter_at
 
     settings = settings_from(config, log)
     with existing(settings) as source:
@@ -105,8 +105,8 @@ def requeue(
     that were sent again before are left out. A record that fails again is a new letter. A letter named by its place is
     sent again even if it was before.
     """
-    from stream_bayes.cli.letters import letter_at, letters, send_again
-    from stream_bayes.evaluate.corpora.mail import counted
+    from stream_bayes.cli.dead_letter_records import letter_at, letters, send_again
+    from stream_bayes.evaluation.corpora.mail import counted
 
     if bool(places) == (everything or code is not None):
         message = "name the letters to send again, or choose --all or --code CODE"
@@ -139,7 +139,7 @@ def _with_code(found: Iterable[Letter], code: str | None) -> Iterator[Letter]:
 
 def _by_code(counts: Counter[str]) -> str:
     """The codes, the most frequent first."""
-    from stream_bayes.evaluate.corpora.mail import counted
+    from stream_bayes.evaluation.corpora.mail import counted
 
     of_each = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
     return f"{counted(counts.total(), 'letter')}{f' ({of_each})' if counts else ''}"

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from stream_bayes.demo.figures import Figures
-    from stream_bayes.demo.mails import Post
-    from stream_bayes.demo.place import Place
-    from stream_bayes.demo.play import Terms
+    from stream_bayes.demo.mail_sources import Post
+    from stream_bayes.demo.scenario import Terms
+    from stream_bayes.demo.workspace import Place
 
 _CORPUS = "Real mail with labels instead of generated mail; it is shuffled, in an order that --seed chooses."
 _PAGE = "You are the labeller: open the page, and go on until Ctrl-C; 5 mails come in a second."
@@ -48,13 +48,13 @@ def demo(
     """
     from rich.console import Console
 
-    from stream_bayes.demo.waiting import Waiting
+    from stream_bayes.demo.startup_screen import Waiting
 
     replace_what_cannot_be_written()
     with Waiting(Console(stderr=True), stop_at_once):
-        from stream_bayes.demo.mails import corpus_post, generated_post
-        from stream_bayes.demo.place import Place
-        from stream_bayes.demo.play import Terms
+        from stream_bayes.demo.mail_sources import corpus_post, generated_post
+        from stream_bayes.demo.scenario import Terms
+        from stream_bayes.demo.workspace import Place
 
         post = generated_post(seed, mails) if corpus is None else corpus_post(corpus, mails, seed)
         place = Place(folder)
@@ -70,16 +70,16 @@ def demo(
     if as_json:
         typer.echo(json.dumps({**figures.described(), "picture": str(place.picture)}, indent=2))
         return
-    from stream_bayes.demo.ending import commands, summary
+    from stream_bayes.demo.summary import commands, summary
 
     console.print(summary(figures, place), highlight=False)
     console.print(commands(figures, place, _this_program()), markup=False, highlight=False, soft_wrap=True)
 
 
 def _play(post: Post, place: Place, terms: Terms, console: Console, *, quiet: bool) -> Figures | None:
+    from stream_bayes.demo.display import open_stage
     from stream_bayes.demo.picture import learning_picture
-    from stream_bayes.demo.play import Play
-    from stream_bayes.demo.stage import open_stage
+    from stream_bayes.demo.scenario import Play
 
     stopped = _told_to_stop()
     with open_stage(console, quiet=quiet) as stage, Play(post, place, terms, stage.show, stopped) as play:
@@ -91,7 +91,7 @@ def _play(post: Post, place: Place, terms: Terms, console: Console, *, quiet: bo
 
 
 def _label(post: Post, place: Place, budget: int, port: int, console: Console, *, as_json: bool) -> None:
-    from stream_bayes.demo.live import play_with_page
+    from stream_bayes.demo.live_labelling import play_with_page
 
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False)

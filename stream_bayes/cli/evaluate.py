@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stream_bayes.cli.app import FAILED, Json, replace_what_cannot_be_written, say, stop_at_once
+from stream_bayes.cli.evaluate_runs import Passes, Task
 from stream_bayes.cli.startup import STOPPED
+from stream_bayes.evaluation.corpora import Mail
+from stream_bayes.evaluation.report import NAME, worst_ids, write_report
+from stream_bayes.mail.render.summary import subject
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from stream_bayes.cli.passes import Passes, Task
+    from stream_bayes.cli.evaluate_runs import Passes, Task
 
 _FILTER = "default, light, the name of a peer, or package.module:factory."
 _FEEDBACK = "Which labels are told: immediate, delayed:N, first:N, partial:FRACTION or active:QUOTA."
@@ -56,14 +61,14 @@ def evaluate(
 
     In order, each message is scored first and learned second, as in the spam track of TREC.
     """
-    from stream_bayes.demo.waiting import Waiting
+    from stream_bayes.demo.startup_screen import Waiting
 
     given = {"--compare": compare, "--members": members, "--threshold": threshold != 0.5}
     console = _begin()
     with Waiting(console, stop_at_once):
-        from stream_bayes.cli.passes import Passes, Task, chosen_filters
-        from stream_bayes.cli.strategies import Comparison, Wish
-        from stream_bayes.evaluate.source import Source
+        from stream_bayes.cli.evaluate_runs import Passes, Task, chosen_filters
+        from stream_bayes.cli.evaluate_strategies import Comparison, Wish
+        from stream_bayes.evaluation.stream import Source
 
         wish = Wish(strategies, quotas, repeat, tuple(option for option, wanted in given.items() if wanted))
         source = Source(corpus, prefix, problems, shuffle, limit, interleave)
@@ -91,7 +96,7 @@ def _begin() -> Console:
 
 
 def _show(passes: Passes, task: Task, report: Path | None, as_json: bool, compare: bool, members: bool) -> None:
-    from stream_bayes.cli.reporting import page_in, write_page
+    from stream_bayes.cli.evaluate import page_in, write_page
 
     if passes.done:
         page = None if report is None else page_in(report)
@@ -113,21 +118,47 @@ def _make_folder(path: Path | None) -> None:
 
 
 def _for_machines(passes: Passes, page: Path | None, compare: bool) -> str:
-    from stream_bayes.evaluate import peers
-    from stream_bayes.evaluate.described import described
+    from stream_bayes.evaluation import baselines
+    from stream_bayes.evaluation.serialization import described
 
     found = [{**described(*done), "report": None if page is None else str(page)} for done in passes.done]
-    together = {"filters": found, "failed": passes.failed, "missing": peers.missing()}
+    together = {"filters": found, "failed": passes.failed, "missing": baselines.missing()}
     return json.dumps(together if compare else found[0], indent=2)
 
 
 def _for_people(passes: Passes, page: Path | None, compare: bool, members: bool) -> str:
-    from stream_bayes.evaluate import peers
-    from stream_bayes.evaluate.tables import comparison_table, pass_table
+    from stream_bayes.evaluation import baselines
+    from stream_bayes.evaluation.tables import comparison_table, pass_table
 
     runs, summaries, _ = zip(*passes.done, strict=True)
     if compare:
-        text = comparison_table(runs, summaries, peers.missing(), passes.notes())
+        text = comparison_table(runs, summaries, baselines.missing(), passes.notes())
     else:
         text = pass_table(runs[0], summaries[0], members=members, notes=passes.notes())
     return text if page is None else f"{text}\n\nreport: {page}"
+
+
+def page_in(folder: Path) -> Path:
+    """Where `write_page` writes to."""
+    return folder / NAME
+
+
+def write_page(folder: Path, passes: Passes, task: Task) -> Path:
+    """Write the report of these passes; the corpus is read again for the subjects of the worst mistakes."""
+    runs, summaries, _ = zip(*passes.done, strict=True)
+    wanted = worst_ids(runs, task.threshold)
+    subjects = {mail.id: subject(mail.raw) for mail in _found(task, wanted)}
+    return write_report(folder, runs, summaries, subjects, passes.notes())
+
+
+def _found(task: Task, wanted: Set[str]) -> Iterator[Mail]:
+    left = set(wanted)
+    # What is wrong in the corpus has been said; it is no reason to lose the report now.
+    mails = iter(task.source._replace(problems="count").open())
+    while left:
+        mail = next(mails, None)
+        if mail is None:
+            return
+        if mail.id in left:
+            left.remove(mail.id)
+            yield mail

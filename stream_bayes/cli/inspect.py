@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stream_bayes.cli.app import FAILED, Json, say
-from stream_bayes.cli.asked import describe_questions, label_settings, lines_of_questions
+from stream_bayes.cli.inspect_requests import describe_questions, label_settings, lines_of_questions
 from stream_bayes.errors import SnapshotDamaged, SnapshotError
 
 if TYPE_CHECKING:
-    from stream_bayes.checkpoint import Checkpoint
-    from stream_bayes.snapshot import Arrays
+    from stream_bayes.persistence.checkpoint import Checkpoint
+    from stream_bayes.persistence.snapshot import Arrays
 
 _MOST_ENTRIES = 8
 
@@ -58,8 +58,8 @@ def inspect(
 
 
 def _describe(path: Path, config: Path | None) -> dict[str, Any]:
-    from stream_bayes.checkpoint import CHECKPOINT, read_checkpoint
-    from stream_bayes.snapshot import format_of, read
+    from stream_bayes.persistence.checkpoint import CHECKPOINT, read_checkpoint
+    from stream_bayes.persistence.snapshot import format_of, read
 
     if format_of(path) == CHECKPOINT.format:
         return _describe_checkpoint(path, *read_checkpoint(path), config)
@@ -72,7 +72,7 @@ def _describe(path: Path, config: Path | None) -> dict[str, Any]:
 
 def _describe_newest(path: Path, config: Path | None) -> list[dict[str, Any]]:
     """That of the folder itself or, where it has none, of each one below it that has some."""
-    from stream_bayes.checkpoint import CheckpointFolder
+    from stream_bayes.persistence.checkpoint_store import CheckpointFolder
 
     below = sorted({found.parent for found in path.rglob("checkpoint-*.safetensors")})
     folders = [CheckpointFolder(folder) for folder in ([path] if path in below else below)]
@@ -104,7 +104,7 @@ def _metrics(learner: dict[str, Any], arrays: Arrays) -> dict[str, float | None]
     """How good the predictions were; nothing where nobody here knows the learner."""
     from stream_bayes.engine.metrics import Metrics
     from stream_bayes.learners import Learner
-    from stream_bayes.learners.number_learner import NumberLearner
+    from stream_bayes.learners.base.regressor import NumberLearner
 
     try:
         kind = Learner.named(learner["class"])

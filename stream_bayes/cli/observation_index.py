@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import NamedTuple, Self
 
-from stream_bayes.engine.remembered import content_digest
+from stream_bayes.engine.history import content_digest
 from stream_bayes.errors import EventError
+from stream_bayes.eventlog.base import Log
 from stream_bayes.events import Label, Limits, Observation, decode
-from stream_bayes.features.mail_identity import message_digest
-from stream_bayes.log.base import Log
+from stream_bayes.mail.parse.identity import message_digest
 from stream_bayes.records import Partition, Record, Source
 
 _DIGEST_BYTES = 16

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from stream_bayes.cli.observation_index import ObservationIndex
-    from stream_bayes.cli.producing import Producer
-    from stream_bayes.evaluate.corpora import Corpus, Mail
+    from stream_bayes.cli.produce_writer import Producer
+    from stream_bayes.evaluation.corpora import Corpus, Mail
 
 _TO = "The log: sqlite:///path/to/file.db, or kafka://host:port,host:port; by default that of the settings."
 _LABELS = "Labels come with the mails, as events of their own N mails later, or not at all."
@@ -61,8 +61,8 @@ def produce(
 
     from stream_bayes.cli.interruption import interruption
     from stream_bayes.cli.observation_index import ObservationIndex
-    from stream_bayes.cli.producing import Producer, open_labelling
-    from stream_bayes.evaluate.corpora import open_corpus
+    from stream_bayes.cli.produce_writer import Producer, open_labelling
+    from stream_bayes.evaluation.corpora import open_corpus
 
     replace_what_cannot_be_written()
     labelling = open_labelling(labels)
@@ -114,7 +114,7 @@ class _Pace(NamedTuple):
 
 
 def _pace(rate: float | None) -> _Pace:
-    from stream_bayes.cli.producing import MAILS_AT_ONCE
+    from stream_bayes.cli.produce_writer import MAILS_AT_ONCE
     from stream_bayes.errors import ParameterError
 
     if rate is None:
@@ -212,7 +212,7 @@ def _described(producer: Producer, corpus: Corpus, log: str, seconds: float, *, 
 
 
 def _as_text(done: dict[str, Any]) -> str:
-    from stream_bayes.evaluate.corpora.mail import counted
+    from stream_bayes.evaluation.corpora.mail import counted
 
     text = f"wrote {counted(done['mails'], 'mail')} and {counted(done['labels'], 'label')} to {done['log']}"
     if done["already_there"]:

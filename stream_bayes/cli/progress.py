@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
-from stream_bayes.evaluate.metrics import one_minus_roca_percent
-from stream_bayes.evaluate.protocol import Progress
+from stream_bayes.evaluation.metrics import one_minus_roca_percent
+from stream_bayes.evaluation.protocol import Progress
 
 _PAUSE = 0.2
 # Ranking all messages again takes longer the more there are; the bar may take this share of the time.

@@ -24,7 +24,7 @@ from stream_bayes.errors import RecoveryError
 
 if TYPE_CHECKING:
     from stream_bayes.config import Settings
-    from stream_bayes.worker.shard import Shard
+    from stream_bayes.runtime.partition_processor import Shard
 
 _WIDTH = 24
 
@@ -42,8 +42,8 @@ def rebuild(
     of before, once they are written; Ctrl-C before that leaves everything as it was. Stop the workers first. --json
     prints the model of each partition, and all messages, as JSON, one a line.
     """
-    from stream_bayes.worker import Worker
-    from stream_bayes.worker.reports import report_to_stderr
+    from stream_bayes.runtime import Worker
+    from stream_bayes.runtime.logging import report_to_stderr
 
     settings = settings_from(config, log, group, checkpoints)
     check_engine(settings)

@@ -22,8 +22,8 @@ from stream_bayes.signals import handle_signals
 
 if TYPE_CHECKING:
     from stream_bayes.config import Settings
-    from stream_bayes.log.base import Log
-    from stream_bayes.worker import Worker
+    from stream_bayes.eventlog.base import Log
+    from stream_bayes.runtime import Worker
 
 _LOG = "The log: sqlite:///path/to/file.db, or kafka://host:port,host:port."
 _FOLDER = "Where they are; by default beside the log's file, and for Kafka in ./checkpoints."
@@ -55,9 +55,9 @@ def run(
     else ends it, the next run goes on where the last commit was. A broker that does not answer is waited for, with
     --until-end not at the beginning. --json prints its messages as JSON, one a line.
     """
-    from stream_bayes.worker import Worker
-    from stream_bayes.worker.garbage import look_rarely
-    from stream_bayes.worker.reports import report_to_stderr
+    from stream_bayes.runtime import Worker
+    from stream_bayes.runtime.logging import report_to_stderr
+    from stream_bayes.runtime.worker import look_rarely
 
     settings = settings_from(config, log, group, checkpoints)
     check_engine(settings)
@@ -72,8 +72,8 @@ def run(
 
 def check_engine(settings: Settings) -> None:
     """Refuse what an engine would refuse, before there is a log and a line that says it has started."""
-    from stream_bayes.engine.model import Model, open_learner
-    from stream_bayes.engine.questions import selector_for
+    from stream_bayes.engine.label_requests import selector_for
+    from stream_bayes.engine.model_adapter import Model, open_learner
 
     Model(open_learner(settings.learner))
     selector_for(settings.labels, 0, 1)
@@ -95,7 +95,7 @@ def opened(settings: Settings, partitions: int | None = None, *, patient: bool =
 
     Who is patient waits for one that may be there later.
     """
-    from stream_bayes.worker.patience import Patience
+    from stream_bayes.runtime.retry import Patience
 
     insist = Patience()
     # Then an error is an error, also one that may pass.
@@ -126,7 +126,7 @@ def _open(
     partitions: int = 1,
     member: str | None = None,
 ) -> Log:
-    from stream_bayes.log.opening import open_log
+    from stream_bayes.eventlog.factory import open_log
 
     if os.environ.get(KAFKA_DEBUG):
         _show_client()
@@ -153,7 +153,7 @@ def _member(settings: Settings) -> Iterator[str | None]:
     if not settings.log.startswith("kafka://"):
         yield None
         return
-    from stream_bayes.log.kafka.slot import WorkerSlot
+    from stream_bayes.eventlog.kafka.instance_id import WorkerSlot
 
     # Of the machine, not of the folder that a worker was started in: names must differ on the whole machine.
     folder = Path(gettempdir()) / f"stream_bayes-{os.getuid()}" / settings.group

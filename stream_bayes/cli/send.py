@@ -17,8 +17,8 @@ from stream_bayes.errors import EventError, InputError
 
 if TYPE_CHECKING:
     from stream_bayes.config import Settings
+    from stream_bayes.eventlog.base import Log
     from stream_bayes.events import Label, Observation
-    from stream_bayes.log.base import Log
 
 _AT_ONCE = 300
 _TOPIC = "Its name, or its role: observations or labels, as a rule."
@@ -66,7 +66,7 @@ class _Reader:
 
     def __init__(self, settings: Settings, topic: str, partitions: int) -> None:
         from stream_bayes.events import Label, Observation
-        from stream_bayes.worker.inputs import limits_of
+        from stream_bayes.runtime.decoding import limits_of
 
         self._topic, self._partitions = topic, partitions
         kinds: dict[str, type[Observation] | type[Label]]

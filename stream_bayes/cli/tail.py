@@ -19,7 +19,7 @@ from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import LogError
 
 if TYPE_CHECKING:
-    from stream_bayes.log.base import Log
+    from stream_bayes.eventlog.base import Log
     from stream_bayes.records import Partition, Record
 
 _LOOK_EVERY = 0.2
@@ -88,14 +88,14 @@ def _last(log: Log, place: Partition, span: tuple[int, int], count: int) -> tupl
 
 
 def _between(log: Log, place: Partition, begin: int, end: int) -> Iterator[Record]:
-    from stream_bayes.log.reading import records_from
+    from stream_bayes.eventlog.base import records_from
 
     return takewhile(lambda record: record.offset < end, records_from(log, place, begin))
 
 
 def _since(log: Log, topic: str, ends: dict[Partition, int]) -> Iterator[Record]:
     """What has come to a topic since these ends, which are moved."""
-    from stream_bayes.log.reading import records_from
+    from stream_bayes.eventlog.base import records_from
 
     for place, end in log.ends(topic).items():
         for record in records_from(log, place, ends.get(place, 0)):
@@ -109,8 +109,8 @@ def _print(record: Record, *, as_json: bool) -> None:
 
 
 def _as_text(record: Record) -> str:
-    from stream_bayes.cli.plain import plain
-    from stream_bayes.features.display import harmless
+    from stream_bayes.cli.formatting import plain
+    from stream_bayes.mail.render.summary import harmless
 
     place = f"{record.partition}-{record.offset:<8} {_time(record)}"
     if (line := plain(record.value)) is not None:

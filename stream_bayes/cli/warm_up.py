@@ -73,7 +73,7 @@ def _uses(learner: LearnerSettings) -> Iterator[tuple[str, Callable[[], None]]]:
 
 
 def _measured(name: str, use: Callable[[], None]) -> Step:
-    from stream_bayes.kernels.counting import compiled_kernels
+    from stream_bayes.kernels.common.jit_stats import compiled_kernels
 
     before = compiled_kernels()
     began_at = time.monotonic()
@@ -89,14 +89,14 @@ def _line(step: Step) -> str:
 
 def _folder(compiled: int) -> Path | None:
     """Where the kernels are kept: those compiled now, else most of those loaded; None if nowhere."""
-    from stream_bayes.kernels.cache import FOLDERS
+    from stream_bayes.kernels.common.jit_cache import FOLDERS
 
     return FOLDERS.chosen if compiled else max(FOLDERS.used, key=FOLDERS.used.__getitem__, default=None)
 
 
 def _use_filter() -> None:
     """Learn, correct, predict, decide and explain mails in every form."""
-    from stream_bayes.spam import SpamFilter
+    from stream_bayes.mail.filter import SpamFilter
 
     for model in (SpamFilter(**_SMALL), SpamFilter.light(**_SMALL)):  # type: ignore[arg-type]
         model.learn_one(_SPAM, "spam")
@@ -111,8 +111,8 @@ def _use_filter() -> None:
 def _use_worker(learner: LearnerSettings) -> None:
     """Run a worker on a short stream with questions, labels and corrections; recover; write and read a checkpoint."""
     from stream_bayes.config import Settings
-    from stream_bayes.log.memory import MemoryLog, MemoryStore
-    from stream_bayes.worker import Worker
+    from stream_bayes.eventlog.memory import MemoryLog, MemoryStore
+    from stream_bayes.runtime import Worker
 
     with TemporaryDirectory(prefix="stream-bayes-warm-up-") as folder:
         sections: dict[str, Any] = {"labels": {"budget": 10}, "checkpoint": {"folder": folder}, "learner": learner}
@@ -130,8 +130,8 @@ def _use_worker(learner: LearnerSettings) -> None:
 
 def _messages(learner: LearnerSettings, observations: str, labels: str) -> Iterator[tuple[str, bytes]]:
     """Observations of words, which every learner takes, and two different labels for each."""
-    from stream_bayes.checks.streams import targets
-    from stream_bayes.engine.model import open_learner
+    from stream_bayes.engine.model_adapter import open_learner
+    from stream_bayes.testing.streams import targets
 
     first, second = targets(open_learner(learner))[:2]
     for number in range(8):
@@ -144,9 +144,9 @@ def _messages(learner: LearnerSettings, observations: str, labels: str) -> Itera
 
 def _use_evaluate() -> None:
     """Run every filter of this package over three mails, with all labels and with each strategy of asking."""
-    from stream_bayes.evaluate.opening import open_filter
-    from stream_bayes.evaluate.protocol import warm_up as run_briefly
-    from stream_bayes.evaluate.regime import STRATEGIES, Regime
+    from stream_bayes.evaluation.factory import open_filter
+    from stream_bayes.evaluation.feedback import STRATEGIES, Regime
+    from stream_bayes.evaluation.protocol import warm_up as run_briefly
 
     run_briefly(partial(open_filter, "default"))
     run_briefly(partial(open_filter, "light"))
@@ -156,12 +156,11 @@ def _use_evaluate() -> None:
 
 def _use_page(learner: LearnerSettings) -> None:
     """Predict and explain an observation, and draw the posterior of everything that the learner has one of."""
-    from stream_bayes.checks.streams import targets
-    from stream_bayes.engine.model import Model, open_learner
+    from stream_bayes.engine.model_adapter import Model, open_learner
     from stream_bayes.events import Observation
-    from stream_bayes.web.beliefs import density_of, kinds_of
-    from stream_bayes.web.densities import NoPosterior
-    from stream_bayes.web.opinions import opinion_of
+    from stream_bayes.testing.streams import targets
+    from stream_bayes.web.services.posteriors import NoPosterior, density_of, kinds_of
+    from stream_bayes.web.services.prediction import opinion_of
 
     model = Model(open_learner(learner))
     observation = Observation(id="id", text="cheap pills lunch")

@@ -57,8 +57,8 @@ def web(
 
 
 def _serve(settings: Settings, *, as_json: bool) -> None:
-    from stream_bayes.web.access import Access, hosts_of, is_loopback, new_token
-    from stream_bayes.web.app import make_app
+    from stream_bayes.web.api.app import make_app
+    from stream_bayes.web.security.auth import Access, hosts_of, is_loopback, new_token
     from stream_bayes.web.server import serve
 
     place, token, made_up = settings.web, settings.web.secret(), None

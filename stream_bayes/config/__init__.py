@@ -1,7 +1,7 @@
 """The settings of a worker, from TOML, environment and command line; unknown ones are refused."""
 
 from stream_bayes.config.kafka import KafkaSettings, servers_of, without_secrets
-from stream_bayes.config.loading import FILE, PREFIX, SECRETS, Loaded, load_settings
+from stream_bayes.config.loader import FILE, PREFIX, SECRETS, Loaded, load_settings
 from stream_bayes.config.settings import (
     CheckpointSettings,
     CommitSettings,

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, Strict
 
-from stream_bayes.durations import milliseconds
 from stream_bayes.errors import ParameterError
+from stream_bayes.units import milliseconds
 
 
 def _home_folder(path: Path) -> Path:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from stream_bayes.demo.labeller import Question
-from stream_bayes.demo.scores import WINDOW
-from stream_bayes.demo.watching import Seen
-from stream_bayes.evaluate.corpora.mail import counted
+from stream_bayes.demo.accuracy import WINDOW
+from stream_bayes.demo.log_follower import Seen
+from stream_bayes.demo.simulated_labeller import Question
+from stream_bayes.evaluation.corpora.mail import counted
 
 
 class Crash(NamedTuple):

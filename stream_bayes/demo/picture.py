@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stream_bayes.demo.accuracy import WINDOW
 from stream_bayes.demo.figures import Crash
 from stream_bayes.demo.mailbox import Span
-from stream_bayes.demo.scores import WINDOW
-from stream_bayes.evaluate.metrics import one_minus_roca_percent
-from stream_bayes.evaluate.report.axes import Axis, decade_above, decade_below
-from stream_bayes.evaluate.report.chart import curve, frame, words
-from stream_bayes.evaluate.report.findings import Curve
-from stream_bayes.evaluate.report.markup import element, text
-from stream_bayes.kernels.compiled import BoolArray, FloatArray
+from stream_bayes.evaluation.metrics import one_minus_roca_percent
+from stream_bayes.evaluation.report.axes import Axis, decade_above, decade_below
+from stream_bayes.evaluation.report.chart import curve, frame, words
+from stream_bayes.evaluation.report.findings import Curve
+from stream_bayes.evaluation.report.markup import element, text
+from stream_bayes.typing import BoolArray, FloatArray
 
 _WIDTH, _HEIGHT = 960.0, 470.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78.0, 936.0, 118.0, 396.0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.config import PREFIX
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.kernels.counting import NOTICE_BEGINNING
+from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING
 
 PATIENCE = 120.0
 """Seconds that each has to end when it is told to."""

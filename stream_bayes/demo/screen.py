@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from textwrap import wrap
 
 from rich.console import Group, RenderableType
@@ -10,11 +11,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from stream_bayes.demo.drawing import bar, sparkline
+from stream_bayes.demo.accuracy import WINDOW, Bin
 from stream_bayes.demo.figures import Asking, Figures
-from stream_bayes.demo.labeller import SHOWN
-from stream_bayes.demo.scores import WINDOW, Bin
-from stream_bayes.demo.watching import Seen
+from stream_bayes.demo.log_follower import Seen
+from stream_bayes.demo.simulated_labeller import SHOWN
 
 WIDTH, HEIGHT = 79, 23
 """What a page takes; the terminal must be larger."""
@@ -119,3 +119,29 @@ def percent(value: float) -> str:
     if math.isnan(value):
         return "-"
     return f"{value:.2f}" if value >= 1.0 else f"{value:.3f}"
+
+
+_EIGHTHS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """The last of every few numbers as one row of bars, lowest to highest; no wider than there are numbers.
+
+    >>> sparkline([3, 2, 1, 0], width=4)
+    '█▆▃▁'
+    """
+    width = min(width, len(values))
+    chosen = [values[(place + 1) * len(values) // width - 1] for place in range(width)]
+    low, high = min(chosen, default=0.0), max(chosen, default=0.0)
+    span = high - low
+    return "".join(_EIGHTHS[round(7 * (value - low) / span) if span > 0.0 else 7] for value in chosen)
+
+
+def bar(share: float, width: int) -> str:
+    """How much of a whole is done.
+
+    >>> bar(0.5, 4)
+    '━━╌╌'
+    """
+    full = round(min(max(share, 0.0), 1.0) * width)
+    return "━" * full + "╌" * (width - full)

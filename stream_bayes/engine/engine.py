@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 
 from stream_bayes.active import LabelSelector
 from stream_bayes.config import Settings
-from stream_bayes.durations import milliseconds
-from stream_bayes.engine.arrivals import Arrival, Decided, Outcome, Progress, Refused, Terms, ends_by, nothing
+from stream_bayes.engine.batch_plan import Memory, Plan, Step
 from stream_bayes.engine.forwarding import Forward, Routing
+from stream_bayes.engine.history import UNLABELLED, Contents, IdWindow, Known, LabelRing, Unlabelled
+from stream_bayes.engine.label_requests import Questions
 from stream_bayes.engine.metrics import Metrics
-from stream_bayes.engine.model import Model, Row, Said, open_learner
-from stream_bayes.engine.outputs import AUDIT, Asking, dead_letter, label_request, prediction
-from stream_bayes.engine.plan import Memory, Plan, Step
-from stream_bayes.engine.questions import Questions
-from stream_bayes.engine.remembered import UNLABELLED, Contents, IdWindow, Known, LabelRing, Unlabelled
+from stream_bayes.engine.model_adapter import Model, Row, Said, open_learner
+from stream_bayes.engine.output_events import AUDIT, Asking, dead_letter, label_request, prediction
+from stream_bayes.engine.types import Arrival, Decided, Outcome, Progress, Refused, Terms, ends_by, nothing
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Label, Observation
 from stream_bayes.records import Record
+from stream_bayes.units import milliseconds
 
 
 class Engine:

@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.kernels.compiled import IntArray
-from stream_bayes.snapshot import Arrays
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.typing import IntArray
 
 REMEMBERED = 2**20
 """Predictions kept until their labels come; of older ones the label is learned but not counted here."""

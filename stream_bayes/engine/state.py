@@ -9,8 +9,8 @@ from stream_bayes.active.threshold import RECENT_SCORES
 from stream_bayes.engine.engine import Engine
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.learners import Learner, State
-from stream_bayes.snapshot import DAMAGED, Arrays
-from stream_bayes.snapshot.scalars import LARGEST_INT, stored_counts, stored_int
+from stream_bayes.persistence.scalars import LARGEST_INT, stored_counts, stored_int
+from stream_bayes.persistence.snapshot import DAMAGED, Arrays
 
 _LEARNER, _SELECTOR = "learner.", "selector."
 

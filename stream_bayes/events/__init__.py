@@ -11,21 +11,23 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from stream_bayes.events.decoding import Limits, decode, decode_record
+from stream_bayes.events.codec import Limits, decode, decode_record
 from stream_bayes.events.fields import Event
-from stream_bayes.events.inputs import Label, Observation, ObservationFields
-from stream_bayes.events.outputs import (
+from stream_bayes.events.rejections import CODES
+from stream_bayes.events.schemas import (
     AuditFigures,
     DeadLetter,
+    Label,
     LabellerFigures,
     LabelOutcome,
     LabelRequest,
+    Observation,
+    ObservationFields,
     Prediction,
     Reason,
     Status,
     decode_request,
 )
-from stream_bayes.events.refusals import CODES
 
 __all__ = [
     "CODES",

@@ -1,6 +1,6 @@
 """From events to arrays: dicts of features become rows of columns and values.
 
-The names load when they are first used: `features.mail_identity` needs no kernels.
+The names load when they are first used, so that importing the package loads no kernels.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stream_bayes.features.batch import Batch, Names
-    from stream_bayes.features.text import hash_words
+    from stream_bayes.features.hashing import hash_words
     from stream_bayes.features.vocabulary import HashedVocabulary, Vocabulary, open_vocabulary
 
 __all__ = ["Batch", "HashedVocabulary", "Names", "Vocabulary", "hash_words", "open_vocabulary"]
@@ -20,7 +20,7 @@ _MODULES = {
     "HashedVocabulary": "vocabulary",
     "Names": "batch",
     "Vocabulary": "vocabulary",
-    "hash_words": "text",
+    "hash_words": "hashing",
     "open_vocabulary": "vocabulary",
 }
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_bayes.errors import InputError, shown
-from stream_bayes.kernels.compiled import FloatArray, IntArray
+from stream_bayes.typing import FloatArray, IntArray
 
 __all__ = [
     "Category",

@@ -12,7 +12,7 @@ import numpy as np
 
 from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged, shown
 from stream_bayes.features.values import MOST_BUCKETS, FeatureName, IntArray, check_name
-from stream_bayes.kernels.hash_index import HashIndex, empty_index, find_hashes, insert_hashes
+from stream_bayes.kernels.common.hash_index import HashIndex, empty_index, find_hashes, insert_hashes
 
 # Below this many names a dict is faster than the call of a kernel.
 FEW = 16

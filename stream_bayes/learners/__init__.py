@@ -3,7 +3,9 @@
 All of them are imported together, so that `Learner.load` knows every kind that a snapshot may hold.
 """
 
-from stream_bayes.learners.base import Additive, Learner, State
+from stream_bayes.learners.base.label_predictions import LabelPredictions
+from stream_bayes.learners.base.learner import Additive, Learner, State
+from stream_bayes.learners.base.number_predictions import NumberPredictions
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.discriminant import GaussianDiscriminant
 from stream_bayes.learners.fusion import LogOddsFusion, Reliability
@@ -11,8 +13,6 @@ from stream_bayes.learners.gradient import LogisticRegression, PoissonRegression
 from stream_bayes.learners.gram import GramRegression
 from stream_bayes.learners.linear import BayesianLinearRegression, BayesianLogisticRegression
 from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
-from stream_bayes.learners.number_predictions import NumberPredictions
-from stream_bayes.learners.predictions import LabelPredictions
 
 __all__ = [
     "Additive",

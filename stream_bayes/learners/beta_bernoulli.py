@@ -8,25 +8,31 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from stream_bayes.errors import EvidenceError, ParameterError, UnlearnError
+from stream_bayes.errors import EvidenceError, InputError, ParameterError, UnlearnError
 from stream_bayes.features import Batch
-from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, require_mapping
+from stream_bayes.features.values import (
+    Category,
+    FeatureName,
+    Features,
+    IntArray,
+    category_row,
+    check_name,
+    require_mapping,
+)
 from stream_bayes.features.vocabulary import pack_json, refuse_change, unpack_json
-from stream_bayes.kernels.coins import CoinRows, fold_coins
-from stream_bayes.kernels.compiled import BoolArray, FloatArray
-from stream_bayes.kernels.rows import added, residue
-from stream_bayes.kernels.special import log_gamma_slopes
-from stream_bayes.learners.arrays import with_room
-from stream_bayes.learners.base import Additive
-from stream_bayes.learners.coin_keys import Key, check_on, keys_of
-from stream_bayes.learners.incoming import check_events
-from stream_bayes.learners.label_learner import LabelLearner, Many, Prepared, check_batch, check_weight
-from stream_bayes.learners.labels import Label, TwoLabels, check_label
-from stream_bayes.learners.parameters import check_scale, of_kind
-from stream_bayes.learners.predictions import LabelPredictions
+from stream_bayes.kernels.common.csr import added, residue
+from stream_bayes.kernels.common.special import log_gamma_slopes
+from stream_bayes.kernels.naive_bayes.beta_bernoulli import CoinRows, fold_coins
+from stream_bayes.learners.base.arrays import with_room
+from stream_bayes.learners.base.classifier import LabelLearner, Many, Prepared, check_batch, check_weight
+from stream_bayes.learners.base.input_checks import check_events
+from stream_bayes.learners.base.label_predictions import LabelPredictions
+from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
+from stream_bayes.learners.base.learner import Additive
+from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Beta, LabelPredictive
-from stream_bayes.posteriors.checked import whole
-from stream_bayes.snapshot import Arrays
+from stream_bayes.typing import BoolArray, FloatArray
+from stream_bayes.validation import check_scale, of_kind, whole
 
 
 class BetaBernoulli(LabelLearner, Additive):
@@ -237,3 +243,32 @@ def _predictions(classes: tuple[Label, Label], posteriors: FloatArray) -> LabelP
     mean = np.abs(slopes[:, 1, 1] - slopes[:, 0, 1])
     log_odds = np.abs(slopes[:, 1, 0] - slopes[:, 0, 0])
     return LabelPredictions(classes, probabilities, log_odds, mean, slopes[:, :, 2].sum(axis=1), posteriors)
+
+
+Key = tuple[Any, ...] | None
+"""(kind, value) of the feature, or None where an event does not have it."""
+
+
+def keys_of(batch: Batch, feature: FeatureName) -> list[Key]:
+    """The key of each row of a batch of categories; None everywhere where the feature is None."""
+    if not batch.categorical or batch.names is None:
+        message = "this batch is not of categories: make it with this learner's batch(events)"
+        raise InputError(message)
+    keys: list[Key] = [None] * len(batch)
+    if feature is None:
+        return keys
+    cells = cast(Sequence[Category], batch.names)
+    wanted = np.array([cell[0] == feature for cell in cells], dtype=np.bool_)
+    rows = np.repeat(np.arange(len(batch)), np.diff(batch.row_starts))
+    for place in np.flatnonzero(wanted[batch.columns]) if len(cells) else ():
+        keys[rows[place]] = tuple(cells[batch.columns[place]][1:])
+    return keys
+
+
+def check_on(on: Any) -> FeatureName:
+    """The feature given to a constructor, or None."""
+    try:
+        return check_name(on)
+    except InputError as problem:
+        message = f"on must be the name of a feature, or None: {problem}"
+        raise ParameterError(message) from problem

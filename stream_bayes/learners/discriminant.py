@@ -11,20 +11,20 @@ from stream_bayes.errors import EvidenceError, InputError, UnlearnError
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, IntArray
 from stream_bayes.features.vocabulary import pack_json, unpack_json
-from stream_bayes.kernels.cholesky import solve
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.covariance import SHARED, Assumptions, Spread, measure, new_spread
-from stream_bayes.kernels.discriminant import centre, fold_discriminant
-from stream_bayes.kernels.gaussian import NormalPrior
-from stream_bayes.kernels.pair_moments import PairMoments, first_misfit, lacks_what_all_had, seen_places
-from stream_bayes.kernels.rows import Joint, Rows
-from stream_bayes.learners.additive_classifier import AdditiveClassifier
-from stream_bayes.learners.arrays import padded
-from stream_bayes.learners.labels import Label, check_label
-from stream_bayes.learners.numbers import SLACK, Sums, check_numbers, check_prior, merged
-from stream_bayes.learners.parameters import one_of
+from stream_bayes.kernels.common.cholesky import solve
+from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.gaussian.covariance import SHARED, Assumptions, Spread, measure, new_spread
+from stream_bayes.kernels.gaussian.discriminant import centre, fold_discriminant
+from stream_bayes.kernels.gaussian.pair_moments import PairMoments, first_misfit, lacks_what_all_had, seen_places
+from stream_bayes.kernels.naive_bayes.gaussian import NormalPrior
+from stream_bayes.learners.base.additive_classifier import AdditiveClassifier
+from stream_bayes.learners.base.arrays import padded
+from stream_bayes.learners.base.labels import Label, check_label
+from stream_bayes.learners.base.numeric_features import SLACK, Sums, check_numbers, check_prior, merged
+from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import NormalInverseGamma
-from stream_bayes.snapshot import Arrays
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import one_of
 
 # By place the kernel's FULL, SHARED, DIAGONAL, SPHERICAL.
 FORMS = ("full", "shared", "diagonal", "spherical")

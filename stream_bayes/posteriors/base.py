@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
-from stream_bayes.posteriors.checked import FloatArray, finite, non_negative, positive, refuse, tail_beyond
+from stream_bayes.validation import FloatArray, finite, non_negative, positive, refuse, tail_beyond
 
 __all__ = [
     "Decidable",

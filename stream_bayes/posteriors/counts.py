@@ -11,7 +11,9 @@ from scipy.special import betainccinv, betaincinv, betaln, digamma, xlog1py, xlo
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import Decidable, LatentProbability, ScalarPosterior
-from stream_bayes.posteriors.checked import (
+from stream_bayes.posteriors.label import LabelPredictive
+from stream_bayes.posteriors.rates import unit_gamma_entropy
+from stream_bayes.validation import (
     FloatArray,
     check_draws,
     each,
@@ -22,8 +24,6 @@ from stream_bayes.posteriors.checked import (
     truth,
     whole,
 )
-from stream_bayes.posteriors.label import LabelPredictive
-from stream_bayes.posteriors.rates import unit_gamma_entropy
 
 
 class _BetaFields(NamedTuple):

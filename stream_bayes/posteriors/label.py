@@ -11,7 +11,7 @@ from scipy.special import entr, expit, ndtr, ndtri
 
 from stream_bayes.errors import InputError, shown
 from stream_bayes.posteriors.base import LatentProbability, Value
-from stream_bayes.posteriors.checked import finite, non_negative, probability_table, refuse
+from stream_bayes.validation import finite, non_negative, probability_table, refuse
 
 # Trapezoidal sums of functions analytic in a strip converge exponentially: with these steps the error is
 # below 1e-14 at every mean and variance, where 64 Gauss-Hermite nodes err by 0.07 at a variance of 1e6.

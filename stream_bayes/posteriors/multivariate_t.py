@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln, gammaln, stdtrit
 
 from stream_bayes.posteriors.base import Decidable
-from stream_bayes.posteriors.checked import FloatArray, array, check_draws, positive, tail_beyond
 from stream_bayes.posteriors.multivariate import coordinates, covariance_matrix
+from stream_bayes.validation import FloatArray, array, check_draws, positive, tail_beyond
 
 
 class _MvStudentTFields(NamedTuple):

@@ -11,9 +11,9 @@ from scipy.special import digamma
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import Decidable, Quantiles
-from stream_bayes.posteriors.checked import FloatArray, check_draws, each, finite, non_negative, positive
 from stream_bayes.posteriors.gaussian import UNIT_NORMAL_ENTROPY, StudentT
 from stream_bayes.posteriors.rates import Gamma, unit_gamma_entropy
+from stream_bayes.validation import FloatArray, check_draws, each, finite, non_negative, positive
 
 
 class _NormalInverseGammaFields(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import gammainc, gammaincc
 
 from stream_bayes.posteriors.base import Decidable, Quantiles
-from stream_bayes.posteriors.checked import FloatArray, check_draws, positive, whole
 from stream_bayes.posteriors.rates import smallest_count
+from stream_bayes.validation import FloatArray, check_draws, positive, whole
 
 # From here on a draw is that of a normal, whose skewness is off by 1e-6; numpy's draws have a variance that is off by
 # 1 % at 1e14, and there are none from 1e19 on.

@@ -11,7 +11,7 @@ from scipy.special import betainc, betaincc, betaln, digamma, gammainccinv, gamm
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import Quantiles, ScalarPosterior
-from stream_bayes.posteriors.checked import FloatArray, check_draws, non_negative, positive, tail_beyond, whole
+from stream_bayes.validation import FloatArray, check_draws, non_negative, positive, tail_beyond, whole
 
 _LARGEST_COUNT = 2**1000
 

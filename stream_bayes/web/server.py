@@ -19,11 +19,11 @@ from starlette.types import ASGIApp
 
 from stream_bayes.config import WebSettings
 from stream_bayes.errors import ConfigError, reason_of
+from stream_bayes.runtime.logging import Lines
 from stream_bayes.signals import is_ignored
-from stream_bayes.web.access import in_url, is_loopback
-from stream_bayes.web.connection import Connection
-from stream_bayes.web.ending import Ending
-from stream_bayes.worker.reports import Lines
+from stream_bayes.web.graceful_shutdown import Ending
+from stream_bayes.web.http_protocol import Connection
+from stream_bayes.web.security.auth import in_url, is_loopback
 
 logger = logging.getLogger("stream_bayes.web")
 

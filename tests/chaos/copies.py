@@ -6,7 +6,7 @@ from bisect import bisect_left
 from operator import attrgetter
 from typing import cast
 
-from stream_bayes.log.base import Log
+from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Record
 from tests.chaos.messages import EMAILS, LABELS
 from tests.workers import JOURNAL, OUTPUTS, all_records

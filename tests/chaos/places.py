@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stream_bayes.config import KafkaSettings
-from stream_bayes.log.base import Log
-from stream_bayes.log.opening import open_log
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.factory import open_log
 from tests.chaos.messages import EMAILS, LABELS, MOST_A_COMMIT
 
 SESSION_SECONDS = 6.0

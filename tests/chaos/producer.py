@@ -17,9 +17,9 @@ from itertools import islice
 from pathlib import Path
 
 from stream_bayes.engine.forwarding import forwarded_by
-from stream_bayes.log.base import Log
+from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Partition
-from stream_bayes.worker.patience import Patience
+from stream_bayes.runtime.retry import Patience
 from tests.chaos.messages import EMAILS, LABELS, Fate, Message, with_offset
 from tests.chaos.places import Place
 from tests.workers import all_records

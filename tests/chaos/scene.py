@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stream_bayes.config import Settings, load_settings
-from stream_bayes.log.base import Log
+from stream_bayes.eventlog.base import Log
 from tests.chaos.messages import (
     DEPTH,
     EMAILS,

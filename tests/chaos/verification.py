@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from stream_bayes.engine.forwarding import FORWARDED, forwarded_by
-from stream_bayes.log.base import Log
+from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Record
-from stream_bayes.worker import Worker
+from stream_bayes.runtime import Worker
 from tests.chaos.copies import copy_of
 from tests.chaos.messages import EMAILS, LABELS, Fate, Message
 from tests.chaos.scene import BUDGET, Scene

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.calibration import fold_calibration
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.kernels.fusion.calibration import fold_calibration
 from stream_bayes.learners.fusion.weights import LogisticWeights
+from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Normal
-from stream_bayes.snapshot import Arrays
+from stream_bayes.typing import FloatArray
 
 MAPS = ("platt", "beta", "none")
 _NAMES = {"platt": ("slope", "intercept"), "beta": ("towards second", "towards first", "intercept"), "none": ()}

@@ -11,20 +11,19 @@ import numpy as np
 from stream_bayes.errors import ParameterError, shown
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.fusion import fold_evidence, fold_stack, mix
+from stream_bayes.kernels.fusion.combination import fold_evidence, fold_stack, mix
+from stream_bayes.learners.base.classifier import LabelLearner, Many, Prepared, check_batch
+from stream_bayes.learners.base.label_predictions import LabelPredictions
+from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.fusion.calibration import MAPS, Calibration
 from stream_bayes.learners.fusion.members import Members, Opinions, check_learners
 from stream_bayes.learners.fusion.reliability import Record, Reliability
 from stream_bayes.learners.fusion.weights import LARGEST_SUM, LogisticWeights, check_precision
-from stream_bayes.learners.label_learner import LabelLearner, Many, Prepared, check_batch
-from stream_bayes.learners.labels import Label, TwoLabels, check_label
-from stream_bayes.learners.parameters import one_of
-from stream_bayes.learners.predictions import LabelPredictions
+from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import LabelPredictive, Normal
-from stream_bayes.posteriors.checked import positive
-from stream_bayes.snapshot import Arrays
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import one_of, positive
 
 # A standard deviation of 100 in log-odds: ignorance that more of would not show.
 MOST_VARIANCE = 1e4

@@ -13,13 +13,13 @@ import numpy as np
 from stream_bayes.errors import InputError, ParameterError, StreamBayesError, shown
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.fusion import sign_log_odds
-from stream_bayes.learners.columns import ColumnLearner
-from stream_bayes.learners.incoming import check_events
-from stream_bayes.learners.label_learner import LabelLearner, Prepared
-from stream_bayes.learners.labels import Label
-from stream_bayes.learners.predictions import CERTAIN, LabelPredictions
+from stream_bayes.kernels.fusion.combination import sign_log_odds
+from stream_bayes.learners.base.classifier import LabelLearner, Prepared
+from stream_bayes.learners.base.columns import ColumnLearner
+from stream_bayes.learners.base.input_checks import check_events
+from stream_bayes.learners.base.label_predictions import CERTAIN, LabelPredictions
+from stream_bayes.learners.base.labels import Label
+from stream_bayes.typing import FloatArray
 
 MOST_LEARNERS = 256
 MOST_NESTED = 4

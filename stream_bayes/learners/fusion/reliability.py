@@ -9,11 +9,11 @@ import numpy as np
 
 from stream_bayes.errors import ParameterError, shown
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.fusion import fold_reliability
+from stream_bayes.kernels.fusion.combination import fold_reliability
 from stream_bayes.learners.fusion.weights import LARGEST_SUM
-from stream_bayes.posteriors.checked import whole
-from stream_bayes.snapshot import Arrays
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import whole
 
 # Has many divisors, so a table of any usual number of bins can be read from it.
 CELLS = 360

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from stream_bayes.errors import ParameterError, shown
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.fusion_step import solve_mean
+from stream_bayes.kernels.fusion.logistic_step import solve_mean
+from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Normal
-from stream_bayes.posteriors.checked import positive
-from stream_bayes.snapshot import Arrays
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import positive
 
 # Learners that always agree leave the difference of their weights to the prior, which must be more than the rounding of
 # what the data say of their sum. Measured over 1e5 events, the weights of equals part by 0.9 at 1e-12, by 3e-6 at 1e-6.
@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 
 
 class LogisticWeights:
-    """A normal posterior, kept as `stream_bayes.kernels.fusion_step` updates it."""
+    """A normal posterior, kept as `stream_bayes.kernels.fusion.logistic_step` updates it."""
 
     def __init__(self, mean: Sequence[float] | FloatArray, precision: float | FloatArray) -> None:
         root = np.sqrt(precision)

@@ -9,14 +9,13 @@ import numpy as np
 from stream_bayes.errors import ParameterError, shown
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.gradient import Model, Rule, all_weights, width_of
-from stream_bayes.learners.arrays import padded, with_room
-from stream_bayes.learners.columns import ColumnLearner
-from stream_bayes.learners.incoming import check_size
-from stream_bayes.learners.parameters import check_scale, one_of
-from stream_bayes.posteriors.checked import non_negative, positive, truth
-from stream_bayes.snapshot import Arrays
+from stream_bayes.kernels.gradient.steps import Model, Rule, all_weights, width_of
+from stream_bayes.learners.base.arrays import padded, with_room
+from stream_bayes.learners.base.columns import ColumnLearner
+from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import check_scale, non_negative, one_of, positive, truth
 
 STEPS = ("constant", "inverse-root", "adagrad")
 
@@ -30,7 +29,7 @@ LARGEST_WEIGHT, LARGEST_SQUARES, MOST_EVENTS = 1e150, 1e250, 2.0**63
 
 
 class GradientLearner(ColumnLearner):
-    """A point in the space of weights, moved by each event; kept in cells (see `kernels.gradient`)."""
+    """A point in the space of weights, moved by each event; kept in cells (see `kernels.gradient.steps`)."""
 
     step: str
     rate: float

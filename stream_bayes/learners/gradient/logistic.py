@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import cast
 
 from stream_bayes.features import Batch
-from stream_bayes.kernels.gradient import fold_logistic
-from stream_bayes.kernels.rows import Joint, Rows
-from stream_bayes.learners.classifier import ColumnClassifier
+from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.gradient.steps import fold_logistic
+from stream_bayes.learners.base.column_classifier import ColumnClassifier
+from stream_bayes.learners.base.labels import Label, TwoLabels
 from stream_bayes.learners.gradient.base import OneOutput
-from stream_bayes.learners.labels import Label, TwoLabels
 
 
 class LogisticRegression(OneOutput, ColumnClassifier):

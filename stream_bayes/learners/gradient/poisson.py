@@ -9,13 +9,13 @@ import numpy as np
 
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.gradient import fold_poisson
-from stream_bayes.kernels.rows import TargetRows
+from stream_bayes.kernels.common.csr import TargetRows
+from stream_bayes.kernels.gradient.steps import fold_poisson
+from stream_bayes.learners.base.column_regressor import ColumnRegressor
+from stream_bayes.learners.base.number_predictions import NumberPredictions
 from stream_bayes.learners.gradient.base import LARGEST_COUNT, OneOutput
-from stream_bayes.learners.number_predictions import NumberPredictions
-from stream_bayes.learners.regressor import ColumnRegressor
 from stream_bayes.posteriors.poisson import Poisson
+from stream_bayes.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

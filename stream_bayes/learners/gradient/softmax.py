@@ -10,13 +10,13 @@ from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.features.vocabulary import pack_json, unpack_json
-from stream_bayes.kernels.gradient_softmax import fold_softmax
-from stream_bayes.kernels.rows import Joint, Rows
-from stream_bayes.learners.arrays import padded
-from stream_bayes.learners.classifier import ColumnClassifier
+from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.gradient.softmax import fold_softmax
+from stream_bayes.learners.base.arrays import padded
+from stream_bayes.learners.base.column_classifier import ColumnClassifier
+from stream_bayes.learners.base.labels import Label, check_label
 from stream_bayes.learners.gradient.base import MOST_EVENTS, GradientLearner
-from stream_bayes.learners.labels import Label, check_label
-from stream_bayes.snapshot import Arrays
+from stream_bayes.persistence.snapshot import Arrays
 
 
 class SoftmaxRegression(GradientLearner, ColumnClassifier):

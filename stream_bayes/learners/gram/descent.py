@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from stream_bayes.errors import NumericalError
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.gram_descent import FAR, REACHED, descend
+from stream_bayes.kernels.gram.coordinate_descent import FAR, REACHED, descend
+from stream_bayes.typing import FloatArray
 
 # How far from the conditions of the minimum it may stop, as a share of |column| |target|, and of the L1 penalty.
 TOLERANCE = 1e-11

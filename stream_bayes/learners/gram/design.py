@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners.gram.factor import (
     SMALLEST_LENGTH,
     SMALLEST_RESIDUAL,
@@ -20,6 +19,7 @@ from stream_bayes.learners.gram.factor import (
 )
 from stream_bayes.learners.gram.moments import Moments, symmetric
 from stream_bayes.learners.gram.spectrum import Spectrum, spectrum
+from stream_bayes.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

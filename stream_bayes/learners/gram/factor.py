@@ -7,8 +7,8 @@ from typing import NamedTuple, cast
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.gram_turns import independent
+from stream_bayes.kernels.gram.gram_rotations import independent
+from stream_bayes.typing import FloatArray
 
 # The share of a column's squares that others leave unexplained; rounding of the sums leaves as much of a dependent one.
 SMALLEST_SHARE = 1e-12

@@ -10,22 +10,21 @@ import numpy as np
 from stream_bayes.errors import ParameterError, UnlearnError
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, Features, IntArray
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.gram import Line, learn_rows, score_rows
-from stream_bayes.kernels.rows import TargetRows, residue
-from stream_bayes.learners.base import Additive
+from stream_bayes.kernels.common.csr import TargetRows, residue
+from stream_bayes.kernels.gram.moments import Line, learn_rows, score_rows
+from stream_bayes.learners.base.classifier import check_weight
+from stream_bayes.learners.base.column_regressor import ColumnRegressor
+from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.learners.base.learner import Additive
+from stream_bayes.learners.base.number_predictions import StudentPredictions
+from stream_bayes.learners.base.regressor import check_target
 from stream_bayes.learners.gram.design import Design
 from stream_bayes.learners.gram.factor import ridge
 from stream_bayes.learners.gram.moments import LARGEST_VALUE, add, empty, restored, scale, used, with_room
 from stream_bayes.learners.gram.unlearning import NONE, TOGETHER, first_misfit
-from stream_bayes.learners.incoming import check_size
-from stream_bayes.learners.label_learner import check_weight
-from stream_bayes.learners.number_learner import check_target
-from stream_bayes.learners.number_predictions import StudentPredictions
-from stream_bayes.learners.parameters import check_scale
-from stream_bayes.learners.regressor import ColumnRegressor
-from stream_bayes.posteriors.checked import positive, truth
-from stream_bayes.snapshot import Arrays
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import check_scale, positive, truth
 
 # The square of this many columns is 134 MB.
 MOST_BUCKETS = 4096

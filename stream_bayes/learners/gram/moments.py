@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.gram import shift
-from stream_bayes.learners.arrays import padded
-from stream_bayes.snapshot import Arrays
+from stream_bayes.kernels.gram.moments import shift
+from stream_bayes.learners.base.arrays import padded
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.typing import FloatArray
 
 # With values, targets and means up to this size no prediction leaves the finite numbers, for any prior allowed.
 LARGEST_VALUE = 1e45

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_bayes.errors import ParameterError, shown
-from stream_bayes.kernels.compiled import BoolArray, FloatArray
 from stream_bayes.learners.gram.descent import minimise
 from stream_bayes.learners.gram.design import Design
 from stream_bayes.learners.gram.factor import reduced
 from stream_bayes.learners.gram.spectrum import Spectrum, spectrum
-from stream_bayes.learners.parameters import check_scale, one_of
-from stream_bayes.posteriors.checked import each, non_negative, refuse, whole
+from stream_bayes.typing import BoolArray, FloatArray
+from stream_bayes.validation import check_scale, each, non_negative, one_of, refuse, whole
 
 PENALTIES = ("ridge", "lasso", "elastic-net", "none")
 MANY = 50

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from stream_bayes.errors import EvidenceError, ParameterError, shown
-from stream_bayes.features.values import FeatureName, Features
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.features.values import FeatureName, Features, IntArray
+from stream_bayes.kernels.gram.gram_rotations import backward, forward, independent
 from stream_bayes.learners.gram.design import Design
 from stream_bayes.learners.gram.evidence import log_evidence, maximum
 from stream_bayes.learners.gram.learner import GramLearner
 from stream_bayes.learners.gram.penalties import Penalty, strengths_for, weights_of
 from stream_bayes.learners.gram.results import BiasVariance, EvidenceMaximum, Fit, Path, Step
-from stream_bayes.learners.gram.sampling import bias_variance
-from stream_bayes.learners.gram.selection import stepwise
 from stream_bayes.learners.linear.weights import INTERCEPT
-from stream_bayes.learners.parameters import check_scale
-from stream_bayes.posteriors.checked import finite, non_negative, positive
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import check_scale, finite, non_negative, one_of, positive, whole
 
 
 class GramRegression(GramLearner):
@@ -210,3 +210,58 @@ class GramRegression(GramLearner):
         if not self.intercept:
             return 0.0
         return math.fsum([design.target_mean, *(-design.means * weights).tolist()])
+
+
+def bias_variance(
+    design: Design, event: FloatArray, weights: FloatArray, intercept: float, strength: float
+) -> tuple[float, float]:
+    """Bias of the prediction of an event, and its variance where that of the noise is 1.
+
+    In the directions of U, a share s^2 / (s^2 + k) of the true weights is found, and noise moves them by s / (s^2 + k).
+    Centred targets have no level; otherwise X'1 intercept is taken for an effect of the features.
+    """
+    spectrum = design.spectrum
+    away = event - design.means if design.intercept else event
+    z, true = spectrum.vectors.T @ away, spectrum.vectors.T @ weights
+    gain = spectrum.gain(strength)
+    bias = -float((z * spectrum.lost(strength)) @ true)
+    if not spectrum.full:
+        # Of what is at right angles to all events, nothing is found.
+        bias -= float((away - spectrum.vectors @ z) @ (weights - spectrum.vectors @ true))
+    variance = float(np.sum((z * gain) ** 2))
+    if design.intercept:
+        return bias, variance + 1.0 / design.count
+    level = intercept * design.count * (spectrum.vectors.T @ design.means)
+    return bias + float((z * gain) @ (level / spectrum.singular)) - intercept, variance
+
+
+def stepwise(design: Design, direction: str, count: Any) -> tuple[IntArray, FloatArray]:
+    """Places of the columns in the order they join or leave, and the squares after each step."""
+    run = {"forward": _joined, "backward": _left}[one_of(direction, "direction", ("forward", "backward"))]
+    width = len(design.columns)
+    wanted = width if count is None else int(whole("count", count, ParameterError))
+    if wanted > width:
+        message = f"count must be between 0 and the {width} features; got {shown(count)}"
+        raise ParameterError(message)
+    rows = np.ascontiguousarray(design.factor.columns / design.factor.lengths[:, None])
+    order, squares = run(rows, design.factor.target.copy(), design.limits, wanted)
+    return order, np.maximum(design.factor.residual + squares, 0.0)
+
+
+def _joined(rows: FloatArray, target: FloatArray, limits: FloatArray, wanted: int) -> tuple[IntArray, FloatArray]:
+    order, squares = np.empty(wanted, dtype=np.int64), np.empty(wanted)
+    forward(rows, target, limits, order, squares)
+    return order, squares
+
+
+def _left(rows: FloatArray, target: FloatArray, limits: FloatArray, wanted: int) -> tuple[IntArray, FloatArray]:
+    """Columns that depend on others leave first, and change nothing."""
+    inside = np.empty(len(rows), dtype=np.int64)
+    rank = independent(rows, target, limits, inside)
+    inside = inside[:rank]
+    spare = np.setdiff1d(np.arange(len(rows)), inside)[:wanted]
+    inverse = solve_triangular(rows[inside, :rank], np.eye(rank), lower=True) if rank else np.zeros((0, 0))
+    order, squares = np.empty(wanted - len(spare), dtype=np.int64), np.empty(wanted - len(spare))
+    backward(np.ascontiguousarray(inverse.T), target[:rank].copy(), order, squares)
+    unexplained = float(target[rank:] @ target[rank:])
+    return np.concatenate((spare, inside[order])), unexplained + np.concatenate((np.zeros(len(spare)), squares))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from stream_bayes.features import HashedVocabulary
 from stream_bayes.features.values import FeatureName, Features, numeric_row
-from stream_bayes.kernels.compiled import FloatArray
+from stream_bayes.typing import FloatArray
 
 
 @dataclass(frozen=True)

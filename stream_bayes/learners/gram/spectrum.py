@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack, qr
 
-from stream_bayes.kernels.compiled import FloatArray
 from stream_bayes.learners.gram.factor import Factor
+from stream_bayes.typing import FloatArray
 
 
 class Spectrum(NamedTuple):

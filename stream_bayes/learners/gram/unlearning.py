@@ -8,10 +8,10 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.rows import residue
+from stream_bayes.kernels.common.csr import residue
+from stream_bayes.learners.base.numeric_features import SLACK
 from stream_bayes.learners.gram.moments import Moments, symmetric
-from stream_bayes.learners.numbers import SLACK
+from stream_bayes.typing import FloatArray
 
 # What rounding leaves of a mean, for each unit it has moved.
 ROUNDING = 1e-14

@@ -11,20 +11,25 @@ import numpy as np
 from stream_bayes.errors import EvidenceError, MergeError, NumericalError, UnlearnError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
-from stream_bayes.kernels.linear import COUNT, LOG_EVIDENCE
-from stream_bayes.kernels.linear_noise import Scores
-from stream_bayes.kernels.rows import TargetRows
-from stream_bayes.learners.base import Additive
-from stream_bayes.learners.incoming import check_size
-from stream_bayes.learners.label_learner import check_weight
+from stream_bayes.kernels.common.csr import TargetRows
+from stream_bayes.kernels.linear.full import COUNT, LOG_EVIDENCE
+from stream_bayes.kernels.linear.noise import Scores
+from stream_bayes.learners.base.classifier import check_weight
+from stream_bayes.learners.base.column_regressor import ColumnRegressor
+from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.learners.base.learner import Additive
+from stream_bayes.learners.base.number_predictions import (
+    NormalPredictions,
+    NumberPredictions,
+    StudentPredictions,
+    student,
+)
+from stream_bayes.learners.base.regressor import check_target
 from stream_bayes.learners.linear import corrections, information
 from stream_bayes.learners.linear.full import FullBelief, Setting
 from stream_bayes.learners.linear.weights import WeightBelief, check_bounds, check_done
-from stream_bayes.learners.number_learner import check_target
-from stream_bayes.learners.number_predictions import NormalPredictions, NumberPredictions, StudentPredictions, student
-from stream_bayes.learners.parameters import one_of
-from stream_bayes.learners.regressor import ColumnRegressor
 from stream_bayes.posteriors import Normal, StudentT
+from stream_bayes.validation import one_of
 
 
 class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):

@@ -12,10 +12,10 @@ from scipy.linalg import solve_triangular
 
 from stream_bayes.errors import NumericalError, UnlearnError
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.compiled import BoolArray, FloatArray
-from stream_bayes.kernels.linear import ADDED, COUNT, PRESENT, SQUARES, Z
-from stream_bayes.kernels.rows import residue
+from stream_bayes.kernels.common.csr import residue
+from stream_bayes.kernels.linear.full import ADDED, COUNT, PRESENT, SQUARES, Z
 from stream_bayes.learners.linear.full import FullBelief
+from stream_bayes.typing import BoolArray, FloatArray
 
 ROUNDING = float(np.finfo(np.float64).eps)
 # What rounding may have moved of a sum of squares.

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.compiled import BoolArray, FloatArray
-from stream_bayes.kernels.linear import DISCOUNT, TOTALS, WIDTH
-from stream_bayes.kernels.linear_diagonal import fold_diagonal, predict_diagonal
-from stream_bayes.kernels.linear_logistic import fold_logistic_diagonal
-from stream_bayes.kernels.linear_noise import Scores
-from stream_bayes.kernels.rows import Joint, Rows, TargetRows
-from stream_bayes.learners.arrays import SMALLEST_ROOM, padded
+from stream_bayes.kernels.common.csr import Joint, Rows, TargetRows
+from stream_bayes.kernels.linear.diagonal import fold_diagonal, predict_diagonal
+from stream_bayes.kernels.linear.full import DISCOUNT, TOTALS, WIDTH
+from stream_bayes.kernels.linear.logistic import fold_logistic_diagonal
+from stream_bayes.kernels.linear.noise import Scores
+from stream_bayes.learners.base.arrays import SMALLEST_ROOM, padded
 from stream_bayes.learners.linear.full import MOST, Setting, check_totals
-from stream_bayes.snapshot import Arrays
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.typing import BoolArray, FloatArray
 
 
 class DiagonalBelief:

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.compiled import BoolArray, FloatArray
-from stream_bayes.kernels.linear import (
+from stream_bayes.kernels.common.csr import Joint, Rows, TargetRows
+from stream_bayes.kernels.linear.fold import fold_linear, learn_linear, predict_linear
+from stream_bayes.kernels.linear.full import (
     ADDED,
     COUNT,
     DISCOUNT,
@@ -30,13 +31,12 @@ from stream_bayes.kernels.linear import (
     Z,
     absorb_row,
 )
-from stream_bayes.kernels.linear_fold import fold_linear, learn_linear, predict_linear
-from stream_bayes.kernels.linear_logistic import fold_logistic_full
-from stream_bayes.kernels.linear_noise import Scores
-from stream_bayes.kernels.rows import Joint, Rows, TargetRows
-from stream_bayes.learners.arrays import SMALLEST_ROOM, padded
-from stream_bayes.learners.incoming import LARGEST_NUMBER
-from stream_bayes.snapshot import Arrays
+from stream_bayes.kernels.linear.logistic import fold_logistic_full
+from stream_bayes.kernels.linear.noise import Scores
+from stream_bayes.learners.base.arrays import SMALLEST_ROOM, padded
+from stream_bayes.learners.base.input_checks import LARGEST_NUMBER
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.typing import BoolArray, FloatArray
 
 # Far more than any stream makes of the largest values and weights, and squares of it are finite.
 MOST = 1e75
@@ -67,9 +67,9 @@ class FullBelief:
     """Weights ~ N(m, noise variance x P^-1), P = prior I + X'X with one factor for all of it.
 
     The state is the upper triangular `factor` R with discount x R'R = P and `z` with R m = z, carried by the same
-    rotations (the equations are in `kernels.linear`), and in how many events each feature was. Of the forms tried this
-    one is the most exact: keeping P^-1 (Sherman-Morrison) or R with P m loses the digits of the small directions as
-    data come in. `numbers` holds the
+    rotations (the equations are in `kernels.linear.full`), and in how many events each feature was. Of the forms tried
+    this one is the most exact: keeping P^-1 (Sherman-Morrison) or R with P m loses the digits of the small directions
+    as data come in. `numbers` holds the
     number of weights, the sum of event weights, the squares that the line left unexplained, the discount, the share of
     the prior that forgetting has left, the log evidence where that is a running sum, and a bound on all squares ever
     added, which says how far rounding may have moved P.

@@ -11,17 +11,17 @@ from scipy.special import digamma
 from stream_bayes.errors import ParameterError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.linear import COUNT, DISCOUNT, SQUARES
-from stream_bayes.kernels.linear_noise import log_marginal
-from stream_bayes.kernels.linear_rank import rank_diagonal
-from stream_bayes.learners.columns import Cells
+from stream_bayes.kernels.linear.diagonal import rank_diagonal
+from stream_bayes.kernels.linear.full import COUNT, DISCOUNT, SQUARES
+from stream_bayes.kernels.linear.noise import log_marginal
+from stream_bayes.learners.base.columns import Cells
 from stream_bayes.learners.linear.diagonal import DiagonalBelief
 from stream_bayes.learners.linear.full import FullBelief
 from stream_bayes.posteriors import StudentT
-from stream_bayes.posteriors.checked import whole
 from stream_bayes.posteriors.gaussian import UNIT_NORMAL_ENTROPY
 from stream_bayes.posteriors.rates import unit_gamma_entropy
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import whole
 
 
 def entropy(weights: int, log_determinant: float, scale: float, degrees: float) -> float:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from stream_bayes.features import Batch
-from stream_bayes.kernels.linear import LOG_EVIDENCE
-from stream_bayes.kernels.rows import Joint, Rows
-from stream_bayes.learners.classifier import ColumnClassifier
-from stream_bayes.learners.incoming import check_size
-from stream_bayes.learners.labels import Label, TwoLabels
+from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.linear.full import LOG_EVIDENCE
+from stream_bayes.learners.base.column_classifier import ColumnClassifier
+from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.learners.base.labels import Label, TwoLabels
 from stream_bayes.learners.linear.full import Setting
 from stream_bayes.learners.linear.weights import WeightBelief, check_done
 

@@ -13,15 +13,14 @@ from scipy.special import ndtr, stdtr
 from stream_bayes.errors import InputError, NumericalError, ParameterError, shown
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, IntArray, check_name
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.linear_noise import squared_scale
-from stream_bayes.learners.columns import ColumnLearner
+from stream_bayes.kernels.linear.noise import squared_scale
+from stream_bayes.learners.base.columns import ColumnLearner
 from stream_bayes.learners.linear.diagonal import DiagonalBelief
 from stream_bayes.learners.linear.full import FullBelief, Setting
-from stream_bayes.learners.parameters import SMALLEST_SCALE, one_of
+from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import MvNormal, MvStudentT, Normal, StudentT
-from stream_bayes.posteriors.checked import positive, truth
-from stream_bayes.snapshot import Arrays
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import SMALLEST_SCALE, one_of, positive, truth
 
 INTERCEPT = "intercept"
 """What the weight of the constant is called; no feature can have the name beside it."""

@@ -12,13 +12,13 @@ from stream_bayes.errors import InputError, UnlearnError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.features.vocabulary import pack_json, unpack_json
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.rows import RELATIVE_RESIDUE, RESIDUE, Rows, residue
-from stream_bayes.kernels.special import fill_slopes
-from stream_bayes.learners.additive_classifier import AdditiveClassifier
-from stream_bayes.learners.arrays import with_room
-from stream_bayes.learners.labels import Label, check_label
-from stream_bayes.snapshot import Arrays
+from stream_bayes.kernels.common.csr import RELATIVE_RESIDUE, RESIDUE, Rows, residue
+from stream_bayes.kernels.common.special import fill_slopes
+from stream_bayes.learners.base.additive_classifier import AdditiveClassifier
+from stream_bayes.learners.base.arrays import with_room
+from stream_bayes.learners.base.labels import Label, check_label
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.typing import FloatArray
 
 TABLE_SIZE = 4096
 # Sums of millions of such counts are still whole numbers that floating point holds exactly.

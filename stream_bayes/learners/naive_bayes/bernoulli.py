@@ -8,17 +8,17 @@ import numpy as np
 
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
-from stream_bayes.kernels.bernoulli import Derived, Presences, fold_bernoulli
-from stream_bayes.kernels.compiled import FloatArray, IntArray
-from stream_bayes.kernels.count_levels import Levels, empty_levels, level_counts
-from stream_bayes.kernels.count_powers import HEAVY, Powers, empty_powers, sort_powers
-from stream_bayes.kernels.rows import Joint, Rows
-from stream_bayes.learners.arrays import padded
-from stream_bayes.learners.labels import Label
+from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.naive_bayes.bernoulli import Derived, Presences, fold_bernoulli
+from stream_bayes.kernels.naive_bayes.count_levels import Levels, empty_levels, level_counts
+from stream_bayes.kernels.naive_bayes.count_powers import HEAVY, Powers, empty_powers, sort_powers
+from stream_bayes.learners.base.arrays import padded
+from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.base import NaiveBayes, slack, table_of, vocabulary_size
-from stream_bayes.learners.parameters import check_scale, of_kind
+from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Beta
-from stream_bayes.snapshot import Arrays
+from stream_bayes.typing import FloatArray, IntArray
+from stream_bayes.validation import check_scale, of_kind
 
 SMALLEST_PRIOR = 1e-20
 

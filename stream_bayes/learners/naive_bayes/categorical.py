@@ -11,17 +11,16 @@ from stream_bayes.errors import InputError, MergeError
 from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, open_vocabulary
 from stream_bayes.features.values import Category, FeatureName, IntArray, check_name
 from stream_bayes.features.vocabulary import refuse_change, unpack_json
-from stream_bayes.kernels.categorical import CategoryCounts, fold_categorical
-from stream_bayes.kernels.compiled import BoolArray, FloatArray
-from stream_bayes.kernels.rows import Joint, Rows
-from stream_bayes.learners.arrays import padded
-from stream_bayes.learners.incoming import check_kinds
-from stream_bayes.learners.labels import Label
+from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.naive_bayes.categorical import CategoryCounts, fold_categorical
+from stream_bayes.learners.base.arrays import padded
+from stream_bayes.learners.base.input_checks import check_kinds
+from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.base import NaiveBayes
-from stream_bayes.learners.parameters import check_scale
+from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Dirichlet
-from stream_bayes.posteriors.checked import non_negative
-from stream_bayes.snapshot import Arrays
+from stream_bayes.typing import BoolArray, FloatArray
+from stream_bayes.validation import check_scale, non_negative
 
 
 class CategoricalNB(NaiveBayes):

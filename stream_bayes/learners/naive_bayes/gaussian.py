@@ -9,13 +9,13 @@ import numpy as np
 from stream_bayes.errors import UnlearnError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
-from stream_bayes.kernels.gaussian import Moments, NormalPrior, fold_gaussian
-from stream_bayes.kernels.rows import Joint, Rows
-from stream_bayes.learners.labels import Label
+from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.naive_bayes.gaussian import Moments, NormalPrior, fold_gaussian
+from stream_bayes.learners.base.labels import Label
+from stream_bayes.learners.base.numeric_features import SLACK, Sums, check_numbers, check_prior, merged
 from stream_bayes.learners.naive_bayes.base import NaiveBayes, slack
-from stream_bayes.learners.numbers import SLACK, Sums, check_numbers, check_prior, merged
-from stream_bayes.learners.parameters import one_of
 from stream_bayes.posteriors import NormalInverseGamma
+from stream_bayes.validation import one_of
 
 
 class GaussianNB(NaiveBayes):

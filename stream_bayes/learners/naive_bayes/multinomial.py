@@ -7,13 +7,12 @@ from typing import Any
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
-from stream_bayes.kernels.rows import Joint, Rows
-from stream_bayes.kernels.word_counts import fold_multinomial
-from stream_bayes.learners.labels import Label
+from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.naive_bayes.word_counts import fold_multinomial
+from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.word_counts import WordCountNB
-from stream_bayes.learners.parameters import one_of
 from stream_bayes.posteriors import Beta
-from stream_bayes.posteriors.checked import non_negative
+from stream_bayes.validation import non_negative, one_of
 
 
 class MultinomialNB(WordCountNB):

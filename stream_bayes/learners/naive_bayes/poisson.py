@@ -6,12 +6,12 @@ from typing import Any
 
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
-from stream_bayes.kernels.rows import Joint, Rows
-from stream_bayes.kernels.word_counts import fold_poisson
-from stream_bayes.learners.labels import Label
+from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.naive_bayes.word_counts import fold_poisson
+from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.word_counts import WordCountNB
-from stream_bayes.learners.parameters import of_kind, one_of
 from stream_bayes.posteriors import Gamma
+from stream_bayes.validation import of_kind, one_of
 
 
 class PoissonNB(WordCountNB):

@@ -6,12 +6,12 @@ import numpy as np
 
 from stream_bayes.errors import UnlearnError
 from stream_bayes.features import Batch
-from stream_bayes.kernels.compiled import FloatArray
-from stream_bayes.kernels.rows import Rows, residue
-from stream_bayes.kernels.word_counts import WordCounts
-from stream_bayes.learners.labels import Label
+from stream_bayes.kernels.common.csr import Rows, residue
+from stream_bayes.kernels.naive_bayes.word_counts import WordCounts
+from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.base import NaiveBayes, table_of, vocabulary_size
-from stream_bayes.learners.parameters import check_scale
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import check_scale
 
 
 class WordCountNB(NaiveBayes):

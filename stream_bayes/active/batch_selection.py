@@ -1,0 +1,144 @@
+"""The best rows of a window: those whose answers, taken together, teach most.
+
+Rows that each score high may all teach the same. Where a learner has a joint belief about its weights, each row is
+chosen given that those before it will be answered; elsewhere rows that look nearly the same are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from river import base
+
+from stream_bayes.active.near_duplicates import Similar
+from stream_bayes.active.strategies import check_strategy, scores
+from stream_bayes.active.uncertainty import doubt_of, doubts_of
+from stream_bayes.errors import ParameterError
+from stream_bayes.features import Batch
+from stream_bayes.learners import BayesianLinearRegression, BayesianLogisticRegression, LabelPredictions
+from stream_bayes.learners.base.classifier import LabelLearner
+from stream_bayes.learners.base.regressor import NumberLearner
+from stream_bayes.learners.linear.weights import INTERCEPT
+from stream_bayes.mail.filter.predictions import both_probabilities
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import whole
+
+# Log-odds that are known are no reason to take a row for that of a learner without a belief.
+_LEAST_VARIANCE = 1e-300
+
+
+def pick(
+    learner: Any, xs: Sequence[Any], count: int, score: str = "epistemic", *, similarity: float = 0.8, seed: int = 1
+) -> list[int]:
+    """At most `count` rows of a window to ask the labels of, best first; nothing is learned.
+
+    `BayesianLinearRegression`: exact. A covariance does not depend on targets, so each row has the largest variance
+    given the answers of those before it; noise being the same for all, every strategy but "random" then means that.
+
+    `BayesianLogisticRegression` with a full covariance and without hashing: whichever it is, a label takes S x x'S k^2
+    p (1 - p) from the covariance S of the weights, k^2 = 1 / (1 + pi v / 8), and is not expected to move their mean.
+    The strategy scores each row by what is left of the variance v of its log-odds. Forgetting in between is left out.
+
+    Any other learner, river's too: the highest scores, without rows that are `similarity` or more alike to a better one
+    (`active.near_duplicates`), so that there may be fewer than `count`. Of equals the first row is
+    taken; "random" shuffles.
+
+    >>> model = BayesianLinearRegression(prior_precision=0.5)
+    >>> pick(model, [{"a": 3.0}, {"a": 3.1}, {"b": 2.0}], 2)
+    [1, 2]
+    """
+    strategy = check_strategy(score)
+    wanted = min(int(whole("count", count, ParameterError)), len(xs))
+    if wanted and strategy != "random":
+        if isinstance(learner, BayesianLinearRegression):
+            return [int(row) for row in learner.rank_by_information(xs, wanted)]
+        if isinstance(learner, BayesianLogisticRegression) and _has_names(learner, xs):
+            return _pick_in_turn(learner, xs, wanted, strategy)
+    return _pick_highest(learner, xs, wanted, strategy, similarity, seed) if wanted else []
+
+
+def _has_names(learner: BayesianLogisticRegression, xs: Sequence[Any]) -> bool:
+    """Whether there is a joint belief about weights that can be asked for by name."""
+    return learner.covariance == "full" and learner.buckets is None and (learner.intercept or any(xs))
+
+
+def _pick_in_turn(learner: BayesianLogisticRegression, xs: Sequence[Any], count: int, strategy: str) -> list[int]:
+    """In units in which the covariance of the weights is I it becomes I - sum of t t' over the rows t of `told`."""
+    mean, whitened = _whitened(learner, xs)
+    assert learner.classes is not None
+    variance = np.einsum("ij,ij->i", whitened, whitened)
+    chosen: list[int] = []
+    told = np.empty((count, whitened.shape[1]))
+    for turn in range(count):
+        variance = np.maximum(variance, _LEAST_VARIANCE)
+        k = 1.0 / np.sqrt(1.0 + math.pi * variance / 8.0)
+        table = both_probabilities(k * mean)
+        said = LabelPredictions(learner.classes, table, np.abs(k * mean), np.abs(mean), variance)
+        worth = scores(strategy, doubts_of(said))
+        worth[chosen] = -1.0
+        best = int(worth.argmax())
+        row = whitened[best]
+        direction = row - (told[:turn] @ row) @ told[:turn]
+        told[turn] = direction * (k[best] * math.sqrt(said.variance[best]))
+        variance = variance - (whitened @ told[turn]) ** 2
+        chosen.append(best)
+    return chosen
+
+
+def _whitened(learner: BayesianLogisticRegression, xs: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
+    """The mean of the log-odds of each event, and the events as rows u with u'u their variance."""
+    batch = learner.batch(xs)
+    learner.predictive_many(batch)  # refuses what cannot be learned
+    names, design = _dense(batch)
+    if learner.intercept:
+        names, design = [*names, INTERCEPT], np.column_stack((design, np.ones(len(batch))))
+    belief = learner.joint(*names)
+    return design @ belief.mean, design @ np.linalg.cholesky(belief.covariance)
+
+
+def _dense(batch: Batch) -> tuple[list[Any], FloatArray]:
+    """The names that the batch has, and its events as the rows of a matrix."""
+    assert batch.names is not None
+    used, places = np.unique(batch.columns, return_inverse=True)
+    design = np.zeros((len(batch), len(used)))
+    design[np.repeat(np.arange(len(batch)), np.diff(batch.row_starts)), places] = batch.values
+    return [batch.names[number] for number in used.tolist()], design
+
+
+def _pick_highest(
+    learner: Any, xs: Sequence[Any], count: int, strategy: str, similarity: float, seed: int
+) -> list[int]:
+    order = np.random.default_rng(seed).permutation(len(xs))
+    if strategy != "random":
+        order = np.argsort(-_scores_of(learner, xs, strategy), kind="stable")
+    rows: list[int] = []
+    similar = Similar(capacity=count)
+    for row in order.tolist():
+        if not similar.find(xs[row], similarity):
+            similar.add(row, xs[row])
+            rows.append(row)
+        if len(rows) == count:
+            break
+    return rows
+
+
+def _scores_of(learner: Any, xs: Sequence[Any], strategy: str) -> FloatArray:
+    if isinstance(learner, (LabelLearner, NumberLearner)):
+        return scores(strategy, doubts_of(learner.predictive_many(xs)))
+    return np.concatenate([scores(strategy, doubt_of(_predictive_of(learner, x))) for x in xs])
+
+
+def _predictive_of(learner: Any, x: Any) -> Any:
+    """What the learner says of one event: ours, a classifier's of river, or a regressor's that gives a distribution."""
+    if hasattr(learner, "predictive_one"):
+        return learner.predictive_one(x)
+    if isinstance(learner, base.Classifier):
+        return learner.predict_proba_one(x)
+    try:
+        return learner.predict_one(x, with_dist=True)
+    except (AttributeError, TypeError) as problem:
+        message = f"a {type(learner).__name__} gives no predictive: neither probabilities nor a distribution of numbers"
+        raise ParameterError(message) from problem

@@ -1,0 +1,182 @@
+"""Near-duplicates of what was asked about: one answer is enough for a campaign.
+
+A content is a set of parts: the runs of eight letters of its text, or the entries of its dict. Two contents are as
+similar as the share of their parts that both have (Jaccard's index s). A sketch estimates it: the parts are hashed into
+BINS bins, and of each bin the least hash is kept. The share of bins that agree, of those that are not empty in both,
+has s as its mean and about sqrt(s (1 - s) / BINS) as its standard deviation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.active.requests import Place
+from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
+from stream_bayes.mail.features.batch import decoded
+from stream_bayes.persistence.scalars import stored_key, stored_list
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.validation import whole
+
+Sketch = NDArray[np.uint32]
+Hashes = NDArray[np.uint64]
+
+BINS = 128
+_EMPTY = np.uint32(2**32 - 1)
+_LENGTH = 8
+# More of a text is not looked at.
+_MOST_TEXT = 16_000
+# A mail with less text of its own is compared as a whole, header included.
+_LEAST_TEXT = 16
+_SUBJECT = re.compile(rb"^subject:(.*(?:\n[ \t].*)*)", re.IGNORECASE | re.MULTILINE)
+# Numbers differ from copy to copy of a campaign, and so do capitals.
+_PLAIN = bytes.maketrans(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0" * 10 + b"abcdefghijklmnopqrstuvwxyz")
+_MIX = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
+
+
+class Similar:
+    """The sketches of what was asked about lately, in bounded memory.
+
+    Parameters
+    ----------
+    capacity
+        So many are remembered; the oldest is forgotten first.
+
+    Examples
+    --------
+    >>> similar = Similar()
+    >>> similar.add(1, "Dear Ann, you have won the great prize of 1,000,000 dollars. Call us now!")
+    >>> similar.find("Dear Bob, you have won the great prize of 2,500,000 dollars. Call us now!", 0.7)
+    True
+    >>> similar.find("The meeting is at ten in the small room, and lunch is after that.", 0.7)
+    False
+    """
+
+    def __init__(self, capacity: int = 256) -> None:
+        self.capacity = int(whole("capacity", capacity, ParameterError))
+        self._places: list[Place] = []
+        self._sketches: Sketch = np.empty((0, BINS), dtype=np.uint32)
+        # No part of the state: what was looked for last, which is what is added then.
+        self._last: tuple[Any, Sketch] | None = None
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def find(self, content: Any, at_least: float) -> bool:
+        """Whether something remembered is estimated to be at least so similar; changes nothing."""
+        return bool(self._places) and bool((similarities(self._sketch_of(content), self._sketches) >= at_least).any())
+
+    def add(self, place: Place, content: Any) -> None:
+        """Remember what was asked about."""
+        sketch = self._sketch_of(content)
+        if place in self._places:
+            self.remove(place)
+        self._places.append(place)
+        self._sketches = np.concatenate((self._sketches, sketch[np.newaxis]))
+        self._cut()
+
+    def _sketch_of(self, content: Any) -> Sketch:
+        # A dict may have changed since.
+        if not isinstance(content, (bytes, str)):
+            return sketch_of(content)
+        if self._last is None or self._last[0] is not content:
+            self._last = content, sketch_of(content)
+        return self._last[1]
+
+    def remove(self, place: Place) -> None:
+        """Forget it, if it is remembered: what looks like it may be asked about again."""
+        if place in self._places:
+            row = self._places.index(place)
+            del self._places[row]
+            self._sketches = np.delete(self._sketches, row, axis=0)
+
+    def arrays(self) -> Arrays:
+        """All that is remembered; the places are JSON as bytes, since they may be texts."""
+        places = np.frombuffer(json.dumps(self._places).encode(), dtype=np.uint8)
+        return {"similar_places": places.copy(), "similar_sketches": self._sketches.copy()}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Remember what `arrays` gave, as far as there is room for it here."""
+        places = stored_list(json.loads(arrays["similar_places"].tobytes()), "similar_places")
+        sketches = arrays["similar_sketches"].astype(np.uint32).reshape(-1, BINS)
+        if len(places) != len(sketches):
+            message = f"similar_places has {len(places)} entries, and similar_sketches {len(sketches)}"
+            raise SnapshotDamaged(message)
+        self._places = [stored_key(place, "similar_places") for place in places]
+        self._sketches = sketches
+        self._cut()
+
+    def _cut(self) -> None:
+        surplus = max(len(self._places) - self.capacity, 0)
+        self._places, self._sketches = self._places[surplus:], self._sketches[surplus:]
+
+
+def sketch_of(content: Any) -> Sketch:
+    """The least hash of each bin: of a raw mail (bytes), a text, or a dict of features; the same in every process.
+
+    Of a raw mail only the subject and the text count, with the encodings of parts taken off: the rest of the header is
+    another one for each copy. A dict that holds a message as "raw" or "text" is compared by that. Of a text, the first
+    16,000 bytes count.
+    """
+    if isinstance(content, Mapping):
+        message = content.get("raw") or content.get("text")
+        if isinstance(message, (bytes, bytearray, str)):
+            return sketch_of(message)
+        return _least(_mixed(np.array([_hash_of(item) for item in content.items()], dtype=np.uint64)))
+    if isinstance(content, str):
+        return _least(_runs_of(content[:_MOST_TEXT].encode("utf-8", "surrogatepass")))
+    if isinstance(content, (bytes, bytearray)):
+        return _least(_runs_of(_text_of(bytes(content))))
+    message = f"near-duplicates are found of raw mails, texts and dicts of features; got {type(content).__name__}"
+    raise InputError(message)
+
+
+def similarities(sketch: Sketch, others: Sketch) -> NDArray[np.float64]:
+    """The estimated share of common parts with each of the others; 0 where neither has any part."""
+    both_empty = np.count_nonzero(others[:, sketch == _EMPTY] == _EMPTY, axis=1)
+    agree = np.count_nonzero(others == sketch, axis=1) - both_empty
+    shares: NDArray[np.float64] = agree / np.maximum(BINS - both_empty, 1)
+    return shares
+
+
+def _text_of(mail: bytes) -> bytes:
+    header, body = decoded(mail)
+    subject = _SUBJECT.search(header)
+    text = body if subject is None else subject[1] + b"\n" + body
+    return text if len(text.strip()) >= _LEAST_TEXT else header + body
+
+
+def _runs_of(text: bytes) -> Hashes:
+    """A hash of each run of eight bytes, after numbers, capitals and white space are made alike."""
+    plain = b" ".join(text[:_MOST_TEXT].translate(_PLAIN).split())
+    if not plain:
+        return np.empty(0, dtype=np.uint64)
+    padded = plain.ljust(_LENGTH)
+    runs = np.ndarray((len(padded) - _LENGTH + 1,), dtype="<u8", buffer=padded, strides=(1,))
+    return _mixed(runs.astype(np.uint64))
+
+
+def _mixed(numbers: Hashes) -> Hashes:
+    """Each bit of the result depends on all bits of the number."""
+    shift = np.uint64(33)
+    for factor in _MIX:
+        numbers = (numbers ^ (numbers >> shift)) * factor
+    return numbers ^ (numbers >> shift)
+
+
+def _hash_of(entry: tuple[Any, Any]) -> int:
+    name, value = (part.item() if isinstance(part, np.generic) else part for part in entry)
+    return crc32(repr((name, value)).encode("utf-8", "surrogatepass"))
+
+
+def _least(hashes: Hashes) -> Sketch:
+    """The lowest bits of a hash are its bin; of each bin the least of the highest bits."""
+    sketch = np.full(BINS, _EMPTY, dtype=np.uint32)
+    np.minimum.at(sketch, (hashes % np.uint64(BINS)).astype(np.int64), (hashes >> np.uint64(32)).astype(np.uint32))
+    return sketch

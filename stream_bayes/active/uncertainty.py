@@ -1,0 +1,142 @@
+"""What predictions say of their own doubt, whoever made them: a batch of ours, or one of ours or of river's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import digamma, polygamma
+
+from stream_bayes.active.requests import Expected
+from stream_bayes.errors import InputError, shown
+from stream_bayes.features.values import plain
+from stream_bayes.learners.base.label_predictions import LabelPredictions
+from stream_bayes.learners.base.number_predictions import NumberPredictions, StudentPredictions
+from stream_bayes.learners.gradient.poisson import RatePredictions
+from stream_bayes.mail.filter.predictions import MailPredictions
+from stream_bayes.posteriors import Beta, LabelPredictive, LogitNormal, Poisson, StudentT
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import non_negative
+
+# A variance beyond it counts as this, so that no score overflows.
+LARGEST = 1e300
+# The sum of probabilities may miss 1 by rounding.
+PROBABILITY_SLACK = 1e-6
+
+
+class Doubts(NamedTuple):
+    """What predictions say of their own doubt, a row each."""
+
+    probabilities: FloatArray
+    """A column a label, NaN where it is unknown; no columns where numbers are predicted."""
+    variance: FloatArray
+    """Of the indicator of the most probable label, p (1 - p), or of the number."""
+    epistemic_variance: FloatArray
+    """The part of it that more data would remove; NaN where that is not stated, as by a learner that keeps a point."""
+    latent_variance: FloatArray
+    """Of the latent log-odds; NaN where there are none, or no belief about them."""
+    members: FloatArray
+    """Log-odds by each member of a fusion; no columns where there are none."""
+    latent_mean: FloatArray
+    """Of the latent log-odds of the most probable label; NaN where there are none."""
+    counts: FloatArray
+    """Pseudo-counts of exact Beta posteriors, a pair a row; no columns where there are none."""
+
+
+def doubts_of(predictions: LabelPredictions | NumberPredictions) -> Doubts:
+    """The doubts of a batch."""
+    rows = len(predictions)
+    none, nothing = np.empty((rows, 0)), np.full(rows, np.nan)
+    variance, epistemic = predictions.variance, predictions.epistemic_variance
+    if isinstance(predictions, StudentPredictions):
+        wide = np.isinf(variance)
+        scale = predictions.noise + predictions.ignorance
+        variance, epistemic = np.where(wide, scale, variance), np.where(wide, np.nan, epistemic)
+    if isinstance(predictions, RatePredictions):
+        epistemic = nothing
+    if not isinstance(predictions, LabelPredictions):
+        return Doubts(none, variance, epistemic, nothing, none, nothing, none)
+    spread, table, members = predictions.latent_variance, predictions.probabilities, none
+    if not spread.all():
+        spread, epistemic = np.where(spread == 0.0, np.nan, (spread, epistemic))
+    if not table.shape[1]:
+        table = nothing[:, None]  # labels, and none of them known
+    if isinstance(predictions, MailPredictions) and len(predictions.member_log_odds) == rows:
+        members = predictions.member_log_odds
+    counts = none if predictions.counts is None else predictions.counts
+    return Doubts(table, variance, epistemic, spread, members, predictions.latent_mean, counts)
+
+
+def doubt_of(predictive: Any) -> Doubts:
+    """The doubt of a single prediction, as one row.
+
+    A prediction is what `predictive_one` gives (anything with `variance`, and `epistemic_variance` where it is known),
+    a dict of probabilities as river's `predict_proba_one` gives it, or a distribution of river's with `mu` and `sigma`.
+    """
+    if isinstance(predictive, LabelPredictive):
+        return _of_label(predictive)
+    if isinstance(predictive, Mapping):
+        return _of_probabilities(predictive)
+    variance = getattr(predictive, "variance", None)
+    if variance is not None and not callable(variance):
+        epistemic = None if isinstance(predictive, Poisson) else getattr(predictive, "epistemic_variance", None)
+        if isinstance(predictive, StudentT) and variance == math.inf:
+            return _of_number(predictive.scale**2, None)
+        return _of_number(variance, epistemic)
+    if hasattr(predictive, "mu") and hasattr(predictive, "sigma"):
+        return _of_number(non_negative("sigma", predictive.sigma, InputError) ** 2, None)
+    message = (
+        "a doubt is that of a predictive: pass what predictive_one(x), predict_proba_one(x) or river's "
+        f"predict_one(x, with_dist=True) gives; got {shown(predictive)}"
+    )
+    raise InputError(message)
+
+
+def _row(*numbers: float) -> FloatArray:
+    return np.array((numbers,), dtype=np.float64)
+
+
+def _of_label(predictive: LabelPredictive) -> Doubts:
+    latent, none, counts = predictive.latent, np.empty((1, 0)), np.empty((1, 0))
+    mean, spread, epistemic = math.nan, math.nan, predictive.epistemic_variance
+    if isinstance(latent, LogitNormal):
+        mean, spread = latent
+        if not spread:
+            spread = epistemic = math.nan
+    elif isinstance(latent, Beta):
+        counts = _row(*latent)
+        mean, spread = float(digamma(latent[0]) - digamma(latent[1])), float(polygamma(1, latent).sum())
+    table = _row(*(predictive.probabilities.values() or (math.nan,)))
+    parts = _row(predictive.variance, epistemic, spread, mean)[0]
+    return Doubts(table, parts[:1], parts[1:2], parts[2:3], none, parts[3:], counts)
+
+
+def _of_probabilities(probabilities: Mapping[Any, float]) -> Doubts:
+    """Of a table of probabilities that sum to 1 but for rounding, or an empty one where no label is known."""
+    stated = [non_negative(f"probability of {shown(label)}", p, InputError) for label, p in probabilities.items()]
+    total = math.fsum(stated)
+    if stated and abs(total - 1.0) > PROBABILITY_SLACK:
+        message = f"probabilities must sum to 1; got {shown(dict(probabilities))}, which sum to {total:g}"
+        raise InputError(message)
+    table = _row(*(p / total for p in stated)) if stated else _row(math.nan)
+    most = table.max(axis=1)
+    none, nothing = np.empty((1, 0)), np.full(1, np.nan)
+    return Doubts(table, most * (1.0 - most), nothing, nothing, none, nothing, none)
+
+
+def _of_number(variance: Any, epistemic: Any) -> Doubts:
+    total = LARGEST if variance == math.inf else non_negative("variance", variance, InputError)
+    ignorance = math.nan if epistemic is None else float(np.clip(epistemic, 0.0, total))
+    none, nothing = np.empty((1, 0)), np.full(1, np.nan)
+    return Doubts(none, np.array((total,)), np.array((ignorance,)), nothing, none, nothing, none)
+
+
+def expected_of(predictive: Any) -> Expected | None:
+    """The most probable label of a predictive; None where numbers are predicted, or no label is known."""
+    table = predictive if isinstance(predictive, Mapping) else getattr(predictive, "probabilities", None)
+    if not table:
+        return None
+    label = max(table, key=table.__getitem__)
+    return Expected(plain(label), float(table[label]))

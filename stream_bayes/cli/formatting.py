@@ -1,0 +1,79 @@
+"""Questions, what became of them, and the status of a worker: each in about one line of a terminal."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from stream_bayes.events import LabelOutcome, LabelRequest, Status
+from stream_bayes.mail.render.summary import harmless
+
+_ID_CHARACTERS, _NAME_CHARACTERS, _TEXT_CHARACTERS = 40, 20, 60
+_MOST_LABELLERS = 3
+
+_event: TypeAdapter[LabelRequest | LabelOutcome | Status] = TypeAdapter(
+    Annotated[LabelRequest | LabelOutcome | Status, Field(discriminator="type")]
+)
+
+
+def plain(value: bytes) -> str | None:
+    """The line for a value that is one of these events; None for any other."""
+    # Most records are others, and long.
+    if b'"label-' not in value and b'"status"' not in value:
+        return None
+    try:
+        event = _event.validate_json(value)
+    except ValidationError:
+        return None
+    if isinstance(event, LabelRequest):
+        return _of_request(event)
+    return _of_outcome(event) if isinstance(event, LabelOutcome) else _of_status(event)
+
+
+def _of_request(event: LabelRequest) -> str:
+    parts = [f"{'asked':<9} {harmless(event.id, _ID_CHARACTERS)}", f"{event.strategy} {event.score:.3g}"]
+    if event.probabilities:
+        label = max(event.probabilities, key=event.probabilities.__getitem__)
+        parts.append(f"{harmless(label, _NAME_CHARACTERS)} {event.probabilities[label]:.3f}")
+    if event.mean is not None:
+        parts.append(f"{event.mean:.3g} ± {sqrt(max(event.variance, 0.0)):.3g}")
+    if event.budget_left is not None:
+        parts.append(f"{event.budget_left} left")
+    text = " | ".join(filter(None, (event.subject, event.preview)))
+    return "  ".join([*parts, harmless(text, _TEXT_CHARACTERS)] if text else parts)
+
+
+def _of_outcome(event: LabelOutcome) -> str:
+    name = event.id if event.id is not None else f"{event.source.topic} {event.source.partition}-{event.source.offset}"
+    parts = [f"{event.outcome:<9} {harmless(name, _ID_CHARACTERS)}"]
+    if event.label is not None:
+        by = "" if event.labeller is None else f" by {harmless(event.labeller, _NAME_CHARACTERS)}"
+        parts.append(f"{harmless(str(event.label), _ID_CHARACTERS)}{by}")
+    return "  ".join([*parts, "still open"] if event.open else parts)
+
+
+def _of_status(event: Status) -> str:
+    left = "" if event.labels_left is None else f", {event.labels_left} left"
+    again = f", duplicates {event.duplicates}" if event.duplicates else ""
+    parts = [
+        f"{event.events_in} events, {event.labels_learned} learned, lag {event.lag}, dead {event.dead}{again}",
+        f"asked {event.labels_used} ({event.open_requests} open{left})",
+    ]
+    if event.audit is not None:
+        audit = event.audit
+        parts.append(f"audit {audit.accuracy:.3f} ({audit.low:.3f} to {audit.high:.3f}) of {audit.answers}")
+    if event.labellers:
+        parts.append(_of_labellers(event))
+    return "  ".join(parts)
+
+
+def _of_labellers(event: Status) -> str:
+    """How often the busiest were borne out."""
+    shown = [
+        f"{harmless(name, _NAME_CHARACTERS)} {figures.agreement:.2f}"
+        for name, figures in list(event.labellers.items())[:_MOST_LABELLERS]
+    ]
+    more = len(event.labellers) - len(shown)
+    return f"agree: {', '.join(shown)}{f' and {more} more' if more else ''}"

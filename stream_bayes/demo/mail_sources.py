@@ -1,0 +1,55 @@
+"""The mails of a demo with their true labels: generated, or from a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from stream_bayes.demo.mailbox import GeneratedMail, Span, mailbox, spans
+from stream_bayes.errors import CorpusError
+from stream_bayes.evaluation.corpora import Mail, open_corpus
+from stream_bayes.evaluation.stream import Stream
+
+
+class Post(NamedTuple):
+    """What is to be sent."""
+
+    name: str
+    """Where it comes from."""
+    mails: list[GeneratedMail] | list[Mail]
+    campaigns: list[Span]
+    """When campaigns of spam start and stop, where that is known."""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The true label of each mail that has one, by id."""
+        return _labels(self.mails)
+
+
+def _labels(mails: Iterable[GeneratedMail | Mail]) -> dict[str, str]:
+    return {mail.id: mail.label for mail in mails if mail.label is not None}
+
+
+def generated_post(seed: int, mails: int) -> Post:
+    """So many mails that are made up."""
+    return Post("generated mailbox", list(mailbox(seed, mails)), spans(mails))
+
+
+def corpus_post(path: Path, mails: int, seed: int) -> Post:
+    """So many mails of a corpus in a random order, since many corpora are sorted by label; all must fit into memory.
+
+    Mails that cannot be read, or of which nothing says what they are, are left out.
+    """
+    corpus = open_corpus(path, problems="count")
+    found = list(Stream(corpus.name, corpus, shuffle=seed, limit=mails))
+    if any(mail.label is not None for mail in found):
+        return Post(corpus.name, found, [])
+    if not found and not corpus.counts.problems.get("missing-label"):
+        message = f"{path}: there is no mail in it that can be read; see stream-bayes corpus {path}"
+        raise CorpusError(message, "no-mail")
+    message = (
+        f"{path}: no mail in it has a label, and the demo needs labels to play the labeller. To filter mail without "
+        f"labels: stream-bayes produce {path} --labels none, then stream-bayes run"
+    )
+    raise CorpusError(message, "missing-label")

@@ -1,0 +1,54 @@
+"""Which label of a prediction people are told about, and between which bounds its probability lies."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from stream_bayes.engine.history import Known
+from stream_bayes.learners import LabelPredictions, NumberPredictions
+from stream_bayes.learners.base.number_predictions import Predictive
+from stream_bayes.posteriors import LabelPredictive
+
+MASS = 0.95
+"""The probability with which the truth lies between the bounds."""
+_SPAM = "spam"
+_LIKE_JSON = re.compile(r'"|-?\d+$|-?\d.*[.eE]|true$|false$')
+
+
+class Credible(NamedTuple):
+    """An equal-tailed credible interval."""
+
+    low: float
+    high: float
+    of: str | None
+    """The label whose latent probability it is of, as a key in JSON; None for a number, or while no label is known."""
+
+
+def credible(predictions: LabelPredictions | NumberPredictions, row: int) -> Credible:
+    """Of one prediction of a batch: between which bounds the probability of a label lies, or the number."""
+    return credible_of(predictions.predictive(row))
+
+
+def credible_of(predictive: LabelPredictive | Predictive) -> Credible:
+    """Of a single prediction."""
+    if not isinstance(predictive, LabelPredictive):
+        return Credible(*predictive.interval(MASS), None)
+    label = label_told(predictive.probabilities)
+    return Credible(*predictive.interval(MASS, label), None if label is None else as_key(label))
+
+
+def label_told(probabilities: Mapping[Any, float]) -> Any:
+    """Of two labels the second, or "spam" if it is one of them; of more the most probable; None while there is none."""
+    if len(probabilities) == 2:
+        return _SPAM if _SPAM in probabilities else list(probabilities)[1]
+    return max(probabilities, key=probabilities.__getitem__, default=None)
+
+
+def as_key(label: Known) -> str:
+    """A label as a key in JSON: itself where it is a text, in quotes where it could be taken for something else."""
+    if not isinstance(label, str):
+        return json.dumps(label)
+    return json.dumps(label) if _LIKE_JSON.match(label) else label

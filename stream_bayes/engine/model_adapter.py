@@ -1,0 +1,231 @@
+"""A learner as the engine sees it: contents in, labels in, predictions out as plain columns."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stream_bayes import posteriors
+from stream_bayes.active.strategies import doubts_of, scores
+from stream_bayes.config import LearnerSettings
+from stream_bayes.engine.history import Known
+from stream_bayes.engine.intervals import as_key
+from stream_bayes.errors import ConfigError, InputError, SnapshotError, StreamBayesError
+from stream_bayes.events import Observation
+from stream_bayes.learners import LabelPredictions, Learner, NumberPredictions
+from stream_bayes.learners.base.classifier import LabelLearner
+from stream_bayes.learners.base.labels import check_label
+from stream_bayes.learners.base.learner import Additive
+from stream_bayes.learners.base.regressor import NumberLearner, check_target
+from stream_bayes.mail.features.batch import decoded
+from stream_bayes.mail.filter import MailPredictions, SpamFilter
+from stream_bayes.mail.render.summary import subject
+
+_WORD = re.compile(r"[^\W_]+")
+# What a filter does with its probabilities does not shape what it knows.
+_DECIDES_ONLY = ("lost_ham", "passed_spam")
+
+
+class Said(NamedTuple):
+    """Predictions of a batch, a column each."""
+
+    labels: list[Known | None]
+    """The most probable; of targets all None."""
+    means: list[float | None]
+    probabilities: list[dict[str, float] | None]
+    variance: list[float]
+    epistemic_variance: list[float]
+    actions: list[str | None]
+    scores: list[float]
+    """Log-odds of the second label, NaN where the first two are not all that are known; or the mean."""
+    worth: list[float]
+    """Of knowing the label, by the score that was asked for."""
+    guesses: list[int]
+    """The number of the most probable label, -1 while there is none."""
+    names: tuple[Any, ...]
+    """The labels by number."""
+    predictions: LabelPredictions | NumberPredictions
+    """What the columns are made of."""
+
+
+class Row(NamedTuple):
+    """One prediction of a batch."""
+
+    said: Said
+    number: int
+    content: Any
+    """What the learner was given."""
+
+    @property
+    def worth(self) -> float:
+        """Of knowing the label."""
+        return self.said.worth[self.number]
+
+
+class Model:
+    """A learner with the few things an engine does with it."""
+
+    def __init__(self, learner: Learner) -> None:
+        if not isinstance(learner, (LabelLearner, NumberLearner)):
+            message = (
+                f"an engine needs a learner that predicts labels or numbers; {type(learner).__name__} does neither"
+            )
+            raise ConfigError(message)
+        self.learner = learner
+        self.predicts_numbers = isinstance(learner, NumberLearner)
+        self._takes_mail = isinstance(learner, SpamFilter)
+
+    @property
+    def shaping(self) -> dict[str, Any]:
+        """What must be the same for the state to fit."""
+        kind, parameters = self.learner.description()
+        return {
+            "name": kind,
+            "parameters": {name: parameters[name] for name in parameters if name not in _DECIDES_ONLY},
+        }
+
+    def content(self, observation: Observation) -> Any:
+        """The observation in the form that the learner takes; where it does not read mail, a text is its words."""
+        content = observation.content
+        if self._takes_mail:
+            if isinstance(content, bytes):
+                return content
+            own = isinstance(content, str) and (observation.subject is not None or observation.sender is not None)
+            if own:
+                return {"subject": observation.subject, "sender": observation.sender, "text": content}
+            return content
+        if isinstance(content, bytes):
+            content = f"{subject(content)}\n{decoded(content)[1].decode('utf-8', 'replace')}"
+        return dict(Counter(_WORD.findall(content.lower()))) if isinstance(content, str) else content
+
+    def label(self, label: Any) -> Known:
+        """The label or target as it is learned and remembered."""
+        if self.predicts_numbers:
+            return check_target(label)
+        known = check_label(label)
+        if isinstance(self.learner, SpamFilter) and known not in self.learner.classes:
+            message = f"label {known!r:.100} is neither of {', '.join(map(repr, self.learner.classes))}"
+            raise InputError(message)
+        return known
+
+    def fold(self, contents: Sequence[Any], labels: Sequence[Known | None]) -> LabelPredictions | NumberPredictions:
+        """Predict each in order, then learn it where its label is known; all or nothing."""
+        return self.learner.test_then_train(contents, labels)
+
+    @property
+    def corrects(self) -> bool:
+        """Whether another label for the same observation is more than one more step."""
+        return isinstance(self.learner, SpamFilter) or (isinstance(self.learner, Additive) and self.learner.adds_up)
+
+    def correct(self, content: Any, before: Known, now: Known) -> None:
+        """Unlearn the one label and learn the other, exactly; a mail filter takes a step of its own; all or nothing."""
+        if isinstance(self.learner, SpamFilter):
+            self.learner.relearn_one(content, now)
+            return
+        assert isinstance(self.learner, Additive)
+        # What would be refused even by one who knows nothing is refused before anything is taken back: a sum of floats
+        # is not the same to the last bit after one term went and came again.
+        self.learner.clone().learn_one(content, now)
+        self.learner.unlearn_one(content, before)
+        try:
+            self.learner.learn_one(content, now)
+        except StreamBayesError:
+            self.learner.learn_one(content, before)
+            raise
+
+    @property
+    def declared_labels(self) -> tuple[Any, ...]:
+        """Those that the learner was told beforehand."""
+        return getattr(self.learner, "classes", None) or ()
+
+    def said(self, predictions: LabelPredictions | NumberPredictions, strategy: str) -> Said:
+        """Predictions as columns, with the worth of each label by a strategy."""
+        worth = scores(strategy, doubts_of(predictions)).tolist()
+        if isinstance(predictions, LabelPredictions):
+            return self._of_labels(predictions, worth)
+        count = len(predictions)
+        nothing: list[Any] = [None] * count
+        means = predictions.mean.tolist()
+        spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
+        return Said(nothing, means, nothing, *spread, nothing, means, worth, [-1] * count, (), predictions)
+
+    def _of_labels(self, predictions: LabelPredictions, worth: list[float]) -> Said:
+        names, count = predictions.labels, len(predictions)
+        table = np.where(np.isnan(predictions.probabilities), -1.0, predictions.probabilities)
+        known = (table >= 0.0).sum(axis=1) if names else np.zeros(count)
+        best = table.argmax(axis=1) if names else np.zeros(count, dtype=np.int64)
+        guesses = np.where(known > 0, best, -1).tolist()
+        # Log-odds are those of the more probable label. A label whose evidence was all taken back is unknown again, so
+        # that two known ones need not be the first two.
+        two = (known == 2) & (table[:, :2] >= 0.0).all(axis=1)
+        scores = np.where(two, np.where(best == 1, 1.0, -1.0) * predictions.log_odds, np.nan)
+        texts = [as_key(name) for name in names]
+        rows = [dict(zip(texts, row, strict=True)) for row in table.tolist()]
+        if known.min(initial=len(texts)) < len(texts):
+            rows = [{text: p for text, p in row.items() if p >= 0.0} for row in rows]
+        actions: list[Any] = [None] * count
+        if isinstance(predictions, MailPredictions) and isinstance(self.learner, SpamFilter):
+            actions = list(self.learner.decide_many(predictions))
+        labels = [None if guess < 0 else names[guess] for guess in guesses]
+        spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
+        ranks = scores.tolist()
+        return Said(labels, [None] * count, list(rows), *spread, actions, ranks, worth, guesses, names, predictions)
+
+
+def learner_kind(settings: LearnerSettings) -> type[Learner]:
+    """The class that the settings name; raises `ConfigError` where there is none, or it has no such parameters."""
+    try:
+        kind = Learner.named(settings.name)
+    except SnapshotError as problem:
+        near = _near(settings.name, _learners())
+        message = f"learner.name: there is no learner {settings.name!r:.100} in stream_bayes{near}"
+        raise ConfigError(message) from problem
+    known = signature(kind).parameters
+    unknown = [name for name in settings.parameters if name not in known]
+    if unknown:
+        message = "; ".join(f"learner.parameters.{name:.100}: unknown{_near(name, known)}" for name in unknown)
+        raise ConfigError(message)
+    return kind
+
+
+def open_learner(settings: LearnerSettings) -> Learner:
+    """The learner that the settings name; lists become tuples, as constructors want them."""
+    kind = learner_kind(settings)
+    parameters = {name: _as_parameter(value) for name, value in settings.parameters.items()}
+    try:
+        return kind(**parameters)
+    except (TypeError, StreamBayesError) as problem:
+        # Of a value that it refuses, a learner says `name must be ...`.
+        place = "." if str(problem).partition(" ")[0] in parameters else ": "
+        message = f"learner.parameters{place}{problem}"
+        raise ConfigError(message) from problem
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(names)}"
+
+
+def _learners() -> list[str]:
+    package = import_module("stream_bayes")
+    public = {name: getattr(package, name) for name in package.__all__}
+    return [name for name, kind in public.items() if isinstance(kind, type) and issubclass(kind, Learner)]
+
+
+def _as_parameter(value: Any) -> Any:
+    """A value of the settings as constructors want it: a tuple, a learner by its name, a posterior by its name."""
+    if isinstance(value, list):
+        return tuple(_as_parameter(part) for part in value)
+    if isinstance(value, dict) and value.keys() <= {"name", "parameters"} and "name" in value:
+        return open_learner(LearnerSettings(**value))
+    if isinstance(value, dict) and value.keys() == {"posterior", "fields"} and value["posterior"] in posteriors.__all__:
+        return getattr(posteriors, value["posterior"])(*value["fields"])
+    return value

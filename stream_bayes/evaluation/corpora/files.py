@@ -1,0 +1,163 @@
+"""Files as a reader needs them: never whole unless each is one message, compressed or not, and in a natural order."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from stream_bayes.errors import CorpusError
+from stream_bayes.evaluation.corpora.mail import problem
+
+MOST_BYTES: Final = 1 << 28
+"""Of one message, one line or one field: beyond it the message is a problem, so that memory stays bounded."""
+Bytes = io.BufferedReader | gzip.GzipFile
+_SAMPLE: Final = 1 << 16
+_GZIP: Final = b"\x1f\x8b"
+_DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what the file system or the decompression has to say into an error of the corpus."""
+    try:
+        yield
+    except _DAMAGED as cause:
+        raise problem("damaged-file", path, f"the compressed file is cut short or damaged ({cause})") from cause
+    except FileNotFoundError as cause:
+        raise problem("missing-file", path, "there is no such file") from cause
+    except OSError as cause:
+        raise problem("unreadable", path, f"cannot be read: {(cause.strerror or str(cause)).lower()}") from cause
+
+
+def is_folder(path: Path) -> bool:
+    """Whether it is; not if nobody may look."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def open_plain(path: Path) -> Bytes:
+    """The file's bytes, decompressed if they are gzip; to be used within `reading`."""
+    _check_regular(path)
+    file = path.open("rb")
+    if file.peek(2)[:2] != _GZIP:
+        return file
+    file.close()
+    return gzip.open(path, "rb")
+
+
+def sample(path: Path) -> bytes:
+    """The first 64 KiB, to see what the file is; less of a compressed file that is cut short there."""
+    head = b""
+    with reading(path), open_plain(path) as file:
+        try:
+            while len(head) < _SAMPLE and (piece := file.read1(_SAMPLE - len(head))):
+                head += piece
+        except _DAMAGED:
+            if not head:
+                raise
+    return head
+
+
+def read_message(path: Path) -> bytes:
+    """A file that is one message."""
+    with reading(path):
+        _check_regular(path)
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise problem("too-large", path, f"more than {MOST_BYTES >> 20} MiB in one message")
+    return content
+
+
+def _check_regular(path: Path) -> None:
+    """A pipe would wait for ever, and a device never end."""
+    path.stat()
+    if not path.is_file():
+        raise problem("unreadable", path, "is not a file")
+
+
+class Lines:
+    """The lines of a file, numbered from 1; one that is too long raises, and reading can go on after it."""
+
+    def __init__(self, path: Path, file: Bytes) -> None:
+        self.number = 0
+        self._path = path
+        self._file = file
+
+    def __iter__(self) -> Lines:
+        return self
+
+    def __next__(self) -> bytes:
+        line = self._file.readline(MOST_BYTES + 1)
+        if not line:
+            raise StopIteration
+        self.number += 1
+        if len(line) > MOST_BYTES:
+            while line and not line.endswith(b"\n"):
+                line = self._file.readline(MOST_BYTES)
+            raise problem("too-large", self.place(), f"more than {MOST_BYTES >> 20} MiB in one line")
+        return line.removeprefix(b"\xef\xbb\xbf") if self.number == 1 else line
+
+    def place(self, number: int = 0) -> str:
+        """A line as an error names it; the one last read if no number is given."""
+        return f"{self._path}, line {number or self.number}"
+
+
+NaturalKey = tuple[str | int, ...]
+
+
+def natural_key(name: str) -> NaturalKey:
+    """Sorts 2 before 10, and 0002 beside 2.
+
+    Examples
+    --------
+    >>> sorted(["inmail.10", "inmail.9", "inmail"], key=natural_key)
+    ['inmail', 'inmail.9', 'inmail.10']
+    """
+    parts = re.split(r"([0-9]+)", name)
+    return tuple(int(part) if place % 2 else part for place, part in enumerate(parts))
+
+
+def folders_in(folder: Path, depth: int, skip: frozenset[str] = frozenset()) -> Iterator[Path]:
+    """The folder itself and those at most `depth` levels beneath, the nearest first; links are followed once."""
+    level, seen = [folder], {os.path.realpath(folder)}
+    for _ in range(depth + 1):
+        beneath = []
+        for one in level:
+            yield one
+            for path in _folders(one):
+                real = os.path.realpath(path)
+                if path.name not in skip and real not in seen:
+                    seen.add(real)
+                    beneath.append(path)
+        level = beneath
+
+
+def _folders(folder: Path) -> list[Path]:
+    """Those directly inside; none if it cannot be read, which `files_in` reports."""
+    try:
+        return sorted(filter(is_folder, _children(folder)))
+    except CorpusError:
+        return []
+
+
+def _children(folder: Path) -> list[Path]:
+    with reading(folder):
+        return list(folder.iterdir())
+
+
+def files_in(folder: Path) -> Iterator[Path | CorpusError]:
+    """What is directly in a folder and is no folder, hidden ones left out; an error if the folder cannot be read."""
+    try:
+        yield from (path for path in _children(folder) if not path.name.startswith(".") and not is_folder(path))
+    except CorpusError as found:
+        yield found

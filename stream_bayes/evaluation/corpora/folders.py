@@ -1,0 +1,102 @@
+"""Folders of mails, one file each, sorted by somebody into folders called spam and ham."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from stream_bayes.errors import CorpusError
+from stream_bayes.evaluation.corpora.files import NaturalKey, files_in, folders_in, natural_key, read_message
+from stream_bayes.evaluation.corpora.labels import label_in_name, read_label
+from stream_bayes.evaluation.corpora.mail import Entry, writable
+from stream_bayes.evaluation.corpora.mbox import Mbox
+
+LOOKED_FOR: Final = "folders with spam or ham in their names (easy_ham, spam_2, enron1/ham), a message in each file"
+MBOX_FOR: Final = "a folder of mbox files (.mbox, .mbx), each labelled by its name, its folder or X-Label headers"
+_SEARCHED: Final = 3
+_DEEPEST: Final = 1000
+_MBOX_NAME: Final = re.compile(r".*\.mbo?x(\.gz)?", re.IGNORECASE)
+_NOT_MAIL: Final = re.compile(r"cmds|readme.*|license.*|summary\.txt", re.IGNORECASE)
+
+
+class _Found(NamedTuple):
+    order: tuple[NaturalKey, ...]
+    id: str
+    path: Path
+    label: str
+
+
+class MailFolders:
+    """The messages of all files in folders whose names say spam or ham, however deep.
+
+    Parameters
+    ----------
+    path
+        The folder that holds them.
+    label
+        What a file is that lies in no such folder; without it such a file is a problem.
+
+    Notes
+    -----
+    The innermost folder with spam or ham in its name decides; the name of `path` itself does only if none beneath does.
+    A file called .mbox or .mbx is read as many messages, and may say in its own name or in X-Label headers what
+    they are.
+
+    Order: by path, folders called spam or ham left out, so that the two are interleaved as their files are numbered
+    (enron1/spam/0006.txt between enron1/ham/0005.txt and 0007.txt; all 00001.* of SpamAssassin's folders first), and
+    numbers by value. Hidden files, cmds, readme, license and Summary.txt are not mails. The names are held in memory,
+    the messages are not.
+    """
+
+    format = "folders"
+
+    def __init__(self, path: Path, label: str = "") -> None:
+        self._path = path
+        self._label = label
+
+    @staticmethod
+    def fits(folder: Path) -> bool:
+        """Whether some folder's name says spam or ham, or mbox files are right here."""
+        folders = (path for path in folders_in(folder.absolute(), _SEARCHED) if not path.name.startswith("."))
+        if any(label_in_name(path.name) for path in folders):
+            return True
+        return any(_MBOX_NAME.fullmatch(path.name) for path in files_in(folder) if isinstance(path, Path))
+
+    def __iter__(self) -> Iterator[Entry | CorpusError]:
+        found: list[_Found] = []
+        for path in self._files():
+            if isinstance(path, CorpusError):
+                yield path
+            else:
+                found.append(self._found(path))
+        own = "" if any(one.label for one in found) else label_in_name(self._path.absolute().name)
+        for one in sorted(found):
+            if not _MBOX_NAME.fullmatch(one.path.name):
+                yield Entry(one.id, str(one.path), partial(_read, one.path, one.label or own or self._label))
+                continue
+            try:
+                yield from Mbox(one.path, self._label, one.id, one.label or own)
+            except CorpusError as problem:
+                yield problem
+
+    def _files(self) -> Iterator[Path | CorpusError]:
+        for folder in folders_in(self._path, _DEEPEST):
+            if not any(part.startswith(".") for part in folder.relative_to(self._path).parts):
+                for path in files_in(folder):
+                    if isinstance(path, CorpusError) or not _NOT_MAIL.fullmatch(path.name):
+                        yield path
+
+    def _found(self, path: Path) -> _Found:
+        relative = path.relative_to(self._path)
+        *folders, name = relative.parts
+        labels = [label_in_name(folder) for folder in folders]
+        order = [natural_key(folder) for folder, label in zip(folders, labels, strict=True) if not label]
+        label = next(filter(None, reversed(labels)), "")
+        return _Found((*order, natural_key(name)), writable(relative.as_posix()), path, label)
+
+
+def _read(path: Path, label: str) -> tuple[str | None, bytes]:
+    return read_label(label, f"{path} (no folder above it says spam or ham)"), read_message(path)

@@ -1,0 +1,114 @@
+"""JSON lines: one object a line, plain or gzip."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from stream_bayes.errors import CorpusError
+from stream_bayes.evaluation.corpora.files import Lines, open_plain, reading
+from stream_bayes.evaluation.corpora.labels import UNLABELLED, read_label
+from stream_bayes.evaluation.corpora.mail import Entry, composed, problem, shown, writable
+
+LOOKED_FOR: Final = "JSON lines (.jsonl, .jsonl.gz): one object a line with id, label, and text or raw"
+
+
+class JsonLines:
+    """Objects with `id`, `label`, and `text` or `raw` (base64); `subject` and `sender` if there are any.
+
+    Parameters
+    ----------
+    path
+        The file.
+    label
+        What a message is that has no `label`; without it such a message is a problem. `"label": null` says that
+        nobody knows.
+
+    Notes
+    -----
+    The order is that of the lines. A message without an id is called by its line, `line-7`. Other fields are not
+    looked at: dates tell the label in some corpora.
+    """
+
+    format = "json lines"
+
+    def __init__(self, path: Path, label: str = "") -> None:
+        self._path = path
+        self._label = label
+
+    @staticmethod
+    def fits(head: bytes) -> bool:
+        """Whether a file that begins like this is one."""
+        return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+
+    def __iter__(self) -> Iterator[Entry | CorpusError]:
+        with reading(self._path), open_plain(self._path) as file:
+            lines = Lines(self._path, file)
+            while True:
+                try:
+                    line = next(lines)
+                    if line.strip():
+                        yield self._entry(line, lines)
+                except StopIteration:
+                    return
+                except CorpusError as found:
+                    yield found
+
+    def _entry(self, line: bytes, lines: Lines) -> Entry:
+        place = lines.place()
+        try:
+            record = json.loads(line.decode("utf-8"))
+        except (ValueError, RecursionError) as cause:
+            raise problem("invalid-json", place, f"not valid JSON ({cause})") from cause
+        if not isinstance(record, dict):
+            raise problem("invalid-json", place, "not a JSON object, {..}")
+        given = _id(record, place)
+        name = given or f"line-{lines.number}"
+        read = partial(_read, record, f"{place}, id {name}", self._label)
+        return Entry(name, place, read, not given, is_row=True)
+
+
+def _id(record: dict[str, Any], place: str) -> str:
+    """The id that a record gives, or ""."""
+    name = record.get("id")
+    if name is None or name == "":
+        return ""
+    if isinstance(name, bool) or not isinstance(name, str | int):
+        raise problem("bad-id", place, f"the id {shown(repr(name), 60)} is neither a string nor a whole number")
+    return writable(str(name))
+
+
+def _read(record: dict[str, Any], place: str, otherwise: str) -> tuple[str | None, bytes]:
+    said = record.get("label", "")
+    label = read_label(UNLABELLED if said is None else said, place, otherwise)
+    has_text, has_raw = (record.get(name) is not None for name in ("text", "raw"))
+    if has_text == has_raw:
+        both = "both a text and" if has_raw else "neither a text nor"
+        raise problem("bad-text", place, f"the message has {both} raw")
+    if has_raw:
+        return label, _raw(record["raw"], place)
+    text, subject, sender = (_bytes(record, name, place) for name in ("text", "subject", "sender"))
+    return label, composed(text, subject, sender)
+
+
+def _bytes(record: dict[str, Any], name: str, place: str) -> bytes:
+    value = record.get(name)
+    if value is None:
+        return b""
+    if not isinstance(value, str):
+        raise problem("bad-text", place, f"the {name} is {shown(repr(value), 60)}, not a string")
+    return value.encode("utf-8", "surrogatepass")
+
+
+def _raw(value: object, place: str) -> bytes:
+    if not isinstance(value, str):
+        raise problem("bad-text", place, f"raw is {shown(repr(value), 60)}, not a string of base64")
+    try:
+        return base64.b64decode("".join(value.split()), validate=True)
+    except (binascii.Error, ValueError) as cause:
+        raise problem("bad-text", place, f"raw is not base64 ({cause})") from cause

@@ -1,0 +1,97 @@
+"""Maildir: folders with cur/ and new/, one file a message, named by the time of its delivery."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from stream_bayes.errors import CorpusError
+from stream_bayes.evaluation.corpora.files import NaturalKey, files_in, folders_in, is_folder, natural_key, read_message
+from stream_bayes.evaluation.corpora.labels import HAM, SPAM, label_in_name, read_label
+from stream_bayes.evaluation.corpora.mail import Entry, writable
+
+LOOKED_FOR: Final = "a Maildir (cur/ and new/, here or one or two folders down), labelled by folder: .Junk, spam, ham"
+_DEPTH: Final = 2
+_INSIDE: Final = frozenset({"cur", "new", "tmp"})
+_NOT_RECEIVED: Final = frozenset({"sent", "drafts", "trash", "templates", "outbox", "deleted items", "sent items"})
+
+
+class Maildir:
+    """The messages of a Maildir and of the folders in it, by time of delivery.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    label
+        What a message is where its folder does not say so; without it such a message is a problem.
+
+    Notes
+    -----
+    A folder's name says what its messages are: .Junk, .Spam, ham, .Not-Junk. Where some folders are spam and none is
+    ham, the others are ham: somebody has sorted the mail; but Sent, Drafts, Trash, Templates and Outbox are not read,
+    nor are messages that are marked as deleted.
+    The order is that of the file names over all folders, since they begin with the second of delivery. The id is the
+    folder and the name without its flags, so it stays when a message is read and moves from new/ to cur/; that of the
+    event (`Mail.event_id`) stays also when it is moved to another folder. The names are held in memory, the messages
+    are not.
+    """
+
+    format = "maildir"
+
+    def __init__(self, path: Path, label: str = "") -> None:
+        self._path = path
+        self._label = label
+
+    @staticmethod
+    def fits(folder: Path) -> bool:
+        """Whether the folder is a Maildir or holds one."""
+        return any(True for _ in _maildirs(folder))
+
+    def __iter__(self) -> Iterator[Entry | CorpusError]:
+        found: list[tuple[NaturalKey, str, Path, str]] = []
+        folders = list(_maildirs(self._path))
+        labels = self._labels(folders)
+        rest = self._label or (HAM if set(labels.values()) == {SPAM, ""} else "")
+        for folder in folders:
+            if labels[folder] or _last_word(folder) not in _NOT_RECEIVED:
+                for path in (path for inside in ("cur", "new") for path in files_in(folder / inside)):
+                    if isinstance(path, CorpusError):
+                        yield path
+                    elif not _is_trashed(path):
+                        key = natural_key(path.name.partition(":")[0])
+                        found.append((key, str(folder), path, labels[folder] or rest))
+        for _, _, path, label in sorted(found):
+            yield Entry(self._id(path), str(path), partial(_read, path, label))
+
+    def _labels(self, folders: list[Path]) -> dict[Path, str]:
+        """What each folder's name says; that of the whole only if no other says anything."""
+        labels = {folder: label_in_name(folder.name) for folder in folders if folder != self._path}
+        own = "" if any(labels.values()) else label_in_name(self._path.absolute().name)
+        return {folder: labels.get(folder, own) for folder in folders}
+
+    def _id(self, path: Path) -> str:
+        folder = path.parent.parent.relative_to(self._path)
+        return writable((folder / path.name.partition(":")[0]).as_posix())
+
+
+def _maildirs(folder: Path) -> Iterator[Path]:
+    for path in folders_in(folder, _DEPTH, _INSIDE):
+        if is_folder(path / "cur") and is_folder(path / "new"):
+            yield path
+
+
+def _is_trashed(path: Path) -> bool:
+    """Whether a message is marked as deleted (flag T): a mail reader has copied it elsewhere, or it is to go."""
+    return "T" in path.name.rpartition(":2,")[2] if ":2," in path.name else False
+
+
+def _last_word(folder: Path) -> str:
+    """.INBOX.Sent and .Sent are both Sent."""
+    return folder.name.rpartition(".")[2].lower()
+
+
+def _read(path: Path, label: str) -> tuple[str | None, bytes]:
+    return read_label(label, f"{path} (the name of its folder does not say what it is)"), read_message(path)

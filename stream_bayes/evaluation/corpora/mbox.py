@@ -1,0 +1,138 @@
+"""mbox files, read line by line: many messages one after the other, each after a line that begins with "From "."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from stream_bayes.errors import CorpusError
+from stream_bayes.evaluation.corpora.files import MOST_BYTES, Bytes, open_plain, reading
+from stream_bayes.evaluation.corpora.labels import label_in_name, label_word, read_label
+from stream_bayes.evaluation.corpora.mail import Entry, problem, shown, writable
+
+LOOKED_FOR: Final = 'an mbox file (plain or .gz) that begins with "From "; label in its name or in X-Label headers'
+_PIECE: Final = 1 << 20
+_START: Final = b"From "
+_TIMED: Final = re.compile(rb"From [^\n]*[0-9]{1,2}:[0-9]{2}")
+_DOUBTFUL: Final = re.compile(rb"From [^\s@]+@[^\s@]+\s*(?:\Z|\s(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)")
+_QUOTED: Final = re.compile(rb">+From ")
+_HEADER_END: Final = re.compile(rb"(?:\A|\n)\r?\n")
+_LABEL_HEADER: Final = re.compile(rb"^X-Label:([^\n]*)(?:\n|\Z)(?:[ \t][^\n]*(?:\n|\Z))*", re.IGNORECASE | re.MULTILINE)
+
+
+class Mbox:
+    """The messages of one mbox file, in its order.
+
+    Parameters
+    ----------
+    path
+        The file, plain or gzip.
+    label
+        What a message is where nothing says so; without it such a message is a problem.
+    name
+        What the ids begin with, before `/1`, `/2`, ..; by default the file's name.
+    folder_label
+        What the file's folder says, if the file's own name says nothing.
+
+    Notes
+    -----
+    A message begins at a "From " line that is the first of the file, or follows a blank line and holds a time of day;
+    neither it nor the blank line before the next is part of the message. Where the first has no time, others that are
+    like it (as many words, with or without an @) will do; any other line of an address without a time, such as
+    `From ann@example.org`, may begin a message or not, and what it stands in is a problem. `>From ` at the start of a
+    line loses one `>`.
+    The label is what the file's name says (spam.mbox, 2003-ham.mbox), else the header `X-Label: spam` or `ham`, which
+    anybody may have written and so counts less. That header is taken out: it would tell the filter the answer.
+    """
+
+    format = "mbox"
+
+    def __init__(self, path: Path, label: str = "", name: str = "", folder_label: str = "") -> None:
+        self._path = path
+        self._label = label
+        self._by_name = label_in_name(path.name) or folder_label
+        self._name = name or writable(path.name)
+
+    @staticmethod
+    def fits(head: bytes) -> bool:
+        """Whether a file that begins like this is one."""
+        return head.lstrip(b"\r\n").startswith(_START)
+
+    def __iter__(self) -> Iterator[Entry | CorpusError]:
+        with reading(self._path), open_plain(self._path) as file:
+            for number, message in enumerate(_messages(self._path, file), 1):
+                place = f"{self._path}, message {number}"
+                try:
+                    read = partial(_read, message.whole(place), place, self._by_name, self._label)
+                    yield Entry(f"{self._name}/{number}", place, read)
+                except CorpusError as found:
+                    yield found
+
+
+def _messages(path: Path, file: Bytes) -> Iterator[_Message]:
+    line = file.readline(_PIECE)
+    while line in {b"\n", b"\r\n"}:
+        line = file.readline(_PIECE)
+    if line and not line.startswith(_START):
+        raise problem("not-mbox", path, 'not an mbox file: its first line does not begin with "From "')
+    message, like_the_first = _Message(), _likeness(line)
+    at_start, after_blank, first = line.endswith(b"\n"), False, line
+    while line := file.readline(_PIECE):
+        blank = at_start and line in {b"\n", b"\r\n"}
+        starts = at_start and after_blank and line.startswith(_START)
+        if starts and (_TIMED.match(line) or _likeness(line) == like_the_first):
+            yield message
+            message = _Message()
+        else:
+            message.add(line[1:] if at_start and _QUOTED.match(line) else line, blank)
+            message.doubt = message.doubt or (line if starts and _DOUBTFUL.match(line) else b"")
+        at_start, after_blank = line.endswith(b"\n"), blank
+    if first:
+        yield message
+
+
+def _likeness(line: bytes) -> tuple[int, bool] | None:
+    """What two lines without a time have in common that both begin a message; None for one that has a time."""
+    return None if _TIMED.match(line) else (len(line.split()), b"@" in line)
+
+
+class _Message:
+    """The lines of one message, held only while they are few enough."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._ends_blank = False
+        self.doubt = b""
+        """A line at which the next message may begin."""
+
+    def add(self, line: bytes, blank: bool) -> None:
+        self._size += len(line)
+        self._ends_blank = blank
+        if self._size <= MOST_BYTES:
+            self._lines.append(line)
+        else:
+            self._lines.clear()
+
+    def whole(self, place: str) -> bytes:
+        """All of it, or CorpusError."""
+        if self._size > MOST_BYTES:
+            raise problem("too-large", place, f"more than {MOST_BYTES >> 20} MiB in one message")
+        if self.doubt:
+            said = shown(self.doubt.decode("latin-1").strip(), 60)
+            raise problem("bad-separator", place, f"{said!r} may begin the next message, but has no time of day")
+        return b"".join(self._lines[:-1] if self._ends_blank else self._lines)
+
+
+def _read(message: bytes, place: str, by_name: str, otherwise: str) -> tuple[str | None, bytes]:
+    end = _HEADER_END.search(message)
+    header = message[: end.end()] if end else message
+    values = [match[1].decode("latin-1").strip() for match in _LABEL_HEADER.finditer(header)]
+    said = next(filter(label_word, values), otherwise or next(iter(values), ""))
+    label = read_label(by_name or said, f"{place} (neither its file's name nor an X-Label header says what it is)")
+    if values:
+        header = _LABEL_HEADER.sub(lambda match: b"" if label_word(match[1].decode("latin-1")) else match[0], header)
+    return label, header + message[end.end() :] if end else header

@@ -1,0 +1,181 @@
+"""What a pass over a stream was worth, from what came and what had been said of it before.
+
+    one_minus_roca_percent          100 (1 - area under the ROC curve): how often a ham ranks above a spam, in percent;
+                                    a tie counts one half
+    ham_error_percent               ham whose probability of spam was above the threshold, in percent of the ham
+    spam_error_percent              spam whose probability was at the threshold or below, in percent of the spam
+    lam_percent                     logistic average of these two: its logit is the mean of their logits; a rate without
+                                    a logit, none or all of n, is taken as (errors + 1/2) / (n + 1)
+    spam_error_at_ham_0_1_percent   spam lost at the lowest cut of the scores that costs at most 0.1 % of the ham; no
+                                    interpolation, so with fewer than 1,000 ham it costs none
+    log_loss                        mean of -ln of the probability given to what came
+    brier                           mean of the squared difference of the probability and what came (1 or 0)
+    calibration_error               mean distance of predicted from observed over 15 intervals of equal width, as
+                                    `Reliability` of a fusion has it
+
+A metric that does not exist, such as an error on spam where there was none, is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from stream_bayes.learners.fusion.reliability import CELLS
+from stream_bayes.typing import BoolArray, FloatArray, IntArray
+
+BINS = 15
+HAM_ERROR = 0.001
+"""The share of the ham one may lose where the spam error is read from the ROC curve."""
+
+
+class Metrics(NamedTuple):
+    """All metrics of one pass; smaller is better for each."""
+
+    one_minus_roca_percent: float
+    ham_error_percent: float
+    spam_error_percent: float
+    lam_percent: float
+    spam_error_at_ham_0_1_percent: float
+    log_loss: float
+    brier: float
+    calibration_error: float
+
+
+NAMES = {
+    "one_minus_roca_percent": "(1-ROCA)%",
+    "ham_error_percent": "ham misclassified %",
+    "spam_error_percent": "spam misclassified %",
+    "lam_percent": "lam %",
+    "spam_error_at_ham_0_1_percent": "spam lost at 0.1 % ham lost, %",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "calibration_error": "calibration error (15 bins)",
+}
+"""What the metrics are called in tables."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The metrics of a pass with bootstrap intervals of 95 %."""
+
+    messages: int
+    """Those with a label; no others can be evaluated."""
+    spam: int
+    threshold: float
+    """Probability above which a message was called spam."""
+    values: Metrics
+    low: Metrics
+    high: Metrics
+
+
+def all_metrics(spam: BoolArray, log_odds: FloatArray, threshold: float = 0.5) -> Metrics:
+    """Every metric of these messages.
+
+    >>> spam, log_odds = np.array([False, True, False, True]), np.array([-2.0, -1.0, -0.5, 3.0])
+    >>> [round(value, 4) for value in all_metrics(spam, log_odds)]
+    [25.0, 0.0, 50.0, 30.9017, 50.0, 0.4907, 0.1734, 0.3188]
+    """
+    return Outcomes(spam, log_odds, threshold).metrics(np.ones(len(spam)))
+
+
+def one_minus_roca_percent(spam: BoolArray, log_odds: FloatArray) -> float:
+    """The first of the metrics alone.
+
+    >>> one_minus_roca_percent(np.array([False, False, True, True]), np.array([0.0, 2.0, 2.0, 3.0]))
+    12.5
+    """
+    return _one_minus_roca_percent(*Ranks(spam, log_odds).at_each_score(np.ones(len(spam))))
+
+
+def bins_of(probability: FloatArray) -> IntArray:
+    """Which of the 15 intervals each probability lies in.
+
+    >>> bins_of(np.array([0.0, 0.25, 1.0]))
+    array([ 0,  3, 14])
+    """
+    return np.minimum((probability * CELLS).astype(np.int64), CELLS - 1) // (CELLS // BINS)
+
+
+class Ranks:
+    """Messages in order of their scores; those of one score are one rank."""
+
+    def __init__(self, spam: BoolArray, log_odds: FloatArray) -> None:
+        self.order: IntArray = np.argsort(log_odds)
+        scores = log_odds[self.order]
+        self._spam = spam[self.order]
+        self._first = np.flatnonzero(np.append(True, scores[1:] != scores[:-1])[: len(scores)])
+
+    def at_each_score(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Ham and spam at each of the distinct scores, from the lowest, counting the messages so many times."""
+        if not len(counts):
+            return counts, counts
+        times = counts[self.order]
+        everything, spams = np.add.reduceat(times, self._first), np.add.reduceat(times * self._spam, self._first)
+        return everything - spams, spams
+
+
+class Outcomes:
+    """What came and what had been said of it, prepared for counting the messages any number of times each.
+
+    All metrics but those of the ROC curve follow from sums over the messages, one for each column of a table.
+    """
+
+    def __init__(self, spam: BoolArray, log_odds: FloatArray, threshold: float = 0.5) -> None:
+        self._ranks = Ranks(spam, log_odds)
+        called, against = log_odds > logit(threshold), np.where(spam, -log_odds, log_odds)
+        losses = [np.logaddexp(0.0, against), expit(against) ** 2]
+        self._table = np.column_stack([~spam, spam, ~spam & called, spam & ~called, *losses]).astype(np.float64)
+        probability = expit(log_odds)
+        self._bins = bins_of(probability)
+        self._apart = probability - spam
+
+    def metrics(self, counts: FloatArray) -> Metrics:
+        """All metrics with each message counted so many times."""
+        hams, spams, ham_errors, spam_errors, logs, squares = (counts @ self._table).tolist()
+        ranks = self._ranks.at_each_score(counts)
+        apart = np.bincount(self._bins, weights=counts * self._apart, minlength=BINS)
+        return Metrics(
+            _one_minus_roca_percent(*ranks),
+            100.0 * _share(ham_errors, hams),
+            100.0 * _share(spam_errors, spams),
+            _lam_percent((ham_errors, hams), (spam_errors, spams)),
+            _spam_error_at_ham_percent(*ranks),
+            _share(logs, hams + spams),
+            _share(squares, hams + spams),
+            _share(float(np.abs(apart).sum()), hams + spams),
+        )
+
+
+def _one_minus_roca_percent(hams: FloatArray, spams: FloatArray) -> float:
+    spams_below = np.cumsum(spams) - spams
+    return 100.0 * _share(float(hams @ (spams_below + 0.5 * spams)), float(hams.sum() * spams.sum()))
+
+
+def _spam_error_at_ham_percent(hams: FloatArray, spams: FloatArray) -> float:
+    if not hams.sum() or not spams.sum():
+        return math.nan
+    # The k-th cut calls everything from the k-th score on spam, the last one nothing; ham errors fall with k.
+    hams_above = np.append(np.cumsum(hams[::-1])[::-1], 0.0)
+    lowest = int(np.argmax(hams_above <= HAM_ERROR * hams.sum()))
+    return 100.0 * _share(float(spams[:lowest].sum()), float(spams.sum()))
+
+
+def _lam_percent(ham: tuple[float, float], spam: tuple[float, float]) -> float:
+    if not ham[1] or not spam[1]:
+        return math.nan
+    return float(100.0 * expit(0.5 * (_logit_rate(*ham) + _logit_rate(*spam))))
+
+
+def _logit_rate(errors: float, total: float) -> float:
+    if errors in (0.0, total):
+        errors, total = errors + 0.5, total + 1.0
+    return math.log(errors / (total - errors))
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan

@@ -1,0 +1,148 @@
+"""Strategies side by side: which passes that takes, and what they gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from stream_bayes.errors import ParameterError
+from stream_bayes.evaluation.corpora.mail import counted
+from stream_bayes.evaluation.feedback import STRATEGIES, Regime, check_strategy
+from stream_bayes.evaluation.label_delay import is_whole
+from stream_bayes.evaluation.process_pool import Failure
+from stream_bayes.evaluation.serialization import number
+from stream_bayes.evaluation.stream import Source
+from stream_bayes.evaluation.sweep import Job, Outcome, Spread, spread, trials
+
+QUOTAS = (50, 100, 350, 1000, 5000)
+REPEAT = 5
+# Of the passes that failed; all of them are in the JSON.
+_SHOWN = 5
+
+
+class Plan(NamedTuple):
+    """Every strategy with every quota, once for each seed."""
+
+    source: Source
+    filter_name: str
+    strategies: tuple[str, ...]
+    quotas: tuple[int, ...]
+    seeds: tuple[int, ...]
+    delay: str | None = None
+    full: bool = True
+    """Whether the pass with all labels belongs to it."""
+
+    def jobs(self) -> list[Job]:
+        """The passes."""
+        regimes = [Regime()] if self.full else []
+        for quota in self.quotas:
+            for strategy in self.strategies:
+                regimes += trials(strategy, quota, self.seeds, self.delay)
+        return [Job(self.source, self.filter_name, regime) for regime in regimes]
+
+    def within(self, messages: int) -> Plan:
+        """Without the quotas that a stream of so many messages cannot use up."""
+        quotas = tuple(quota for quota in self.quotas if quota < messages)
+        if not quotas:
+            message = f"the stream has {messages:,} messages: name smaller quotas than {min(self.quotas):,}"
+            raise ParameterError(message)
+        return self._replace(quotas=quotas)
+
+
+class Found(NamedTuple):
+    """What the passes gave."""
+
+    plan: Plan
+    corpus: str
+    """What the stream is called."""
+    messages: int
+    outcomes: tuple[Outcome, ...]
+    failed: tuple[Failure[Job], ...] = ()
+
+    @property
+    def full(self) -> Spread | None:
+        """With all labels."""
+        return self._over([one for one in self.outcomes if not one.job.regime.is_active])
+
+    def cell(self, strategy: str, quota: int) -> Spread | None:
+        """One strategy with one quota, over the seeds; None if no pass has ended."""
+        return self._over([one for one in self.outcomes if _is_in(one, strategy, quota)])
+
+    def notes(self) -> list[str]:
+        """What one should know of the passes."""
+        waiting = max((one.waiting for one in self.outcomes), default=0)
+        late = [f"up to {counted(waiting, 'label')} of a pass had not come by the end of the stream"] if waiting else []
+        failed = [f"failed and left out: {one.item}: {one.reason}" for one in self.failed[:_SHOWN]]
+        more = [f"failed and left out: {len(self.failed) - _SHOWN} more"] if len(self.failed) > _SHOWN else []
+        return [*late, *failed, *more]
+
+    @staticmethod
+    def _over(outcomes: Sequence[Outcome]) -> Spread | None:
+        return spread(outcomes) if outcomes else None
+
+
+def described(found: Found) -> dict[str, Any]:
+    """All figures, not rounded; None for a metric that does not exist."""
+    plan = found.plan
+    cells = [(strategy, quota) for strategy in plan.strategies for quota in plan.quotas]
+    return {
+        "filter": plan.filter_name,
+        "corpus": found.corpus,
+        "messages": found.messages,
+        "delay": plan.delay,
+        "seeds": list(plan.seeds),
+        "all_labels": _described(found.full),
+        "cells": [
+            {
+                "strategy": strategy,
+                "quota": quota,
+                **(_described(found.cell(strategy, quota)) or {"passes": 0}),
+                "runs": [_run(one) for one in found.outcomes if _is_in(one, strategy, quota)],
+            }
+            for strategy, quota in cells
+        ],
+        "failed": [{"pass": str(one.item), "reason": one.reason} for one in found.failed],
+    }
+
+
+def parse_strategies(text: str) -> tuple[str, ...]:
+    """Strategies as they are written on a command line: all, or a list.
+
+    >>> parse_strategies("margin,first")
+    ('margin', 'first')
+    """
+    if text == "all":
+        return STRATEGIES
+    return tuple(dict.fromkeys(check_strategy(name.strip()) for name in text.split(",")))
+
+
+def parse_quotas(text: str) -> tuple[int, ...]:
+    """Quotas as they are written on a command line.
+
+    >>> parse_quotas("100,50")
+    (50, 100)
+    """
+    parts = [part.strip() for part in text.split(",")]
+    for part in parts:
+        if not is_whole(part) or not int(part):
+            message = f"quotas must be numbers of labels, at least 1, such as 50,100,350; got {text!r:.100}"
+            raise ParameterError(message)
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def _is_in(one: Outcome, strategy: str, quota: int) -> bool:
+    regime = one.job.regime
+    return regime.is_active and (regime.named, regime.quota) == (strategy, quota)
+
+
+def _described(over: Spread | None) -> dict[str, Any] | None:
+    if over is None:
+        return None
+    return {name: number(value) for name, value in over._asdict().items()}
+
+
+def _run(one: Outcome) -> dict[str, Any]:
+    area, *counts = one[1:]
+    names = Outcome._fields[2:]
+    own = dict(zip(names, counts, strict=True))
+    return {"seed": one.job.regime.seed, "one_minus_roca_percent": number(area), **own}

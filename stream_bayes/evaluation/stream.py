@@ -1,0 +1,91 @@
+"""The messages of a corpus in the order in which a filter sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from stream_bayes.errors import ParameterError
+from stream_bayes.evaluation.corpora import Corpus, Mail, open_corpus
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The first messages of a corpus, after putting all of them into another order if one is asked for.
+
+    As given, messages are read while they are asked for; in another order, all are kept in memory.
+
+    >>> mails = [Mail(name, None, b"") for name in "abcde"]
+    >>> "".join(mail.id for mail in Stream("letters", mails, shuffle=2, limit=3))
+    'ced'
+    >>> boxes = [Mail(name, None, b"") for name in ("a/1", "a/2", "a/3", "b/1")]
+    >>> " ".join(mail.id for mail in Stream("boxes", boxes, interleave=True))
+    'a/1 b/1 a/2 a/3'
+    """
+
+    corpus: str
+    """What it is called in tables."""
+    mails: Iterable[Mail]
+    shuffle: int | None = None
+    """The seed of a random order."""
+    limit: int | None = None
+    interleave: bool = False
+    """Whether the mailboxes, ids up to the first "/", come message by message in turn."""
+
+    def __iter__(self) -> Iterator[Mail]:
+        mails = _interleaved(self.mails) if self.interleave else self.mails
+        return islice(mails if self.shuffle is None else _shuffled(mails, self.shuffle), self.limit)
+
+
+def _interleaved(mails: Iterable[Mail]) -> Iterator[Mail]:
+    boxes: dict[str, list[Mail]] = {}
+    for mail in mails:
+        boxes.setdefault(mail.id.partition("/")[0], []).append(mail)
+    for turn in zip_longest(*boxes.values()):
+        yield from (mail for mail in turn if mail is not None)
+
+
+def _shuffled(mails: Iterable[Mail], seed: int) -> Iterator[Mail]:
+    known = list(mails)
+    for place in np.random.default_rng(seed).permutation(len(known)).tolist():
+        yield known[place]
+
+
+class Source(NamedTuple):
+    """What is needed to read a stream anywhere, in another process too."""
+
+    path: Path
+    prefix: str = ""
+    """Only messages whose ids begin like this."""
+    problems: str = "stop"
+    """What is wrong in the corpus ends the pass ("stop") or is left out ("count")."""
+    shuffle: int | None = None
+    """The seed of a random order."""
+    limit: int | None = None
+    """Only so many messages."""
+    interleave: bool = False
+    """Whether the mailboxes come message by message in turn."""
+
+    def check(self) -> None:
+        """Refuse what cannot work before anything takes time."""
+        if self.interleave and self.shuffle is not None:
+            message = "interleave or shuffle, not both: a random order has no turns"
+            raise ParameterError(message)
+        self.open()
+
+    def open(self) -> Corpus:
+        """The corpus from its beginning."""
+        return open_corpus(self.path, problems=self.problems, prefix=self.prefix)
+
+    def stream(self, corpus: Corpus, mails: Iterable[Mail] | None = None) -> Stream:
+        """The stream, out of the corpus or out of its mails where they have been read."""
+        interleaved = "interleaved" if self.interleave else ""
+        shuffled = "" if self.shuffle is None else f"shuffle {self.shuffle}"
+        limited = "" if self.limit is None else f"first {self.limit:,}"
+        name = ", ".join(part for part in (corpus.name, interleaved, shuffled, limited) if part)
+        return Stream(name, corpus if mails is None else mails, self.shuffle, self.limit, self.interleave)

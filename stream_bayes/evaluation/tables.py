@@ -1,0 +1,201 @@
+"""A pass, or several beside each other, as text for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from stream_bayes.evaluation.corpora.mail import counted
+from stream_bayes.evaluation.feedback import FIRST
+from stream_bayes.evaluation.metrics import NAMES, Summary
+from stream_bayes.evaluation.protocol import Run
+from stream_bayes.evaluation.report.markup import figure
+from stream_bayes.evaluation.serialization import member_areas
+from stream_bayes.evaluation.strategy_comparison import Found
+from stream_bayes.evaluation.sweep import Spread
+from stream_bayes.evaluation.timing import MAKE
+
+_WIDTH = 32
+_COLUMNS = (9, 18, 8, 7, 14, 10)
+
+
+def pass_table(run: Run, summary: Summary, *, members: bool, notes: Sequence[str] = ()) -> str:
+    """The metrics of one pass with their intervals, what it cost, and what should be known of it."""
+    parts = [_heading(run, summary), _metrics(summary), *_questions(run), _costs(run)]
+    if members:
+        parts.append(_members(run, summary))
+    if notes:
+        parts.append([f"  note: {note}" for note in notes])
+    return "\n\n".join("\n".join(lines) for lines in parts)
+
+
+def comparison_table(
+    runs: Sequence[Run], summaries: Sequence[Summary], missing: Mapping[str, str], notes: Sequence[str] = ()
+) -> str:
+    """The passes of several filters over one stream, and how to get the filters that are not here.
+
+    The best comes first; those that were ended early come last, since they are judged on other messages.
+    """
+    pairs = sorted(zip(runs, summaries, strict=True), key=lambda pair: _rank(*pair))
+    width = max(len("filter"), *(len(_name(run)) for run in runs))
+    titles = ("(1-ROCA)%", "95 % interval", "log loss", "lam %", "CPU us/message", "messages/s")
+    rows = [(_name(run), _comparison(run, summary)) for run, summary in pairs]
+    lines = [f"  {name:<{width}}  {_columns(cells)}" for name, cells in (("filter", titles), *rows)]
+    absent = [f"  not here: {name} ({how})" for name, how in missing.items()]
+    remarks = [f"  note: {note}" for note in notes]
+    parts = [[_stream(*pairs[0]), f"  feedback {runs[0].feedback}"], lines, absent, remarks]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _stream(run: Run, summary: Summary) -> str:
+    share = f" ({100.0 * summary.spam / summary.messages:.1f} %)" if summary.messages else ""
+    return f"{run.corpus}: {counted(summary.messages, 'message')}, {summary.spam:,} spam{share}"
+
+
+def _heading(run: Run, summary: Summary) -> list[str]:
+    return [
+        _stream(run, summary),
+        f"  filter {run.filter_name}, feedback {run.feedback}, {counted(int(run.learned.sum()), 'label')} learned",
+    ]
+
+
+def _metrics(summary: Summary) -> list[str]:
+    columns = zip(summary.values._fields, summary.values, summary.low, summary.high, strict=True)
+    rows = [
+        f"  {NAMES[name]:<{_WIDTH}}{_decimal(value):>10}   {_interval(low, high)}" for name, value, low, high in columns
+    ]
+    return [f"  {'':<{_WIDTH}}{'':>10}   95 % interval", *rows]
+
+
+def _questions(run: Run) -> list[list[str]]:
+    """What became of the questions, and the accuracy that is estimated from those drawn by chance."""
+    if run.asked is None:
+        return []
+    counts, audit = run.asked.counts, run.asked.audit
+    names = ("asked", "audited", "answered", "suppressed", "expired", "late")
+    rows = [f"  {name:<{_WIDTH}}{counts.get(name, 0):>10,}" for name in names if counts.get(name) or name in names[:4]]
+    rows.append(f"  {'accuracy %':<{_WIDTH}}{_decimal(100.0 * run.accuracy, 2):>10}")
+    if audit is None:
+        return [["  labels", *rows, "  no audited answer came: the accuracy cannot be estimated without all labels"]]
+    interval = f"{100.0 * audit.low:.2f} to {100.0 * audit.high:.2f}"
+    estimate = f"  {'estimated by the audit':<{_WIDTH}}{_decimal(100.0 * audit.accuracy, 2):>10}   {interval}"
+    return [["  labels", *rows, f"{estimate}, of {counted(audit.answers, 'answer')}"]]
+
+
+def _costs(run: Run) -> list[str]:
+    number = max(run.messages, 1)
+    stages = [
+        f"  {name:<{_WIDTH}}{1e6 * cpu / number:>10.1f}   {1e6 * wall / number:.1f}"
+        for name, (cpu, wall) in run.stages.items()
+        if name != MAKE
+    ]
+    made = [1e3 * seconds for seconds in run.stages.get(MAKE, (0.0, 0.0))]
+    grown = run.memory_mb[-1] - run.memory_mb[1]
+    return [
+        f"  {'microseconds a message':<{_WIDTH}}{'CPU':>10}   wall",
+        *stages,
+        f"  {'in the filter (not reading)':<{_WIDTH}}{_whole(run.cpu_microseconds):>10}   "
+        f"{_whole(run.messages_per_second)} messages a second",
+        f"  {'make the filter, ms, once':<{_WIDTH}}{made[0]:>10.1f}   {made[1]:.1f}",
+        f"  {'peak memory, MB':<{_WIDTH}}{run.peak_memory_mb:>10.0f}   {grown:+.0f} after the first tenth",
+    ]
+
+
+def _members(run: Run, summary: Summary) -> list[str]:
+    areas = {name: area for name, area in member_areas(run).items() if not math.isnan(area)}
+    if not areas:
+        return ["  this filter has no members to show" if not run.members else "  no member has a (1-ROCA)%"]
+    rows = [f"  {name:<{_WIDTH}}{_decimal(area):>10}" for name, area in sorted(areas.items(), key=lambda pair: pair[1])]
+    best = min(areas, key=lambda name: areas[name])
+    return ["  (1-ROCA)% of each member alone", *rows, f"  {_lead(summary.values[0], areas[best], best)}"]
+
+
+def _lead(fused: float, best: float, name: str) -> str:
+    if fused == best:
+        return f"the fusion is level with its best member, {name}"
+    if not best:
+        return f"the fusion is behind its best member, {name}, which made no mistake"
+    side = "ahead of" if fused < best else "behind"
+    return f"the fusion is {100.0 * abs(fused / best - 1.0):.1f} % {side} its best member, {name}"
+
+
+def _comparison(run: Run, summary: Summary) -> tuple[str, ...]:
+    values = summary.values
+    return (
+        _decimal(values.one_minus_roca_percent),
+        _interval(summary.low[0], summary.high[0]),
+        _decimal(values.log_loss),
+        _decimal(values.lam_percent, 3),
+        _whole(run.cpu_microseconds),
+        _whole(run.messages_per_second),
+    )
+
+
+def _columns(cells: Sequence[str]) -> str:
+    return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, _COLUMNS, strict=True))
+
+
+def _name(run: Run) -> str:
+    return f"{run.filter_name}, {counted(run.messages, 'message')}" if run.stopped else run.filter_name
+
+
+def _rank(run: Run, summary: Summary) -> tuple[bool, bool, float]:
+    area = summary.values.one_minus_roca_percent
+    return run.stopped, math.isnan(area), area
+
+
+def _interval(low: float, high: float) -> str:
+    return "-" if math.isnan(low) else f"{_decimal(low)} to {_decimal(high)}"
+
+
+def _decimal(value: float, digits: int = 4) -> str:
+    """A metric as text: a dash where it does not exist."""
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _whole(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:,.0f}"
+
+
+_CELL = 20
+
+
+def strategies_table(found: Found, notes: Sequence[str] = ()) -> str:
+    """(1-ROCA)% of every strategy with every quota, and how many labels each was told."""
+    plan, heading = found.plan, f"{found.corpus}: {counted(found.messages, 'message')}"
+    late = f", labels {plan.delay} late" if plan.delay else ""
+    seeds = f"seed {plan.seeds[0]}" if len(plan.seeds) == 1 else f"seeds {plan.seeds[0]} to {plan.seeds[-1]}"
+    lead = f"  filter {plan.filter_name}, (1-ROCA)% by the number of labels, {seeds}{late}: mean, deviation (range)"
+    width = max(map(len, plan.strategies))
+    areas = [_strategy_rows(found, strategy, width) for strategy in plan.strategies]
+    titles = "".join(f"{f'{quota:,} labels':>{_CELL}}" for quota in plan.quotas)
+    full = [] if found.full is None else [f"  all labels: {figure(found.full.mean)}"]
+    rows = [f"  {'':<{width}}{titles}", *(line for lines in areas for line in lines), *full]
+    told = [f"  {name:<{width}}{_cells(found, name, _told)}" for name in plan.strategies]
+    remarks = [f"  note: {note}" for note in notes]
+    parts = [[heading, lead], rows, ["  labels told, on average", *told], remarks]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _strategy_rows(found: Found, strategy: str, width: int) -> list[str]:
+    first = f"  {strategy:<{width}}{_cells(found, strategy, _mean)}"
+    if len(found.plan.seeds) == 1 or strategy == FIRST:
+        return [first]
+    return [first, f"  {'':<{width}}{_cells(found, strategy, _range)}"]
+
+
+def _cells(found: Found, strategy: str, written: Callable[[Spread], str]) -> str:
+    cells = [found.cell(strategy, quota) for quota in found.plan.quotas]
+    return "".join(f"{'-' if cell is None else written(cell):>{_CELL}}" for cell in cells)
+
+
+def _mean(cell: Spread) -> str:
+    return figure(cell.mean) if cell.passes == 1 else f"{figure(cell.mean)} +- {figure(cell.deviation)}"
+
+
+def _range(cell: Spread) -> str:
+    return "" if cell.passes == 1 else f"({figure(cell.least)} to {figure(cell.greatest)})"
+
+
+def _told(cell: Spread) -> str:
+    return f"{cell.labels:,.0f}"

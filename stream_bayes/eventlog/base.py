@@ -1,0 +1,163 @@
+"""The contract of a log: what a worker needs of SQLite, of Kafka, and of memory in tests."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Self
+
+from stream_bayes.records import Offsets, Partition, Record
+
+Headers = Sequence[tuple[str, bytes]]
+
+MOST_RECORD_BYTES = 64 << 20
+"""Key, value and headers of one record together; a broker may take less."""
+
+OnChange = Callable[[frozenset[Partition], frozenset[Partition]], None]
+"""Called, from within `poll`, with the partitions gained and those lost; one that is in both may have been changed by
+another reader in between."""
+
+
+class Log(ABC):
+    """Topics of records in numbered partitions, read on behalf of a group.
+
+    - A record, once committed, has its place (topic, partition, offset) for ever; offsets rise, with or without gaps.
+    - Every record carries the time the log gave it, which never falls within a partition.
+    - What is appended, and the positions of the group, become visible together at `commit`, or not at all.
+    - A reader sees committed records only.
+    - Without a group a log is for reading single records and for writing.
+    """
+
+    on_change: OnChange | None = None
+    """Set before the first poll by a reader that keeps something for each partition."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Which log this is: the same through every handle, another for every other log."""
+
+    @abstractmethod
+    def poll(self, max_records: int, timeout: float) -> list[Record]:
+        """The next records of the topics that the group reads, after those polled before; empty after `timeout` s.
+
+        Of the topics that share a partition number, records come in the order of their times, as far as the log can
+        tell; at equal times in the order in which the topics were named.
+
+        A poll that finds partitions gained or lost (the first one always does) tells `on_change` and gives no records.
+        The reader forgets what it polled and did not commit, and seeks to where it goes on, in every partition it has.
+        """
+
+    @abstractmethod
+    def append(
+        self, topic: str, value: bytes, key: bytes | None = None, partition: int | None = None, headers: Headers = ()
+    ) -> None:
+        """Stage a record for the next commit; without a partition the key chooses it."""
+
+    @abstractmethod
+    def commit(self, offsets: Offsets) -> Offsets:
+        """Write all that is staged, and the group's positions, in one transaction.
+
+        Gives, of each partition that was written to, the offset behind the last record written. If it raises an error
+        that is retriable, everything is still staged and it is to be called again with the same offsets. After
+        LogRebalanced nothing was written and nothing is staged, and the next poll tells of all partitions anew.
+        """
+
+    @abstractmethod
+    def committed(self) -> Offsets:
+        """The group's positions: of every partition that is read here, 0 where none was committed yet.
+
+        Where a commit of another reader is under way, its end is waited for.
+        """
+
+    @abstractmethod
+    def seek(self, offsets: Offsets) -> None:
+        """Poll goes on from here."""
+
+    @abstractmethod
+    def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
+        """At most so many records from this offset on, in order; without moving any position.
+
+        Fewer at the end, and where they are large. Where retention has removed the first ones, what is left starts
+        later: look at the offsets.
+        """
+
+    @abstractmethod
+    def beginnings(self, topic: str) -> Offsets:
+        """The first offset that is still there, of each partition of a topic; its end where there is none."""
+
+    @abstractmethod
+    def ends(self, topic: str) -> Offsets:
+        """The offset that the next record will have, of each partition of a topic; empty for an unknown topic."""
+
+    @abstractmethod
+    def ensure(self, topic: str, partitions: int) -> None:
+        """A topic has at least so many partitions from now on; an error where that cannot be."""
+
+    def keeps_all(self, topic: str) -> bool:
+        """Whether records stay until retention removes them, whatever comes after them."""
+        return True
+
+    def gives_times(self, topic: str) -> bool:
+        """Whether the times of the records are the log's own, and not those of whoever sent them."""
+        return True
+
+    @abstractmethod
+    def lag(self) -> Offsets:
+        """How many records there are still to poll, of each partition that is read here; gaps may count as records."""
+
+    def settle(self, partition: Partition) -> None:  # noqa: B027 - where a commit is one step there is nothing to do
+        """Wait until no transaction is under way in a partition: then everything committed there can be read."""
+
+    def check_there(self) -> None:  # noqa: B027 - a broker that is away says so itself
+        """Raise an error where what was opened is not there any more, as a file that was removed."""
+
+    def beat(self) -> frozenset[Partition]:
+        """Say that the reader is alive, while it has something else to do than to poll; gives what it still reads."""
+        return frozenset(self.committed())
+
+    def most_bytes(self, topic: str) -> int:
+        """How large a record of this topic may be: key, value and headers together."""
+        return MOST_RECORD_BYTES
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Forget what is staged."""
+
+    @abstractmethod
+    def trim(self, offsets: Offsets) -> None:
+        """Retention: remove what stands before these offsets. Never a record that a group has still to read."""
+
+    @property
+    def ended(self) -> bool:
+        """There will never be more to poll. True only of a log made for tests, after its EOF."""
+        return False
+
+    @abstractmethod
+    def close(self) -> None:
+        """Forget what is staged and let go of everything; a closed log may be closed again."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+_AT_ONCE = 200
+
+
+def records_from(log: Log, place: Partition, position: int = 0) -> Iterator[Record]:
+    """The records of a partition from an offset to its end as it is now; none of one that does not exist.
+
+    Those that retention has removed are left out.
+    """
+    end = log.ends(place.topic).get(place, 0)
+    while position < end:
+        records = log.read(*place, position, _AT_ONCE)
+        if not records:
+            return
+        yield from (record for record in records if record.offset < end)
+        position = records[-1].offset + 1

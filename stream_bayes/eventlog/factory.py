@@ -1,0 +1,59 @@
+"""Logs by their address: what the settings and the command line call `log`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from stream_bayes.config import KafkaSettings, SqliteSettings, servers_of, without_secrets
+from stream_bayes.errors import LogError
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.sqlite import SqliteLog
+
+if TYPE_CHECKING:
+    from stream_bayes.eventlog.kafka.log import KafkaLog
+
+SQLITE = "sqlite:///"
+KAFKA = "kafka://"
+
+
+def open_log(  # noqa: PLR0913 - all but the address have defaults
+    url: str,
+    group: str | None = None,
+    topics: Sequence[str] = (),
+    partitions: int = 1,
+    *,
+    kafka: KafkaSettings | None = None,
+    member: str | None = None,
+    sqlite: SqliteSettings | None = None,
+) -> Log:
+    """The log at an address.
+
+    `sqlite:///relative/path.db` or `sqlite:////absolute/path.db` is a file, `kafka://host:port,host:port` a cluster.
+    With a group it reads these topics on the group's behalf; a topic that does not exist yet gets so many partitions.
+    `kafka` and `member` are for a cluster only: how it is reached, and the name of this reader in its group. For a file
+    only is `sqlite`.
+    """
+    if url.startswith(SQLITE) and len(url) > len(SQLITE):
+        most = (sqlite or SqliteSettings()).record_bytes
+        return SqliteLog(url.removeprefix(SQLITE), group, topics, partitions, record_bytes=most)
+    if url.startswith(KAFKA):
+        servers = servers_of(url)
+        return _kafka_log()(servers, group, topics, partitions, kafka, member)
+    message = (
+        f"{without_secrets(url)!r} is not the address of a log. Write {SQLITE}relative/path.db or "
+        f"{SQLITE}/absolute/path.db (three slashes, then the path), or {KAFKA}host:port,host:port for a Kafka cluster"
+    )
+    raise LogError(message)
+
+
+def _kafka_log() -> type[KafkaLog]:
+    """The class, imported when it is needed: the Kafka client takes a while to load."""
+    try:
+        from stream_bayes.eventlog.kafka.log import KafkaLog  # noqa: PLC0415
+    except ModuleNotFoundError as problem:
+        if problem.name is None or problem.name.partition(".")[0] != "kafka":
+            raise
+        message = "a log on Kafka needs the package kafka-python, which is not installed: pip install kafka-python"
+        raise LogError(message) from problem
+    return KafkaLog

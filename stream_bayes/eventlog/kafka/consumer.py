@@ -1,0 +1,230 @@
+"""Reading for a group: which partitions are this member's, and their records in order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from kafka import ConsumerRebalanceListener, TopicPartition
+from kafka import errors as kafka_errors
+from kafka.admin import MemberToRemove
+
+from stream_bayes.errors import LogGap, LogUnavailable
+from stream_bayes.eventlog import validation
+from stream_bayes.eventlog.kafka.client_workarounds import fell_silent, polled, speak_again
+from stream_bayes.eventlog.kafka.connection import Connection
+from stream_bayes.eventlog.kafka.error_mapping import told
+from stream_bayes.eventlog.kafka.reader import record_of
+from stream_bayes.eventlog.kafka.time_merge import Ordering
+from stream_bayes.eventlog.kafka.topics import Topics
+from stream_bayes.records import Offsets, Partition, Record
+
+_JOIN_SECONDS = 60.0
+_COMMITTED_SECONDS = 5.0
+_LEAVE_SECONDS = 5.0
+_PAUSE_SECONDS = 0.05
+_FETCHED_AT_ONCE = 10_000
+
+
+class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
+    """Runs on the client's own thread, where nothing may be asked of it: takes note, and holds what was gained."""
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+
+    def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        self._member.settled = False
+
+    def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
+        self._member.settled = False
+
+    def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        for tp in assigned:
+            # Without a position the client would look for one, and complain where the group has none yet.
+            self._member.consumer.pause(tp)
+            self._member.consumer.seek(tp, 0)
+        # That of the assignment and no later one: with it the broker refuses a commit for what is another's by now.
+        self._member.membership = self._member.consumer.group_metadata()
+        self._member.settled = self._member.changed = True
+
+
+class Member:
+    """One of those who read topics for a group.
+
+    Partitions that are gained are held until a `seek` says where to begin.
+
+    Parameters
+    ----------
+    connection, topics
+        Where they are.
+    group, name
+        Whose member, and under which name it comes back.
+    reads
+        The topics.
+    """
+
+    def __init__(
+        self, connection: Connection, topics: Topics, group: str, name: str | None, reads: Sequence[str]
+    ) -> None:
+        self._connection, self._topics, self._group = connection, topics, group
+        self.settled = False
+        """Whether it is known which partitions are ours; not so during a rebalance."""
+        self.changed = False
+        """Whether partitions came or went since `take_change`."""
+        self.mine: frozenset[Partition] = frozenset()
+        """The partitions as of the last `take_change`."""
+        self.membership: Any = None
+        """Who we were when partitions were last given out: what a commit is signed with."""
+        self._new: set[Partition] = set()
+        self._silent: Any = None
+        self.consumer = connection.member(group, name)
+        self._order = Ordering(self.consumer, topics, reads)
+        self.consumer.subscribe(topics=list(reads), listener=_Listener(self))
+        self._learn_of(reads)
+
+    @property
+    def joined(self) -> bool:
+        """Whether we are still what we were when partitions were last given out, as far as the client knows."""
+        return self.membership is not None and self.consumer.group_metadata() == self.membership
+
+    def doubt(self) -> None:
+        """The broker says that this is no member any more: join anew, and believe nothing of our partitions until then.
+
+        The client itself would find out with its next heartbeat.
+        """
+        self.settled = False
+        self.changed = True
+        self.consumer._coordinator.request_rejoin()
+
+    @property
+    def has_news(self) -> bool:
+        """Whether partitions came or went, and it is known which are ours now."""
+        return self.changed and self.settled and self.joined
+
+    def fetch(self, seconds: float) -> None:
+        """Take what has come, wait for something if nothing has, take part in the life of the group."""
+        # A beat may have found that some are another's now.
+        self.consumer.resume(*(self._order.begun & self.consumer.assignment()))
+        wait = 0 if len(self._order) or self.has_news else int(1000 * seconds)
+        with told(self._connection.name):
+            found = self._polled(wait)
+        if not self.settled or self.changed:
+            self._order.clear()
+            return
+        for tp, records in found.items():
+            self._order.add(Partition(*tp), [record_of(one) for one in records])
+
+    def take(self, most: int) -> list[Record]:
+        """At most so many of the records that have come."""
+        return self._order.take(most)
+
+    def rest(self) -> None:
+        """A moment, where records have come that have to wait for others."""
+        if len(self._order):
+            time.sleep(_PAUSE_SECONDS / 10.0)
+
+    def take_change(self) -> tuple[frozenset[Partition], frozenset[Partition]]:
+        """What was gained and what was lost."""
+        before, self.changed = self.mine, False
+        self._order.clear()
+        self.mine = frozenset(Partition(*tp) for tp in self.consumer.assignment())
+        return self.mine, before
+
+    def join(self) -> None:
+        """Wait until it is known which partitions are ours."""
+        deadline = time.monotonic() + _JOIN_SECONDS
+        while not self.settled:
+            self.fetch(0.2)
+            if time.monotonic() > deadline:
+                message = f"{self._connection.name} has not let us into the group for {_JOIN_SECONDS:.0f} s"
+                raise LogUnavailable(message)
+
+    def beat(self) -> frozenset[Partition]:
+        """Take part in the life of the group without taking records; gives what is ours now."""
+        self.consumer.pause(*self.consumer.assignment())
+        with told(self._connection.name):
+            self._polled(0)
+        return frozenset(Partition(*tp) for tp in self.consumer.assignment()) if self.changed else self.mine
+
+    def committed(self) -> Offsets:
+        """The group's positions in the partitions that are ours."""
+        offsets = {}
+        for place in sorted(self.mine):
+            with told(self._connection.name):
+                found = self.consumer.committed(TopicPartition(*place), timeout_ms=int(1000 * _COMMITTED_SECONDS))
+            if found is None:
+                self._new.add(place)
+            else:
+                self._new.discard(place)
+            offsets[place] = found or 0
+        return offsets
+
+    def seek(self, offsets: Offsets) -> None:
+        """Go on from here; LogGap where there is nothing any more."""
+        begins, ends = (self._limits(offsets, of) for of in (self._topics.beginnings, self._topics.ends))
+        for place, offset in offsets.items():
+            if offset > ends[place]:
+                raise validation.beyond_the_end(place, offset, ends[place])
+            if offset < begins[place] and not (offset == 0 and place in self._new):
+                raise LogGap(place.topic, place.number, offset, begins[place])
+        for place, offset in offsets.items():
+            tp = TopicPartition(*place)
+            # What was lost meanwhile is told by the next poll.
+            if tp in self.consumer.assignment():
+                self.consumer.seek(tp, max(offset, begins[place]))
+                self._order.begin(place)
+
+    def lag(self) -> Offsets:
+        """How much of each partition has not been taken yet."""
+        places = dict.fromkeys(self.mine, 0)
+        ends = self._limits(places, self._topics.ends)
+        return {place: max(ends[place] - self._order.position(place), 0) for place in places}
+
+    def close(self) -> None:
+        """Leave the group, so that others have the partitions at once."""
+        self._leave()
+        self.consumer.close(timeout_ms=int(1000 * _LEAVE_SECONDS))
+
+    def _learn_of(self, topics: Sequence[str]) -> None:
+        """A member that joins before it knows the partitions may be the one who shares them out: as none."""
+        deadline = time.monotonic() + _JOIN_SECONDS
+        with told(self._connection.name):
+            while not all(self.consumer.partitions_for_topic(topic) for topic in topics):
+                if time.monotonic() > deadline:
+                    message = f"{self._connection.name} says nothing of the partitions of {', '.join(topics)}"
+                    raise LogUnavailable(message)
+                time.sleep(_PAUSE_SECONDS)
+
+    def _leave(self) -> None:
+        """The client itself leaves only for members without a name."""
+        who = self.consumer.group_metadata()
+        if who.group_instance_id is not None and who.member_id:
+            gone = MemberToRemove(member_id=who.member_id, group_instance_id=who.group_instance_id)
+            with suppress(kafka_errors.KafkaError):
+                self._topics.admin.remove_group_members(self._group, [gone])
+
+    def _polled(self, wait: int) -> dict[TopicPartition, list[Any]]:
+        try:
+            found = polled(self.consumer, wait, _FETCHED_AT_ONCE)
+        except kafka_errors.OffsetOutOfRangeError as problem:
+            (tp, offset), *_ = dict(problem.args[0]).items()
+            begin = self._topics.beginnings(tp.topic)[Partition(*tp)]
+            if offset < begin:
+                raise LogGap(tp.topic, tp.partition, offset, begin) from problem
+            end = self._topics.ends(tp.topic)[Partition(*tp)]
+            raise validation.beyond_the_end(Partition(*tp), offset, end) from problem
+        if fell_silent(self.consumer):
+            who = self.consumer.group_metadata()
+            if who == self._silent:
+                raise kafka_errors.FencedInstanceIdError
+            self._silent = who
+            speak_again(self.consumer)
+        return found
+
+    def _limits(self, places: Iterable[Partition], asked: Any) -> dict[Partition, int]:
+        found: dict[Partition, int] = {}
+        for topic in {place.topic for place in places}:
+            found.update(asked(topic))
+        return found

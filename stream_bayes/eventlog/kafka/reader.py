@@ -1,0 +1,127 @@
+"""Single records and runs of records, read from any partition on nobody's behalf."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka import errors as kafka_errors
+
+from stream_bayes.errors import LogUnavailable
+from stream_bayes.eventlog import validation
+from stream_bayes.eventlog.kafka.client_workarounds import polled
+from stream_bayes.eventlog.kafka.connection import Connection
+from stream_bayes.eventlog.kafka.error_mapping import told
+from stream_bayes.eventlog.kafka.topics import Topics
+from stream_bayes.records import Partition, Record
+
+_WAIT_MILLISECONDS = 20
+# Late labels are mostly of observations that stand side by side.
+_AHEAD = 100
+_PATIENCE_SECONDS = 30.0
+
+
+def record_of(found: Any) -> Record:
+    """A record of the client as one of ours; what has no value or header content has an empty one."""
+    headers = tuple((name, b"" if content is None else content) for name, content in found.headers)
+    value = b"" if found.value is None else found.value
+    return Record(found.topic, found.partition, found.offset, found.timestamp, found.key, value, headers)
+
+
+class Reader:
+    """Reads on where it stopped without asking the broker again: a replay goes through each partition in order.
+
+    Each topic has a client of its own, since a replay goes to and fro between topics, and a client that is sent
+    elsewhere forgets what it has fetched.
+    """
+
+    def __init__(self, connection: Connection, topics: Topics) -> None:
+        self._connection, self._topics = connection, topics
+        self._ends: dict[TopicPartition, int] = {}
+        self._courses: dict[str, _Course] = {}
+
+    def read(self, place: Partition, offset: int, most: int) -> list[Record]:
+        """At most so many records from this offset on; none where none is committed yet, or there is no such place."""
+        tp = TopicPartition(*place)
+        if offset >= self._ends.get(tp, 0):
+            end = self._topics.ends(place.topic).get(place)
+            if end is None or offset >= end:
+                return []
+            self._ends[tp] = end
+        with told(self._connection.name):
+            if tp.topic not in self._courses:
+                self._courses[tp.topic] = _Course(self._connection.reader(), tp)
+            course = self._courses[tp.topic]
+            course.go_to(tp, offset)
+            self._fetch(course, most)
+        return course.take(most)
+
+    def close(self) -> None:
+        """Let go of the clients."""
+        for course in self._courses.values():
+            course.consumer.close()
+
+    def _fetch(self, course: _Course, most: int) -> None:
+        """As many records as are wanted, or up to the end that is known; that may be nothing but marks."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while len(course.records) < most and course.size < validation.MOST_POLL_BYTES:
+            try:
+                if course.fetch(max(most, _AHEAD)):
+                    continue
+            except kafka_errors.OffsetOutOfRangeError:
+                # Retention was here since.
+                begin = self._topics.beginnings(course.tp.topic)[Partition(*course.tp)]
+                if course.consumer.position(course.tp) >= begin:
+                    raise
+                course.consumer.seek(course.tp, begin)
+            if (course.consumer.position(course.tp) or 0) >= self._ends[course.tp]:
+                return
+            if time.monotonic() > deadline:
+                message = f"{self._connection.name} gives no record of {course.tp.topic}-{course.tp.partition}"
+                raise LogUnavailable(message)
+
+
+class _Course:
+    """Where in a topic is read, and what was fetched there already."""
+
+    def __init__(self, consumer: KafkaConsumer, tp: TopicPartition) -> None:
+        self.consumer, self.tp = consumer, tp
+        self.records: deque[Record] = deque()
+        self.size = 0
+        self._begin = self._end = -1
+
+    def go_to(self, tp: TopicPartition, offset: int) -> None:
+        """Be about to read from there; what was fetched of it is used."""
+        if tp == self.tp and self._begin <= offset <= self._end:
+            while self.records and self.records[0].offset < offset:
+                self._drop()
+        else:
+            self.consumer.assign([tp])
+            self.consumer.seek(tp, offset)
+            self.records.clear()
+            self.tp, self.size, self._end = tp, 0, offset
+        self._begin = offset
+
+    def fetch(self, most: int) -> bool:
+        """Whether more records have come."""
+        found = polled(self.consumer, _WAIT_MILLISECONDS, most).get(self.tp, ())
+        for one in found:
+            record = record_of(one)
+            self.records.append(record)
+            self.size += len(record.value)
+            self._end = record.offset + 1
+        return bool(found)
+
+    def take(self, most: int) -> list[Record]:
+        """At most so many of those that were fetched."""
+        taken = [self._drop() for _ in range(min(most, len(self.records)))]
+        if taken:
+            self._begin = taken[-1].offset + 1
+        return taken
+
+    def _drop(self) -> Record:
+        record = self.records.popleft()
+        self.size -= len(record.value)
+        return record

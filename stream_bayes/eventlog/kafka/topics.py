@@ -1,0 +1,222 @@
+"""The topics of a cluster: how many partitions they have, where these begin and end, and how new ones are made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from kafka import KafkaAdminClient, TopicPartition
+from kafka import errors as kafka_errors
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic, OffsetSpec, TransactionState
+
+from stream_bayes.errors import LogError, LogUnavailable
+from stream_bayes.eventlog import validation
+from stream_bayes.eventlog.base import MOST_RECORD_BYTES
+from stream_bayes.eventlog.kafka.connection import Connection
+from stream_bayes.eventlog.kafka.error_mapping import told
+from stream_bayes.records import Offsets, Partition
+
+# Of topics that are made here. Nothing is removed unless retention.days says so; times are the broker's; and a dead
+# letter holds a record of a megabyte as text.
+DEFAULTS = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    "message.timestamp.type": "LogAppendTime",
+    "max.message.bytes": str(4 << 20),
+}
+"""Settings of topics that are made here; everything else is as the broker has it."""
+# What the broker adds to a record of its own before it compares sizes.
+_OVERHEAD_BYTES = 4096
+_READY_MILLISECONDS = 20_000
+_SETTLE_SECONDS = 5.0
+_NOT_READY = (
+    kafka_errors.CoordinatorNotAvailableError,
+    kafka_errors.CoordinatorLoadInProgressError,
+    kafka_errors.NotCoordinatorError,
+)
+_PAUSE_SECONDS = 0.05
+
+
+class TopicSettings(NamedTuple):
+    """What the broker does with the records of a topic."""
+
+    compacted: bool
+    sender_times: bool
+    """Whether records carry the time of whoever sent them."""
+    most_bytes: int
+    compression_type: str
+    """The codec in which the broker keeps its records; "producer": each as its producer has compressed it."""
+
+
+class Topics:
+    """What there is in a cluster; asked anew each time, but for the number of partitions of topics that are written."""
+
+    def __init__(self, connection: Connection, partitions: int) -> None:
+        self._connection, self._partitions = connection, partitions
+        self._counts: dict[str, int] = {}
+        self._settings: dict[str, TopicSettings] = {}
+
+    @cached_property
+    def admin(self) -> KafkaAdminClient:
+        """The client that asks."""
+        return self._connection.admin()
+
+    @cached_property
+    def cluster(self) -> str:
+        """The name that the cluster got when it was made."""
+        with told(self._connection.name):
+            return str(self.admin.describe_cluster()["cluster_id"])
+
+    def count(self, topic: str) -> int:
+        """How many partitions a topic has now; 0 of one that does not exist."""
+        if not validation.is_name(topic):
+            return 0
+        with told(self._connection.name):
+            (found,) = self.admin.describe_topics([topic])
+        code = found["error_code"]
+        if code not in {0, kafka_errors.UnknownTopicOrPartitionError.errno}:
+            with told(self._connection.name):
+                raise kafka_errors.for_code(code)(topic)
+        return len(found["partitions"])
+
+    def made(self, topic: str, *, anew: bool = False) -> int:
+        """How many partitions a topic has, or had when it was last asked; it is made if it does not exist."""
+        if anew or topic not in self._counts:
+            validation.check_name("topic", topic)
+            count = self.count(topic)
+            if not count:
+                self._make(topic, self._partitions)
+                count = self.count(topic)
+            self._counts[topic] = count
+        return self._counts[topic]
+
+    def ensure(self, topic: str, partitions: int) -> None:
+        """Make a topic with so many partitions, or add what it lacks."""
+        validation.check_name("topic", topic)
+        count = self.count(topic)
+        if not count:
+            self._make(topic, partitions)
+        elif count < partitions:
+            if not self._connection.settings.create_topics:
+                raise validation.too_few_partitions(topic, count, partitions)
+            with told(self._connection.name), suppress(kafka_errors.InvalidPartitionsError):
+                self.admin.create_partitions({topic: partitions})
+        self._counts[topic] = max(count, partitions)
+
+    def settings(self, topic: str) -> TopicSettings:
+        """What the broker does with the records of a topic, as it was when it was first asked, or as it will be."""
+        if topic not in self._settings:
+            if not self.count(topic):
+                return _settings_of(DEFAULTS)
+            resource = ConfigResource(ConfigResourceType.TOPIC, topic)
+            with told(self._connection.name):
+                found = self.admin.describe_configs([resource], config_filter="all")["topic"][topic]
+            self._settings[topic] = _settings_of({name: entry["value"] for name, entry in found.items()})
+        return self._settings[topic]
+
+    def ends(self, topic: str, *, committed: bool = True) -> Offsets:
+        """The ends of the partitions: of what is committed, or of everything written."""
+        return self._offsets(topic, OffsetSpec.LATEST, committed=committed)
+
+    def beginnings(self, topic: str) -> Offsets:
+        """The first offsets that are still there."""
+        return self._offsets(topic, OffsetSpec.EARLIEST)
+
+    def settle(self, place: Partition) -> None:
+        """Wait until the broker has ended every transaction that is under way in a partition."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        written = self.ends(place.topic, committed=False).get(place, 0)
+        while self.ends(place.topic).get(place, written) < written:
+            if time.monotonic() > deadline:
+                message = (
+                    f"{self._connection.name}: a transaction in {place.topic}-{place.number} does not end. If it stays "
+                    "so, an operator has to end it: see find-hanging and abort of kafka-transactions.sh"
+                )
+                raise LogUnavailable(message)
+            time.sleep(_PAUSE_SECONDS)
+
+    def last_transaction(self, name: str) -> tuple[bool, set[Partition]]:
+        """Of the last transaction under a name: whether it was committed or is about to be, and where it is open."""
+        # A broker that cannot be asked (before 3.0) is taken at its word.
+        unknown = kafka_errors.TransactionalIdNotFoundError, kafka_errors.UnsupportedVersionError
+        with told(self._connection.name), suppress(*unknown, kafka_errors.IncompatibleBrokerVersion):
+            found = self._described(name)
+            committed = found.state in {TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT}
+            return committed, {Partition(*tp) for tp in found.topic_partitions if not tp.topic.startswith("__")}
+        return False, set()
+
+    def _described(self, name: str) -> Any:
+        """A broker that was never asked for a transaction needs a moment."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while True:
+            try:
+                return self.admin.describe_transactions([name])[name]
+            except _NOT_READY:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+
+    def trim(self, offsets: Offsets, needed: Offsets) -> None:
+        """Remove what stands before these offsets and is needed neither here nor by a group that has a position."""
+        ends = {place: at for topic in {place.topic for place in offsets} for place, at in self.ends(topic).items()}
+        kept = {**ends, **needed, **self._positions(offsets)}
+        wanted = {TopicPartition(*place): min(at, kept[place]) for place, at in offsets.items() if place in ends}
+        if wanted:
+            with told(self._connection.name):
+                self.admin.delete_records(wanted)
+
+    def _positions(self, places: Iterable[Partition]) -> dict[Partition, int]:
+        """The lowest position that a group has in each of these partitions, where one has a position there."""
+        lowest: dict[Partition, int] = {}
+        wanted = set(places)
+        with told(self._connection.name):
+            groups = [group["group_id"] for group in self.admin.list_groups()]
+            found = self.admin.list_group_offsets(dict.fromkeys(groups)) if groups else {}
+        for positions in found.values():
+            for tp, position in positions.items():
+                place = Partition(tp.topic, tp.partition)
+                if place in wanted and position.offset >= 0:
+                    lowest[place] = min(lowest.get(place, position.offset), position.offset)
+        return lowest
+
+    def close(self) -> None:
+        """Let go of the client."""
+        if "admin" in self.__dict__:
+            self.admin.close()
+
+    def _offsets(self, topic: str, spec: OffsetSpec, *, committed: bool = True) -> Offsets:
+        wanted = {TopicPartition(topic, number): spec for number in range(self.count(topic))}
+        if not wanted:
+            return {}
+        level = "read_committed" if committed else "read_uncommitted"
+        with told(self._connection.name):
+            found = self.admin.list_partition_offsets(wanted, isolation_level=level)
+        return {Partition(*place): found[place].offset for place in wanted}
+
+    def _make(self, topic: str, partitions: int) -> None:
+        settings = self._connection.settings
+        if not settings.create_topics:
+            message = (
+                f"{self._connection.name} has no topic {topic!r}, and kafka.create_topics forbids to make it: make it, "
+                f"with {partitions} partition{'s' * (partitions != 1)} and message.timestamp.type=LogAppendTime"
+            )
+            raise LogError(message)
+        new = NewTopic(topic, partitions, settings.replication_factor or -1, topic_configs=DEFAULTS)
+        with told(self._connection.name):
+            # By another worker, a moment ago.
+            with suppress(kafka_errors.TopicAlreadyExistsError):
+                self.admin.create_topics([new])
+            self.admin.wait_for_topics([topic], timeout_ms=_READY_MILLISECONDS)
+
+
+def _settings_of(found: Mapping[str, str]) -> TopicSettings:
+    return TopicSettings(
+        "compact" in found["cleanup.policy"],
+        found["message.timestamp.type"] != "LogAppendTime",
+        min(int(found["max.message.bytes"]) - _OVERHEAD_BYTES, MOST_RECORD_BYTES),
+        found.get("compression.type", "producer"),
+    )

@@ -1,0 +1,219 @@
+"""MemoryLog: the contract of a log on a store in memory."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Iterator, Sequence
+
+from stream_bayes.errors import LogConflict, LogError
+from stream_bayes.eventlog import validation
+from stream_bayes.eventlog.base import Headers, Log, OnChange
+from stream_bayes.eventlog.memory.store import ABORT, Aborted, Entry, Mark, MemoryStore, Staged
+from stream_bayes.records import Offsets, Partition, Record
+
+
+class MemoryLog(Log):
+    """A log for tests; opening another one on the same store is what a restart is for the logs on disk.
+
+    All partitions are gained at the first poll, and none is ever lost.
+
+    Parameters
+    ----------
+    group, topics
+        On whose behalf to read, and what; without them the log is for single records and for writing.
+    partitions
+        How many partitions a topic gets that does not exist yet.
+    store
+        What is read and written; a new one if none is given.
+    """
+
+    def __init__(
+        self,
+        group: str | None = None,
+        topics: Sequence[str] = (),
+        partitions: int = 1,
+        store: MemoryStore | None = None,
+    ) -> None:
+        validation.check_subscription(group, topics, partitions)
+        self.store = MemoryStore(partitions) if store is None else store
+        self._group, self._partitions = group, partitions
+        self._told: OnChange | None = None
+        self._staged: list[Staged] = []
+        self._ended = self._closed = False
+        self._reads: tuple[Partition, ...] = ()
+        self._next: dict[Partition, int] = {}
+        if group is not None:
+            self._subscribe(group, topics)
+
+    @property
+    def ended(self) -> bool:
+        """A poll has reached EOF."""
+        return self._ended
+
+    @property
+    def identity(self) -> str:
+        """That of the store."""
+        return self.store.identity
+
+    def poll(self, max_records: int, timeout: float) -> list[Record]:
+        """The next records; those before a sentinel come first, and the poll after them reaches it."""
+        validation.check_most(max_records)
+        self._reader("poll")
+        if self.on_change is not None and self.on_change is not self._told:
+            self._told = self.on_change
+            self.on_change(frozenset(self._reads), frozenset())
+            return []
+        deadline = time.monotonic() + timeout
+        with self.store.changed:
+            while not (records := self._fetch(max_records)) and not self._ended:
+                left = deadline - time.monotonic()
+                if left <= 0.0:
+                    break
+                self.store.changed.wait(left)
+            return records
+
+    def append(
+        self, topic: str, value: bytes, key: bytes | None = None, partition: int | None = None, headers: Headers = ()
+    ) -> None:
+        """Stage a record; its topic exists from now on."""
+        self._check_open()
+        validation.check_record(value, key, headers, self.most_bytes(topic))
+        self.store.made(topic, self._partitions)
+        self._staged.append(self.store.stage(topic, value, key, partition, headers))
+
+    def commit(self, offsets: Offsets) -> Offsets:
+        """Write what is staged and the positions, all under one lock."""
+        self._check_open()
+        validation.check_offsets(offsets, self._reads)
+        with self.store.changed:
+            for partition, offset in offsets.items():
+                new = sum(staged.partition == partition for staged in self._staged)
+                self._check_end(partition, offset, new)
+            written = self.store.write(self._staged) if self._staged else {}
+            if self._group is not None:
+                self.store.positions[self._group].update(offsets)
+            self._staged = []
+        return written
+
+    def committed(self) -> Offsets:
+        """The group's positions."""
+        group = self._reader("committed")
+        with self.store.changed:
+            return {partition: self.store.positions[group][partition] for partition in self._reads}
+
+    def seek(self, offsets: Offsets) -> None:
+        """Poll goes on from here; refused after the end of a partition."""
+        self._check_open()
+        validation.check_offsets(offsets, self._reads)
+        for partition, offset in offsets.items():
+            self._check_end(partition, offset, 0)
+        self._next.update(offsets)
+
+    def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
+        """At most so many records from this offset on; sentinels are passed over."""
+        validation.check_most(most)
+        self._check_open()
+        with self.store.changed:
+            entries = self.store.entries(Partition(topic, partition), offset)
+            return [entry for entry in entries if isinstance(entry, Record)][:most]
+
+    def beginnings(self, topic: str) -> Offsets:
+        """The first offset that is still there, of each partition of a topic."""
+        self._check_open()
+        with self.store.changed:
+            return self.store.beginnings(topic)
+
+    def ends(self, topic: str) -> Offsets:
+        """The offset that the next record will have, of each partition of a topic."""
+        self._check_open()
+        with self.store.changed:
+            return self.store.ends(topic)
+
+    def ensure(self, topic: str, partitions: int) -> None:
+        """Make a topic that does not exist."""
+        self._check_open()
+        if (count := len(self.store.made(topic, partitions))) < partitions:
+            raise validation.too_few_partitions(topic, count, partitions)
+
+    def lag(self) -> Offsets:
+        """How many records there are from where the next poll goes on; sentinels count."""
+        self._reader("lag")
+        with self.store.changed:
+            return {partition: self.store.count(partition, offset) for partition, offset in self._next.items()}
+
+    def discard(self) -> None:
+        """Forget what is staged."""
+        self._staged = []
+
+    def trim(self, offsets: Offsets) -> None:
+        """Remove what stands before these offsets and no group has to read."""
+        self._check_open()
+        for partition, offset in offsets.items():
+            self.store.trim(partition, offset)
+
+    def close(self) -> None:
+        """Forget what is staged, and let another log read for the group."""
+        self._staged = []
+        self.on_change = self._told = None
+        if self._group is not None and not self._closed:
+            self.store.holders.discard(self._group)
+        self._closed = True
+
+    def _subscribe(self, group: str, topics: Sequence[str]) -> None:
+        with self.store.changed:
+            if group in self.store.holders:
+                self._closed = True
+                message = f"another log already reads for the group {group!r}. Close it, or use another group"
+                raise LogConflict(message)
+            self._reads = tuple(part for topic in topics for part in self.store.made(topic, self._partitions))
+            self.store.holders.add(group)
+            self.store.reads[group] = self._reads
+            positions = self.store.positions.setdefault(group, {})
+            self._next = {partition: positions.setdefault(partition, 0) for partition in self._reads}
+
+    def _check_open(self) -> None:
+        if self._closed:
+            message = "this log is closed: open another one on its store"
+            raise LogError(message)
+
+    def _reader(self, what: str) -> str:
+        self._check_open()
+        if self._group is None:
+            raise validation.no_group(what)
+        return self._group
+
+    def _check_end(self, partition: Partition, offset: int, new: int) -> None:
+        end = self.store.ends(partition.topic)[partition] + new
+        if offset > end:
+            raise validation.beyond_the_end(partition, offset, end)
+
+    def _fetch(self, most: int) -> list[Record]:
+        records: list[Record] = []
+        size = 0
+        for entry in self._merged():
+            if isinstance(entry, Mark):
+                if not records:
+                    self._reach(entry)
+                break
+            records.append(entry)
+            self._next[Partition(entry.topic, entry.partition)] = entry.offset + 1
+            size += len(entry.value) + len(entry.key or b"") + sum(len(content) for _, content in entry.headers)
+            if len(records) == most or size >= validation.MOST_POLL_BYTES:
+                break
+        return records
+
+    def _merged(self) -> Iterator[Entry]:
+        if self._ended:
+            return iter(())
+        rank = {partition: order for order, partition in enumerate(self._reads)}
+        streams = [self.store.entries(partition, self._next[partition]) for partition in self._reads]
+        return heapq.merge(*streams, key=lambda entry: (entry.timestamp, rank[Partition(entry[0], entry[1])]))
+
+    def _reach(self, mark: Mark) -> None:
+        self.store.remove(mark)
+        if mark.sentinel is ABORT:
+            self.close()
+            message = f"{mark.topic}[{mark.partition}] has ABORT at offset {mark.offset}"
+            raise Aborted(message)
+        self._ended = True

@@ -1,0 +1,86 @@
+"""Folds of Bayesian logistic regression: each label is an observation of its log-odds (see `kernels.common.sigmoid`).
+
+It is learned exactly as in linear regression with noise of variance 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.common.jit import kernel
+from stream_bayes.kernels.common.sigmoid import log_sigmoid, moderated, observation, repeated
+from stream_bayes.kernels.linear.diagonal import discount_cells, grow_cells, learn_cells, score_cells
+from stream_bayes.kernels.linear.full import (
+    INTERCEPT,
+    LARGEST,
+    LOG_EVIDENCE,
+    absorb,
+    discount,
+    grow,
+    scatter,
+    spread_of,
+)
+from stream_bayes.typing import FloatArray
+
+
+@kernel
+def write_joint(joint: Joint, row: int, mean: float, variance: float) -> None:
+    """The score of both labels: that of the second is its log-odds."""
+    joint.log[row, 0], joint.mean[row, 0], joint.variance[row, 0] = 0.0, 0.0, 0.0
+    joint.log[row, 1], joint.mean[row, 1], joint.variance[row, 1] = moderated(mean, variance), mean, variance
+    joint.known[row] = 2
+
+
+@kernel
+def told(label: int, weight: float, mean: float, variance: float, numbers: FloatArray) -> tuple[float, float]:
+    """Count the evidence of a label; the precision and the offset of the observation it is."""
+    log_odds = moderated(mean, variance)
+    numbers[LOG_EVIDENCE] += weight * log_sigmoid(log_odds if label == 1 else -log_odds)
+    if weight > 1.0:
+        return repeated(label, weight, mean, variance)
+    precision, offset = observation(label, log_odds, variance)
+    return weight * precision, offset
+
+
+@kernel
+def fold_logistic_full(
+    rows: Rows, score: bool, factor: FloatArray, vectors: FloatArray, numbers: FloatArray, joint: Joint
+) -> None:
+    """Score each row, then learn it where its label is known."""
+    intercept = int(numbers[INTERCEPT])
+    for row in range(len(rows.labels)):
+        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
+        columns, values, label = rows.columns[begin:end], rows.values[begin:end], rows.labels[row]
+        _, new = scatter(columns, values, intercept, vectors, numbers)
+        mean, variance = spread_of(new, factor, vectors, numbers)
+        if score:
+            write_joint(joint, row, mean, variance)
+        if label >= 0:
+            precision, offset = told(label, rows.weights[row], mean, variance, numbers)
+            grow(columns, factor, vectors, numbers)
+            discount(factor, vectors, numbers)
+            scatter(columns, values, intercept, vectors, numbers)
+            # As large as a target of linear regression may be: beyond it rounding would leave no belief.
+            target = min(max(mean + offset, -numbers[LARGEST]), numbers[LARGEST])
+            absorb(target, precision, factor, vectors, numbers)
+
+
+@kernel
+def fold_logistic_diagonal(rows: Rows, score: bool, cells: FloatArray, numbers: FloatArray, joint: Joint) -> bool:
+    """The same for independent weights; False when arithmetic would leave the finite numbers."""
+    for row in range(len(rows.labels)):
+        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
+        columns, values, label = rows.columns[begin:end], rows.values[begin:end], rows.labels[row]
+        mean, variance = score_cells(columns, values, cells, numbers)
+        if not math.isfinite(mean):
+            return False
+        if score:
+            write_joint(joint, row, mean, variance)
+        if label >= 0:
+            precision, offset = told(label, rows.weights[row], mean, variance, numbers)
+            grow_cells(columns, cells, numbers)
+            discount_cells(cells, numbers)
+            _, spread = score_cells(columns, values, cells, numbers)
+            learn_cells(columns, values, mean + offset, precision, cells, numbers, mean, spread)
+    return True

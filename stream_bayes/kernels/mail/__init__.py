@@ -1,0 +1,10 @@
+"""Kernels of the mail filter: from raw bytes to scores.
+
+decode      light MIME decoding
+header      header fields
+tokens      hashed words, pairs and n-grams
+sources     addresses, hosts and senders
+features    all features of many mails in one pass
+evidence    what is stored for each bucket of features
+fold        score each mail by every member and their fusion, then learn it
+"""

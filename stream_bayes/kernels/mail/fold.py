@@ -1,0 +1,195 @@
+"""The mail filter as a fold: each mail is scored by every member and by their fusion, then learned where it is known.
+
+Members look at views of the mail (`mail_features`). Of grams, words and structure, "counts" is naive Bayes by expected
+log-odds, "steps" is logistic regression on what that leaves; grams have a diagonal Bayesian linear member too; senders
+and hosts are reputations, one Beta posterior each. The fusion is logistic with the full covariance of its weights.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stream_bayes.kernels.common.jit import kernel
+from stream_bayes.kernels.common.sigmoid import moderated, sigmoid
+from stream_bayes.kernels.fusion.logistic_step import clipped, dot, logistic_step, whiten
+from stream_bayes.kernels.mail.evidence import (
+    BIAS_INPUT,
+    MARGIN,
+    RATE,
+    STABILITY,
+    Table,
+    condition,
+    count,
+    descend,
+    sum_evidence,
+    sum_weights,
+)
+from stream_bayes.kernels.mail.features import VIEWS
+from stream_bayes.kernels.mail.tokens import Buckets
+from stream_bayes.typing import FloatArray, IntArray
+
+# Of the views with steps, the first three: how much of the counts' log-odds the steps take as given.
+TAKEN = (0.35, 0.2, 0.2)
+STEPPED = len(TAKEN)
+# Columns of the scores: counts of all views, then steps, then the Bayesian weights.
+STEPS, POSTERIOR = VIEWS, VIEWS + STEPPED
+MEMBERS = POSTERIOR + 1
+LARGEST_INPUT = 10.0
+
+
+class Evidence(NamedTuple):
+    """What is known, but for the fusion: a table a view, the biases of the steps, and the mails of both kinds."""
+
+    grams: Table
+    words: Table
+    structure: Table
+    senders: Table
+    hosts: Table
+    biases: FloatArray
+    totals: FloatArray
+
+
+@kernel
+def table_of(evidence: Evidence, view: int) -> Table:
+    """The table of a view."""
+    if view == 0:
+        return evidence.grams
+    if view == 1:
+        return evidence.words
+    if view == 2:
+        return evidence.structure
+    return evidence.senders if view == 3 else evidence.hosts
+
+
+@kernel
+def part_of(features: Buckets, view_starts: IntArray, row: int, view: int) -> Buckets:
+    """The features of one mail in one view."""
+    place = row * VIEWS + view
+    return features[view_starts[place] : view_starts[place + 1]]
+
+
+@kernel
+def value_of(features: Buckets) -> float:
+    """The value that each of a mail's features has."""
+    return 1.0 / math.sqrt(len(features) + 1.0)
+
+
+@kernel
+def is_used(used: IntArray, view: int) -> bool:
+    """Whether a member looks at a view."""
+    stepped = view < STEPPED and used[STEPS + view] >= 0
+    return bool(used[view] >= 0 or stepped or (view == 0 and used[POSTERIOR] >= 0))
+
+
+@kernel
+def score(
+    evidence: Evidence,
+    features: Buckets,
+    view_starts: IntArray,
+    row: int,
+    used: IntArray,
+    logs: Table,
+    scores: FloatArray,
+) -> tuple[float, float]:
+    """Write what each member in use says of a mail; returns the variance of its Bayesian score, and how new it is."""
+    prior_odds = np.float32(math.log((evidence.totals[0] + 1.0) / (evidence.totals[1] + 1.0)))
+    novelty, views, variance = 0.0, 0, 0.0
+    for view in range(VIEWS):
+        if not is_used(used, view):
+            continue
+        part, table = part_of(features, view_starts, row, view), table_of(evidence, view)
+        weights, means, variances = sum_weights(table, part)
+        found, new = sum_evidence(table, part, logs, prior_odds)
+        value = value_of(part)
+        scores[view] = value * found
+        if view < STEPPED:
+            taken = TAKEN[view] * scores[view]
+            scores[STEPS + view] = value * weights + BIAS_INPUT * evidence.biases[view, 0] + taken
+            novelty += value * value * new
+            views += 1
+        if view == 0:
+            scores[POSTERIOR], variance = value * means, value * value * variances
+    return variance, novelty / max(views, 1)
+
+
+@kernel
+def step(evidence: Evidence, view: int, part: Buckets, log_odds: float, outcome: int) -> None:
+    """Move the weights of a view, and its bias, unless they were right enough."""
+    error = sigmoid(-log_odds) if outcome == 1 else -sigmoid(log_odds)
+    if abs(error) <= MARGIN:
+        return
+    descend(table_of(evidence, view), part, error * value_of(part))
+    bias, gradient = evidence.biases[view], error * BIAS_INPUT
+    bias[1] += gradient * gradient
+    bias[0] += RATE * gradient / math.sqrt(STABILITY + bias[1])
+
+
+@kernel
+def learn(
+    evidence: Evidence,
+    features: Buckets,
+    view_starts: IntArray,
+    row: int,
+    outcome: int,
+    used: IntArray,
+    scores: FloatArray,
+    variance: float,
+) -> None:
+    """Teach a mail to every member in use; the scores are those from before."""
+    for view in range(VIEWS):
+        if not is_used(used, view):
+            continue
+        part = part_of(features, view_starts, row, view)
+        if view < STEPPED and used[STEPS + view] >= 0:
+            step(evidence, view, part, scores[STEPS + view], outcome)
+        count(table_of(evidence, view), part, outcome)
+    if used[POSTERIOR] >= 0:
+        part = part_of(features, view_starts, row, 0)
+        sign = 1.0 if outcome == 1 else -1.0
+        missing = 1.0 - sign * scores[POSTERIOR]
+        if missing > 0.0:
+            condition(evidence.grams, part, value_of(part), sign * missing, variance)
+    evidence.totals[outcome] += 1.0
+
+
+@kernel
+def fold_mails(
+    view_starts: IntArray,
+    features: Buckets,
+    rows: IntArray,
+    outcomes: IntArray,
+    others: FloatArray,
+    evidence: Evidence,
+    used: IntArray,
+    scales: FloatArray,
+    logs: Table,
+    factor: FloatArray,
+    target: FloatArray,
+    scores: FloatArray,
+    combined: FloatArray,
+    spread: FloatArray,
+) -> None:
+    """Score each mail, then learn it where its outcome is known; `rows` are the mails in their order.
+
+    `used` is the place of each member among the weights of the fusion, -1 for one that is left out; `others` are the
+    log-odds of members that are not compiled. `spread` is the variance of the fused log-odds, and how new the mail is.
+    """
+    width = len(target)
+    vector, whitened = np.ones(width), np.empty(width)
+    for at in range(len(rows)):
+        variance, novelty = score(evidence, features, view_starts, rows[at], used, logs, scores[at])
+        for member in range(MEMBERS):
+            if used[member] >= 0:
+                vector[used[member]] = clipped(scales[member] * scores[at, member], LARGEST_INPUT)
+        for other in range(others.shape[1]):
+            vector[width - 1 - others.shape[1] + other] = clipped(others[at, other], LARGEST_INPUT)
+        vector[width - 1] = 1.0
+        whiten(factor, vector, whitened)
+        mean, own = dot(whitened, target), dot(whitened, whitened)
+        combined[at], spread[at] = moderated(mean, own), own + novelty
+        if outcomes[at] >= 0:
+            logistic_step(factor, target, vector, mean, own, outcomes[at], 1.0)
+            learn(evidence, features, view_starts, rows[at], outcomes[at], used, scores[at], variance)

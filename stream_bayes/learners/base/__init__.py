@@ -1,0 +1,16 @@
+"""What learners share: the contract, and the way from events to a kernel's arrays and back.
+
+learner               the contract of every learner: `Learner`, `Additive`
+classifier            what every classifier offers, and its checks
+regressor             what every regressor offers, and its checks
+column_classifier     classifiers over columns of features
+column_regressor      regressors over columns of features
+additive_classifier   classifiers whose evidence is a sum
+columns               from dicts and batches to a learner's columns
+labels                codes of class labels
+label_predictions     predictions of a classifier for a batch
+number_predictions    predictions of a regressor for a batch
+input_checks          checks of events before they are learned
+numeric_features      numbers that Gaussian learners take, and moments that add up
+arrays                arrays that grow
+"""

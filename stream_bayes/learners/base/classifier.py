@@ -1,0 +1,130 @@
+"""What every classifier of this package can be asked, and the checks of what it is told."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+
+from stream_bayes.errors import InputError
+from stream_bayes.features import Batch
+from stream_bayes.features.values import Features
+from stream_bayes.learners.base.label_predictions import LabelPredictions
+from stream_bayes.learners.base.labels import Label
+from stream_bayes.learners.base.learner import Learner
+from stream_bayes.posteriors import LabelPredictive
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import non_negative
+
+LARGEST_WEIGHT = 1e12
+
+Many = Sequence[Any] | NDArray[Any]
+"""Labels, targets or weights, one for each event of a batch; None for a label that is not known."""
+
+
+Answer = TypeVar("Answer")
+
+
+class Prepared(NamedTuple, Generic[Answer]):
+    """Events that are ready to be learned: what is new is registered, but nothing is known of it yet."""
+
+    learn: Callable[[], Answer]
+    """Predict each row, then learn it. Where it refuses nothing has changed, what was registered included."""
+    take_back: Callable[[], None]
+    """Do instead of `learn`: what was new is new again."""
+
+
+class LabelLearner(Learner, base.Classifier):
+    """A learner that predicts labels."""
+
+    @abstractmethod
+    def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
+        """The probability of each label known so far; empty before the first, unless `classes` declares them."""
+
+    def predict_one(self, x: Features, **_: Any) -> Label | None:
+        """The most probable label, None while none is known."""
+        probabilities = self.predict_proba_one(x)
+        return max(probabilities, key=probabilities.__getitem__, default=None)
+
+    @abstractmethod
+    def predictive_one(self, x: Features) -> LabelPredictive:
+        """The posterior predictive of the label: probabilities, and their variance split into noise and ignorance."""
+
+    @abstractmethod
+    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+        """Predictions for many events; nothing is learned."""
+
+    @abstractmethod
+    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Learn one event of label `y`, counted `w` times; all or nothing."""
+
+    @abstractmethod
+    def batch(self, events: Iterable[Features]) -> Batch:
+        """Events as a batch of the form this learner takes."""
+
+    def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:
+        """Learn each row whose label is not None: the same bits as a loop of `learn_one`, all or nothing."""
+        self.test_then_train(events, y, w)
+
+    @abstractmethod
+    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
+        """For each row in order: predict it, then learn it if its label is not None.
+
+        The same numbers as a loop of `predict_proba_one` and `learn_one`, bit for bit, for every batch size.
+        """
+
+    def _check_learnable(self, events: Batch, y: Sequence[Label | None]) -> None:
+        """Refuse events that could not be learned, as far as can be told without a change."""
+
+    def _prepare(self, events: Batch, y: Sequence[Label | None], weights: FloatArray) -> Prepared[LabelPredictions]:
+        """Register what is new in events that were checked, and make room for it.
+
+        Where there is no memory for it that is refused, and nothing has changed.
+        """
+        return Prepared(partial(self.test_then_train, events, y, weights.tolist()), _nothing)
+
+    @property
+    def _may_fail(self) -> bool:
+        """Whether what was prepared may still be refused."""
+        # Of ours only those that forget: what they no longer know grows until it is no number.
+        return not self._is_ours() or getattr(self, "forgetting", 1.0) < 1.0
+
+
+def _nothing() -> None:
+    """There is nothing to take back."""
+
+
+def check_weight(w: Any) -> float:
+    """The weight of one event."""
+    if type(w) is float and 0.0 <= w <= LARGEST_WEIGHT:
+        return w
+    weight = non_negative("weight", w, InputError)
+    if weight > LARGEST_WEIGHT:
+        message = f"a weight is at most {LARGEST_WEIGHT:g}, so that no sum overflows; got {weight:g}"
+        raise InputError(message)
+    return weight
+
+
+def check_batch(events: int, y: Any, w: Any) -> tuple[list[Any], FloatArray]:
+    """The labels and weights of a batch, one each an event; a label of weight 0 is none."""
+    if isinstance(y, (str, Mapping)):
+        message = f"labels or targets are a list, one for each event; got {type(y).__name__}"
+        raise InputError(message)
+    try:
+        labels = list(y)
+        weights = np.ones(len(labels)) if w is None else np.array([check_weight(weight) for weight in w])
+    except TypeError as problem:
+        message = f"labels and weights are lists, one entry for each event: {problem}"
+        raise InputError(message) from problem
+    if not events == len(labels) == len(weights):
+        given = "" if w is None else f" and {len(weights)} weights"
+        message = f"{events} events, {len(labels)} labels or targets{given}: one for each event is needed"
+        raise InputError(message)
+    for row in np.flatnonzero(weights == 0.0).tolist():
+        labels[row] = None
+    return labels, weights

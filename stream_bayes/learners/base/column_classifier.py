@@ -1,0 +1,142 @@
+"""A classifier over columns: the way from dicts, labels and weights to a fold and back, written once."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.errors import EvidenceError, NumericalError, StreamBayesError
+from stream_bayes.features import Batch
+from stream_bayes.features.values import FeatureName, Features, IntArray
+from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.learners.base.classifier import LabelLearner, Many, Prepared, check_batch, check_weight
+from stream_bayes.learners.base.columns import ColumnLearner
+from stream_bayes.learners.base.label_predictions import LabelPredictions
+from stream_bayes.learners.base.labels import Label, Labels, check_classes, check_label
+from stream_bayes.posteriors import LabelPredictive
+from stream_bayes.typing import FloatArray
+
+
+class ColumnClassifier(ColumnLearner, LabelLearner):
+    """Events as rows of columns, classes as codes; a subclass brings the evidence and the fold over it."""
+
+    def __init__(self, classes: tuple[Label, ...] | None, buckets: int | None) -> None:
+        super().__init__(buckets)
+        self.classes = None if classes is None else tuple(check_classes(classes))
+        self._labels = Labels(classes)
+
+    @abstractmethod
+    def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
+        """Score each row into `joint`, then learn it where its label is known."""
+
+    def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
+        """The probability of each label known so far."""
+        return self._predict(self._one(x)).probabilities_of(0)
+
+    def predictive_one(self, x: Features) -> LabelPredictive:
+        """The probabilities with their variance, from mean and variance of the latent log-odds."""
+        return self._predict(self._one(x)).predictive(0)
+
+    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+        """Predictions for many events; nothing is learned."""
+        return self._predict(self._as_batch(events))
+
+    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Add one event to the evidence of its class."""
+        batch, label, weight = self._one(x), check_label(y), check_weight(w)
+        self._learn(batch, [label if weight else None], np.array((weight,)), score=False)
+
+    def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:
+        """Learn each row whose label is not None in one compiled pass, without predicting any."""
+        batch = self._as_batch(events)
+        self._learn(batch, *check_batch(len(batch), y, w), score=False)
+
+    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
+        """Predict each row, then learn it, in one compiled pass."""
+        batch = self._as_batch(events)
+        joint = self._learn(batch, *check_batch(len(batch), y, w), score=True)
+        return LabelPredictions.from_joint(tuple(self._labels), joint)
+
+    def _predict(self, batch: Batch) -> LabelPredictions:
+        labels = np.full(len(batch), -1, dtype=np.int64)
+        rows = self._rows(batch, self._find(batch), labels, np.zeros(len(batch)))
+        return LabelPredictions.from_joint(tuple(self._labels), self._run(batch, rows, score=True))
+
+    def _learn(self, batch: Batch, y: Sequence[Label | None], weights: FloatArray, *, score: bool) -> Joint:
+        found, labels, new_labels = self._look_up(batch, y)
+        with self._all_or_nothing():
+            found = self._admit(batch, found, labels, new_labels)
+            return self._run(batch, self._rows(batch, found, labels, weights), score=score)
+
+    def _look_up(self, batch: Batch, y: Sequence[Label | None]) -> tuple[IntArray, IntArray, list[Label]]:
+        """Columns of the names, codes of the labels, and which of those are new; refuses what cannot be learned."""
+        found = self._find(batch)
+        labels, new_labels = self._labels.codes(y)
+        self._check_types(batch, labels >= 0)
+        return found, labels, new_labels
+
+    def _admit(self, batch: Batch, found: IntArray, labels: IntArray, new_labels: Sequence[Label]) -> IntArray:
+        """Register the names and labels of the rows to learn, and make room for them."""
+        if not (labels >= 0).any():
+            return found
+        self._labels.register(new_labels)
+        columns = self._register(batch, found, labels >= 0)
+        self._reserve()
+        return columns
+
+    def _check_learnable(self, events: Batch, y: Sequence[Label | None]) -> None:
+        self._look_up(self._as_batch(events), y)
+
+    def _prepare(self, events: Batch, y: Sequence[Label | None], weights: FloatArray) -> Prepared[LabelPredictions]:
+        take_back = partial(self._drop, len(self._vocabulary), self._vocabulary.texts, len(self._labels))
+        found, labels, new_labels = self._look_up(events, y)
+        try:
+            with self._all_or_nothing():
+                rows = self._rows(events, self._admit(events, found, labels, new_labels), labels, weights)
+        except BaseException:
+            take_back()
+            raise
+        return Prepared(partial(self._learn_prepared, events, rows, take_back), take_back)
+
+    def _learn_prepared(self, batch: Batch, rows: Rows, take_back: Callable[[], None]) -> LabelPredictions:
+        try:
+            with self._all_or_nothing():
+                joint = self._run(batch, rows, score=True)
+        except StreamBayesError:
+            take_back()
+            raise
+        return LabelPredictions.from_joint(tuple(self._labels), joint)
+
+    def _drop(self, names: int, texts: Set[FeatureName], labels: int) -> None:
+        """Keep only the first names and labels; nothing was learned of the others."""
+        self._drop_names(names, texts)
+        self._labels.truncate(labels)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Where there is no memory for new names and labels, they were never registered."""
+        labels = len(self._labels)
+        try:
+            with super()._all_or_nothing():
+                yield
+        except (EvidenceError, NumericalError):
+            self._labels.truncate(labels)
+            raise
+
+    def _run(self, batch: Batch, rows: Rows, *, score: bool) -> Joint:
+        shape = (len(rows.labels) if score else 0, len(self._labels))
+        joint = Joint(np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape[0], dtype=np.int64))
+        self._fold(batch, rows, joint, score=score)
+        return joint
+
+    def _rows(self, batch: Batch, found: IntArray, labels: IntArray, weights: FloatArray) -> Rows:
+        return Rows(*self._cells(batch, found), labels, weights)
+
+    @property
+    def _multiclass(self) -> bool:
+        return True

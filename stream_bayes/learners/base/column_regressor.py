@@ -1,0 +1,74 @@
+"""A regressor over columns: the way from dicts, targets and weights to a fold and back, written once."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.features import Batch
+from stream_bayes.features.values import Features, IntArray
+from stream_bayes.kernels.common.csr import TargetRows
+from stream_bayes.learners.base.classifier import Many, check_weight
+from stream_bayes.learners.base.columns import ColumnLearner
+from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.learners.base.number_predictions import NumberPredictions, Predictive
+from stream_bayes.learners.base.regressor import NumberLearner, check_target, check_targets
+from stream_bayes.typing import FloatArray
+
+
+class ColumnRegressor(ColumnLearner, NumberLearner):
+    """Events as rows of columns, targets as numbers; a subclass brings the evidence and the fold over it."""
+
+    @abstractmethod
+    def _fold(self, rows: TargetRows, *, score: bool) -> NumberPredictions:
+        """Score each row, then learn it where its target is known; nothing is scored where `score` is False."""
+
+    def predict_one(self, x: Features) -> float:
+        """The mean of the posterior predictive."""
+        return float(self._predict(self._one(x)).mean[0])
+
+    def predictive_one(self, x: Features) -> Predictive:
+        """The posterior predictive of the target."""
+        return self._predict(self._one(x)).predictive(0)
+
+    def predictive_many(self, events: Batch | Iterable[Features]) -> NumberPredictions:
+        """Predictions for many events; nothing is learned."""
+        return self._predict(self._as_batch(events))
+
+    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Add one event to the evidence."""
+        batch, target, weight = self._one(x), check_target(y), check_weight(w)
+        self._learn(batch, np.array((target if weight else np.nan,)), np.array((weight,)), score=False)
+
+    def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:
+        """Learn each row whose target is not None in one compiled pass, without predicting any."""
+        batch = self._as_batch(events)
+        self._learn(batch, *check_targets(len(batch), y, w), score=False)
+
+    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> NumberPredictions:
+        """Predict each row, then learn it, in one compiled pass."""
+        batch = self._as_batch(events)
+        return self._learn(batch, *check_targets(len(batch), y, w), score=True)
+
+    def _predict(self, batch: Batch) -> NumberPredictions:
+        unknown = np.full(len(batch), np.nan)
+        return self._fold(self._rows(batch, self._find(batch), unknown, np.zeros(len(batch))), score=True)
+
+    def _learn(self, batch: Batch, targets: FloatArray, weights: FloatArray, *, score: bool) -> NumberPredictions:
+        found = self._find(batch)
+        learned = ~np.isnan(targets)
+        self._check_types(batch, learned)
+        with self._all_or_nothing():
+            if learned.any():
+                found = self._register(batch, found, learned)
+                self._reserve()
+            return self._fold(self._rows(batch, found, targets, weights), score=score)
+
+    def _rows(self, batch: Batch, found: IntArray, targets: FloatArray, weights: FloatArray) -> TargetRows:
+        return TargetRows(*self._cells(batch, found), targets, weights)
+
+    def _check_values(self, batch: Batch) -> None:
+        check_size(batch.values)

@@ -1,0 +1,68 @@
+"""Looking at events before they are learned: are they events, the same as before, and of the types they were?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from itertools import pairwise
+from typing import Any, cast
+
+from stream_bayes.errors import InputError
+from stream_bayes.features import Batch, Names
+from stream_bayes.features.values import FeatureName, Features
+from stream_bayes.features.vocabulary import refuse_change
+from stream_bayes.typing import BoolArray, FloatArray
+
+# Squares of values and targets, times any weight and over any prior, summed over any stream, stay finite.
+LARGEST_NUMBER = 1e50
+
+
+def same_event(known: Features, x: Features) -> bool:
+    """The same names in the same order, with equal values."""
+    try:
+        return known == x and list(known) == list(x)
+    # Arrays, pandas' NA and signaling NaNs do not say whether they are equal; they will be refused.
+    except (ArithmeticError, TypeError, ValueError):
+        return False
+
+
+def check_events(events: Any) -> Iterable[Features]:
+    """The events of a batch, if there are any to go through."""
+    if hasattr(events, "__array__"):
+        message = (
+            f"events are a list of dicts or a Batch; got {type(events).__name__}: a matrix becomes a batch by "
+            "Batch.from_matrix(matrix, names), a pandas table events by to_dict('records')"
+        )
+        raise InputError(message)
+    if isinstance(events, Iterable):
+        return events
+    message = f"events are a list of dicts or a Batch; got {type(events).__name__}"
+    raise InputError(message)
+
+
+def check_size(values: FloatArray, most: float = LARGEST_NUMBER) -> None:
+    """Refuse numbers so large, or so far from being one, that arithmetic with them would leave the finite numbers."""
+    if len(values) and not -most <= values.min() <= values.max() <= most:
+        message = f"values must lie between -{most:g} and {most:g}, so that no step overflows"
+        raise InputError(message)
+
+
+def check_kinds(
+    batch: Batch, learned: BoolArray, known: dict[FeatureName, str], kind: Callable[[Any], tuple[FeatureName, str]]
+) -> None:
+    """Go through the rows as a loop would: each must fit the kinds known so far; one to learn adds its own."""
+    kinds: dict[FeatureName, str] = {}
+    names = cast(Names, batch.names)
+    for row, (begin, end) in enumerate(pairwise(batch.row_starts.tolist())):
+        found = [kind(names[number]) for number in batch.columns[begin:end].tolist()]
+        for feature, now in found:
+            before = known.get(feature) or kinds.get(feature, now)
+            if before != now:
+                refuse_change(feature, f"a {before}", f"a {now}")
+        if learned[row]:
+            kinds.update(found)
+
+
+def kind_of(name: Any, texts: Set[FeatureName]) -> tuple[FeatureName, str]:
+    """The feature of a numeric name, and whether it is a number or a text."""
+    is_text = isinstance(name, tuple) and name[0] in texts
+    return (name[0], "text") if is_text else (name, "number")

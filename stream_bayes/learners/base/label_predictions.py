@@ -1,0 +1,98 @@
+"""What a classifier says about a batch: arrays, and the objects they stand for row by row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stream_bayes.errors import NumericalError
+from stream_bayes.kernels.common.class_scores import to_probabilities
+from stream_bayes.kernels.common.csr import Joint
+from stream_bayes.kernels.common.label_variance import split_variances
+from stream_bayes.learners.base.labels import Label
+from stream_bayes.posteriors import Beta, LabelPredictive, LogitNormal
+from stream_bayes.typing import FloatArray
+
+# Log-odds of a label whose rivals are impossible, and a variance that says nothing is known: beyond both, a probability
+# in floating point shows no difference.
+CERTAIN = 1e4
+CLUELESS = 1e8
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPredictions:
+    """Predictions for the rows of a batch, each made before its row was learned."""
+
+    labels: tuple[Label, ...]
+    """The label of each column of `probabilities`."""
+    probabilities: FloatArray
+    """NaN where a label was not known yet."""
+    log_odds: FloatArray
+    """Of each row's most probable label against all others, as the probabilities have them."""
+    latent_mean: FloatArray
+    """Posterior mean of the latent log-odds, those that one would state if one knew the parameters."""
+    latent_variance: FloatArray
+    """Their posterior variance: how much of the doubt is ignorance."""
+    counts: FloatArray | None = None
+    """Of two labels with an exact Beta posterior: its pseudo-counts, a pair a row."""
+
+    def __len__(self) -> int:
+        return len(self.latent_mean)
+
+    @classmethod
+    def from_joint(cls, labels: tuple[Label, ...], joint: Joint) -> LabelPredictions:
+        """Normalise the joint log-likelihoods of a fold."""
+        probabilities = np.empty_like(joint.log)
+        log_odds, latent_mean, latent_variance = np.empty((3, len(joint.log)))
+        failures = to_probabilities(joint, probabilities, log_odds, latent_mean, latent_variance)
+        if failures:
+            message = (
+                f"{failures} of {len(latent_mean)} events have no probability: the arithmetic left the finite numbers"
+            )
+            raise NumericalError(message)
+        return cls(labels, probabilities, log_odds, latent_mean, latent_variance)
+
+    @property
+    def variance(self) -> FloatArray:
+        """The variance p (1 - p) of the indicator of each row's most probable label: that of its `predictive`."""
+        return self._variances[0]
+
+    @property
+    def epistemic_variance(self) -> FloatArray:
+        """The part of it that more data would remove."""
+        return self._variances[1]
+
+    @property
+    def aleatoric_variance(self) -> FloatArray:
+        """The part of it that would stay if the latent probability were known."""
+        return self.variance - self.epistemic_variance
+
+    @cached_property
+    def _variances(self) -> tuple[FloatArray, FloatArray]:
+        total, epistemic = np.empty((2, len(self)))
+        counts = np.empty((0, 2)) if self.counts is None else np.ascontiguousarray(self.counts)
+        mean = np.clip(self.latent_mean, -CERTAIN, CERTAIN)
+        variance = np.minimum(self.latent_variance, CLUELESS)
+        split_variances(np.ascontiguousarray(self.probabilities), mean, variance, counts, total, epistemic)
+        return total, epistemic
+
+    def probabilities_of(self, row: int) -> dict[Label, float]:
+        """The probability of each label known at that row; they sum to one."""
+        numbers = self.probabilities[row].tolist()
+        return {label: p for label, p in zip(self.labels, numbers, strict=True) if not math.isnan(p)}
+
+    def predictive(self, row: int) -> LabelPredictive:
+        """The posterior predictive of the row's label, with its variance split into noise and ignorance."""
+        probabilities = self.probabilities_of(row)
+        if len(probabilities) < 2:
+            # A label without a rival has probability 1 by default, and nothing is known of what else may come.
+            return LabelPredictive(probabilities, Beta(1.0, 1.0))
+        if self.counts is not None:
+            top = int(self.probabilities[row].argmax())
+            return LabelPredictive(probabilities, Beta(self.counts[row, top], self.counts[row, 1 - top]))
+        mean = max(min(float(self.latent_mean[row]), CERTAIN), -CERTAIN)
+        variance = min(float(self.latent_variance[row]), CLUELESS)
+        return LabelPredictive(probabilities, LogitNormal(mean, variance))

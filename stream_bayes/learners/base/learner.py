@@ -1,0 +1,255 @@
+"""What every learner promises, and what the conjugate ones promise besides.
+
+A learner is a river estimator that learns from one event at a time and always knows how sure it is:
+
+- `learn_one` is all or nothing: it computes, checks, assigns; a refused update leaves the state byte-equal.
+- `predict_one`, `predict_proba_one` and `predictive_one` never change what the learner knows, and are valid before
+  any learning: then the prior speaks.
+- `test_then_train` scores each row of a batch and then learns it, bit for bit what a loop of single calls gives;
+  `learn_many` learns without scoring, `predictive_many` scores without learning.
+- `state` and `from_state` are the whole learner as parameters and arrays; `save` and `load` put it into a file.
+- `image` is a copy in memory, and `copy_to` brings one up to date, for those who look while the learner goes on.
+- `clone` has the same prior and no data; constructor parameters are never changed.
+
+`stream_bayes.testing.yield_checks` is this list as code.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from copy import deepcopy
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple, Self, cast
+
+from river import base
+
+from stream_bayes.errors import InputError, MergeError, ParameterError, SnapshotDamaged, SnapshotError
+from stream_bayes.features.values import Features, plain
+from stream_bayes.persistence import snapshot
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.posteriors import Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT
+from stream_bayes.validation import check_scale, non_negative
+
+# What a constructor parameter may be besides plain values; nothing else is built from a file.
+_PRIORS = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT)}
+
+LARGEST_EVIDENCE = 1e30
+"""What the events of merged learners may weigh: no stream weighs as much, but a learner merged with itself may."""
+
+
+class State(NamedTuple):
+    """A learner taken apart: enough to build the same learner again."""
+
+    kind: str
+    """Name of the class."""
+    parameters: dict[str, Any]
+    """Constructor parameters, as JSON can hold them."""
+    arrays: Arrays
+
+
+class Learner(base.Estimator):
+    """State in, state out; the part of the contract that does not depend on what is predicted."""
+
+    _kinds: ClassVar[dict[str, type[Learner]]] = {}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        Learner._kinds[cls._kind_name()] = cls
+
+    @classmethod
+    def _kind_name(cls) -> str:
+        """What a snapshot calls the class: ours by their names, others by the module they are in as well."""
+        return cls.__name__ if cls._is_ours() else f"{cls.__module__}.{cls.__qualname__}"
+
+    @classmethod
+    def _is_ours(cls) -> bool:
+        """Whether the class is of this package."""
+        return cls.__module__.startswith("stream_bayes.")
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the evidence is a sum over events, so that it can be merged, taken back and scaled (`Additive`)."""
+        return False
+
+    @abstractmethod
+    def _arrays(self) -> Arrays:
+        """Everything learned, as arrays nobody else holds."""
+
+    @abstractmethod
+    def _restore(self, arrays: Arrays) -> None:
+        """Take over what `_arrays` gave; this learner is fresh from its constructor."""
+
+    @staticmethod
+    def named(name: str) -> type[Learner]:
+        """The class that a state calls so."""
+        # Ours are imported by their public names when they are first asked for.
+        getattr(import_module("stream_bayes"), name, None)
+        kind = Learner._kinds.get(name)
+        if kind is None:
+            message = f"no learner {name!r} is known: import the module that defines it first"
+            raise SnapshotError(message)
+        return kind
+
+    def state(self) -> State:
+        """The whole learner as its class, its parameters and arrays; a copy that later learning does not touch."""
+        return State(*self.description(), self._arrays())
+
+    def description(self) -> tuple[str, dict[str, Any]]:
+        """The class and the parameters as a state has them: all but what was learned."""
+        return self._kind_name(), _encode_parameters(self)
+
+    def image(self) -> Self:
+        """A copy that shares nothing with this learner, to be looked at while this one learns on."""
+        image = self.clone()
+        self._copy_to(image)
+        return image
+
+    def copy_to(self, image: Learner) -> None:
+        """Make an image of earlier the image of now; nobody may be looking at it meanwhile."""
+        if type(image) is not type(self) or image.description() != self.description():
+            message = f"an image is made by this learner's own image(); got {image!r} for {self!r}"
+            raise ParameterError(message)
+        self._copy_to(cast(Self, image))
+
+    def touch(self) -> None:
+        """Let the system give this learner its memory now, so that a first copy into it is as fast as the later ones.
+
+        Nothing to do where there is little of it.
+        """
+
+    def _copy_to(self, image: Self) -> None:
+        """Give an image of the same parameters all that was learned."""
+        fresh = self.clone()
+        fresh._restore(self._arrays())
+        vars(image).clear()
+        vars(image).update(vars(fresh))
+
+    @classmethod
+    def from_state(cls, state: State, copy: bool = True) -> Self:
+        """The learner that `state` describes; without `copy` the state's arrays are the learner's own from then on."""
+        kind = Learner.named(state.kind)
+        if not issubclass(kind, cls):
+            message = f"this is the state of a {state.kind}, not of a {cls.__name__}"
+            raise SnapshotError(message)
+        try:
+            learner = kind(**{name: _decode(value) for name, value in state.parameters.items()})
+        except snapshot.DAMAGED as problem:
+            message = f"the parameters do not make a {state.kind}: {problem!r}"
+            raise SnapshotDamaged(message) from problem
+        try:
+            learner._restore({name: array.copy() if copy else array for name, array in state.arrays.items()})
+        except snapshot.DAMAGED as problem:
+            message = f"the arrays do not make a {state.kind}: {problem!r}"
+            raise SnapshotDamaged(message) from problem
+        return learner
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file (safetensors), whole or not at all."""
+        state = self.state()
+        snapshot.write(path, {"class": state.kind, "parameters": state.parameters}, state.arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a learner back; `Learner.load` takes any kind, a subclass only its own."""
+        return cls.from_snapshot(path, *snapshot.read(path))
+
+    @classmethod
+    def from_snapshot(cls, path: str | os.PathLike[str], header: Any, arrays: Arrays) -> Self:
+        """The learner of a snapshot that was read from a path; its arrays are the learner's own from then on."""
+        try:
+            state = State(str(header["class"]), dict(header["parameters"]), arrays)
+        except (KeyError, TypeError, ValueError) as problem:
+            message = f"{path}: the header does not describe a learner ({problem!r})"
+            raise SnapshotDamaged(message) from problem
+        try:
+            return cls.from_state(state, copy=False)
+        except SnapshotError as problem:
+            message = f"{path}: {problem}"
+            raise type(problem)(message) from problem
+
+
+class Additive(Learner):
+    """A learner whose evidence is a sum of sufficient statistics over its events.
+
+    From that one fact follow three operations that other learners lack. To `merge` is to add two sums: the posterior
+    of both data sets. To `unlearn_one` is to subtract one term: the posterior as if the event had never come; it is
+    refused when the sum would no longer be one of events. To `forget` is to scale the sum, never the prior: the
+    posterior relaxes towards the prior. A mini-batch is no different from its events, and their order does not matter.
+    """
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether it does with these parameters; where it does not, the three operations are refused."""
+        return True
+
+    def merge(self, other: Self) -> None:
+        """Add the evidence of another learner of the same class and parameters to this one."""
+        if type(other) is not type(self):
+            message = f"cannot merge a {type(other).__name__} into a {type(self).__name__}"
+            raise MergeError(message)
+        mine, theirs = self._get_params(), other._get_params()
+        differences = [name for name in mine if mine[name] != theirs[name]]
+        if differences:
+            shown = ", ".join(f"{name} is {mine[name]!r} here and {theirs[name]!r} there" for name in differences)
+            message = f"cannot merge learners with different parameters: {shown}"
+            raise MergeError(message)
+        total = self._evidence_weight() + other._evidence_weight()
+        if not total <= LARGEST_EVIDENCE:
+            message = f"the merged events would weigh {total:g}; at most {LARGEST_EVIDENCE:g}, so that no sum overflows"
+            raise MergeError(message)
+        try:
+            self._absorb(deepcopy(other) if other is self else other)
+        except InputError as problem:
+            message = f"cannot merge learners whose features differ in type: {problem}"
+            raise MergeError(message) from problem
+
+    def forget(self, factor: float) -> None:
+        """Scale all evidence by `factor`, between 0 (back to the prior) and 1 (nothing forgotten)."""
+        share = non_negative("factor", factor)
+        if share > 1.0:
+            message = f"factor must lie between 0 and 1; got {factor}"
+            raise ParameterError(message)
+        check_scale("factor", share)
+        self._scale(share)
+
+    @abstractmethod
+    def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Take one event back; raises `UnlearnError`, and changes nothing, when it cannot have been learned."""
+
+    def _evidence_weight(self) -> float:
+        """The sum of the weights of all events, or the largest of several such sums."""
+        return 0.0
+
+    @abstractmethod
+    def _absorb(self, other: Self) -> None:
+        """Add the evidence of `other`, which has the same parameters."""
+
+    @abstractmethod
+    def _scale(self, factor: float) -> None:
+        """Multiply the evidence by a factor between 0 and 1."""
+
+
+def _encode_parameters(learner: Learner) -> dict[str, Any]:
+    return {name: _encode(value) for name, value in learner._get_params().items()}
+
+
+def _encode(value: Any) -> Any:
+    if type(value).__name__ in _PRIORS:
+        return {"posterior": type(value).__name__, "fields": list(value)}
+    if isinstance(value, Learner):
+        return {"learner": value._kind_name(), "parameters": _encode_parameters(value)}
+    if isinstance(value, tuple):
+        return {"tuple": [_encode(part) for part in value]}
+    return plain(value)
+
+
+def _decode(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "tuple" in value:
+        return tuple(_decode(part) for part in value["tuple"])
+    if "learner" in value:
+        parameters = {name: _decode(part) for name, part in value["parameters"].items()}
+        return Learner._kinds[value["learner"]](**parameters)
+    return _PRIORS[value["posterior"]](*value["fields"])

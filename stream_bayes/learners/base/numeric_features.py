@@ -1,0 +1,54 @@
+"""What the Gaussian learners share: the numbers they take, and moments that add up."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stream_bayes.errors import InputError
+from stream_bayes.features import Batch
+from stream_bayes.posteriors import NormalInverseGamma
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import check_scale, of_kind
+
+# Squares of values, summed over any stream, stay finite.
+LARGEST_VALUE = 1e120
+# Unlearning may leave this share of the scatter below zero by rounding; more is no evidence of any events.
+SLACK = 1e-9
+
+
+def check_numbers(batch: Batch) -> None:
+    """Refuse texts, and numbers whose squares would not be finite."""
+    if batch.texts:
+        message = f"feature {min(batch.texts, key=repr)!r} is a text: Gaussian features are numbers"
+        raise InputError(message)
+    if len(batch.values) and np.abs(batch.values).max() > LARGEST_VALUE:
+        message = f"values must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}, so that their squares are finite"
+        raise InputError(message)
+
+
+def check_prior(prior: NormalInverseGamma) -> NormalInverseGamma:
+    """The prior of a Gaussian learner, if sums with it stay finite."""
+    check_scale("prior", *of_kind(prior, "prior", NormalInverseGamma))
+    return prior
+
+
+class Sums(NamedTuple):
+    """Counts, means and scatters of one or many samples."""
+
+    weight: FloatArray
+    mean: FloatArray
+    scatter: FloatArray
+
+
+def merged(one: Sums, two: Sums) -> Sums:
+    """The moments of both samples (Chan, Golub and LeVeque): scatters add, and so does that between the means.
+
+    The last two axes of a matrix of pairs hold (i, j): the mean of i where j is there too.
+    """
+    total = one.weight + two.weight
+    share = np.divide(two.weight, total, out=np.zeros_like(total), where=total > 0.0)
+    offset = two.mean - one.mean
+    between = offset * (offset if offset.ndim < 3 else offset.swapaxes(-1, -2)) * one.weight * share
+    return Sums(total, one.mean + offset * share, one.scatter + two.scatter + between)

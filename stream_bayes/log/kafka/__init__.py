@@ -1,5 +1,0 @@
-"""The log on a Kafka cluster: what an operator's mails are in already."""
-
-from stream_bayes.log.kafka.log import KafkaLog
-
-__all__ = ["KafkaLog"]

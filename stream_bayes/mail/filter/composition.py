@@ -1,0 +1,110 @@
+"""The members a mail filter is made of, as data: what each looks at, and what the fusion thinks of it at first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stream_bayes.errors import InputError, ParameterError, shown
+from stream_bayes.features.values import IntArray
+from stream_bayes.kernels.mail.decode import MOST_TEXT
+from stream_bayes.kernels.mail.features import Shape
+from stream_bayes.kernels.mail.fold import MEMBERS as MEMBER_COUNT
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import whole
+
+
+class Member(NamedTuple):
+    """A compiled member: its log-odds times the scale are an input of the fusion."""
+
+    scale: float
+    weight: float
+    """Prior mean of the weight of that input; that of the members of a view is shared by the views in use."""
+    shared: bool
+
+
+# In the order of the scores of `stream_bayes.kernels.mail.fold`.
+MEMBERS = {
+    "gram counts": Member(0.2, 1.0, shared=True),
+    "word counts": Member(0.2, 1.0, shared=True),
+    "structure counts": Member(0.2, 1.0, shared=True),
+    "senders": Member(1.0, 0.1, shared=False),
+    "hosts": Member(1.0, 0.1, shared=False),
+    "gram steps": Member(0.5, 2.0, shared=True),
+    "word steps": Member(0.5, 2.0, shared=True),
+    "structure steps": Member(0.5, 2.0, shared=True),
+    "gram weights": Member(3.0, 0.1, shared=False),
+}
+ALL_MEMBERS = tuple(MEMBERS)
+LIGHT_MEMBERS = ("word counts", "word steps")
+SCALES = np.array([member.scale for member in MEMBERS.values()])
+assert len(MEMBERS) == MEMBER_COUNT
+
+FEWEST_BUCKETS, MOST_BUCKETS = 2**10, 2**26
+MOST_REPETITIONS = 1000
+# Of the weight of any input, and of the intercept, which is expected to be small.
+WEIGHT_PRECISION = 1.0
+INTERCEPT_PRECISION = 10.0
+
+
+def check_members(members: Any) -> tuple[str, ...]:
+    """The names of members, in the order of the table, if each is one."""
+    if not isinstance(members, (tuple, list)) or not all(isinstance(name, str) for name in members):
+        message = f"members must be a tuple of names; got {shown(members)}"
+        raise ParameterError(message)
+    unknown = [name for name in members if name not in MEMBERS]
+    if unknown or not members or len(set(members)) < len(members):
+        message = f"members must be some of {', '.join(map(repr, MEMBERS))}, each once; got {shown(members)}"
+        raise ParameterError(message)
+    return tuple(name for name in MEMBERS if name in members)
+
+
+def places_of(members: Sequence[str]) -> IntArray:
+    """The place of every member among the inputs of the fusion, -1 for those left out."""
+    return np.array([members.index(name) if name in members else -1 for name in MEMBERS], dtype=np.int64)
+
+
+def shape_of(members: Sequence[str], buckets: int, head: int, tail: int, text: int, pairs: bool) -> Shape:
+    """The features that these members look at."""
+    views = {name.split()[0] for name in members}
+    head, tail = (head, tail) if "gram" in views else (0, 0)
+    sources = not views.isdisjoint(("structure", "senders", "hosts"))
+    return Shape(buckets.bit_length() - 1, head, tail, text if sources or "word" in views else 0, pairs, sources)
+
+
+def prior_weights(members: Sequence[str], others: int) -> tuple[FloatArray, FloatArray]:
+    """Prior means and precisions of the weights of the fusion: members, others, intercept."""
+    views = max(len({name.split()[0] for name in members if MEMBERS[name].shared}), 1)
+    chosen = [MEMBERS[name] for name in members]
+    means = [member.weight / (views if member.shared else 1) for member in chosen]
+    precisions = [WEIGHT_PRECISION] * (len(members) + others) + [INTERCEPT_PRECISION]
+    return np.array([*means, *[0.0] * (others + 1)]), np.array(precisions)
+
+
+def check_buckets(buckets: Any) -> int:
+    """A number of buckets that a hash can have."""
+    number = int(whole("buckets", buckets, ParameterError))
+    if FEWEST_BUCKETS <= number <= MOST_BUCKETS and number & (number - 1) == 0:
+        return number
+    message = f"buckets must be a power of two from {FEWEST_BUCKETS} to {MOST_BUCKETS}; got {shown(buckets)}"
+    raise ParameterError(message)
+
+
+def check_bytes(name: str, value: Any) -> int:
+    """How much of a text is taken."""
+    number = int(whole(name, value, ParameterError))
+    if 0 <= number <= MOST_TEXT:
+        return number
+    message = f"{name} must lie between 0 and {MOST_TEXT}; got {shown(value)}"
+    raise ParameterError(message)
+
+
+def check_repetitions(weights: FloatArray) -> IntArray:
+    """How many times each mail is learned."""
+    wrong = weights[(weights != np.floor(weights)) | (weights > MOST_REPETITIONS)]
+    if len(wrong):
+        message = f"a mail is learned a whole number of times, at most {MOST_REPETITIONS}; got a weight of {wrong[0]:g}"
+        raise InputError(message)
+    return weights.astype(np.int64)

@@ -1,0 +1,220 @@
+"""Why a mail has its probability: what each of its words, hosts and senders added to the log-odds.
+
+The fused log-odds are k (sum of m x + intercept), k their moderation, m the mean weight of a member and x its clipped
+and scaled score. A score is a sum over the features of a view, so each feature has a part of it; the part times
+k m x / score, over all members that look at the view, is its share. The shares of a mail add up to its log-odds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from stream_bayes.kernels.mail.evidence import BIAS_INPUT, DOUBTED, HAM, MEAN, SPAM, WEIGHT, Table
+from stream_bayes.kernels.mail.features import GRAMS, VIEWS, Shape
+from stream_bayes.kernels.mail.fold import LARGEST_INPUT, POSTERIOR, STEPPED, STEPS, TAKEN, Evidence
+from stream_bayes.learners.fusion.weights import LogisticWeights
+from stream_bayes.mail.features.batch import MailBatch
+from stream_bayes.mail.features.named import named_features
+from stream_bayes.mail.filter.composition import MEMBERS, SCALES, places_of
+from stream_bayes.mail.filter.evidence import LOGS, PRIOR_COUNT, tables_of
+from stream_bayes.mail.filter.predictions import MailPredictions
+from stream_bayes.posteriors import Beta
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import whole
+
+SHOWN = 15
+"""How many shares are told apart unless more are wanted."""
+GRAM_SHARE, BIAS_SHARE, INTERCEPT_SHARE = "byte n-grams", "biases", "intercept"
+# What features that are not told apart are added up as, by the end of their kind.
+_OTHERS = {kind: f"other {kind}s" for kind in ("word", "pair", "host", "sender", "network", "field")}
+_OTHERS["fields"] = _OTHERS["field"]
+_LONGEST_SHOWN = 60
+COUNTED_AGAINST = "counted the other way, as other signs in the mail say the same already"
+LESS_THAN_ALL, MORE_THAN_ALL = "a smaller share than of all mails", "a larger share than of all mails"
+
+Counts = NDArray[np.uint32]
+
+
+class Share(NamedTuple):
+    """What one feature of a mail added to the log-odds of spam."""
+
+    kind: str
+    """As `stream_bayes.mail.features.named` has it: word, pair, host, sender, network, field, `subject: word`, ..."""
+    text: str
+    log_odds: float
+    posterior: Beta
+    """Of the probability of spam among the mails that have the feature."""
+    note: str = ""
+    """Why its share has another sign than its counts, in words; empty where it has not."""
+
+    @property
+    def spam(self) -> int:
+        """How many spam mails had it."""
+        return round(self.posterior.successes - PRIOR_COUNT)
+
+    @property
+    def mails(self) -> int:
+        """How many mails had it."""
+        return self.spam + round(self.posterior.failures - PRIOR_COUNT)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The log-odds of spam of one mail as a sum of shares.
+
+    >>> why = Explanation(1.2, 0.77, (Share("word", "pills", 1.32, Beta(12.35, 0.35)),), {"intercept": -0.12})
+    >>> print(why)
+    log-odds of spam +1.20, probability 0.77
+      +1.32  word "pills"  spam 12 of 12
+      -0.12  intercept
+    """
+
+    log_odds: float
+    probability: float
+    shares: tuple[Share, ...]
+    """Of the features that moved the log-odds most, these first."""
+    rest: Mapping[str, float]
+    """All other shares: of byte n-grams, of biases, of the intercept, of classifiers from elsewhere by their names, and
+    what the features not told apart add up to, as `other words` and the like."""
+
+    def __str__(self) -> str:
+        rows = [(share.log_odds, _described(share), _counts_of(share)) for share in self.shares]
+        rows += [(part, name, "") for name, part in sorted(self.rest.items(), key=lambda item: -abs(item[1]))]
+        width = max((len(name) for _, name, _ in rows), default=0)
+        lines = [f"{part:+z7.2f}  {name:{width}}  {counts}".rstrip() for part, name, counts in rows]
+        first = f"log-odds of spam {self.log_odds:+z.2f}, probability {self.probability:.4g}"
+        return "\n".join([first, *lines])
+
+
+def _described(share: Share) -> str:
+    text = share.text if len(share.text) <= _LONGEST_SHOWN else f"{share.text[: _LONGEST_SHOWN - 1]}…"
+    return f'{share.kind} "{text}"'
+
+
+def _counts_of(share: Share) -> str:
+    counts = f"spam {share.spam} of {share.mails}"
+    return f"{counts}, {share.note}" if share.note else counts
+
+
+class _Found(NamedTuple):
+    kind: str
+    text: str
+    log_odds: float
+    ham: int
+    spam: int
+
+    def share(self, totals: FloatArray) -> Share:
+        posterior = Beta(PRIOR_COUNT + self.spam, PRIOR_COUNT + self.ham)
+        return Share(self.kind, self.text, self.log_odds, posterior, self._note(totals))
+
+    def _note(self, totals: FloatArray) -> str:
+        """Why most of its mails are of one kind while it speaks for the other; empty where it does not.
+
+        Its counts may point elsewhere than it seems, where they are compared with those of all mails. Or they point
+        where it seems, and the fusion has a weight below 0 for a member: it corrects what others count twice.
+        """
+        if self.log_odds * (self.spam - self.ham) >= 0.0:
+            return ""
+        evidence = float(_evidence(np.array([[self.ham, self.spam]], dtype=np.uint32), totals)[0])
+        if evidence * self.log_odds > 0.0:
+            return LESS_THAN_ALL if self.spam > self.ham else MORE_THAN_ALL
+        return COUNTED_AGAINST
+
+
+def explain(
+    batch: MailBatch,
+    said: MailPredictions,
+    members: Sequence[str],
+    evidence: Evidence,
+    fusion: LogisticWeights,
+    top: int = SHOWN,
+) -> Explanation:
+    """The prediction for the first mail of a batch, taken apart; the `top` features are told apart.
+
+    `members` are the compiled ones: those after them in the prediction are classifiers from elsewhere.
+    """
+    most, log_odds = int(whole("top", top)), float(said.spam_log_odds[0])
+    scores, others = said.member_log_odds[0], slice(len(members), None)
+    rates = _rates(scores, members, fusion)
+    gains = np.zeros(len(MEMBERS))
+    gains[places_of(members) >= 0] = rates[: len(members)]
+    found = _named_shares(batch, evidence, gains)
+    below = [(_OTHERS[one.kind.rpartition(": ")[2]], one.log_odds) for one in found[most:]]
+    outside = zip(said.members[others], (rates[:-1] * scores)[others].tolist(), strict=True)
+    rest: dict[str, float] = {}
+    for name, part in (*below, *_nameless(batch, evidence, gains), *outside, (INTERCEPT_SHARE, float(rates[-1]))):
+        rest[name] = rest.get(name, 0.0) + part
+    return Explanation(
+        log_odds, float(expit(log_odds)), tuple(one.share(evidence.totals) for one in found[:most]), rest
+    )
+
+
+def _rates(scores: FloatArray, members: Sequence[str], fusion: LogisticWeights) -> FloatArray:
+    """What a unit of each score adds to the fused log-odds, and what the intercept does."""
+    scales = np.ones(len(scores) + 1)
+    scales[: len(members)] = SCALES[places_of(members) >= 0]
+    given = scales * np.append(scores, 1.0)
+    # A score that is clipped is so in all its parts alike.
+    kept = LARGEST_INPUT / np.maximum(np.abs(given), LARGEST_INPUT)
+    whitened = np.linalg.solve(fusion.factor, kept * given)
+    moderation = 1.0 / math.sqrt(1.0 + math.pi * float(whitened @ whitened) / 8.0)
+    rates: FloatArray = moderation * fusion.mean() * kept * scales
+    return rates
+
+
+def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> list[_Found]:
+    """The shares of features that have names and that some mail had, the largest first."""
+    views = range(GRAMS + 1, VIEWS)
+    parts = {view: _parts(view, batch, evidence, gains) for view in views if len(tables_of(evidence)[view])}
+    found: dict[tuple[str, str, int], _Found] = {}
+    for view, bucket, kind, text in named_features(batch.raws[0], cast(Shape, batch.shape)):
+        if view not in parts:
+            continue
+        part, ham, spam = parts[view][bucket]
+        # A host of the body has one bucket in two views. Other features that fall into it can only add to its counts.
+        known = found.get((kind, text, bucket))
+        if known is not None:
+            part, (ham, spam) = part + known.log_odds, min((ham, spam), (known.ham, known.spam), key=sum)
+        found[kind, text, bucket] = _Found(kind, text, part, ham, spam)
+    return sorted((one for one in found.values() if one.ham + one.spam), key=lambda one: -abs(one.log_odds))
+
+
+def _nameless(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> Iterator[tuple[str, float]]:
+    if len(evidence.grams):
+        yield GRAM_SHARE, math.fsum(part for part, _, _ in _parts(GRAMS, batch, evidence, gains).values())
+    if gains[STEPS : STEPS + STEPPED].any():
+        yield BIAS_SHARE, BIAS_INPUT * float(gains[STEPS : STEPS + STEPPED] @ evidence.biases[:, 0])
+
+
+def _parts(view: int, batch: MailBatch, evidence: Evidence, gains: FloatArray) -> dict[int, tuple[float, int, int]]:
+    """What each feature of a view adds to the log-odds, and its mails that are ham and spam, by its bucket."""
+    buckets = batch.hashed[batch.view_starts[view] : batch.view_starts[view + 1]]
+    rows = tables_of(evidence)[view][buckets]
+    counts = rows.view(np.uint32)[:, HAM : SPAM + 1]
+    found = _evidence(counts, evidence.totals)
+    parts = gains[view] * found
+    if view < STEPPED:
+        parts += gains[STEPS + view] * (rows[:, WEIGHT] + TAKEN[view] * found)
+    if view == GRAMS:
+        parts += gains[POSTERIOR] * rows[:, MEAN]
+    parts /= math.sqrt(len(buckets) + 1.0)
+    return dict(zip(buckets.tolist(), zip(parts.tolist(), *counts.T.tolist(), strict=True), strict=True))
+
+
+def _evidence(counts: Counts, totals: FloatArray) -> FloatArray:
+    """As `stream_bayes.kernels.mail.evidence.sum_evidence` weighs each feature, in single precision as there."""
+    ham, spam = np.where(counts < len(LOGS), LOGS[np.minimum(counts, len(LOGS) - 1)], _logarithms(counts)).T
+    odds = spam - ham + np.float32(math.log((totals[0] + 1.0) / (totals[1] + 1.0)))
+    size = np.abs(odds)
+    return np.where(counts.any(axis=1), odds * size / (size + DOUBTED), 0.0).astype(np.float64)
+
+
+def _logarithms(counts: Counts) -> Table:
+    return np.log(np.maximum(counts, 1).astype(np.float64)).astype(np.float32)

@@ -1,0 +1,36 @@
+"""What a mail filter says about a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from scipy.special import expit
+
+from stream_bayes.features.values import IntArray
+from stream_bayes.learners.base.label_predictions import LabelPredictions
+from stream_bayes.typing import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class MailPredictions(LabelPredictions):
+    """Predictions for the mails of a batch, each made before its mail was learned."""
+
+    spam_log_odds: FloatArray = field(default_factory=lambda: np.empty(0))
+    """Log-odds of spam, the label named second: what mails are ranked by."""
+    members: tuple[str, ...] = ()
+    """The members of the fusion."""
+    member_log_odds: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    """What each said by itself, a row a mail and a column a member; 0 before it knows anything."""
+
+    def taken(self, rows: IntArray) -> Self:
+        """Only these rows."""
+        odds, mean, variance = self.log_odds[rows], self.latent_mean[rows], self.latent_variance[rows]
+        own = self.spam_log_odds[rows], self.members, self.member_log_odds[rows]
+        return type(self)(self.labels, self.probabilities[rows], odds, mean, variance, None, *own)
+
+
+def both_probabilities(spam_log_odds: FloatArray) -> FloatArray:
+    """Of ham and of spam, each precise when it is small."""
+    return np.stack((expit(-spam_log_odds), expit(spam_log_odds)), axis=1)

@@ -1,0 +1,250 @@
+"""The spam filter: from raw mail to one calibrated probability, mail by mail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, Self, cast
+
+import numpy as np
+
+from stream_bayes.decisions import DELIVER, QUARANTINE, Decision, decide, spam_losses
+from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.features.batch import Batch
+from stream_bayes.features.values import IntArray
+from stream_bayes.kernels.mail.decode import MOST_RAW, MOST_TEXT
+from stream_bayes.kernels.mail.fold import MEMBERS as MEMBER_COUNT
+from stream_bayes.kernels.mail.fold import fold_mails
+from stream_bayes.learners.base.classifier import LabelLearner, Many, check_batch
+from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
+from stream_bayes.learners.fusion.weights import LogisticWeights
+from stream_bayes.mail.features.batch import Mail, MailBatch, read_batch
+from stream_bayes.mail.filter import composition, evidence
+from stream_bayes.mail.filter.composition import ALL_MEMBERS, LIGHT_MEMBERS, SCALES
+from stream_bayes.mail.filter.explanation import SHOWN, Explanation, explain
+from stream_bayes.mail.filter.external_members import Outsider, Outsiders, check_outsiders
+from stream_bayes.mail.filter.predictions import MailPredictions, both_probabilities
+from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.posteriors import LabelPredictive, Normal
+from stream_bayes.validation import positive, truth
+
+
+class SpamFilter(LabelLearner):
+    """A mail filter: several learners on several views of a mail, fused into one probability that can be acted upon.
+
+    Parameters
+    ----------
+    members
+        Which of the nine compiled members take part. Of the views "gram" (byte 5-grams), "word" (words and pairs) and
+        "structure" (header fields, addresses, hosts): "... counts", naive Bayes, and "... steps", AdaGrad logistic
+        steps on what the counts leave. "gram weights": a diagonal Bayesian linear posterior, good while labels are
+        scarce. "senders" and "hosts": Beta-Bernoulli reputations.
+    others
+        Classifiers from elsewhere that take part too: tuples of (name, classifier, "texts" or "numbers").
+    buckets
+        Into how many the grams and the words are hashed: 48 bytes each, 192 MiB by default, and 12 MiB for the rest
+        (`memory_bytes`).
+    head_bytes, tail_bytes
+        How much of both ends of the decoded text becomes grams.
+    text_bytes
+        How much of it becomes words.
+    pairs
+        Whether pairs of neighbouring words are features too.
+    lost_ham, passed_spam
+        What the two errors cost; they decide what to do, not what is believed.
+    classes
+        The labels of ham and of spam.
+
+    Notes
+    -----
+    A feature is in a mail or not; the k features of a view have the value r = 1 / sqrt(k + 1). Counts: with n mails of
+    each kind that had the feature, l = digamma(n_spam + a) - digamma(n_ham + a) + ln((N_ham + 1) / (N_spam + 1)), and
+    z = r sum of l |l| / (|l| + 2). Steps: A = r w + bias + c z; e = y - sigmoid(A); if |e| > 0.1, g = e r, G += g^2,
+    w += 0.8 g / sqrt(0.003 + G). Weights: if y s < 1, with s = r m and q = r^2 v, both summed, b = 1 / (q + 2):
+    m += b (y - s) r v, v -= b r^2 v^2. Fusion: logistic in all of these, clipped at 10, the weights normal with full
+    covariance; the step is that of `BayesianLogisticRegression`. Its own moderation is the calibration.
+
+    The variance answered is that of the fusion's weights and the mean novelty of the features, 1 / (1 + n).
+    Order matters, so there is no merging and no unlearning; a corrected label is one more step (`relearn_one`). A mail
+    of weight w, a whole number, is learned w times.
+    At most 64,000 bytes of a mail are looked at and 16,000 bytes of its text used, so time and memory are bounded.
+
+    Examples
+    --------
+    >>> model = SpamFilter(buckets=2**12)
+    >>> for _ in range(5):
+    ...     model.learn_one("Subject: cheap pills\\n\\nbuy now, no prescription", "spam")
+    ...     model.learn_one("Subject: lunch\\n\\nshall we meet at noon?", "ham")
+    >>> model.predict_one("Subject: pills\\n\\nno prescription, buy now")
+    'spam'
+    >>> model.decide_one("Subject: pills\\n\\nno prescription, buy now").action
+    'quarantine'
+    """
+
+    def __init__(
+        self,
+        members: tuple[str, ...] = ALL_MEMBERS,
+        others: tuple[Outsider, ...] | None = None,
+        buckets: int = 2**22,
+        head_bytes: int = 1200,
+        tail_bytes: int = 500,
+        text_bytes: int = MOST_TEXT,
+        pairs: bool = True,
+        lost_ham: float = 20.0,
+        passed_spam: float = 1.0,
+        classes: tuple[Label, Label] = ("ham", "spam"),
+    ) -> None:
+        self._labels = TwoLabels(classes)
+        self.classes = cast(tuple[Label, Label], tuple(self._labels))
+        self.members = composition.check_members(members)
+        self.others = check_outsiders(others)
+        self.buckets = composition.check_buckets(buckets)
+        self.head_bytes = composition.check_bytes("head_bytes", head_bytes)
+        self.tail_bytes = composition.check_bytes("tail_bytes", tail_bytes)
+        self.text_bytes = composition.check_bytes("text_bytes", text_bytes)
+        self.pairs = truth("pairs", pairs, ParameterError)
+        self.lost_ham, self.passed_spam = positive("lost_ham", lost_ham), positive("passed_spam", passed_spam)
+        self._losses = spam_losses(self.lost_ham, self.passed_spam)
+        self._places = composition.places_of(self.members)
+        self._shape = composition.shape_of(
+            self.members, self.buckets, self.head_bytes, self.tail_bytes, self.text_bytes, self.pairs
+        )
+        self._evidence = evidence.new_evidence(self.buckets, self.members)
+        self._outsiders = Outsiders(self.others or ())
+        self._fusion = LogisticWeights(*composition.prior_weights(self.members, len(self.others or ())))
+        # No part of the state: the last mail, so that one predicted and then learned is read once.
+        self._last: tuple[bytes, MailBatch] | None = None
+
+    @classmethod
+    def light(cls, **parameters: Any) -> Self:
+        """Words alone, of the beginning of a mail, in a small table: several times as fast, and less exact."""
+        return cls(**{"members": LIGHT_MEMBERS, "buckets": 2**20, "text_bytes": 3000, "pairs": False, **parameters})
+
+    @property
+    def memory_bytes(self) -> int:
+        """What the tables take once every bucket has been seen."""
+        return evidence.memory_bytes(self._evidence)
+
+    def touch(self) -> None:
+        """Ask the system for all the memory of the tables now, and not when the first mails come."""
+        evidence.touch(self._evidence)
+
+    def weights(self) -> dict[str, Normal]:
+        """The posterior of the weight of each member in the fusion, and of its intercept."""
+        names = [*self.members, *(other.name for other in self.others or ()), "intercept"]
+        return dict(zip(names, self._fusion.marginals(), strict=True))
+
+    def predict_proba_one(self, x: Mail, **_: Any) -> dict[Label, float]:
+        """The probability of both labels."""
+        return self.predictive_many(self._one(x)).probabilities_of(0)
+
+    def predict_one(self, x: Mail, **_: Any) -> Label:
+        """The more probable label."""
+        ham, spam = self.predict_proba_one(x).items()
+        return spam[0] if spam[1] > ham[1] else ham[0]
+
+    def predictive_one(self, x: Mail) -> LabelPredictive:
+        """The probabilities with their variance, split into noise and ignorance."""
+        return self.predictive_many(self._one(x)).predictive(0)
+
+    def predictive_many(self, events: Batch | Iterable[Mail]) -> MailPredictions:
+        """Predictions for many mails; nothing is learned."""
+        batch = self._as_batch(events)
+        return self._fold(batch, np.arange(len(batch)), np.full(len(batch), -1, dtype=np.int64))
+
+    def decide_one(self, x: Mail, price: float | None = None) -> Decision:
+        """Deliver or quarantine, whichever is expected to cost less; or ask, where that pays at this price."""
+        ham, spam = (self.predict_proba_one(x)[label] for label in self.classes)
+        probabilities = {"ham": ham, "spam": spam}
+        return self._losses.bayes_action(probabilities) if price is None else decide(probabilities, self._losses, price)
+
+    def decide_many(self, predictions: MailPredictions) -> list[str]:
+        """For each mail of a batch the action that `decide_one` takes."""
+        if predictions.labels != self.classes:
+            message = f"these predictions are of labels {predictions.labels!r}, and this filter's are {self.classes!r}"
+            raise InputError(message)
+        ham, spam = predictions.probabilities.T
+        quarantined = self.lost_ham * ham <= self.passed_spam * spam
+        return [QUARANTINE if caught else DELIVER for caught in quarantined.tolist()]
+
+    def explain(self, x: Mail, top: int = SHOWN) -> Explanation:
+        """What moved the log-odds of a mail most: words, hosts, senders, each with its share and its posterior."""
+        batch = self._one(x)
+        return explain(batch, self.predictive_many(batch), self.members, self._evidence, self._fusion, top)
+
+    def learn_one(self, x: Mail, y: Any, w: float = 1.0) -> None:
+        """Teach one mail to every member and to the fusion; all or nothing."""
+        self.test_then_train(self._one(x), [check_label(y)], [w])
+
+    def relearn_one(self, x: Mail, y: Any) -> None:
+        """Teach a mail again that had another label: the members, not the fusion, which would trust them for it."""
+        kept = self._fusion.factor.copy(), self._fusion.target.copy()
+        self.learn_one(x, y)
+        # With 5 % of SMS labels corrected 50 mails late 1.20 (1-ROCA)%; 1.95 if the fusion learns, 1.72 if uncorrected.
+        self._fusion.factor, self._fusion.target = kept
+
+    def batch(self, events: Iterable[Mail]) -> MailBatch:
+        """Mails as their features."""
+        return read_batch(events, self._shape)
+
+    def learn_many(self, events: Batch | Iterable[Mail], y: Many, w: Many | None = None) -> None:
+        """Learn each mail whose label is not None."""
+        self.test_then_train(events, y, w)
+
+    def test_then_train(self, events: Batch | Iterable[Mail], y: Many, w: Many | None = None) -> MailPredictions:
+        """Predict each mail, then learn it if its label is not None, in one compiled pass."""
+        batch = self._as_batch(events)
+        labels, weights = check_batch(len(batch), y, w)
+        outcomes, _ = self._labels.codes(labels)
+        times = composition.check_repetitions(np.where(outcomes < 0, 0.0, weights))
+        rows = np.repeat(np.arange(len(batch)), np.maximum(times, 1))
+        said = self._fold(batch, rows, outcomes[rows])
+        return said if len(rows) == len(batch) else said.taken(np.flatnonzero(np.diff(rows, prepend=-1)))
+
+    def _one(self, x: Mail) -> MailBatch:
+        if type(x) is not bytes or len(x) > MOST_RAW:
+            return self.batch([x])
+        last = self._last
+        if last is None or last[0] is not x:
+            last = self._last = (x, self.batch([x]))
+        return last[1]
+
+    def _as_batch(self, events: Any) -> MailBatch:
+        if not isinstance(events, MailBatch):
+            return self.batch(events)
+        if events.shape != self._shape:
+            message = "this batch was made for a filter with other features: make it with this one's batch(mails)"
+            raise InputError(message)
+        return events
+
+    def _fold(self, batch: MailBatch, rows: IntArray, outcomes: IntArray) -> MailPredictions:
+        """Space comes first, then members that may refuse; the compiled pass cannot fail."""
+        scores = np.zeros((len(rows), MEMBER_COUNT))
+        odds, variance = np.empty((2, len(rows)))
+        others = self._outsiders.fold(batch.raws, rows, outcomes)
+        known = self._evidence, self._places, SCALES, evidence.LOGS, self._fusion.factor, self._fusion.target
+        fold_mails(batch.view_starts, batch.hashed, rows, outcomes, others, *known, scores, odds, variance)
+        size = np.abs(odds)
+        # The latent log-odds whose moderated probability is the one answered.
+        mean = size * np.sqrt(1.0 + math.pi * variance / 8.0)
+        names = (*self.members, *(other.name for other in self.others or ()))
+        own = np.hstack((scores[:, self._places >= 0], others))
+        return MailPredictions(self.classes, both_probabilities(odds), size, mean, variance, None, odds, names, own)
+
+    def _arrays(self) -> Arrays:
+        self._outsiders.check_savable()
+        return {**evidence.evidence_arrays(self._evidence), **self._fusion.arrays("fusion")}
+
+    def _copy_to(self, image: Self) -> None:
+        # Into memory that is there already: 204 MiB in 18 ms, where new memory takes 400 ms.
+        self._outsiders.check_savable()
+        evidence.copy_evidence(self._evidence, image._evidence)
+        self._fusion.copy_to(image._fusion)
+
+    def _restore(self, arrays: Arrays) -> None:
+        self._fusion.restore(arrays, "fusion")
+        evidence.restore_evidence(self._evidence, arrays)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"classes": (False, True), "buckets": 2**10}

@@ -1,0 +1,42 @@
+"""One checkpoint in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stream_bayes.errors import SnapshotDamaged
+from stream_bayes.persistence import snapshot
+from stream_bayes.persistence.snapshot import Arrays, Kind
+
+CHECKPOINT = Kind("stream_bayes checkpoint", 3, "checkpoint", "checkpoints are written by `stream-bayes run`", oldest=3)
+
+
+class Checkpoint(NamedTuple):
+    """An engine taken apart: enough to build the same engine again."""
+
+    shaping: dict[str, Any]
+    """Settings that shape the state, as JSON can hold them: an engine with other ones cannot take it over."""
+    scalars: dict[str, Any]
+    """All else that is no array, as JSON can hold it. Small: it is encoded at once, while the stream waits."""
+    arrays: Arrays
+
+
+def write_checkpoint(path: Path, number: int, checkpoint: Checkpoint) -> None:
+    """Write the file whole or not at all."""
+    header = {"number": number, "shaping": checkpoint.shaping, "scalars": checkpoint.scalars}
+    snapshot.write(path, header, checkpoint.arrays, CHECKPOINT)
+
+
+def read_checkpoint(path: Path) -> tuple[int, Checkpoint]:
+    """The number and the checkpoint of a file that is whole."""
+    header, arrays = snapshot.read(path, CHECKPOINT)
+    try:
+        number, shaping, scalars = header["number"], header["shaping"], header["scalars"]
+    except (KeyError, TypeError) as problem:
+        message = f"{path}: the header does not describe a checkpoint ({problem!r})"
+        raise SnapshotDamaged(message) from problem
+    if type(number) is not int or not isinstance(shaping, dict) or not isinstance(scalars, dict):
+        message = f"{path}: the header does not describe a checkpoint; restore it from a copy"
+        raise SnapshotDamaged(message)
+    return number, Checkpoint(shaping, scalars, arrays)

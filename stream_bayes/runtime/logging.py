@@ -1,0 +1,60 @@
+"""What a worker says while it works: one line each on the error output, for people or for machines."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+from stream_bayes.config import Settings
+
+logger = logging.getLogger("stream_bayes.runtime")
+
+
+class Lines(logging.Formatter):
+    """Time, what happened, and its figures; as JSON objects where machines read them."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        super().__init__()
+        self._as_json = as_json
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        at = datetime.fromtimestamp(record.created, UTC)
+        fields: dict[str, Any] = getattr(record, "fields", {})
+        if self._as_json:
+            content = {"at": at.isoformat(), "level": record.levelname.lower(), "event": record.getMessage(), **fields}
+            return json.dumps(content, default=str)
+        shown = "  ".join(f"{name}={_short(value)}" for name, value in fields.items())
+        level = "" if record.levelno <= logging.INFO else f"{record.levelname} "
+        return f"{at:%H:%M:%S} {level}{record.getMessage()}  {shown}".rstrip()
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 1000.0 else f"{value:.0f}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items())
+    return "none" if value is None else str(value)
+
+
+def say_started(settings: Settings) -> None:
+    """What a worker reads, for whom, and where its checkpoints are."""
+    fields = {
+        "log": settings.log,
+        "group": settings.group,
+        "topics": f"{settings.topics.observations}, {settings.topics.labels}",
+        "checkpoints": str(settings.checkpoint_folder),
+    }
+    logger.info("started", extra={"fields": fields})
+
+
+def report_to_stderr(*, as_json: bool) -> None:
+    """Let everything that the package logs be seen."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines(as_json=as_json))
+    root = logging.getLogger("stream_bayes")
+    root.handlers = [handler]
+    root.setLevel(logging.INFO)
+    root.propagate = False

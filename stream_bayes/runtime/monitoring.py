@@ -1,0 +1,185 @@
+"""How the worker is doing, as events that a page or a monitor draws from."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from stream_bayes.active import LabelSelector
+from stream_bayes.engine import Engine
+from stream_bayes.eventlog.base import Log
+from stream_bayes.events import AuditFigures, LabellerFigures, Status
+from stream_bayes.runtime.checkpointing import Keeper
+from stream_bayes.runtime.partition_processor import Shard
+
+logger = logging.getLogger("stream_bayes.runtime")
+FIRST_LINE, NEXT_LINE = 5.0, 60.0
+"""Seconds until the worker says how it is doing, and says it again."""
+MOST_LABELLERS = 50
+"""In a status event; `stream-bayes inspect` has all of them."""
+
+
+def lag_of(shards: Collection[Shard], log: Log) -> int:
+    """Records that the shards have still to read."""
+    lag = log.lag()
+    return sum(lag.get(place, 0) for shard in shards for place in shard.positions)
+
+
+def next_curve_count(count: int) -> int:
+    """The next number of events, or labels, at which a learning curve has a point: about a quarter more each time.
+
+    >>> [next_curve_count(count) for count in (0, 1, 7, 100, 1000)]
+    [1, 2, 8, 121, 1113]
+    """
+    point = 1
+    while point <= count:
+        point = max(point + 1, point * 5 // 4)
+    return point
+
+
+def is_curve_point(engine: Engine, before: tuple[int, int]) -> bool:
+    """Whether the events or labels have reached a point of the learning curve since these counts."""
+    return any(now >= next_curve_count(then) for now, then in zip(curve_counts(engine), before, strict=True))
+
+
+def curve_counts(engine: Engine) -> tuple[int, int]:
+    """Events and labels so far, by which a learning curve has its points."""
+    return engine.counts.total(), engine.model_version
+
+
+def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime, *, stopped: bool = False) -> Status:
+    """The state of one partition; counts are since the beginning of the stream, seconds since the worker started."""
+    engine = shard.engine
+    return Status(
+        at=datetime.now(UTC),
+        group=shard.settings.group,
+        partition=shard.number,
+        started_at=started_at,
+        events_in=engine.counts.total(),
+        predictions=engine.counts["predict"],
+        labels_learned=engine.model_version,
+        **_questions_of(engine),
+        duplicates=engine.counts["duplicate"],
+        forwarded=engine.counts["forward"],
+        unknown_fields=engine.unknown_fields,
+        dead=engine.refused.total(),
+        dead_by_code=dict(engine.refused),
+        lag=lag_of([shard], log),
+        stage_seconds=shard.stages.seconds.copy(),
+        metrics=engine.metrics.figures(numbers=engine.model.predicts_numbers),
+        calibration=tuple(engine.metrics.calibration()),
+        checkpoint_age_seconds=keeper.age_seconds,
+        checkpoint_offset=keeper.number,
+        model_version=engine.model_version,
+        stopped=stopped or None,
+    )
+
+
+def _questions_of(engine: Engine) -> dict[str, Any]:
+    selector = engine.selector
+    return {
+        "labels_used": selector.budget.used,
+        "labels_left": selector.budget.left(engine.clock),
+        "labels_planned": selector.budget.planned(selector.budget.seen),
+        "open_requests": len(selector.requests),
+        "label_outcomes": dict(sorted(selector.counts.items())),
+        "audit": audit_of(selector),
+        "labellers": labellers_of(selector, MOST_LABELLERS),
+    }
+
+
+def audit_of(selector: LabelSelector) -> AuditFigures | None:
+    """The accuracy by the questions that were drawn by chance; None before the first answer."""
+    found = selector.audit.estimate()
+    return None if found is None else AuditFigures(accuracy=found[0], low=found[1], high=found[2], answers=found[3])
+
+
+def labellers_of(selector: LabelSelector, most: int) -> dict[str, LabellerFigures]:
+    """How far those are borne out who gave the most labels."""
+    figures = {name: LabellerFigures.model_validate(found) for name, found in selector.labellers.figures().items()}
+    return dict(sorted(figures.items(), key=lambda each: -each[1].labels)[:most])
+
+
+class Totals(NamedTuple):
+    """What was done, in all partitions."""
+
+    events: int = 0
+    predictions: int = 0
+    labels_learned: int = 0
+    duplicates: int = 0
+    dead_letters: int = 0
+
+    def since(self, before: Totals) -> Totals:
+        """What came to it."""
+        return Totals(*(now - then for now, then in zip(self, before, strict=True)))
+
+    def plus(self, other: Totals) -> Totals:
+        """Both together."""
+        return Totals(*(one + another for one, another in zip(self, other, strict=True)))
+
+
+def _totals_of(shard: Shard) -> Totals:
+    """Since the beginning of the stream."""
+    engine = shard.engine
+    return Totals(
+        events=engine.counts.total(),
+        predictions=engine.counts["predict"],
+        labels_learned=engine.model_version,
+        duplicates=engine.counts["duplicate"],
+        dead_letters=engine.refused.total(),
+    )
+
+
+class Narrator:
+    """Says in a line how a worker is doing: soon after its start, then once a minute while there is something new.
+
+    Shards come and go: what is counted is what they did here, and not what was done in their partitions before.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.totals = Totals()
+        """What was committed since the worker started."""
+        self._last = self.totals
+        self._counted: dict[Shard, Totals] = {}
+        self._said = time.monotonic()
+        self._due = self._said + FIRST_LINE
+
+    def changed(self, shards: Collection[Shard]) -> None:
+        """From now on it is about these, each of which stands at a commit."""
+        self._counted = {shard: _totals_of(shard) for shard in shards}
+
+    def committed(self, shards: Collection[Shard]) -> None:
+        """Count what they have done since the last time."""
+        for shard in shards:
+            before, self._counted[shard] = self._counted[shard], _totals_of(shard)
+            self.totals = self.totals.plus(self._counted[shard].since(before))
+
+    def say_if_due(self) -> None:
+        """The line, if it is time."""
+        now, totals = time.monotonic(), self.totals
+        if now < self._due or totals == self._last:
+            return
+        engines = [shard.engine for shard in self._counted]
+        fields = {
+            "events": totals.events,
+            "per_second": round((totals.events - self._last.events) / max(now - self._said, 1e-9), 1),
+            "lag": lag_of(self._counted, self._log),
+            "duplicates": totals.duplicates,
+            "dead": totals.dead_letters,
+            "labels_used": sum(engine.selector.budget.used for engine in engines),
+            "labels_left": sum(engine.selector.budget.left(engine.clock) for engine in engines),
+            "open": sum(len(engine.selector.requests) for engine in engines),
+            **_accuracy(engines),
+        }
+        logger.info("status", extra={"fields": fields})
+        self._last, self._said, self._due = totals, now, now + NEXT_LINE
+
+
+def _accuracy(engines: list[Engine]) -> dict[str, str]:
+    """That of the audit, where there is one partition: estimates of several do not add up."""
+    audit = audit_of(engines[0].selector) if len(engines) == 1 else None
+    return {} if audit is None else {"accuracy": f"{audit.accuracy:.3f} ({audit.low:.3f} to {audit.high:.3f})"}

@@ -1,0 +1,110 @@
+"""One partition of a worker: its engine, its place in the log, its checkpoints."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from stream_bayes.config import Settings
+from stream_bayes.engine import Engine
+from stream_bayes.errors import LogGap
+from stream_bayes.eventlog.base import Log
+from stream_bayes.events import DeadLetter
+from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.records import Offsets, Partition, Record
+from stream_bayes.runtime.decoding import arrivals_of, found_for, limits_of
+from stream_bayes.runtime.journal import LEARNER, MARK, Run, new_entry
+from stream_bayes.runtime.producer import Outbox
+from stream_bayes.runtime.retry import Patience
+from stream_bayes.runtime.timing import Stages
+
+
+class Shard:
+    """The part of a worker that owns partition `number`, of so many, of the observations and of the labels.
+
+    A new one is at the beginning of the stream; `recovery.recover` brings it to the last commit.
+    """
+
+    def __init__(self, settings: Settings, number: int, partitions: int, stages: Stages) -> None:
+        self.settings, self.number = settings, number
+        self.engine = Engine(settings, number, partitions)
+        self.stages = stages
+        self.folder = CheckpointFolder(
+            settings.checkpoint_folder / settings.group / f"partition-{number}", settings.checkpoint.keep
+        )
+        inputs = settings.topics.observations, settings.topics.labels
+        self.positions: dict[Partition, int] = {Partition(topic, number): 0 for topic in inputs}
+        self.journal = Partition(settings.journal, number)
+        self.journal_end = 0
+        """The offset behind its last journal record: the number of a checkpoint taken now."""
+        self.mark: str | None = None
+        """That of its last journal record, as far as there is one; see `mark_of`."""
+        self.shaping: dict[str, Any] = {}
+        """What a checkpoint must agree with; known once it has recovered."""
+        self.learner = _digest(self.engine.model.shaping)
+        """A short name of the learner and its settings, which stands in the journal."""
+        self._limits = limits_of(settings)
+        self._outbox = Outbox(settings, number)
+        self._entry = new_entry(self.engine.terms)
+        self._taken = 0
+        self._next_mark = ""
+
+    def take(self, records: Sequence[Record], log: Log, insist: Patience) -> None:
+        """Fold records and stage what comes of it; once the log has given what is needed for it, nothing can fail."""
+        with self.stages.measured("decode"):
+            arrivals = arrivals_of(records, self.settings, self._limits)
+        with self.stages.measured("read"):
+            found = insist(lambda: found_for(self.engine, arrivals, log))
+            most = insist(lambda: self._outbox.limits(log))
+        with self.stages.measured("fold"):
+            outcome = self.engine.process(arrivals, found)
+        with self.stages.measured("encode"):
+            self._outbox.stage(outcome.outputs, most, log)
+            self._outbox.stage_forwards(outcome.forwards, most, log)
+        self._entry = self._entry.noted(records, outcome)
+        self._taken += len(records)
+        for topic, offset in {record.topic: record.offset for record in records}.items():
+            self.positions[Partition(topic, self.number)] = offset + 1
+
+    def pass_over(self, gap: LogGap, log: Log, insist: Patience) -> None:
+        """Go on behind records that are gone: a letter says which, and the journal where it goes on."""
+        letter = DeadLetter(
+            code="lost-records",
+            message=f"the records {gap.wanted} to {gap.begins - 1} were removed before they were read",
+            topic=gap.topic,
+            partition=gap.partition,
+            offset=gap.wanted,
+            payload=b"",
+            at=datetime.now(UTC),
+        )
+        self._outbox.stage([letter], insist(lambda: self._outbox.limits(log)), log)
+        self.begin_at(Partition(gap.topic, gap.partition), gap.begins)
+
+    def begin_at(self, place: Partition, offset: int) -> None:
+        """Go on from here, which the journal says: there is nothing before it."""
+        self._entry.runs.append(Run(*place, offset, offset))
+        self.positions[place] = offset
+
+    def stage_entry(self, log: Log, insist: Patience) -> int:
+        """Stage the journal record of what was taken since the last commit: so many events."""
+        events, self._taken = self._taken, 0
+        if self._entry.runs:
+            self._next_mark = secrets.token_hex(8)
+            headers = (LEARNER, self.learner), (MARK, self._next_mark.encode())
+            most = insist(lambda: self._outbox.limits(log))
+            self._outbox.stage_entry(self._entry, headers, most, log)
+            self._entry = new_entry(self.engine.terms)
+        return events
+
+    def committed(self, written: Offsets) -> None:
+        """A commit has written this far: what was staged is in the journal."""
+        if self.journal in written:
+            self.journal_end, self.mark = written[self.journal], self._next_mark
+
+
+def _digest(shaping: Any) -> bytes:
+    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16].encode()

@@ -1,0 +1,94 @@
+"""Gathering: the records of one commit."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from stream_bayes.config import CommitSettings
+from stream_bayes.eventlog.base import Log
+from stream_bayes.records import Offsets, Partition, Record
+from stream_bayes.runtime.monitoring import lag_of
+from stream_bayes.runtime.rebalance import Partitions
+from stream_bayes.runtime.retry import Patience
+from stream_bayes.runtime.timing import Stages
+
+LONGEST_WAIT = 0.2
+"""A stop is noticed after so many seconds of waiting at the latest."""
+# Records that are gathered for one commit are held in memory.
+_MOST_BYTES = 32 << 20
+
+
+class Gathering:
+    """Polls as often as one commit is worth.
+
+    Parameters
+    ----------
+    settings
+        How many records, or how long.
+    log
+        What to poll.
+    partitions
+        Who is told when they change.
+    stages
+        Where the time is counted that polls take.
+    insist
+        What to poll with.
+    """
+
+    def __init__(
+        self, settings: CommitSettings, log: Log, partitions: Partitions, stages: Stages, insist: Patience
+    ) -> None:
+        self._settings, self._log, self._partitions = settings, log, partitions
+        self._stages, self._insist = stages, insist
+        self._last = time.monotonic()
+        self._forwarded: dict[Partition, int] = {}
+
+    def forwarded(self, written: Offsets) -> None:
+        """Labels were appended up to these offsets: the end of the stream is behind them.
+
+        A log may show them a moment after the commit.
+        """
+        self._forwarded.update(written)
+
+    def gather(self, due: float, *, until_end: bool) -> list[Record]:
+        """So many records, or what came in so many milliseconds since the last time, or until it is `due`.
+
+        What came first may have come right after the last time. None if partitions have changed.
+        """
+        commit, size = self._settings, 0
+        gathered: list[Record] = []
+        while not self._insist.stopping and len(gathered) < commit.events and size < _MOST_BYTES:
+            records = self._poll(commit.events - len(gathered), due, until_end=until_end)
+            if self._partitions.changed:
+                return []
+            if records and not gathered:
+                due = min(due, self._last + commit.milliseconds / 1000.0)
+            gathered += records
+            size += sum(len(record.value) for record in records)
+            # What is here already comes with it.
+            if not records and (time.monotonic() >= due or self.at_end(until_end=until_end)):
+                break
+        self._last = time.monotonic()
+        return gathered
+
+    def at_end(self, *, until_end: bool) -> bool:
+        """Whether everything was polled that there is, or ever will be."""
+        if self._log.ended or not until_end:
+            return self._log.ended
+        positions = self._partitions.positions
+        if any(positions.get(place, end) < end for place, end in self._forwarded.items()):
+            return False
+        return self._partitions.told and not self._insist(lambda: lag_of(self._partitions.shards.values(), self._log))
+
+    def _poll(self, most: int, due: float, *, until_end: bool) -> list[Record]:
+        # Waiting is no work: only a poll that found something counts.
+        began = time.perf_counter()
+        records = self._insist(partial(self._log.poll, most, 0.0))
+        if records:
+            self._stages.add("read", time.perf_counter() - began)
+            return records
+        timeout = min(due - time.monotonic(), LONGEST_WAIT)
+        if timeout <= 0.0 or self._partitions.changed or self.at_end(until_end=until_end):
+            return records
+        return self._insist(partial(self._log.poll, most, timeout))

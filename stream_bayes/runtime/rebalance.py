@@ -1,0 +1,210 @@
+"""The partitions that a worker reads: told by the log, each with its shard and the keeper of its checkpoints."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from functools import partial
+
+from stream_bayes.config import Settings
+from stream_bayes.errors import BackgroundError, LogConflict, LogError, LogGap
+from stream_bayes.eventlog.base import Log
+from stream_bayes.records import Offsets, Partition
+from stream_bayes.runtime.checkpointing import Keeper
+from stream_bayes.runtime.partition_processor import Shard
+from stream_bayes.runtime.recovery import Recovered, recover
+from stream_bayes.runtime.retry import Patience
+from stream_bayes.runtime.timing import Stages
+from stream_bayes.runtime.topics import check_topics, count_of, shares_of
+
+logger = logging.getLogger("stream_bayes.runtime")
+_BEAT_EVERY = 1.0
+
+
+class Partitions:
+    """Follows the log: a partition that is gained gets a shard that stands at the last commit, a lost one has none.
+
+    The log tells of changes in the middle of a poll. They are noted then, and followed when the poll is over.
+    """
+
+    def __init__(self, settings: Settings, log: Log, stages: Stages, insist: Patience) -> None:
+        self._settings, self._log, self._stages, self._insist = settings, log, stages, insist
+        self.shards: dict[int, Shard] = {}
+        self.keepers: dict[int, Keeper] = {}
+        self.told = False
+        """Whether the log has said yet which partitions are read here."""
+        self.changed = False
+        """Whether there is something to follow."""
+        self._owned: frozenset[Partition] = frozenset()
+        self._count = 1
+        self._checked = False
+        self.stands_by = False
+        """Whether the log has given it nothing to read: others have all partitions."""
+
+    @property
+    def positions(self) -> Offsets:
+        """Where all shards are."""
+        return {place: offset for shard in self.shards.values() for place, offset in shard.positions.items()}
+
+    def note(self, gained: frozenset[Partition], lost: frozenset[Partition]) -> None:
+        """What the log calls when partitions were gained and lost."""
+        self._owned = (self._owned - lost) | gained
+        self.told = self.changed = True
+
+    def follow(self, *, rebuild: bool = False) -> bool:
+        """Make shards for what was gained, let go of the others, and poll on from where they are; False if stopped.
+
+        With `rebuild` new models are made of all partitions, and it is an error if some are read elsewhere.
+        """
+        self.changed = False
+        # A letter about a gap is written by whoever reads the partition now.
+        self._log.discard()
+        count = self._insist(lambda: count_of(self._settings, self._log))
+        self._count = count
+        shares = self._insist(lambda: shares_of(self._settings, self._log, count))
+        if not self._checked:
+            self._insist(lambda: check_topics(self._settings, self._log))
+            self._checked = True
+        numbers = self._numbers()
+        if rebuild and len(numbers) < count:
+            raise self._others()
+        self._lose(self.shards.keys() - set(numbers))
+        for shard in self.shards.values():
+            shard.engine.input_partitions = count
+        committed = self._insist(self._log.committed)
+        missing = [number for number in numbers if rebuild or not self._stands(number, shares, committed)]
+        # All of them first: a stop in between must not commit positions that nobody has checked.
+        for number in missing:
+            self._drop(number)
+        for number in missing:
+            # Half a shard is of no use: after an error that passes it begins again.
+            self._insist(partial(self._gain, number, shares, rebuild=rebuild))
+            if self._insist.stopping:
+                return False
+        if not rebuild:
+            self._seek()
+        return True
+
+    def pass_over(self, gap: LogGap) -> None:
+        """Go on behind records that are gone, where the settings allow it; it is written down what was lost."""
+        shard = self.shards.get(gap.partition)
+        if shard is None or self._settings.kafka.on_gap == "fail":
+            raise gap
+        # What was gathered behind the last commit is dropped, and cannot be read again.
+        wanted = shard.positions[Partition(gap.topic, gap.partition)]
+        lost = {"topic": gap.topic, "partition": gap.partition, "from": wanted, "to": gap.begins - 1}
+        logger.warning("records were removed before they were read", extra={"fields": lost})
+        shard.pass_over(LogGap(gap.topic, gap.partition, wanted, gap.begins), self._log, self._insist)
+        self._seek()
+
+    def drop_all(self) -> None:
+        """Let go of all; the log will tell of them anew."""
+        for number in list(self.shards):
+            self._drop(number)
+        self._owned, self.told = frozenset(), False
+
+    def wait(self) -> None:
+        """Until no checkpoint is being written: once the log is let go of, another worker may write some."""
+        failures: list[BackgroundError] = []
+        for keeper in self.keepers.values():
+            try:
+                keeper.wait()
+            except BackgroundError as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
+
+    def _seek(self) -> None:
+        begins = self._insist(self._beginnings)
+        try:
+            self._insist(lambda: self._log.seek(self.positions))
+        except LogGap as gap:
+            self.pass_over(gap)
+            return
+        # No gap, so the group is new there: what was removed before it began was never its own to read.
+        for place, offset in self.positions.items():
+            if offset < begins.get(place, 0):
+                self.shards[place.number].begin_at(place, begins[place])
+
+    def _beginnings(self) -> Offsets:
+        topics = self._settings.topics
+        return {**self._log.beginnings(topics.observations), **self._log.beginnings(topics.labels)}
+
+    def _numbers(self) -> list[int]:
+        topics = self._settings.topics
+        numbers, others = (
+            {place.number for place in self._owned if place.topic == topic}
+            for topic in (topics.observations, topics.labels)
+        )
+        if numbers != others:
+            message = (
+                f"of {topics.observations!r} the partitions {sorted(numbers)} are read here and of {topics.labels!r} "
+                f"{sorted(others)}: an observation and its labels must be read by the same worker"
+            )
+            raise LogError(message)
+        if not numbers and not self.stands_by:
+            logger.info("no partition is left for this worker: it stands by")
+        self.stands_by = not numbers
+        return sorted(numbers)
+
+    def _others(self) -> LogConflict:
+        message = f"other workers read for the group {self._settings.group!r}: stop them first"
+        return LogConflict(message)
+
+    def _stands(self, number: int, shares: int, committed: Offsets) -> bool:
+        """Whether there is a shard that is where the group is: then nobody else was at work in between."""
+        shard = self.shards.get(number)
+        if shard is None or shard.engine.terms.partitions != shares:
+            return False
+        return all(committed.get(place, 0) == offset for place, offset in shard.positions.items())
+
+    def _gain(self, number: int, shares: int, *, rebuild: bool) -> None:
+        shard = Shard(self._settings, number, shares, self._stages)
+        shard.engine.input_partitions = self._count
+        recovered = recover(shard, self._log, rebuild=rebuild, going=Pulse(self._log, shard, self._insist))
+        if recovered is not None:
+            _say(shard, recovered)
+            self.shards[number] = shard
+            self.keepers[number] = Keeper(shard, recovered.checkpoint)
+        elif rebuild and not self._insist.stopping:
+            raise self._others()
+
+    def _lose(self, numbers: Iterable[int]) -> None:
+        lost = sorted(numbers)
+        for number in lost:
+            self._drop(number)
+        if lost:
+            logger.info("lost", extra={"fields": {"partitions": ", ".join(map(str, lost))}})
+
+    def _drop(self, number: int) -> None:
+        self.shards.pop(number, None)
+        keeper = self.keepers.pop(number, None)
+        if keeper is not None:
+            keeper.wait()
+
+
+class Pulse:
+    """Whether a recovery is to go on: nobody has said stop, and its partition is still read here.
+
+    Now and then the log is told that its reader is alive, which says what it still reads.
+    """
+
+    def __init__(self, log: Log, shard: Shard, insist: Patience) -> None:
+        self._log, self._places, self._insist = log, frozenset(shard.positions), insist
+        self._due = time.monotonic() + _BEAT_EVERY
+
+    def __call__(self) -> bool:
+        """Yes or no."""
+        if self._insist.stopping:
+            return False
+        if time.monotonic() < self._due:
+            return True
+        self._due = time.monotonic() + _BEAT_EVERY
+        return self._places <= self._log.beat()
+
+
+def _say(shard: Shard, recovered: Recovered) -> None:
+    begins = {place.topic: offset for place, offset in shard.positions.items()}
+    fields = {"partition": shard.number, **recovered._asdict(), "begins": begins}
+    logger.info("recovered", extra={"fields": fields})

@@ -1,0 +1,250 @@
+"""Bringing an engine to the last commit: by the newest checkpoint, then by the journal."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from stream_bayes.engine import Arrival, Refused
+from stream_bayes.engine.state import restore, shaping_of
+from stream_bayes.errors import CheckpointMismatch, EventError, RecoveryError
+from stream_bayes.eventlog.base import Log, records_from
+from stream_bayes.events import Observation
+from stream_bayes.persistence.compatibility import LOG, shared_differently
+from stream_bayes.persistence.scalars import stored_dict, stored_int
+from stream_bayes.records import Offsets, Partition, Record
+from stream_bayes.runtime.decoding import NO_LIMITS, arrivals_of, found_for, read_run
+from stream_bayes.runtime.journal import LEARNER, Entry, Run, mark_of
+from stream_bayes.runtime.partition_processor import Shard
+
+logger = logging.getLogger("stream_bayes.runtime")
+_SAY_EVERY = 5.0
+_SHOWN = 3
+# A commit of the reader before may be finished between the look at the positions and that at the journal.
+_ROUNDS = 3
+
+
+class Recovered(NamedTuple):
+    """What it took to be where the last commit left off."""
+
+    checkpoint: int | None
+    """The journal offset of the checkpoint it began with."""
+    commits: int
+    events: int
+    """Events that were learned again, silently."""
+    seconds: float
+
+
+def recover(
+    shard: Shard, log: Log, *, rebuild: bool = False, going: Callable[[], bool] = lambda: True
+) -> Recovered | None:
+    """Bring a new shard to the last commit, or with `rebuild` make its model anew from what the log still has.
+
+    None if it was given up, since `going` said so or the partition is no longer read here: then nothing may be done
+    with the shard.
+    """
+    return _Recovery(shard, log, rebuild=rebuild, going=going).run()
+
+
+class _Recovery:
+    def __init__(self, shard: Shard, log: Log, *, rebuild: bool, going: Callable[[], bool]) -> None:
+        self._shard, self._log, self._lenient, self._going = shard, log, rebuild, going
+        self._began = time.monotonic()
+        self._say_due = self._began + _SAY_EVERY
+        self._commits = self._events = 0
+        self._listed: Sequence[tuple[int, Path]] = ()
+        self._moved: set[Partition] = set()
+        self._other_partitions: set[int] = set()
+        self._newly_refused: Counter[str] = Counter()
+        self._first_refused: list[str] = []
+
+    def run(self) -> Recovered | None:
+        shard, log = self._shard, self._log
+        # Offsets mean nothing in another log.
+        shard.shaping = {**shaping_of(shard.engine), LOG: log.identity}
+        checkpoint = None
+        # Before the journal is looked at: a later one is of whoever has the partition by then.
+        self._listed = shard.folder.checkpoints()
+        for turn in range(_ROUNDS):
+            # In this order: what was committed by the first look is in the journal by the second.
+            committed = log.committed()
+            log.settle(shard.journal)
+            if not turn:
+                checkpoint = self._begin()
+            if not self._replay() or not committed.keys() >= shard.positions.keys():
+                return None
+            own = {place: committed[place] for place in shard.positions}
+            if self._lenient:
+                self._pass_over(own)
+            if shard.positions == own:
+                self._say_what_differs()
+                return Recovered(checkpoint, self._commits, self._events, time.monotonic() - self._began)
+        raise _differ(shard, own)
+
+    def _pass_over(self, committed: Offsets) -> None:
+        """What is left of the journal may say nothing of a topic any more."""
+        for place in committed.keys() - self._moved:
+            self._shard.positions[place] = committed[place]
+
+    # Where to begin
+
+    def _begin(self) -> int | None:
+        """Load the checkpoint to begin with, if any."""
+        shard, log = self._shard, self._log
+        begin = log.beginnings(shard.journal.topic).get(shard.journal, 0)
+        shard.folder.prepare()
+        if self._lenient:
+            shard.folder.check_log(log.identity)
+            shard.journal_end = begin
+            return None
+        number = self._load(begin)
+        if shard.journal_end < begin:
+            message = (
+                f"journal {shard.number} begins at {begin}, and the newest checkpoint stands for {shard.journal_end}: "
+                "put a later checkpoint back, or start a new model from what is left with stream-bayes rebuild"
+            )
+            raise RecoveryError(message)
+        if number is None and log.read(*shard.journal, 0):
+            fields = {"partition": shard.number}
+            logger.info("no checkpoint: learning all again from the journal", extra={"fields": fields})
+        return number
+
+    def _load(self, begin: int) -> int | None:
+        shard, log = self._shard, self._log
+        found = shard.folder.newest(shard.shaping)
+        end = log.ends(shard.journal.topic).get(shard.journal, 0)
+        shard.folder.set_aside(end, self._listed)
+        if found is not None and found[0] > end:
+            found = shard.folder.newest(shard.shaping)
+        if found is None:
+            return None
+        number, checkpoint = found
+        mark = checkpoint.scalars.get("mark")
+        # Before its beginning nothing tells the journal from another.
+        if number > begin and mark != self._mark_at(number - 1):
+            message = (
+                f"{shard.folder.path_of(number)} is of a copy of this log that went on by itself. Name the folder of "
+                "this log's own checkpoints, or remove that file"
+            )
+            raise CheckpointMismatch(message)
+        restore(shard.engine, checkpoint.scalars, checkpoint.arrays)
+        for place in shard.positions:
+            positions = stored_dict(checkpoint.scalars.get("positions"), "positions")
+            shard.positions[place] = stored_int(positions.get(place.topic), f"positions.{place.topic}")
+        shard.journal_end, shard.mark = number, mark
+        return number
+
+    def _mark_at(self, offset: int) -> str | None:
+        found = self._log.read(*self._shard.journal, offset)
+        return mark_of(found[0]) if found and found[0].offset == offset else None
+
+    # The journal
+
+    def _replay(self) -> bool:
+        """From where the shard is to the end of the journal; False if it was given up."""
+        shard = self._shard
+        for record in records_from(self._log, shard.journal, shard.journal_end):
+            entry = Entry.decode(record)
+            self._check_partitions(record, entry)
+            refused = {(one.topic, one.offset): one for one in entry.refused}
+            if not all(self._replay_run(run, record, entry, refused) for run in entry.runs):
+                return False
+            shard.journal_end, shard.mark = record.offset + 1, mark_of(record)
+            self._commits += 1
+            if time.monotonic() >= self._say_due:
+                self._say_due = time.monotonic() + _SAY_EVERY
+                logger.info("replaying", extra={"fields": {"partition": shard.number, "events": self._events}})
+        return self._going()
+
+    def _replay_run(self, run: Run, record: Record, entry: Entry, refused: dict[tuple[str, int], Refused]) -> bool:
+        shard, log, place = self._shard, self._log, Partition(run.topic, self._shard.number)
+        if run.begin < shard.positions[place]:
+            message = f"record {record.offset} of {record.topic!r} goes over {run.topic!r} from {run.begin} again"
+            raise RecoveryError(message)
+        for records in read_run(log, run, lenient=self._lenient):
+            if not self._going():
+                return False
+            arrivals = arrivals_of(records, shard.settings, NO_LIMITS)
+            arrivals = [_as_then(arrival, refused) for arrival in arrivals]
+            outcome = shard.engine.process(arrivals, found_for(shard.engine, arrivals, log), entry.decided)
+            newly = [one for one in outcome.refused if (one.topic, one.offset) not in refused]
+            if newly and not self._lenient:
+                raise self._not_repeated(newly[0], record)
+            self._note_refused(newly)
+            self._events += len(records)
+        shard.positions[place] = run.end
+        self._moved.add(place)
+        return True
+
+    def _check_partitions(self, record: Record, entry: Entry) -> None:
+        """A budget is kept by its shares, so they stay as they were, but for a new model."""
+        if entry.terms is None:
+            return
+        then, now = entry.terms.partitions, self._shard.engine.terms.partitions
+        if then == now:
+            return
+        if not self._lenient:
+            message = f"record {record.offset} of {record.topic!r} was written for {shared_differently(then, now)}"
+            raise RecoveryError(message)
+        self._other_partitions.add(then)
+
+    # What differs from then
+
+    def _not_repeated(self, refused: Refused, entry: Record) -> RecoveryError:
+        shard = self._shard
+        if dict(entry.headers).get(LEARNER) == shard.learner:
+            reason = "the log was changed, or stream_bayes is of another version. Put the log back from a copy"
+        else:
+            reason = (
+                "the journal was written with other learner settings, and there is no checkpoint to go on from "
+                f"(learner.name is {shard.settings.learner.name!r} now). Go back to those settings"
+            )
+        message = (
+            f"{refused.topic}-{shard.number}-{refused.offset} was learned when it came and is refused now "
+            f"({refused.code}): {reason}, or start a new model with stream-bayes rebuild"
+        )
+        return RecoveryError(message)
+
+    def _note_refused(self, refused: Sequence[Refused]) -> None:
+        self._newly_refused.update(one.code for one in refused)
+        for one in refused[: _SHOWN - len(self._first_refused)]:
+            self._first_refused.append(f"{one.topic}-{self._shard.number}-{one.offset} ({one.code})")
+
+    def _say_what_differs(self) -> None:
+        engine, own = self._shard.engine, {"partition": self._shard.number}
+        if self._other_partitions:
+            budget = engine.selector.budget
+            shares = {**own, "labels_used": budget.used, "share": budget.total}
+            fields = {**shares, "then": max(self._other_partitions), "now": engine.terms.partitions}
+            logger.warning("the label budget is shared anew between the partitions", extra={"fields": fields})
+        if self._newly_refused:
+            said = {**own, **self._newly_refused, "first": ", ".join(self._first_refused)}
+            logger.warning("learned when they came and refused now", extra={"fields": said})
+
+
+def _differ(shard: Shard, committed: Offsets) -> RecoveryError:
+    """The journal and the positions are of one transaction, so they can only differ if somebody changed one of them."""
+    place = next(place for place, offset in committed.items() if shard.positions[place] != offset)
+    message = (
+        f"the group's position in {place.topic}-{place.number} is {committed[place]}, but its journal ends at "
+        f"{shard.positions[place]}: somebody changed one of them; use another group, or the log's last copy"
+    )
+    return RecoveryError(message)
+
+
+def _as_then(arrival: Arrival, refused: dict[tuple[str, int], Refused]) -> Arrival:
+    """What was refused when it came is refused again, whatever would be said of it now.
+
+    Of an observation that was predicted all the same, it is the label alone.
+    """
+    then = refused.get((arrival.record.topic, arrival.record.offset))
+    if then is None:
+        return arrival
+    problem = EventError(then.code, "as it was when it came", then.observation)
+    if isinstance(arrival.event, Observation) and then.observation == then.offset:
+        return arrival._replace(label_problem=problem)
+    return Arrival(arrival.record, problem)

@@ -1,0 +1,79 @@
+"""The topics of a worker: whether they are fit for it, how many partitions they have, and since when."""
+
+from __future__ import annotations
+
+import logging
+
+from stream_bayes.config import Settings
+from stream_bayes.errors import LogError
+from stream_bayes.eventlog.base import Log
+from stream_bayes.records import Partition
+from stream_bayes.runtime.journal import Entry
+
+logger = logging.getLogger("stream_bayes.runtime")
+
+
+def count_of(settings: Settings, log: Log) -> int:
+    """How many partitions the inputs have; those that are written to have as many from now on."""
+    topics = settings.topics
+    count, others = (len(log.ends(topic)) for topic in (topics.observations, topics.labels))
+    if count != others:
+        message = (
+            f"{topics.observations!r} has {count} partitions and {topics.labels!r} has {others}: a "
+            "label is looked for in the partition of its observation, so they must have the same number"
+        )
+        raise LogError(message)
+    for topic in (topics.predictions, topics.label_requests, topics.dead_letters, topics.status, settings.journal):
+        log.ensure(topic, count)
+    return count
+
+
+def check_topics(settings: Settings, log: Log) -> None:
+    """Refuse topics from which a model could not be made again, unless the settings say to go on all the same."""
+    topics = settings.topics
+    for topic in (topics.observations, topics.labels, settings.journal):
+        if not log.keeps_all(topic):
+            reason = f"{topic!r} is compacted: of records with the same key only the last is kept"
+            if settings.kafka.on_gap == "fail":
+                message = f"{reason}, so that a model could not be made again. Set its cleanup.policy to delete"
+                raise LogError(message)
+            logger.warning("a model cannot be made again from its inputs", extra={"fields": {"reason": reason}})
+    for topic in (topics.observations, topics.labels):
+        if not log.gives_times(topic):
+            fields = {"topic": topic, "remedy": "set its message.timestamp.type to LogAppendTime"}
+            logger.warning("whoever sends a record says when it came", extra={"fields": fields})
+
+
+def shares_of(settings: Settings, log: Log, count: int) -> int:
+    """Between how many partitions a group's label budget is shared: those that there were when it began.
+
+    Partitions that came later have models of their own, and no labels to ask for: else more would be asked for in all
+    than the budget allows. Whether one goes on like this at all, the settings say.
+    """
+    founded = _founded(settings, log, count)
+    if founded >= count:
+        return count
+    topic = settings.topics.observations
+    happened = f"{topic!r} has {count} partitions now, and had {founded} when the group {settings.group!r} began"
+    if settings.kafka.on_gap == "fail":
+        message = (
+            f"{happened}: a key leads to another partition since, so that a label without a source may miss its "
+            "observation, and the label budget was shared between those of then. Use another group for a new start, or "
+            'set kafka.on_gap = "earliest": then the new partitions get models of their own, that ask for no labels'
+        )
+        raise LogError(message)
+    fields = {"reason": happened}
+    logger.warning("the new partitions ask for no labels", extra={"fields": fields})
+    return founded
+
+
+def _founded(settings: Settings, log: Log, count: int) -> int:
+    """What the journals say; as many as there are where they say nothing."""
+    begins = log.beginnings(settings.journal)
+    for number in range(count):
+        place = Partition(settings.journal, number)
+        found = log.read(*place, begins[place]) if place in begins else []
+        terms = Entry.decode(found[0]).terms if found else None
+        if terms is not None:
+            return terms.partitions
+    return count

@@ -1,0 +1,250 @@
+"""The loop: gather records, fold them, commit, now and then a checkpoint."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import time
+from datetime import UTC, datetime
+from functools import partial
+
+from stream_bayes.config import Settings
+from stream_bayes.errors import BackgroundError, LogError, LogGap, LogRebalanced, SnapshotError, WorkerError, reason_of
+from stream_bayes.eventlog.base import Log
+from stream_bayes.events import encode
+from stream_bayes.records import Partition, Record
+from stream_bayes.runtime.logging import say_started
+from stream_bayes.runtime.monitoring import Narrator, curve_counts, is_curve_point, next_curve_count, status_of
+from stream_bayes.runtime.partition_processor import Shard
+from stream_bayes.runtime.poller import LONGEST_WAIT, Gathering
+from stream_bayes.runtime.rebalance import Partitions
+from stream_bayes.runtime.retention import Retention
+from stream_bayes.runtime.retry import Patience
+from stream_bayes.runtime.timing import Stages
+
+logger = logging.getLogger("stream_bayes.runtime")
+
+
+class Worker:
+    """Runs the engines of the partitions that a log gives it until it is stopped; whatever kills it, another goes on.
+
+    Everything that comes of a record is committed together with the position behind it, so each observation has exactly
+    one prediction and each label is learned exactly once. The engine of a partition is first brought to the last commit
+    there. Between two commits nothing is polled, so that a partition can go to another worker at any poll.
+
+    Parameters
+    ----------
+    settings
+        What to read, to learn and to write.
+    log
+        Open for the settings' group and its two input topics; the caller closes it.
+    """
+
+    def __init__(self, settings: Settings, log: Log) -> None:
+        self.settings, self.log = settings, log
+        self.stages = Stages()
+        self.events = 0
+        """Events taken since the worker started."""
+        self._status_due = 0.0
+        self._started_at = datetime.now(UTC)
+        self._insist = Patience()
+        self._partitions = Partitions(settings, log, self.stages, self._insist)
+        self._gathering = Gathering(settings.commit, log, self._partitions, self.stages, self._insist)
+        self._narrator = Narrator(log)
+        self._retention = Retention(settings, log)
+        self._was_run = False
+
+    @property
+    def shards(self) -> dict[int, Shard]:
+        """Those of the partitions that are read here, by their numbers."""
+        return self._partitions.shards
+
+    @property
+    def stopping(self) -> bool:
+        """Whether `stop` was called."""
+        return self._insist.stopping
+
+    def stop(self) -> None:
+        """Finish the batch, commit, write checkpoints and return from `run`; may be called by a signal's handler."""
+        self._insist.stopping = True
+
+    def run(self, *, until_end: bool = False) -> None:
+        """Work until `stop` is called or the log ends; with `until_end` also when everything there is has been read.
+
+        May be called once. Raises `SnapshotError`, after everything else was done, where the last checkpoint cannot be
+        written, and `BackgroundError` as soon as one of its threads has failed.
+        """
+        if self._was_run:
+            message = "this worker was run before: make a new Worker, which goes on from the last commit"
+            raise WorkerError(message)
+        self._was_run = True
+        say_started(self.settings)
+        try:
+            if self._work(until_end=until_end):
+                self._finish()
+        finally:
+            self.log.on_change = None
+            self._partitions.wait()
+
+    def recover(self, *, rebuild: bool = False) -> bool:
+        """Bring the engine of each partition to the last commit, or with `rebuild` make it anew from the journal.
+
+        Waits until the log has said which partitions are read here. False if it was stopped before: then nothing may be
+        done with the engines.
+        """
+        self.log.on_change = self._partitions.note
+        try:
+            while not self._partitions.changed:
+                if self.stopping:
+                    return False
+                self._insist(partial(self.log.poll, 1, LONGEST_WAIT))
+            return self._partitions.follow(rebuild=rebuild)
+        finally:
+            self.log.on_change = None
+
+    def rebuild(self) -> bool:
+        """Make new models from the journal, and let their checkpoints replace all others; False if stopped before."""
+        if not self.recover(rebuild=True):
+            return False
+        keepers = self._partitions.keepers
+        for number, keeper in keepers.items():
+            self.shards[number].folder.set_aside(self.shards[number].journal_end)
+            keeper.finish()
+        for keeper in keepers.values():
+            keeper.drop_others()
+        return True
+
+    def _work(self, *, until_end: bool) -> bool:
+        """Until the end, or a stop; False if that came before there was a shard."""
+        self.log.on_change = self._partitions.note
+        self._status_due = time.monotonic() + self.settings.status.seconds
+        while not self.stopping:
+            try:
+                if not self._step(until_end=until_end):
+                    break
+            except LogRebalanced as problem:
+                self._begin_again(problem)
+            except LogGap as gap:
+                self._partitions.pass_over(gap)
+        if self.stopping and not self.shards and not self._partitions.stands_by:
+            logger.info("stopped before it had recovered")
+            return False
+        return True
+
+    def _step(self, *, until_end: bool) -> bool:
+        """One commit, or one change of partitions; False at the end."""
+        records = self._gathering.gather(self._status_due, until_end=until_end)
+        if self._partitions.changed:
+            # Who counts their work would keep models in memory that are let go of.
+            self._narrator.changed(())
+            going = self._partitions.follow()
+            self._narrator.changed(self.shards.values())
+            return going
+        self._take(records)
+        status = time.monotonic() >= self._status_due
+        if records or status:
+            self._commit(status=status)
+        self._narrator.say_if_due()
+        self._insist(lambda: self._retention.trim_if_due(self.shards.values()))
+        if records or not self._gathering.at_end(until_end=until_end):
+            return True
+        return not (self._has_settled() and self._gathering.at_end(until_end=until_end))
+
+    def _has_settled(self) -> bool:
+        """Whether no transaction is under way in the labels, as that of a worker that was killed while it forwarded.
+
+        Behind one that is open there may be labels that are committed and cannot be read yet.
+        """
+        try:
+            for number in self.shards:
+                self.log.settle(Partition(self.settings.topics.labels, number))
+        except LogError as problem:
+            if not problem.retriable:
+                raise
+            logger.warning("waiting for the log", extra={"fields": {"reason": str(problem)}})
+            return False
+        return True
+
+    def _take(self, records: list[Record]) -> None:
+        taken = 0
+        for number, shard in self.shards.items():
+            own = [record for record in records if record.partition == number]
+            self._take_own(shard, own)
+            taken += len(own)
+        if taken < len(records):
+            message = "the log gives records of partitions that it did not say are read here"
+            raise LogError(message)
+        self.events += taken
+
+    def _take_own(self, shard: Shard, records: list[Record]) -> None:
+        """Fold the records of a partition, with a status event at each point of its learning curve.
+
+        These are at fixed counts, so that a curve has as many points after a quick backfill as after a slow one.
+        """
+        while records:
+            before = curve_counts(shard.engine)
+            size = next_curve_count(before[0]) - before[0]
+            shard.take(records[:size], self.log, self._insist)
+            records = records[size:]
+            if is_curve_point(shard.engine, before):
+                self._stage_status(shard)
+
+    def _commit(self, *, status: bool, stopped: bool = False) -> None:
+        shards = self.shards.values()
+        if status:
+            self._status_due = time.monotonic() + self.settings.status.seconds
+            for shard in shards:
+                self._stage_status(shard, stopped=stopped)
+        with self.stages.measured("commit"):
+            events = {number: shard.stage_entry(self.log, self._insist) for number, shard in self.shards.items()}
+            written = self._insist(partial(self.log.commit, self._partitions.positions))
+        labels = self.settings.topics.labels
+        self._gathering.forwarded({place: end for place, end in written.items() if place.topic == labels})
+        for shard in shards:
+            shard.committed(written)
+        self._narrator.committed(shards)
+        for number, keeper in self._partitions.keepers.items():
+            keeper.committed(events[number])
+
+    def _stage_status(self, shard: Shard, *, stopped: bool = False) -> None:
+        keeper = self._partitions.keepers[shard.number]
+        status = self._insist(partial(status_of, shard, keeper, self.log, self._started_at, stopped=stopped))
+        self._insist(partial(self.log.append, self.settings.topics.status, encode(status), None, shard.number))
+
+    def _begin_again(self, problem: LogRebalanced) -> None:
+        """What was not committed is gone, and with it every engine that has learned from it."""
+        logger.warning("partitions may be another worker's by now", extra={"fields": {"reason": str(problem)}})
+        self.log.discard()
+        self._partitions.drop_all()
+        self._narrator.changed(())
+
+    def _finish(self) -> None:
+        try:
+            self._commit(status=True, stopped=True)
+        except LogRebalanced as problem:
+            self._begin_again(problem)
+        problems: list[Exception] = []
+        for keeper in self._partitions.keepers.values():
+            try:
+                keeper.finish()
+            except (OSError, SnapshotError, BackgroundError) as problem:
+                problems.append(problem)
+        logger.info("stopped", extra={"fields": self._narrator.totals._asdict()})
+        for failure in problems:
+            if isinstance(failure, BackgroundError):
+                raise failure
+        if problems:
+            message = f"everything is committed, but the last checkpoint was not written: {reason_of(problems[0])}"
+            raise SnapshotError(message) from problems[0]
+
+
+_OBJECTS = 100_000
+
+
+def look_rarely() -> None:
+    """Let Python look for garbage more rarely, in a process that does nothing but a worker's work.
+
+    An event makes about ten objects, which live until its batch is committed and are in no cycles. Python would look
+    through all there are every few thousand events: measured, 70 ms each time, and 7 to 12 µs a mail.
+    """
+    gc.set_threshold(_OBJECTS, 10, 10)

@@ -1,0 +1,127 @@
+"""The learner contract as code: `yield_checks(learner)` gives one function for each promise.
+
+    >>> from stream_bayes import BernoulliNB
+    >>> from stream_bayes.testing import yield_checks
+    >>> for check in yield_checks(BernoulliNB()):
+    ...     check(BernoulliNB())
+
+Each check takes a learner, works on clones of it, and raises AssertionError when a promise is broken. They need no
+test framework, so third parties can run them on learners of their own. Give `yield_checks` learners with odd
+hyper-parameters: the bugs of this field hide where they are all 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stream_bayes.learners.base.learner import Learner
+from stream_bayes.testing.additive import (
+    check_forget_scales_evidence,
+    check_merge_is_union,
+    check_merge_refuses_strangers,
+    check_order_does_not_matter,
+    check_unlearn_refuses_what_never_came,
+    check_unlearn_undoes_learn,
+)
+from stream_bayes.testing.contract import (
+    check_bad_features_change_nothing,
+    check_bad_targets_and_weights_change_nothing,
+    check_batch_equals_loop,
+    check_empty_and_unseen_events,
+    check_keeps_no_reference_to_the_event,
+    check_no_weight_is_no_event,
+    check_numpy_scalars_are_numbers,
+    check_predicting_changes_nothing,
+    check_predictive_is_honest,
+    check_speaks_before_learning,
+    check_unlabelled_rows_teach_nothing,
+    check_weight_counts_repetitions,
+)
+from stream_bayes.testing.state import (
+    check_clone_has_no_data,
+    check_names_are_refused_or_kept,
+    check_restored_learner_goes_on_exactly,
+    check_saved_learner_goes_on_exactly,
+    check_state_is_a_copy,
+)
+from stream_bayes.testing.streams import (
+    Check,
+    Event,
+    answer,
+    answer_of,
+    assert_close,
+    assert_same_answers,
+    events,
+    frozen,
+    partly_labelled,
+    refused,
+    targets,
+    taught,
+)
+
+__all__ = [
+    "Check",
+    "Event",
+    "answer",
+    "answer_of",
+    "assert_close",
+    "assert_same_answers",
+    "check_bad_features_change_nothing",
+    "check_bad_targets_and_weights_change_nothing",
+    "check_batch_equals_loop",
+    "check_clone_has_no_data",
+    "check_empty_and_unseen_events",
+    "check_forget_scales_evidence",
+    "check_keeps_no_reference_to_the_event",
+    "check_merge_is_union",
+    "check_merge_refuses_strangers",
+    "check_names_are_refused_or_kept",
+    "check_no_weight_is_no_event",
+    "check_numpy_scalars_are_numbers",
+    "check_order_does_not_matter",
+    "check_predicting_changes_nothing",
+    "check_predictive_is_honest",
+    "check_restored_learner_goes_on_exactly",
+    "check_saved_learner_goes_on_exactly",
+    "check_speaks_before_learning",
+    "check_state_is_a_copy",
+    "check_unlabelled_rows_teach_nothing",
+    "check_unlearn_refuses_what_never_came",
+    "check_unlearn_undoes_learn",
+    "check_weight_counts_repetitions",
+    "events",
+    "frozen",
+    "partly_labelled",
+    "refused",
+    "targets",
+    "taught",
+    "yield_checks",
+]
+
+
+def yield_checks(learner: Learner) -> Iterator[Check]:
+    """Every promise that holds for this kind of learner."""
+    yield check_speaks_before_learning
+    yield check_predicting_changes_nothing
+    yield check_keeps_no_reference_to_the_event
+    yield check_bad_features_change_nothing
+    yield check_bad_targets_and_weights_change_nothing
+    yield check_names_are_refused_or_kept
+    yield check_batch_equals_loop
+    yield check_unlabelled_rows_teach_nothing
+    yield check_restored_learner_goes_on_exactly
+    yield check_saved_learner_goes_on_exactly
+    yield check_state_is_a_copy
+    yield check_clone_has_no_data
+    yield check_numpy_scalars_are_numbers
+    yield check_empty_and_unseen_events
+    yield check_weight_counts_repetitions
+    yield check_no_weight_is_no_event
+    yield check_predictive_is_honest
+    if learner.adds_up:
+        yield check_order_does_not_matter
+        yield check_merge_is_union
+        yield check_merge_refuses_strangers
+        yield check_unlearn_undoes_learn
+        yield check_unlearn_refuses_what_never_came
+        yield check_forget_scales_evidence

@@ -1,0 +1,155 @@
+"""Numbers, arrays and tables checked once, where they enter: what was wrong and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.errors import InputError, ParameterError, shown
+
+FloatArray = NDArray[np.float64]
+Refusal = type[ParameterError] | type[InputError]
+
+_PROBABILITY_SLACK = 1e-6
+_MOST_DRAWS = 2**40
+
+
+def refuse(what: str, allowed: str, value: object, error: Refusal = ParameterError) -> ParameterError | InputError:
+    """Return the error that says what was wrong and what is allowed."""
+    message = f"{what} must be {allowed}, not {shown(value)}"
+    return error(message)
+
+
+def _convert(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def finite(what: str, value: object, error: Refusal = ParameterError) -> float:
+    """Return `value` as a Python float, or refuse what is not a finite number."""
+    number = value if type(value) is float else _convert(value)
+    if math.isfinite(number):
+        return number
+    raise refuse(what, "a finite number", value, error)
+
+
+def positive(what: str, value: object, error: Refusal = ParameterError) -> float:
+    """Return `value` as a Python float, or refuse what is not finite and above 0."""
+    number = value if type(value) is float else _convert(value)
+    if 0.0 < number < math.inf:
+        return number
+    raise refuse(what, "a finite number above 0", value, error)
+
+
+def non_negative(what: str, value: object, error: Refusal = ParameterError) -> float:
+    """Return `value` as a Python float, or refuse what is not finite and at least 0."""
+    number = value if type(value) is float else _convert(value)
+    if 0.0 <= number < math.inf:
+        return number
+    raise refuse(what, "a finite number, 0 or more", value, error)
+
+
+def whole(what: str, value: object, error: Refusal = InputError) -> float:
+    """Return `value` as a Python float, or refuse what is not 0, 1, 2, ..."""
+    number = _convert(value)
+    if 0.0 <= number < math.inf and number.is_integer():
+        return number
+    raise refuse(what, "a whole number, 0 or more", value, error)
+
+
+def tail_beyond(mass: object) -> float:
+    """Return the probability 1 - mass left outside an interval, or refuse the mass."""
+    number = _convert(mass)
+    if 0.0 < number < 1.0:
+        return 1.0 - number
+    raise refuse("mass", "a number between 0 and 1, both excluded", mass)
+
+
+def array(what: str, values: object, dimensions: int, error: Refusal = ParameterError) -> FloatArray:
+    """Return a read-only float64 copy of `values`, or refuse it."""
+    try:
+        raw = np.array(values)
+    except ValueError as cause:
+        raise refuse(what, "an array of equally long rows", values, error) from cause
+    if raw.ndim != dimensions or raw.size == 0 or raw.dtype.kind not in "iuf" or not np.isfinite(raw).all():
+        kind = ("a vector", "a matrix")[dimensions - 1]
+        raise refuse(what, f"{kind} of finite numbers", values, error)
+    result = raw.astype(np.float64) + 0.0  # -0.0 becomes 0.0, so that equal arrays have equal bytes
+    result.setflags(write=False)
+    return result
+
+
+def check_draws(generator: object, size: object) -> tuple[np.random.Generator, int]:
+    """Return the arguments of a `sample` method, or refuse them."""
+    if not isinstance(generator, np.random.Generator):
+        allowed = "a numpy.random.Generator, such as numpy.random.default_rng(1), before the number of draws"
+        raise refuse("generator", allowed, generator)
+    number = whole("size", size, ParameterError)
+    if number > _MOST_DRAWS:
+        raise refuse("size", f"a whole number up to {_MOST_DRAWS}", size)
+    return generator, int(number)
+
+
+def truth(what: str, value: object, error: Refusal = InputError) -> bool:
+    """Return `value` as a Python bool, or refuse what is neither True, False, 1 nor 0."""
+    if isinstance(value, (bool, int, np.bool_, np.integer)) and value in (0, 1):
+        return bool(value)
+    raise refuse(what, "True or False", value, error)
+
+
+def each(
+    check: Callable[[str, object, Refusal], float], what: str, values: object, error: Refusal = ParameterError
+) -> tuple[float, ...]:
+    """Return every one of `values` as `check` returns it, or refuse the first that it refuses."""
+    if isinstance(values, Iterable):
+        return tuple(check(what, value, error) for value in values)
+    raise refuse(what, "several numbers", values, error)
+
+
+def probability_table(values: object, error: Refusal = ParameterError) -> MappingProxyType[Any, float]:
+    """Return a read-only copy of probabilities that sum to 1 (or of an empty table), or refuse them."""
+    if not isinstance(values, Mapping):
+        raise refuse("probabilities", "a mapping from label to probability", values, error)
+    table = {label: non_negative(f"probability of {shown(label)}", p, error) for label, p in values.items()}
+    if table and abs(math.fsum(table.values()) - 1.0) > _PROBABILITY_SLACK:
+        raise refuse("probabilities", "numbers that sum to 1", dict(values), error)
+    return MappingProxyType(table)
+
+
+SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
+
+Kind = TypeVar("Kind")
+
+
+def check_scale(name: str, *values: float, smallest: float = SMALLEST_SCALE, largest: float = LARGEST_SCALE) -> None:
+    """Refuse parameters so large or so small that sums with them leave the finite numbers."""
+    for value in values:
+        if value != 0.0 and not smallest <= abs(value) <= largest:
+            message = f"{name} must be 0 or between {smallest:g} and {largest:g} in size; got {shown(value)}"
+            raise ParameterError(message)
+
+
+def of_kind(value: Any, name: str, kind: type[Kind]) -> Kind:
+    """The parameter, if it is an instance of the kind."""
+    if isinstance(value, kind):
+        return value
+    message = f"{name} must be a {kind.__name__}; got {shown(value)}"
+    raise ParameterError(message)
+
+
+def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """The parameter, if it is one of the choices."""
+    if value in choices:
+        return str(value)
+    message = f"{name} must be one of {', '.join(map(repr, choices))}; got {shown(value)}"
+    raise ParameterError(message)

@@ -1,0 +1,114 @@
+"""The desk as data for charts."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from stream_bayes.events import Prediction
+from stream_bayes.web.api.chart_schemas import Bin, BudgetPoint, CalibrationPoint, Charts, CurvePoint, RatePoint
+from stream_bayes.web.readmodel.state_store import Desk
+from stream_bayes.web.readmodel.status_history import Point
+
+MOST_DRAWN = 200
+"""Points of a curve."""
+BINS = 20
+RECENT_LABELS = 50
+"""Of so many labels at least a figure of late is made."""
+_STATES = ("open", "answered", "closed")
+
+
+def charts_of(desk: Desk) -> Charts:
+    """Everything that is drawn; to be called while looking."""
+    history = desk.history
+    points, last = history.spread(MOST_DRAWN), history.last
+    label = second_label(desk.predictions)
+    said = [p for one in desk.predictions if (p := _probability(one, label)) is not None]
+    return Charts(
+        at=datetime.now(UTC),
+        curve=tuple(_curve(history.curve(MOST_DRAWN))),
+        calibration=tuple(
+            CalibrationPoint(said=said, observed=observed, count=count)
+            for said, observed, count in history.calibration()
+        ),
+        calibration_label=label,
+        budget=tuple(
+            BudgetPoint(at=point.at, events=point.predictions, asked=point.asked, planned=point.planned)
+            for point in points
+        ),
+        budget_total=None if last is None or last.left is None else last.asked + last.left,
+        budget_left=None if last is None else last.left,
+        rates=tuple(RatePoint(at=point.at, per_second=point.rate, lag=point.lag) for point in points[1:]),
+        histogram=tuple(_counted([(probability, "said") for probability in said], 0.0, 1.0, ("said",))),
+        histogram_of=len(said),
+        histogram_label=label,
+        expected_error=_expected_error(desk.predictions),
+        scores=tuple(_scores(list(desk.questions.scored()))),
+    )
+
+
+def second_label(predictions: Sequence[Prediction]) -> str | None:
+    """The label that probabilities are drawn of: of two the second one, which is spam where there is mail."""
+    newest = next((one.probabilities for one in reversed(predictions) if one.probabilities), None)
+    return None if not newest or len(newest) != 2 else list(newest)[1]
+
+
+def _probability(prediction: Prediction, label: str | None) -> float | None:
+    """That of the label; of more than two labels, that of the most probable one."""
+    table = prediction.probabilities
+    if not table:
+        return None
+    return max(table.values()) if label is None else table.get(label)
+
+
+def _expected_error(predictions: Sequence[Prediction]) -> float | None:
+    """The mean of 1 - p of the labels decided for: how often a filter is wrong whose probabilities are true."""
+    wrong = [1.0 - max(one.probabilities.values()) for one in predictions if one.probabilities]
+    return math.fsum(wrong) / len(wrong) if wrong else None
+
+
+def _curve(points: Sequence[Point]) -> Iterable[CurvePoint]:
+    recent = deque[Point]()
+    for point in points:
+        recent.append(point)
+        while len(recent) > 1 and point.labelled - recent[1].labelled >= RECENT_LABELS:
+            recent.popleft()
+        error = None
+        if point.squared is not None and point.labelled:
+            error = math.sqrt(point.squared / point.labelled)
+        yield CurvePoint(
+            at=point.at,
+            events=point.predictions,
+            labels=point.labels,
+            roca=point.roca,
+            log_loss=point.log_loss_since(None),
+            recent_log_loss=_recently(point, recent[0]),
+            accuracy=point.accuracy_since(None),
+            error=error,
+        )
+
+
+def _recently(point: Point, before: Point) -> float | None:
+    """The log loss of the last labels, once there are enough of them."""
+    return point.log_loss_since(before) if point.labelled - before.labelled >= RECENT_LABELS else None
+
+
+def _scores(scored: Sequence[tuple[float, str]]) -> Iterable[Bin]:
+    finite = [(score, state) for score, state in scored if math.isfinite(score)]
+    if not finite:
+        return ()
+    low, high = min(score for score, _ in finite), max(score for score, _ in finite)
+    return _counted(finite, low, high if high > low else low + max(abs(low), 1.0) * 1e-6, _STATES)
+
+
+def _counted(values: Sequence[tuple[float, str]], low: float, high: float, names: Sequence[str]) -> list[Bin]:
+    """Bars of equal width from low to high, each with the count of every name."""
+    counts = [dict.fromkeys(names, 0) for _ in range(BINS)]
+    for value, name in values:
+        counts[min(max(int((value - low) / (high - low) * BINS), 0), BINS - 1)][name] += 1
+    width = (high - low) / BINS
+    edges = [low + place * width for place in range(BINS + 1)]
+    return [Bin(low=left, high=right, counts=row) for (left, right), row in zip(pairwise(edges), counts, strict=True)]

@@ -1,0 +1,366 @@
+"""What a learner believes of a word, a feature, a weight: the posterior, and in words what it is of."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from stream_bayes.engine.intervals import MASS, as_key, label_told
+from stream_bayes.errors import InputError, NumericalError, StreamBayesError
+from stream_bayes.kernels.mail.features import Shape
+from stream_bayes.learners import (
+    BernoulliNB,
+    BetaBernoulli,
+    CategoricalNB,
+    GaussianDiscriminant,
+    GaussianNB,
+    Learner,
+    LogOddsFusion,
+    MultinomialNB,
+    PoissonNB,
+)
+from stream_bayes.learners.linear.weights import WeightBelief
+from stream_bayes.mail.features.named import ADDRESS_PARTS, named_features
+from stream_bayes.mail.filter import SpamFilter
+from stream_bayes.mail.filter.evidence import PRIOR_COUNT
+from stream_bayes.mail.render.sanitize import visible
+from stream_bayes.posteriors import Beta, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT
+from stream_bayes.typing import FloatArray
+from stream_bayes.web.api.schemas import Density
+
+NaiveBayes = BernoulliNB | MultinomialNB | PoissonNB | GaussianNB | GaussianDiscriminant
+# No event has it: names of features are texts there.
+_NOBODY = ("", "", "")
+_UNSEEN = "no labelled event has had it"
+_NEW = f"{_UNSEEN}: this is the prior"
+
+
+def density_of(learner: Learner, kind: str, text: str) -> Density:
+    """The posterior of what a kind and a text name, as a curve; `NoPosterior` where the learner has none."""
+    kinds = kinds_of(type(learner))
+    try:
+        if isinstance(learner, SpamFilter) and kind != "weight":
+            return density(kind, text, mail_belief(learner, kind, text))
+        if kind in kinds:
+            return density(kind, text, _belief(learner, text.strip()))
+    except (InputError, NumericalError) as problem:
+        raise NoPosterior(visible(str(problem))) from problem
+    known = f"it has them of a {', a '.join(kinds)}" if kinds else "it keeps none that can be drawn"
+    message = f"{type(learner).__name__} has no posterior of a {visible(kind, 40)}: {known}"
+    raise NoPosterior(message)
+
+
+def kinds_of(learner: type[Learner]) -> tuple[str, ...]:
+    """What one may ask learners of a class about."""
+    if issubclass(learner, SpamFilter):
+        return (*KINDS, "weight")
+    if issubclass(learner, WeightBelief):
+        return ("weight", "feature", "word")
+    if issubclass(learner, LogOddsFusion):
+        return ("weight",)
+    return ("feature", "word") if issubclass(learner, NaiveBayes | CategoricalNB | BetaBernoulli) else ()
+
+
+def _belief(learner: Learner, text: str) -> Belief:
+    if isinstance(learner, WeightBelief):
+        return _of_weight(learner, text)
+    if isinstance(learner, SpamFilter | LogOddsFusion):
+        return _of_member(learner, text)
+    if isinstance(learner, BetaBernoulli):
+        return _of_coin(learner, text)
+    if isinstance(learner, CategoricalNB):
+        return _of_category(learner, text)
+    assert isinstance(learner, NaiveBayes)
+    return _of_feature(learner, text)
+
+
+def _names(text: str) -> Iterator[Any]:
+    """What a feature may be called that is shown so: by its name, or with its value, which may be part of its name."""
+    yield text
+    name, equals, value = text.partition(" = ")
+    if equals:
+        yield name, value
+        yield name
+
+
+def _of_weight(learner: WeightBelief, text: str) -> Belief:
+    new = _weight(learner, _NOBODY)
+    found = {name: _weight(learner, name) for name in _names(text)}
+    name = next((name for name, weight in found.items() if weight != new), text)
+    # Hashed, it shares its weight with others.
+    note = _NEW if found[name] == new and learner.buckets is None else None
+    return Belief(found[name], f'weight of "{visible(_shown(name))}"', note)
+
+
+def _weight(learner: WeightBelief, name: Any) -> Normal | StudentT:
+    joint = learner.joint(name)
+    if isinstance(joint, MvNormal):
+        return Normal(float(joint.mean[0]), float(joint.covariance[0, 0]))
+    return StudentT(joint.degrees, float(joint.location[0]), math.sqrt(float(joint.scale[0, 0])))
+
+
+def _of_member(learner: SpamFilter | LogOddsFusion, text: str) -> Belief:
+    weights = {name: weight for name, weight in learner.weights().items() if isinstance(weight, Normal)}
+    if text not in weights:
+        message = f"no posterior of a weight of {visible(text, 40)!r}: there are {', '.join(weights) or 'none'}"
+        raise NoPosterior(message)
+    return Belief(weights[text], f'weight of "{text}" in the fusion')
+
+
+def _of_coin(learner: BetaBernoulli, text: str) -> Belief:
+    label = as_key(learner.classes[1])
+    if learner.on is None:
+        posterior, meaning = learner.posterior(), f"probability of {label}"
+    else:
+        value = text.removeprefix(f"{learner.on} = ")
+        found = [learner.posterior(each) for each in _values(value)]
+        posterior = next((each for each in found if each != learner.prior), learner.prior)
+        meaning = f"probability of {label} where {visible(f'{learner.on} = {value}')}"
+    won, lost = round(posterior.successes - learner.prior.successes), round(posterior.failures - learner.prior.failures)
+    return Belief(posterior, meaning, None if won + lost else _NEW, won + lost, won)
+
+
+def _values(text: str) -> Iterator[Any]:
+    """What a value may be that is shown so."""
+    yield text
+    if text in ("True", "False"):
+        yield text == "True"
+    try:
+        number = float(text)
+    except ValueError:
+        return
+    if math.isfinite(number):
+        yield number
+
+
+def _of_category(learner: CategoricalNB, text: str) -> Belief:
+    label, (feature, equals, value) = _label(learner), text.partition(" = ")
+    values = [str(each) for each in learner.categories(feature)]
+    if not equals or value not in values:
+        known = ", ".join(f"{feature} = {each}" for each in values[:5]) or "none of that feature"
+        message = f"a category is a feature with its value; known are {known}"
+        raise NoPosterior(visible(message))
+    posterior = learner.posterior(feature, label).marginal(values.index(value))
+    return Belief(posterior, f"probability of {visible(text)} in {as_key(label)}")
+
+
+def _of_feature(learner: NaiveBayes, text: str) -> Belief:
+    label = _label(learner)
+    new = _posterior(learner, _NOBODY, label)
+    found = {name: _posterior(learner, name, label) for name in _names(text)}
+    name = next((name for name, posterior in found.items() if posterior != new), text)
+    note = _UNSEEN if found[name] == new and getattr(learner, "buckets", None) is None else None
+    return Belief(found[name], _meaning(learner, visible(_shown(name)), as_key(label)), note)
+
+
+def _posterior(learner: NaiveBayes, name: Any, label: Any) -> Posterior:
+    posterior = learner.posterior(name, label)
+    return posterior.mean_marginal() if isinstance(posterior, NormalInverseGamma) else posterior
+
+
+def _meaning(learner: NaiveBayes, name: str, label: str) -> str:
+    if isinstance(learner, BernoulliNB):
+        return f'probability that "{name}" is in an event of {label}'
+    if isinstance(learner, MultinomialNB):
+        return f'share of "{name}" among all words of {label}'
+    if isinstance(learner, PoissonNB):
+        return f'how often "{name}" is in an event of {label}'
+    return f'mean of "{name}" in {label}'
+
+
+def _label(learner: NaiveBayes | CategoricalNB) -> Any:
+    """Of two labels the one that is told about everywhere; of more the most frequent."""
+    label = label_told(learner.class_posterior())
+    if label is None:
+        message = f"no label is known to this {type(learner).__name__} yet, so nothing is known of any feature"
+        raise NoPosterior(message)
+    return label
+
+
+def _shown(name: Any) -> str:
+    return " = ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+
+
+Posterior = Beta | Gamma | Normal | StudentT
+"""Of one number."""
+
+# A curve of a probability goes so near to 0 and 1, or as far as there is more than so little beyond.
+_CLOSEST, _BEYOND = 1e-4, 0.05
+# Points of a curve at equal distances, and at equal steps of probability: a narrow peak is drawn as well as its tails.
+_EVEN, _QUANTILES, _TAIL = 81, 110, 1e-3
+_FAR_TAILS = (1e-6, 1e-5, 1e-4, 1.0 - 1e-4, 1.0 - 1e-5, 1.0 - 1e-6)
+_QUARTILES = (0.25, 0.5, 0.75)
+
+
+class NoPosterior(StreamBayesError):
+    """A learner has no belief about what was asked for; the message says about what it has."""
+
+    code = "no-posterior"
+
+
+class Belief(NamedTuple):
+    """A posterior, and what it is of."""
+
+    posterior: Posterior
+    meaning: str
+    note: str | None = None
+    seen: int | None = None
+    """Labelled events that had it."""
+    seen_towards: int | None = None
+    """Those of them with the label that the meaning names."""
+
+
+def density(kind: str, text: str, belief: Belief) -> Density:
+    """A belief as a curve, with its mean and its interval."""
+    posterior = belief.posterior
+    x = _points(posterior)
+    y, cut = _heights(posterior, x)
+    notes = [belief.note, "the density has no upper bound: the curve is cut off" if cut else None]
+    return Density(
+        kind=visible(kind),
+        text=visible(text),
+        meaning=belief.meaning,
+        family=_family(posterior),
+        mean=posterior.mean,
+        interval=posterior.interval(MASS),
+        seen=belief.seen,
+        seen_towards=belief.seen_towards,
+        x=tuple(x.tolist()),
+        y=tuple(y.tolist()),
+        note="; ".join(filter(None, notes)) or None,
+    )
+
+
+def _points(posterior: Posterior) -> FloatArray:
+    probabilities = np.linspace(_TAIL, 1.0 - _TAIL, _QUANTILES).tolist()
+    quantiles = [posterior.quantile(probability) for probability in probabilities]
+    if not isinstance(posterior, Beta):
+        return np.unique([*quantiles, *np.linspace(quantiles[0], quantiles[-1], _EVEN).tolist()])
+    even = np.linspace(_CLOSEST, 1.0 - _CLOSEST, _EVEN).tolist()
+    far = [posterior.quantile(probability) for probability in _FAR_TAILS]
+    ends = posterior.quantile(_BEYOND), posterior.quantile(1.0 - _BEYOND)
+    low, high = min(_CLOSEST, ends[0]), max(1.0 - _CLOSEST, ends[1])
+    return np.unique(np.clip([*quantiles, *even, *far], low, high))
+
+
+def _heights(posterior: Posterior, x: FloatArray) -> tuple[FloatArray, bool]:
+    """The density at each point, and whether it had to be cut off."""
+    y = posterior.density(x)
+    unbounded = (isinstance(posterior, Beta) and min(posterior) < 1.0) or (
+        isinstance(posterior, Gamma) and posterior.shape < 1.0
+    )
+    if not unbounded:
+        return y, False
+    # As high as where a quarter of the probability is still beyond: what is cut off is seen to go on.
+    quartiles = [posterior.quantile(probability) for probability in _QUARTILES]
+    within = np.clip(quartiles, x[0], x[-1])
+    return np.minimum(y, posterior.density(within).max()), True
+
+
+def _family(posterior: Posterior) -> str:
+    fields = {name: value for name, value in posterior._asdict().items() if name != "noise_variance"}
+    if isinstance(posterior, Beta):
+        return f"Beta({', '.join(f'{value:.6g}' for value in fields.values())})"
+    return f"{type(posterior).__name__}({', '.join(f'{name} {value:.6g}' for name, value in fields.items())})"
+
+
+KINDS = ("word", "sender", "host")
+"""What one asks about first."""
+# Which members look at which kind, by the first words of their names.
+_VIEWS = {
+    "word": {"word"},
+    "pair": {"word"},
+    "sender": {"senders"},
+    "host": {"hosts", "structure"},
+    "network": {"structure"},
+    "field": {"structure"},
+    "fields": {"structure"},
+}
+_ADDRESS = re.compile(r"[^\s<>()\"',;:@]+@[^\s<>()\"',;:@]+")
+_HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^\s/@]+@)?([^\s/@:?#]+)")
+_NAME = re.compile(r"[^\s:]+")
+_LONGEST = 200
+
+
+class _Tiny(NamedTuple):
+    """A mail that has one feature of a kind, and what the feature is called."""
+
+    mail: str
+    kind: str
+    text: str
+
+
+def mail_belief(learner: SpamFilter, kind: str, text: str) -> Belief:
+    """The probability of spam among the mails that have a feature; kinds are those of an explanation."""
+    line = " ".join(text.lower().split())
+    prefix, _, plain = kind.rpartition(": ")
+    views = {member.split()[0] for member in learner.members}
+    if plain not in _VIEWS or not 0 < len(line) <= _LONGEST or (prefix and not _NAME.fullmatch(prefix)):
+        message = f"no belief about {visible(kind, 40)} {visible(text, 40)!r}: ask about a {', a '.join(KINDS)}"
+        raise NoPosterior(message)
+    if not views & _VIEWS[plain]:
+        message = f"this filter does not look at {plain}s: its members are {', '.join(learner.members)}"
+        raise NoPosterior(message)
+    for tiny in _mails(prefix, plain, line):
+        if (belief := _found(learner, tiny)) is not None:
+            return belief
+    message = f"{visible(text, 40)!r} is not one {plain} to this filter"
+    raise NoPosterior(message)
+
+
+def _found(learner: SpamFilter, tiny: _Tiny) -> Belief | None:
+    """None where the mail does not have the feature that it was made for."""
+    batch = learner.batch([tiny.mail])
+    named = named_features(batch.raws[0], cast(Shape, batch.shape))
+    if not any((feature.kind, feature.text) == tiny[1:] for feature in named):
+        return None
+    shares = {(share.kind, share.text): share for share in learner.explain(tiny.mail, len(named)).shares}
+    share, meaning = shares.get(tiny[1:]), _meaning_in_mail(learner, *tiny[1:])
+    if share is None:
+        return Belief(Beta(PRIOR_COUNT, PRIOR_COUNT), meaning, "no labelled mail has had it: this is the prior", 0, 0)
+    return Belief(share.posterior, meaning, None, share.mails, share.spam)
+
+
+def _meaning_in_mail(learner: SpamFilter, kind: str, text: str) -> str:
+    prefix, _, plain = kind.rpartition(": ")
+    place = f" in {prefix}" if prefix else ""
+    return f'probability of {as_key(learner.classes[1])} among mails with the {plain} "{visible(text)}"{place}'
+
+
+def _mails(prefix: str, kind: str, line: str) -> Iterator[_Tiny]:
+    """Mails that may have the feature, the likeliest first: what is one word is for the filter to say."""
+    own = f"{prefix}: {kind}" if prefix else kind
+    if kind in ("word", "pair"):
+        mail = f"{prefix}: {line}\n\n" if prefix else f"\n{line}"
+        yield from (_Tiny(mail, own.replace(kind, each), line) for each in (kind, "pair"))
+    elif kind == "sender":
+        yield from _senders(line)
+    elif kind == "host":
+        yield from _hosts(own, line)
+    elif kind == "network":
+        address = ".".join((*(part for part in line.split(".") if part != "*"), *["0"] * ADDRESS_PARTS))
+        whole = ".".join(address.split(".")[:ADDRESS_PARTS])
+        yield _Tiny(f"Received: from [{whole}]\n\n", own, line)
+    else:
+        names = [name.strip() for name in line.split(",")]
+        yield _Tiny("".join(f"{name}: x\n" for name in names) + "\n", own, line)
+
+
+def _senders(line: str) -> Iterator[_Tiny]:
+    if (address := _ADDRESS.search(line)) is not None:
+        yield _Tiny(f"From: {address[0]}\n\n", "sender", address[0])
+    domain = line.removeprefix("@")
+    yield _Tiny(f"From: nobody@{domain}\n\n", "sender", f"@{domain}")
+
+
+def _hosts(kind: str, line: str) -> Iterator[_Tiny]:
+    head, end = ("", "") if kind == "host" else ("X-Link: ", "\n\n")
+    begin = "\n" if kind == "host" else ""
+    if line.startswith("@"):
+        yield _Tiny(f"{begin}{head}nobody{line}{end}", kind, line)
+    elif (host := _HOST.match(line)) is not None:
+        yield _Tiny(f"{begin}{head}http://{host[1]}/{end}", kind, host[1])

@@ -1,0 +1,42 @@
+"""What a model believes of an observation, and why, as the page shows it."""
+
+from __future__ import annotations
+
+from stream_bayes.engine.intervals import credible
+from stream_bayes.engine.model_adapter import Model
+from stream_bayes.events import Observation
+from stream_bayes.mail.filter import SpamFilter
+from stream_bayes.web.api.schemas import Opinion
+from stream_bayes.web.services.explanation import Predicted, reasons_of, reasons_of_mail
+
+# By which questions are ranked, and here nothing is.
+_STRATEGY = "variance"
+
+
+def opinion_of(model: Model, observation: Observation, top: int, origin: tuple[int, int]) -> Opinion:
+    """The prediction with its interval and so many reasons, by the model of this partition and version."""
+    learner, content = model.learner, model.content(observation)
+    predictions = learner.predictive_many([content])
+    said, (low, high, told) = model.said(predictions, _STRATEGY), credible(predictions, 0)
+    if isinstance(learner, SpamFilter):
+        why = reasons_of_mail(learner, content, top)
+    else:
+        kind = "word" if observation.features is None else "feature"
+        why = reasons_of(learner, Predicted(content, kind, predictions), top)
+    return Opinion(
+        partition=origin[0],
+        model_version=origin[1],
+        label=said.labels[0],
+        probabilities=said.probabilities[0],
+        mean=said.means[0],
+        interval=(low, high),
+        interval_of=told,
+        variance=said.variance[0],
+        epistemic_variance=said.epistemic_variance[0],
+        aleatoric_variance=float(predictions.aleatoric_variance[0]),
+        action=said.actions[0],
+        towards=why.towards,
+        total=why.total,
+        reasons=why.reasons,
+        rest=why.rest,
+    )
