@@ -26,7 +26,9 @@ from stream_bayes.evaluation.sweep import Job, Outcome, Spread, spread, sweep, t
 
 SEEDS = (1, 2, 3, 4, 5)
 RIVALS = (DEFAULT, RANDOM, PACED, FIRST)
-BOX_SEEDS, BOX_RIVALS, BOX_QUOTAS = SEEDS[:3], (DEFAULT, RANDOM, FIRST), (50, 100)
+BOX_SEEDS = SEEDS[:3]
+BOX_RIVALS = (DEFAULT, RANDOM, FIRST)
+BOX_QUOTAS = (50, 100)
 LATE = "100"
 # Cells with more labels than that, as a share of the stream, are not counted in the mean ratio.
 SCARCE = 0.05

@@ -24,7 +24,8 @@ WRITTEN = 10_000
 # Records a transaction, and how many transactions are timed in a turn.
 TRANSACTIONS = {1_000: 19, 100: 100}
 OURS = "kafka-python"
-CONSUME, PRODUCE = "consume", "produce, acknowledged"
+CONSUME = "consume"
+PRODUCE = "produce, acknowledged"
 
 
 class Span(NamedTuple):
@@ -94,7 +95,8 @@ def warm_up(client: Adapter, mails: Sequence[bytes]) -> None:
 def consumed(client: Adapter, count: int) -> Span:
     """From the rewinding, after which nothing fetched before counts, to the last record."""
     gc.collect()
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    cpu = time.process_time()
     client.rewind()
     offset = -1
     while offset < count - 1:
@@ -106,7 +108,8 @@ def consumed(client: Adapter, count: int) -> Span:
 
 def produced(client: Adapter, mails: Sequence[bytes]) -> Span:
     gc.collect()
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    cpu = time.process_time()
     client.write(mails)
     return Span(len(mails), time.perf_counter() - wall, time.process_time() - cpu)
 
@@ -115,7 +118,8 @@ def transacted(client: Adapter, batch: int, count: int) -> Span:
     """From the rewinding to the last commit."""
     gc.collect()
     times = []
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    cpu = time.process_time()
     client.rewind()
     for rows in batches(client, batch, count):
         begin = time.perf_counter()
@@ -159,7 +163,8 @@ def transaction_table(turns: dict[str, list[Turn]]) -> Table:
         ours = median(times_of(turns[OURS], batch))
         for name, done in turns.items():
             times = times_of(done, batch)
-            middle, late = median(times), quantiles(times, n=100, method="inclusive")[-1]
+            middle = median(times)
+            late = quantiles(times, n=100, method="inclusive")[-1]
             cells = f"{middle * 1e3:.1f}", f"{late * 1e3:.1f}", f"{middle / ours:.2f}"
             table.add_row(f"{batch:,}" if name == OURS else "", name, *cells)
     return table

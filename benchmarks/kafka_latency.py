@@ -43,7 +43,8 @@ def table(address: str, settings: Settings, mails: Sequence[Mail], rate: float) 
 def measured(address: str, settings: Settings, mails: Sequence[Mail], rate: float) -> list[float]:
     """Seconds of each mail; the worker is this process, and who sends and sees is another."""
     with tempfile.TemporaryDirectory() as folder:
-        path, seen = Path(folder) / "mails.json", Path(folder) / "seen.json"
+        path = Path(folder) / "mails.json"
+        seen = Path(folder) / "seen.json"
         path.write_text(json.dumps([(mail.raw.decode("latin-1"), mail.label) for mail in mails]))
         topics = settings.topics.observations, settings.topics.predictions
         command = [sys.executable, "-m", "benchmarks.kafka_latency", str(path), str(seen), address, *topics, str(rate)]
@@ -109,7 +110,8 @@ def main(path: str, seen: str, address: str, emails: str, predictions: str, rate
     # The worker loads and compiles with the first mail.
     sender.send(mails[0]._replace(id="first"))
     sender.wait()
-    begun, count = time.perf_counter(), 0
+    begun = time.perf_counter()
+    count = 0
     while (passed := time.perf_counter() - begun) < WARM_UP_SECONDS + SECONDS:
         while count < passed * float(rate):
             sender.send(mails[count % len(mails)]._replace(id=f"mail-{count}"))

@@ -35,14 +35,12 @@ REPEATS = 7
 TARGET = 0.6
 NEVER = 1_000_000_000
 SHARED = ("emails", "labels", "predictions", "label-requests", "dead-letters", "status", "bare", "bare-journal")
-LOOP, PLAIN, FILTER, BOTH, WORKER, LIGHT = (
-    "bare loop",
-    "bare loop, the client as it comes",
-    "bare filter",
-    "first and third, one after the other",
-    "worker",
-    "worker with SpamFilter.light",
-)
+LOOP = "bare loop"
+PLAIN = "bare loop, the client as it comes"
+FILTER = "bare filter"
+BOTH = "first and third, one after the other"
+WORKER = "worker"
+LIGHT = "worker with SpamFilter.light"
 LIGHT_PARAMETERS = ("members", "buckets", "text_bytes", "pairs")
 
 
@@ -149,7 +147,8 @@ def loop_pass(kind: type[PythonAdapter], address: str, names: Sequence[str], cou
     for place, rows in enumerate(batches(client, BATCH, count // BATCH)):
         client.transact(rows)
         if place == 0:
-            wall, cpu = time.perf_counter(), time.process_time()
+            wall = time.perf_counter()
+            cpu = time.process_time()
     done = Pass(count - BATCH, time.perf_counter() - wall, time.process_time() - cpu, {})
     client.close()
     return done
@@ -164,7 +163,8 @@ class TimedLog(KafkaLog):
 
     def __init__(self, address: str, settings: Settings, count: int) -> None:
         super().__init__([address], settings.group, (settings.topics.observations, settings.topics.labels))
-        self._count, self._committed = count, 0
+        self._count = count
+        self._committed = 0
         self.worker = Worker(settings, self)
         self.begun: Pass | None = None
         self.done: Pass | None = None
@@ -200,7 +200,8 @@ def worker_pass(settings: Settings, count: int) -> Pass:
     with TimedLog(settings.log.removeprefix("kafka://"), settings, count) as log:
         with suppress(Empty):
             log.worker.run()
-        begun, done = log.begun, log.done
+        begun = log.begun
+        done = log.done
     assert begun is not None
     assert done is not None
     settle()
@@ -226,14 +227,16 @@ def rate_table(turns: Sequence[Turn]) -> Table:
         share = median(turn.loop.wall / turn.loop.mails * one.mails / one.wall for turn, one in pairs)
         judged = name in {WORKER, LIGHT}
         verdict = f"{share:.0%}, {'met' if share >= TARGET else 'missed'}" if judged else f"{share:.0%}"
-        rate, cpu = median(one.mails / one.wall for one in passes), median(one.cpu / one.mails for one in passes)
+        rate = median(one.mails / one.wall for one in passes)
+        cpu = median(one.cpu / one.mails for one in passes)
         target = f"{TARGET:.0%}" if judged else ""
         table.add_row(name, f"{rate:,.0f}", verdict, target, f"{cpu * 1e6:.1f}")
     return table
 
 
 def together(turn: Turn) -> Pass:
-    loop, own = turn.loop, turn.filter
+    loop = turn.loop
+    own = turn.filter
     return Pass(1, loop.wall / loop.mails + own.wall / own.mails, loop.cpu / loop.mails + own.cpu / own.mails, {})
 
 

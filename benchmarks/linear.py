@@ -18,11 +18,15 @@ from stream_bayes import Batch, BayesianLinearRegression
 EVENTS = 300
 REPEATS = 10
 WIDTHS = (10, 50, 200)
-ARRAY_TARGET, DICT_TARGET = 15, 6
+ARRAY_TARGET = 15
+DICT_TARGET = 6
 # Weights, and how many times the time of a copy of the d x d matrix an event may take.
 COPIES = {200: 4, 1000: 3, 2000: 3}
 COPIED = 20
-POOL, CHOICES, RANK_WIDTH, RANK_TARGET = 10_000, 100, 200, 10
+POOL = 10_000
+CHOICES = 100
+RANK_WIDTH = 200
+RANK_TARGET = 10
 
 FloatArray = NDArray[np.float64]
 
@@ -80,7 +84,8 @@ def batches(data: Stream) -> Callable[[], float]:
 def dicts(data: Stream, *, ours: bool) -> Callable[[], float]:
     """Fresh dicts, predicted with their variance and learned; river has no intercept."""
     model: Any = BayesianLinearRegression(intercept=False) if ours else linear_model.BayesianLinearRegression()
-    rows, targets = data.matrix.tolist(), data.targets.tolist()
+    rows = data.matrix.tolist()
+    targets = data.targets.tolist()
 
     def own(events: list[dict[str, float]]) -> None:
         for x, target in zip(events, targets, strict=True):
@@ -110,7 +115,8 @@ def against_a_copy(console: Console) -> None:
         model = BayesianLinearRegression(intercept=False)
         batch = Batch.from_matrix(data.matrix, data.names)
         model.test_then_train(batch, data.targets)
-        learn, copy = partial(model.test_then_train, batch, data.targets), partial(copied, matrix, target)
+        learn = partial(model.test_then_train, batch, data.targets)
+        copy = partial(copied, matrix, target)
         turns = [(seconds(learn) / len(data.targets), seconds(copy) / COPIED) for _ in range(REPEATS)]
         ours, once = (min(times) * 1e6 for times in zip(*turns, strict=True))
         table.add_row(f"{width:,}", f"{ours:,.1f}", f"{once:,.1f}", f"{ours / once:.2f}", str(most))

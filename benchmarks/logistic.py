@@ -66,7 +66,9 @@ def run(console: Console) -> None:
 
 def peers_of(mail: Mail, lines: list[str], path: Path) -> dict[str, Peer]:
     """All ways, ours first; every model but that of the file is there before and goes on with each pass."""
-    ours, learner, predictor = our_model(), vowpalwabbit.Workspace(VW), vowpalwabbit.Workspace(VW)
+    ours = our_model()
+    learner = vowpalwabbit.Workspace(VW)
+    predictor = vowpalwabbit.Workspace(VW)
     bags, weighted = (river_model(kind()) for kind in (feature_extraction.BagOfWords, feature_extraction.TFIDF))
     return {
         "hash_words + test_then_train": Peer(lambda: list(our_odds(ours, mail)), MESSAGES, None),
@@ -80,9 +82,11 @@ def peers_of(mail: Mail, lines: list[str], path: Path) -> dict[str, Peer]:
 
 def timed(peer: Peer) -> Times:
     """One pass."""
-    before, begin = time.process_time(), time.perf_counter()
+    before = time.process_time()
+    begin = time.perf_counter()
     peer.run()
-    wall, cpu = time.perf_counter() - begin, time.process_time() - before
+    wall = time.perf_counter() - begin
+    cpu = time.process_time() - before
     return Times(cpu / peer.messages * 1e6, wall / peer.messages * 1e6)
 
 

@@ -129,7 +129,9 @@ def time_table(best: dict[str, float], count: int) -> Table:
         table.add_row(f"{name}, taking its memory counted", f"{best[f'{name}, untouched']:.1f}")
     for name, rival in RIVALS.items():
         if name in best:
-            ours, bare, cleaned = best[rival.ours], best[name], best[name] + best[f"cleaning {rival.characters}"]
+            ours = best[rival.ours]
+            bare = best[name]
+            cleaned = best[name] + best[f"cleaning {rival.characters}"]
             ratio = f"{rival.ours} {ours / bare:.2f}"
             target = "" if rival.target is None else f"{rival.target:g}"
             cells = f"{bare:.1f}", ratio, target, f"{cleaned:.1f}", f"{ours / cleaned:.2f}"
@@ -192,7 +194,8 @@ def latencies(model: SpamFilter, mails: Sequence[Mail], walked: FloatArray) -> F
     times = np.empty((len(measured), 2))
     for row, mail in zip(times, measured, strict=True):
         walked.sum()
-        wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
+        wall = time.perf_counter_ns()
+        cpu = time.thread_time_ns()
         model.predict_proba_one(mail.raw)
         model.learn_one(mail.raw, mail.label)
         row[:] = time.perf_counter_ns() - wall, time.thread_time_ns() - cpu
@@ -206,7 +209,8 @@ def memory_table(console: Console, groups: Sequence[Group]) -> None:
     for column in ("filter", "tables, full", "before", *(f"{tenth}/10" for tenth in range(1, TENTHS + 1)), "growth"):
         table.add_column(column, justify="left" if column == "filter" else "right")
     for name, make in OURS.items():
-        model, seen = make(), [memory_mb()]
+        model = make()
+        seen = [memory_mb()]
         for part in np.array_split(np.arange(len(mails)), TENTHS):
             learn_in_batches(mails[part[0] : part[-1] + 1], model)
             seen.append(memory_mb())

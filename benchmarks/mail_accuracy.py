@@ -28,7 +28,8 @@ SHUFFLED = {"spamassassin": (1, 2, 3)}
 PARTED = {"enron_spam"}
 # So slow that they get the first stream of each corpus only.
 SLOW = {"sklearn-sgd", "sklearn-naive-bayes", "bogofilter"}
-WORDS, PAIRS = "vowpal-wabbit", "vowpal-wabbit-2-grams"
+WORDS = "vowpal-wabbit"
+PAIRS = "vowpal-wabbit-2-grams"
 # (1-ROCA)% to reach.
 MARKS = {"spamassassin": 0.086, "spamassassin, shuffled": 0.063, "enron_spam": 0.055, "sms_spam_collection": 1.10}
 REGIMES = ("immediate", "delayed:100", "delayed:1000", "first:1000", "partial:0.1")
@@ -69,7 +70,8 @@ def read_groups(folder: Path) -> list[Group]:
             corpus = open_corpus(path, problems="count")
         except CorpusError:
             continue
-        mails, name = list(corpus), corpus.name
+        mails = list(corpus)
+        name = corpus.name
         groups.append(Group(name, tuple(_streams(name, mails)), as_given=True))
         if name in SHUFFLED:
             shuffles = tuple(Stream(f"{name}, shuffle {seed}", mails, seed) for seed in SHUFFLED[name])
@@ -196,11 +198,14 @@ def against_members(console: Console, groups: Sequence[Group]) -> None:
     table = Table(title="(1-ROCA)% of the default and of its best member, by corpus and by which labels are told when")
     for column in ("corpus", "feedback", "default", "best member", "its own", "ratio", "worst stream"):
         table.add_column(column, justify="left" if column in ("corpus", "feedback", "best member") else "right")
-    default, ratios, single = partial(open_filter, "default"), [], []
+    default = partial(open_filter, "default")
+    ratios = []
+    single = []
     for group in groups:
         for regime in REGIMES:
             passes = [areas_of(run_filter(default, each, feedback=regime)) for each in group.streams]
-            together, apart = mean_areas(passes), [areas.ratio() for areas in passes]
+            together = mean_areas(passes)
+            apart = [areas.ratio() for areas in passes]
             best = together.best()
             cells = f"{together.fused:.4f}", best, f"{together.members[best]:.4f}"
             table.add_row(group.name, regime, *cells, f"{together.ratio():.3f}", f"{max(apart):.3f}")

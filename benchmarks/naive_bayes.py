@@ -45,7 +45,8 @@ def run(console: Console) -> None:
     table = Table(title=f"predict + learn, microseconds a message of 300 words, vocabulary {VOCABULARY:,}")
     for column in ("learner", "way", "ours", "river", "times faster", "target"):
         table.add_column(column, justify="left" if column in ("learner", "way") else "right")
-    mail, known = synthetic_mail(MESSAGES, VOCABULARY), whole_vocabulary(VOCABULARY)
+    mail = synthetic_mail(MESSAGES, VOCABULARY)
+    known = whole_vocabulary(VOCABULARY)
     for name, case in CASES.items():
         for way, ours, theirs, target in measured(case, known, mail):
             table.add_row(name, way, f"{ours:.1f}", f"{theirs:,.0f}", f"{theirs / ours:,.1f}", target)
@@ -121,7 +122,8 @@ def growth(console: Console) -> None:
     table = Table(title="BernoulliNB with absent words: the same messages, larger and larger vocabularies")
     for column in ("vocabulary", "test_then_train, us", "against 10,000", "river, us", "against 10,000"):
         table.add_column(column, justify="right")
-    mail, case = synthetic_mail(MESSAGES, 10_000), CASES["BernoulliNB"]
+    mail = synthetic_mail(MESSAGES, 10_000)
+    case = CASES["BernoulliNB"]
     known = {vocabulary: whole_vocabulary(vocabulary) for vocabulary in GROWTH}
     passes = {vocabulary: one_pass(case, known[vocabulary], mail, building=False) for vocabulary in GROWTH}
     # In turns, so that a disturbance of the machine hits all sizes alike.

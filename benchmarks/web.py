@@ -22,11 +22,14 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 
 ALONE_SECONDS = 20.0
 """Before the labellers come, and after they have gone."""
-WARM_UP, AHEAD, AT_ONCE = 20_000, 15_000, 3_000
+WARM_UP = 20_000
+AHEAD = 15_000
+AT_ONCE = 3_000
 """Mails until anything is measured, mails that always wait for the worker, and mails in a transaction."""
 WARM_UP_SECONDS = 8.0
 """Of the page: it opens the newest checkpoint."""
-LABEL_TARGET, RATE_TARGET = 0.2, 0.9
+LABEL_TARGET = 0.2
+RATE_TARGET = 0.9
 PATIENCE = 120.0
 SETTINGS = """\
 log = "sqlite:///{log}"
@@ -68,7 +71,8 @@ def run(console: Console) -> None:
 
 def measured(folder: Path, mails: Sequence[Mail]) -> Load:
     """The worker without labellers, with them, and without them again."""
-    config, seen = folder / "settings.toml", folder / "seen.json"
+    config = folder / "settings.toml"
+    seen = folder / "seen.json"
     config.write_text(SETTINGS.format(log=folder / "log.db", folder=folder / "checkpoints"))
     with SqliteLog(folder / "log.db") as log, started("run", config):
         feeder = Feeder(log, mails)
@@ -91,7 +95,9 @@ class Feeder:
     """Keeps mails waiting for the worker, and counts its predictions."""
 
     def __init__(self, log: SqliteLog, mails: Sequence[Mail]) -> None:
-        self._log, self._mails, self._sent = log, mails, 0
+        self._log = log
+        self._mails = mails
+        self._sent = 0
 
     @property
     def predicted(self) -> int:
@@ -121,7 +127,8 @@ class Feeder:
 
     def rate(self, seconds: float) -> float:
         """Predictions a second over the next seconds."""
-        first, begun = self.predicted, time.perf_counter()
+        first = self.predicted
+        begun = time.perf_counter()
         while time.perf_counter() < begun + seconds:
             self.feed()
         return (self.predicted - first) / (time.perf_counter() - begun)

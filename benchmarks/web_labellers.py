@@ -13,7 +13,8 @@ from typing import Any
 
 import httpx
 
-LABELLERS, SECONDS = 50, 60.0
+LABELLERS = 50
+SECONDS = 60.0
 READING_SECONDS = 2.0
 """In the mean: faster than people are who do this all day."""
 GLANCE_SECONDS = 2.0
@@ -25,14 +26,16 @@ class Shift:
     """All labellers together, and what they have seen: seconds of each kind of request, and errors."""
 
     def __init__(self, http: httpx.AsyncClient, csrf: str) -> None:
-        self._http, self._headers = http, {"x-csrf-token": csrf}
+        self._http = http
+        self._headers = {"x-csrf-token": csrf}
         self.seconds: dict[str, list[float]] = {"next": [], "label": [], "changes": [], "status": []}
         self.errors: Counter[str] = Counter()
         self.news = 0
 
     async def work(self, number: int, until: float) -> None:
         """One labeller, until the end of the shift."""
-        chance, name = Random(number), f"labeller-{number}"
+        chance = Random(number)
+        name = f"labeller-{number}"
         await asyncio.sleep(READING_SECONDS * chance.random())
         beside = [asyncio.create_task(task) for task in (self._listen(), self._glance(name, until))]
         while time.perf_counter() < until:
@@ -79,7 +82,8 @@ async def main(address: str, path: str) -> None:
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
     async with httpx.AsyncClient(base_url=address, timeout=_TIMEOUT, limits=limits) as http:
         session = (await http.get("/api/session")).json()
-        shift, until = Shift(http, session["csrf"]), time.perf_counter() + SECONDS
+        shift = Shift(http, session["csrf"])
+        until = time.perf_counter() + SECONDS
         await asyncio.gather(*(shift.work(number, until) for number in range(LABELLERS)))
     Path(path).write_text(json.dumps({"seconds": shift.seconds, "errors": shift.errors, "news": shift.news}))
 

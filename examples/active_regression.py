@@ -17,13 +17,21 @@ import numpy as np
 from stream_bayes import Batch, BayesianLinearRegression
 from stream_bayes.active import LabelBudget, LabelSelector
 
-REPEATS, POOL, STREAM, BUDGET, FEATURES, LABELS, PRECISION, NOISE = 30, 400, 4000, 70, 7, range(1, 61), 0.25, 1.0
+REPEATS = 30
+POOL = 400
+STREAM = 4000
+BUDGET = 70
+FEATURES = 7
+LABELS = range(1, 61)
+PRECISION = 0.25
+NOISE = 1.0
 WAYS = ("random", "largest variance")
 
 
 def ask(model: BayesianLinearRegression, events: list[list[float]], draw: np.random.Generator) -> Iterator[list[int]]:
     """Give rows to ask about as they come: any one that was not asked before, and the one that the selector wants."""
-    selector, free = LabelSelector("variance", LabelBudget(BUDGET, audit_share=0)), list[int]()
+    selector = LabelSelector("variance", LabelBudget(BUDGET, audit_share=0))
+    free = list[int]()
     for row, event in enumerate(events):
         free.append(row)
         if selector.ask(row, model.predictive_one(dict(enumerate(event)))):
@@ -33,10 +41,12 @@ def ask(model: BayesianLinearRegression, events: list[list[float]], draw: np.ran
 
 def measure(seed: int, stream: bool) -> Iterator[list[tuple[float, float]]]:
     """Give error and entropy of both ways after each label; the last events are the test."""
-    draw, size = np.random.default_rng(seed), ((STREAM if stream else POOL) + POOL, FEATURES)
+    draw = np.random.default_rng(seed)
+    size = ((STREAM if stream else POOL) + POOL, FEATURES)
     features = (draw.standard_t(2, size) if stream else draw.normal(size=size)) @ draw.normal(size=(FEATURES, FEATURES))
     line = np.column_stack((np.ones(len(features)), features)) @ draw.normal(0, PRECISION**-0.5, FEATURES + 1)
-    answers, models = draw.normal(line, NOISE**0.5), [BayesianLinearRegression(PRECISION, NOISE) for _ in WAYS]
+    answers = draw.normal(line, NOISE**0.5)
+    models = [BayesianLinearRegression(PRECISION, NOISE) for _ in WAYS]
     pool, test = (Batch.from_matrix(part, range(FEATURES)) for part in (features[:-POOL], features[-POOL:]))
     ranked = zip(draw.permutation(POOL), models[1].rank_by_information(pool, len(LABELS)), strict=False)
     for _, pair in zip(LABELS, ask(models[1], features[:-POOL].tolist(), draw) if stream else ranked, strict=False):
@@ -53,7 +63,8 @@ def main() -> None:
     parser.add_argument("--stream", action="store_true", help="ask as events come, within a budget")
     out, stream = vars(parser.parse_args()).values()
     curves = np.array([list(measure(seed, stream)) for seed in range(REPEATS)])
-    middle, lower = np.median(curves, axis=0), (curves[:, :, 1, 1] <= curves[:, :, 0, 1]).all(axis=1).sum()
+    middle = np.median(curves, axis=0)
+    lower = (curves[:, :, 1, 1] <= curves[:, :, 0, 1]).all(axis=1).sum()
     print(f"Medians of {REPEATS} repetitions: error, entropy\nlabels" + "".join(f"{way:>20}" for way in WAYS))
     for count in (5, 10, 20, 40, 60):
         print(f"{count:>6}" + "".join(f"{error:>11.4f}{entropy:>9.4f}" for error, entropy in middle[count - 1]))

@@ -40,7 +40,9 @@ def chances(covariance: str, learned: Points, asked: Points) -> Points:
 
 def draw(line: Axes, plane: Axes, covariance: str) -> str:
     """Draw the classes on the line and in the plane; return true and learned boundaries, and the error in the plane."""
-    grid, side, classes = np.linspace(-3.5, 4, 1501), np.linspace(-4, 4, 161), LINE[covariance]
+    grid = np.linspace(-3.5, 4, 1501)
+    side = np.linspace(-4, 4, 161)
+    classes = LINE[covariance]
     zero, one = (own.density(grid) for own in classes)
     ours = chances(covariance, stream(classes, 2000, seed=1), grid[:, None]) > 0.5
     true, found = (" to ".join(f"{x:.2f}" for x in grid[:-1][np.diff(own)] + 0.0025) for own in (one > zero, ours))
@@ -49,7 +51,9 @@ def draw(line: Axes, plane: Axes, covariance: str) -> str:
     line.fill_between(grid, 1, where=(one > zero).tolist(), color="C1", alpha=0.12, linewidth=0)
     line.set(title=f"class 1 is likelier from {true}", xlabel="feature", ylabel="density", ylim=(0, 1))
     line.legend(loc="upper left")
-    points, fresh, square = stream(PLANE, 300, seed=2), stream(PLANE, 2000, seed=3), np.meshgrid(side, side)
+    points = stream(PLANE, 300, seed=2)
+    fresh = stream(PLANE, 2000, seed=3)
+    square = np.meshgrid(side, side)
     surface = chances(covariance, points, np.stack(square, axis=-1).reshape(-1, 2)).reshape(len(side), -1)
     wrong = np.mean((chances(covariance, points, fresh) > 0.5) != np.arange(len(fresh)) % 2)
     colors = LinearSegmentedColormap.from_list("classes", ("C0", "white", "C1"))

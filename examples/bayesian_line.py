@@ -17,13 +17,17 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from stream_bayes import BayesianLinearRegression
 
-INTERCEPT, SLOPE, NOISE = -0.3, 0.5, 0.2  # the true line, and the standard deviation of points around it
+INTERCEPT = -0.3
+SLOPE = 0.5
+NOISE = 0.2  # the true line, and the standard deviation of points around it
 TITLES = {0: "before any point", 1: "after 1 point", 2: "after 2 points", 20: "after 20 points"}
 
 
 def report(count: int, model: BayesianLinearRegression) -> str:
     """Return mean, deviation and interval of both weights, how many truths are inside, and the log evidence."""
-    belief, line, inside = model.joint("intercept", "x"), f"{count:>6}", 0
+    belief = model.joint("intercept", "x")
+    line = f"{count:>6}"
+    inside = 0
     for place, (low, high) in enumerate(belief.interval(0.95)):
         line += f"{belief.mean[place]:>11.4f}{belief.variance[place] ** 0.5:>8.4f}  {low:>7.4f} to {high:>7.4f}"
         inside += low <= (INTERCEPT, SLOPE)[place] <= high
@@ -32,7 +36,9 @@ def report(count: int, model: BayesianLinearRegression) -> str:
 
 def draw(left: Axes, right: Axes, model: BayesianLinearRegression) -> None:
     """Draw the density of the weights, the next point's band, and in both pictures some lines that are possible."""
-    belief, side, grid = model.joint("intercept", "x"), np.linspace(-1.8, 1.8, 361), np.linspace(-1, 1, 51)
+    belief = model.joint("intercept", "x")
+    side = np.linspace(-1.8, 1.8, 361)
+    grid = np.linspace(-1, 1, 51)
     away = np.stack(np.meshgrid(side, side), axis=-1) - belief.mean
     # Relative to its peak: a normal density in two dimensions is 1/20 of that around the region that holds 95 %.
     density = np.exp(-0.5 * np.einsum("...i,ij,...j", away, np.linalg.inv(belief.covariance), away))
@@ -56,7 +62,8 @@ def main() -> None:
     plt.switch_backend("agg")
     plt.style.use(Path(__file__).with_name("pictures.mplstyle"))
     figure, axes = plt.subplots(4, 2, figsize=(7.6, 9.2), sharex="col", width_ratios=(1, 1.9))
-    generator, model = np.random.default_rng(9), BayesianLinearRegression(prior_precision=2.0, noise_variance=NOISE**2)
+    generator = np.random.default_rng(9)
+    model = BayesianLinearRegression(prior_precision=2.0, noise_variance=NOISE**2)
     x = generator.uniform(-1, 1, 20)
     y = INTERCEPT + SLOPE * x + generator.normal(0, NOISE, 20)
     print(f"points  intercept{'sd, 95 % interval':>25}{'slope':>11}{'sd, 95 % interval':>25}  truth in  log evidence")

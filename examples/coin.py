@@ -28,19 +28,22 @@ def print_tables() -> None:
     posteriors = [PRIOR.update_counts(heads, tails) for heads, tails in TOSSES]
     print(f"{'heads':>5}{'tails':>6}  {'posterior':<13}{'ML':>7}{'MAP':>8}{'predictive':>12}")
     for (heads, tails), posterior in zip(TOSSES, posteriors, strict=True):
-        likeliest, predictive = heads / (heads + tails), posterior.predictive().probabilities[True]
+        likeliest = heads / (heads + tails)
+        predictive = posterior.predictive().probabilities[True]
         print(f"{heads:>5}{tails:>6}  {posterior!r:<13}{likeliest:>7.4f}{posterior.mode:>8.4f}{predictive:>12.4f}")
     print(f"\n{'posterior':<13}{'mean':>7}{'median':>8}{'mode':>8}   {'equal-tailed 90 %':<19}highest-density 90 %")
     for posterior in posteriors:
         mean, median, mode = map(posterior.bayes_action, GUESSES)
-        (low, high), (left, right) = posterior.interval(0.9), posterior.hdi(0.9)
+        (low, high) = posterior.interval(0.9)
+        (left, right) = posterior.hdi(0.9)
         ends = f"[{low:.4f}, {high:.4f}]   [{left:.4f}, {right:.4f}]"
         print(f"{posterior!r:<13}{mean:>7.4f}{median:>8.4f}{mode:>8.4f}   {ends}")
 
 
 def draw(axes: Axes, heads: int, tails: int) -> None:
     """Draw prior and posterior, the best guess under each loss, and the intervals beneath."""
-    posterior, grid = PRIOR.update_counts(heads, tails), np.linspace(0, 1, 1001)
+    posterior = PRIOR.update_counts(heads, tails)
+    grid = np.linspace(0, 1, 1001)
     peak = posterior.density(posterior.mode)
     axes.plot(grid, PRIOR.density(grid), color="0.6", linestyle="--", label=f"prior {PRIOR}")
     axes.plot(grid, posterior.density(grid), color="C0", label=f"posterior {posterior}")

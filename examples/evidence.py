@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 
 from stream_bayes import GramRegression
 
-EVENTS, WIDTH, FOLDS, PRECISION, NOISE = 60, 30, 10, 4.0, 4.0
+EVENTS = 60
+WIDTH = 30
+FOLDS = 10
+PRECISION = 4.0
+NOISE = 4.0
 GRID = np.geomspace(0.05, 200, 121)
 Numbers = NDArray[np.float64]
 
@@ -24,7 +28,8 @@ Numbers = NDArray[np.float64]
 def events() -> tuple[Numbers, Numbers]:
     """Return features and targets: small weights and much noise, which least squares would fit far too well."""
     generator = np.random.default_rng(2)
-    features, weights = generator.normal(size=(EVENTS, WIDTH)), generator.normal(0, PRECISION**-0.5, WIDTH)
+    features = generator.normal(size=(EVENTS, WIDTH))
+    weights = generator.normal(0, PRECISION**-0.5, WIDTH)
     return features, features @ weights + generator.normal(0, NOISE**0.5, EVENTS)
 
 
@@ -32,7 +37,8 @@ def held_out(model: GramRegression, features: Numbers, targets: Numbers, noise: 
     """Return the squared error of each event, a row, for each precision: predicted by all folds but its own."""
     errors = np.empty((EVENTS, len(GRID)))
     for fold in range(FOLDS):
-        rest, own = model.clone(), slice(fold, EVENTS, FOLDS)
+        rest = model.clone()
+        own = slice(fold, EVENTS, FOLDS)
         rest.merge(model)
         for x, y in zip(features[own].tolist(), targets[own].tolist(), strict=True):
             rest.unlearn_one(dict(enumerate(x)), y)
@@ -55,7 +61,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("pictures"), help="folder for the picture")
     picture = parser.parse_args().out / "evidence.png"
-    model, (features, targets) = GramRegression(intercept=False), events()
+    model = GramRegression(intercept=False)
+    (features, targets) = events()
     for x, y in zip(features.tolist(), targets.tolist(), strict=True):
         model.learn_one(dict(enumerate(x)), y)
     precision, noise, height, determined = model.maximise_evidence()

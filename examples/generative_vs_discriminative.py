@@ -29,7 +29,8 @@ NAMES: Final = ("naive Bayes", "logistic regression", "the same, scale known")
 def learning_curve(model: Any, features: NDArray[np.float64], labels: list[bool]) -> list[float]:
     """Return the error on the held-out events, in percent, after each number of events learned."""
     events = [(dict(enumerate(row)), label) for row, label in zip(features.tolist(), labels, strict=True)]
-    held_out, curve = events[EVENTS[-1] :], []
+    held_out = events[EVENTS[-1] :]
+    curve = []
     for start, end in zip((0, *EVENTS), EVENTS, strict=False):
         for x, y in events[start:end]:
             model.learn_one(x, y)
@@ -39,11 +40,15 @@ def learning_curve(model: Any, features: NDArray[np.float64], labels: list[bool]
 
 def measure() -> NDArray[np.float64]:
     """Return the curves, one a row, of each model for each shuffle of the data."""
-    (features, target), curves = load_breast_cancer(return_X_y=True), []
+    (features, target) = load_breast_cancer(return_X_y=True)
+    curves = []
     for seed in range(SHUFFLES):
         order = np.random.default_rng(seed).permutation(len(target))
-        raw, labels, seen = features[order], target[order].astype(bool).tolist(), features[order[: EVENTS[-1]]]
-        bayes, logistic = GaussianNB(classes=(False, True)), linear_model.LogisticRegression(optim.SGD(0.1))
+        raw = features[order]
+        labels = target[order].astype(bool).tolist()
+        seen = features[order[: EVENTS[-1]]]
+        bayes = GaussianNB(classes=(False, True))
+        logistic = linear_model.LogisticRegression(optim.SGD(0.1))
         curves.append([learning_curve(preprocessing.StandardScaler() | bayes, raw, labels)])
         curves[-1].append(learning_curve(preprocessing.StandardScaler() | logistic.clone(), raw, labels))
         curves[-1].append(learning_curve(logistic, (raw - seen.mean(axis=0)) / seen.std(axis=0), labels))
@@ -58,7 +63,8 @@ def main() -> None:
     curves = measure()
     print(f"Error on held-out tumours in percent, mean of {SHUFFLES} shuffles +- 2 standard errors\n")
     print("events" + "".join(f"{name:>24}" for name in NAMES))
-    means, margins = curves.mean(axis=1), 2 * curves.std(axis=1, ddof=1) / SHUFFLES**0.5
+    means = curves.mean(axis=1)
+    margins = 2 * curves.std(axis=1, ddof=1) / SHUFFLES**0.5
     for count, mean, margin in zip(EVENTS, means.T, margins.T, strict=True):
         print(f"{count:>6}" + "".join(f"{a:>16.2f} +-{b:>5.2f}" for a, b in zip(mean, margin, strict=True)))
     plt.switch_backend("agg")

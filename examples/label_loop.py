@@ -10,7 +10,9 @@ import random
 
 from stream_bayes import LabelBudget, LabelSelector, SpamFilter
 
-MAILS, BUDGET, DELAY = 3000, 100, 50
+MAILS = 3000
+BUDGET = 100
+DELAY = 50
 COMMON = ["please", "find", "the", "new", "note", "about", "our", "next", "week", "thanks", "and", "see", "you", "more"]
 TOPICS = {"ham": ["lunch", "draft", "train", "budget", "garden"], "spam": ["pills", "casino", "prize", "loan", "watch"]}
 
@@ -36,7 +38,8 @@ def main() -> None:
     mails = [made_up(chance) for _ in range(MAILS)]
     waiting: dict[int, str | None] = {}
     errors = {"asking": 0, "chance": 0}
-    asking, by_chance = SpamFilter(buckets=2**16), SpamFilter(buckets=2**16)
+    asking = SpamFilter(buckets=2**16)
+    by_chance = SpamFilter(buckets=2**16)
     selector = LabelSelector(budget=LabelBudget(total=BUDGET))
     for place, (mail, label) in enumerate(mails):
         said = asking.predictive_one(mail)

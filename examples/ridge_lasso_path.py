@@ -19,14 +19,16 @@ from numpy.typing import NDArray
 from stream_bayes import GramRegression
 from stream_bayes.learners.gram import Path as Profile
 
-EVENTS, GAP = 400, 0.24
+EVENTS = 400
+GAP = 0.24
 TRUTH = {"rooms": 3.0, "garden": 2.0, "traffic": -1.5, "age": -1.0}
 OTHERS = ("windows", "colour", "number", "weekday")
 
 
 def stream() -> GramRegression:
     """Return a learner after one pass: four features matter, one of the others follows the first of them."""
-    generator, model = np.random.default_rng(4), GramRegression()
+    generator = np.random.default_rng(4)
+    model = GramRegression()
     for _ in range(EVENTS):
         x = {name: float(generator.normal()) for name in (*TRUTH, *OTHERS)}
         x["windows"] = 0.9 * x["rooms"] + 0.45 * x["windows"]
@@ -36,7 +38,9 @@ def stream() -> GramRegression:
 
 def draw(axes: Axes, profile: Profile, shown: NDArray[np.intp], title: str, marker: str = "") -> None:
     """Draw the weight of each feature over these fits, and a thin line from its end to its name."""
-    degrees, weights, end = profile.degrees_of_freedom[shown], profile.weights[shown], len(profile.names)
+    degrees = profile.degrees_of_freedom[shown]
+    weights = profile.weights[shown]
+    end = len(profile.names)
     heights = weights[-1].copy()
     # Names too close push each other apart.
     for lower, upper in [*pairwise(np.argsort(heights))] * 50:
@@ -65,7 +69,8 @@ def main() -> None:
     plt.switch_backend("agg")
     plt.style.use(Path(__file__).with_name("pictures.mplstyle"))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.5), sharey=True)
-    ridge, lasso = model.path("ridge", 200), model.path("lasso", 200)
+    ridge = model.path("ridge", 200)
+    lasso = model.path("lasso", 200)
     draw(left, ridge, np.arange(len(ridge)), "ridge: all at once")
     last = np.flatnonzero(np.diff(lasso.degrees_of_freedom, append=np.inf))  # fit with each number of features
     draw(right, lasso, last, "LASSO: one after the other", marker=".")

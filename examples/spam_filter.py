@@ -19,7 +19,8 @@ WORDS = "lunch draft train agenda thanks budget review garden today please new o
 
 def made_up(path: Path) -> Path:
     """Write mails of twelve words each; the later a word is in the list, the likelier it is in spam."""
-    generator, tilt = np.random.default_rng(7), np.linspace(-0.7, 0.7, len(WORDS.split()))
+    generator = np.random.default_rng(7)
+    tilt = np.linspace(-0.7, 0.7, len(WORDS.split()))
     with path.open("w") as file:
         for label in generator.choice(["ham", "spam"], 3000, p=[0.6, 0.4]):
             shares = np.exp(tilt if label == "spam" else -tilt)
@@ -33,11 +34,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("mbox", type=Path, nargs="?", help="the mails to learn")
     parser.add_argument("--out", type=Path, default=Path("pictures"), help="folder for the picture")
-    arguments, model = parser.parse_args(), SpamFilter()
+    arguments = parser.parse_args()
+    model = SpamFilter()
     with tempfile.TemporaryDirectory() as folder:
         *mails, last = (mail for mail in open_corpus(arguments.mbox or made_up(Path(folder, "mbox"))) if mail.label)
     said = model.test_then_train([mail.raw for mail in mails], [mail.label for mail in mails])
-    spam, chances = np.array([mail.label == "spam" for mail in mails]), said.probabilities[:, 1]
+    spam = np.array([mail.label == "spam" for mail in mails])
+    chances = said.probabilities[:, 1]
     for name, value in all_metrics(spam, said.spam_log_odds)._asdict().items():
         print(f"{name.replace('_', ' '):<32}{value:8.4f}")
     print(f"\nThe last mail, not learned, is {last.label}: {model.explain(last.raw)}")
@@ -46,7 +49,8 @@ def main() -> None:
     figure, axes = plt.subplots(figsize=(8, 5))
     axes.plot((0, 1), (0, 1), ":", color="0.6")
     for own in filter(np.any, (np.minimum(chances // 0.1, 9) == tenth for tenth in range(10))):
-        belief, mean = Beta(1, 1).update_counts(spam[own].sum(), (~spam[own]).sum()), chances[own].mean()
+        belief = Beta(1, 1).update_counts(spam[own].sum(), (~spam[own]).sum())
+        mean = chances[own].mean()
         axes.plot((mean, mean), belief.interval(0.9), "C0", mean, spam[own].mean(), "C0o")
         axes.text(mean, 1.05, f"{own.sum():,}", ha="center")
     axes.set(xlabel="predicted probability of spam (above: mails)", ylabel="spam among them, 90 % interval")

@@ -77,7 +77,8 @@ class LossMatrix(Value, _LossMatrixFields):
         cls, labels: Iterable[Hashable], actions: Iterable[Hashable], losses: Iterable[Sequence[float]]
     ) -> Self:
         """Check that the names differ and that there is a finite loss for each label and action."""
-        rows, columns = _names("labels", labels), _names("actions", actions)
+        rows = _names("labels", labels)
+        columns = _names("actions", actions)
         table = tuple(each(finite, "losses", row) for row in losses)
         if len(table) != len(rows) or any(len(row) != len(columns) for row in table):
             raise refuse("losses", f"{len(rows)} rows (labels) of {len(columns)} numbers (actions)", table)
@@ -114,7 +115,8 @@ class LossMatrix(Value, _LossMatrixFields):
             shape = len(self.labels), len(self.actions)
             raise refuse("labels and actions", "two and two for a threshold", shape)
         (first_right, first_wrong), (second_wrong, second_right) = self.losses
-        for_first, for_second = first_wrong - first_right, second_wrong - second_right
+        for_first = first_wrong - first_right
+        for_second = second_wrong - second_right
         if min(for_first, for_second) < 0.0 or for_first + for_second <= 0.0:
             raise refuse("losses", "least for the action of the label's place for a threshold", self.losses)
         return for_second / (for_first + for_second)
@@ -125,7 +127,8 @@ def spam_losses(lost_ham: float = 20.0, passed_spam: float = 1.0) -> LossMatrix:
 
     Quarantine is best from p(spam) = lost_ham / (lost_ham + passed_spam) on, the matrix's `threshold`.
     """
-    lost, passed = positive("lost_ham", lost_ham), positive("passed_spam", passed_spam)
+    lost = positive("lost_ham", lost_ham)
+    passed = positive("passed_spam", passed_spam)
     return LossMatrix(("spam", "ham"), (QUARANTINE, DELIVER), ((0.0, passed), (lost, 0.0)))
 
 

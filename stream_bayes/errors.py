@@ -169,7 +169,10 @@ class LogGap(LogError):
             'they are lost. With kafka.on_gap = "earliest" the stream goes on behind them'
         )
         super().__init__(message)
-        self.topic, self.partition, self.wanted, self.begins = topic, partition, wanted, begins
+        self.topic = topic
+        self.partition = partition
+        self.wanted = wanted
+        self.begins = begins
 
 
 class LogConflict(LogError):

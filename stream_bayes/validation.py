@@ -126,7 +126,8 @@ def probability_table(values: object, error: Refusal = ParameterError) -> Mappin
     return MappingProxyType(table)
 
 
-SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
+SMALLEST_SCALE = 1e-100
+LARGEST_SCALE = 1e100
 
 Kind = TypeVar("Kind")
 

@@ -90,7 +90,8 @@ class Visit:
     """
 
     def __init__(self, context: BrowserContext, address: str) -> None:
-        self.context, self.address = context, address
+        self.context = context
+        self.address = address
         self.allowed: list[str] = []
         """Parts of messages on the console that a test expects."""
         self.requests: list[str] = []

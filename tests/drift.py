@@ -10,11 +10,16 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-EARLY_KINDS, LATE_KINDS = 24, 6
+EARLY_KINDS = 24
+LATE_KINDS = 6
 """Half of them are ham, half spam."""
-EARLY, LATE, LAST = 0.15, 0.5, 0.8
+EARLY = 0.15
+LATE = 0.5
+LAST = 0.8
 """The early kinds begin one by one up to this part of the stream; the late ones between these two."""
-_OWN_WORDS, _COMMON_WORDS, _BORROWED_WORDS = 12, 12, 3
+_OWN_WORDS = 12
+_COMMON_WORDS = 12
+_BORROWED_WORDS = 3
 _VOCABULARY = 40
 _SYLLABLES = [first + last for first in "bdfgklmnprstvz" for last in ("a", "e", "i", "o", "u", "an", "er", "il", "os")]
 
@@ -59,7 +64,8 @@ def _new_kinds(generator: random.Random) -> list[Kind]:
         early.append(Kind(f"early {number}", _label_of(number), begins, False, words, words))
     late = []
     for number in range(LATE_KINDS):
-        words, label = _new_words(generator, _VOCABULARY), _label_of(number)
+        words = _new_words(generator, _VOCABULARY)
+        label = _label_of(number)
         begins = LATE + (LAST - LATE) * number / LATE_KINDS
         others = tuple(word for kind in early if kind.label != label for word in kind.words)
         late.append(Kind(f"late {number}", label, begins, True, words, others))

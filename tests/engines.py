@@ -19,7 +19,8 @@ from stream_bayes.events import DeadLetter, Limits, Observation, Prediction, enc
 from stream_bayes.records import Record
 from stream_bayes.runtime.decoding import arrivals_of
 
-OBSERVATIONS, LABELS = "emails", "labels"
+OBSERVATIONS = "emails"
+LABELS = "labels"
 PLENTY = 1 << 20
 
 
@@ -151,7 +152,8 @@ _RUBBISH = (b"", b"{", b'{"id":"n1"}', b'{"type":"observation","id":"n0","text":
 
 def random_stream(kind: Kind, seed: int, length: int) -> Stream:
     """Any of the things that come; a shorter one is the beginning of a longer one of the same seed."""
-    rng, stream = random.Random(seed), Stream()
+    rng = random.Random(seed)
+    stream = Stream()
     while len(stream.records) < length:
         match rng.choices(("observation", "again", "label", "rubbish", "gap"), (40, 8, 42, 6, 4))[0]:
             case "again" if stream.contents:
@@ -182,7 +184,8 @@ def _early(rng: random.Random, options: Sequence[Any]) -> Any:
 def _answer(stream: Stream, rng: random.Random, label: Any) -> None:
     known = [0, *stream.names]
     offset = rng.choice(known[-12:] * 2 + known[-3:] * 4 + [stream.ends[OBSERVATIONS] + rng.randrange(2)])
-    name, place = stream.names.get(offset, "nobody"), f"{OBSERVATIONS}-0-{offset}"
+    name = stream.names.get(offset, "nobody")
+    place = f"{OBSERVATIONS}-0-{offset}"
     match rng.choices(("id", "source", "place", "name", "other id", "partition"), (7, 7, 3, 2, 1, 1))[0]:
         case "id":
             stream.answer(label, name, topic=rng.choice((LABELS, LABELS, LABELS, OBSERVATIONS)))
@@ -211,7 +214,8 @@ def fold(engine: Engine, arrivals: Sequence[Arrival], sizes: Iterable[int], deci
         for record, event in (arrival[:2] for arrival in arrivals)
         if record.topic == OBSERVATIONS and isinstance(event, Observation)
     }
-    begin, lengths = 0, cycle(sizes)
+    begin = 0
+    lengths = cycle(sizes)
     while begin < len(arrivals):
         piece = arrivals[begin : begin + next(lengths)]
         found = {offset: observations.get(offset) for offset in engine.wanted(piece)}

@@ -25,7 +25,8 @@ def posterior(rows: FloatArray, targets: FloatArray, repeats: int, precision: fl
         context.prec = DIGITS
         design = [[Decimal(value) for value in row] for row in rows.tolist()]
         answers = [Decimal(value) for value in targets.tolist()]
-        width, scale = len(design[0]), Decimal(repeats) / Decimal(noise)
+        width = len(design[0])
+        scale = Decimal(repeats) / Decimal(noise)
         matrix = [
             [scale * sum((row[i] * row[j] for row in design), Decimal(0)) for j in range(width)] for i in range(width)
         ]

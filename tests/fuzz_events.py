@@ -110,7 +110,8 @@ def outcome_of(record: Record, kind: type[Observation] | type[Label], limits: Li
     try:
         event = decode(record, kind, limits)
     except EventError as problem:
-        code, message = problem.code, str(problem)
+        code = problem.code
+        message = str(problem)
         if code not in CODES or len(message) > 300 or not message.isprintable():
             complaint = f"the error {code!r} with the message {message!r} of {record!r}"
             raise AssertionError(complaint) from problem
@@ -214,7 +215,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.records < 1:
         parser.error("--records must be at least 1")
-    start, memory = time.perf_counter(), list[int]()
+    start = time.perf_counter()
+    memory = list[int]()
 
     def passed(number: int) -> None:
         memory.append(resident_bytes())

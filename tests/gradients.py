@@ -58,10 +58,18 @@ class Eager:
 
     def __init__(self, kind: str, step: str, rate: float, l1: float, l2: float) -> None:
         outputs = len(CLASSES) if kind == "softmax" else 1
-        self.kind, self.step, self.rate, self.l1, self.l2 = kind, step, rate, l1, l2
-        self.pulls, self.thresholds, self.offsets = np.zeros((outputs, 12)), np.zeros((outputs, 12)), np.zeros(outputs)
+        self.kind = kind
+        self.step = step
+        self.rate = rate
+        self.l1 = l1
+        self.l2 = l2
+        self.pulls = np.zeros((outputs, 12))
+        self.thresholds = np.zeros((outputs, 12))
+        self.offsets = np.zeros(outputs)
         self.seen = np.zeros(12, dtype=np.bool_)
-        self.squares, self.offset_squares, self.events = np.zeros((outputs, 12)), np.zeros(outputs), 0
+        self.squares = np.zeros((outputs, 12))
+        self.offset_squares = np.zeros(outputs)
+        self.events = 0
 
     @property
     def weights(self) -> FloatArray:

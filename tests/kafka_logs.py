@@ -32,7 +32,8 @@ class KafkaLogs(Logs):
 
     def __init__(self, address: str, settings: KafkaSettings | None = None) -> None:
         super().__init__()
-        self.address, self.settings = address, settings
+        self.address = address
+        self.settings = settings
         self._suffix = uuid4().hex[:12]
 
     def topic(self, name: str) -> str:

@@ -49,7 +49,9 @@ class Scene:
     """
 
     def __init__(self, folder: Path, address: str, partitions: int = 1, **sections: dict[str, Any]) -> None:
-        self.folder, self.address, self.partitions = folder, address, partitions
+        self.folder = folder
+        self.address = address
+        self.partitions = partitions
         suffix = uuid4().hex[:12]
         names = {role: f"{name}-{suffix}" for role, name in TopicSettings() if role != "journal"}
         given: dict[str, dict[str, Any]] = {"topics": names, "status": {"seconds": 60.0}, **sections}
@@ -179,7 +181,8 @@ class Colleague:
     """A worker in a thread of its own; what it raises is raised when it ends."""
 
     def __init__(self, scene: Scene, name: str | None = None) -> None:
-        self._scene, self._name = scene, name
+        self._scene = scene
+        self._name = name
         self.worker: Worker | None = None
         self.problem: BaseException | None = None
         self._thread = Thread(target=self._run, daemon=True)

@@ -9,11 +9,14 @@ from typing import NamedTuple
 from stream_bayes.kernels.mail.features import Shape
 from stream_bayes.mail.features.batch import decoded
 
-GOLDEN, SPREAD = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
+GOLDEN = 0x9E3779B97F4A7C15
+SPREAD = 0xD6E8FEB86659FD93
 WORD = re.compile(rb"[A-Za-z0-9._$!'\x80-\xff-]+")
 NAME = re.compile(rb"([!-9;-~]{1,64}):")
 ADDRESS = re.compile(rb"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})")
-FEW_BITS, MOST_FEW, MOST_FIELDS = 18, 1024, 1024
+FEW_BITS = 18
+MOST_FEW = 1024
+MOST_FIELDS = 1024
 
 
 class Word(NamedTuple):
@@ -120,7 +123,8 @@ def host_features(words: list[Word], at: int, sign: int, names: list[int]) -> It
 def reference_features(raw: bytes, shape: Shape) -> list[list[int]]:
     """The buckets of each view."""
     header, body = decoded(raw)
-    text, kept = header + body, (header + body)[: shape.text]
+    text = header + body
+    kept = (header + body)[: shape.text]
     fields = header_fields(header[: shape.text])
     names = [name_hash(kept[begin:colon]) for begin, colon, _ in fields]
     words = list(words_of(kept, fields))

@@ -56,7 +56,8 @@ def insert_noise(raw: bytes, _: Sequence[bytes], rng: random.Random) -> bytes:
 
 
 def break_lines_otherwise(raw: bytes, _: Sequence[bytes], rng: random.Random) -> bytes:
-    place, length = rng.randrange(len(raw) + 1), rng.randrange(1000)
+    place = rng.randrange(len(raw) + 1)
+    length = rng.randrange(1000)
     changed = raw[place : place + length].replace(b"\n", rng.choice((b"\r", b"\r\n", b"\n\r", b"\n\n", b"", b"\x00")))
     return raw[:place] + changed + raw[place + length :]
 

@@ -21,8 +21,11 @@ from tests.browser import CHROMIUM, QUIET
 from tests.commands import COMMAND, ROOT
 
 IMAGES = ROOT / "docs" / "images"
-MAILS, MORE, ANSWERS = 4000, 400, 8
-WIDE, NARROW = ViewportSize(width=1360, height=880), ViewportSize(width=360, height=780)
+MAILS = 4000
+MORE = 400
+ANSWERS = 8
+WIDE = ViewportSize(width=1360, height=880)
+NARROW = ViewportSize(width=360, height=780)
 _HEADERS = (("content-type", b"message/rfc822"),)
 
 

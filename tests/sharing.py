@@ -48,7 +48,9 @@ class SharedLog(MemoryLog):
         self._check_broker()
         if self._given is None:
             return super().poll(max_records, min(timeout, 0.01))
-        before, given, self._given = frozenset(self._reads), self._given, None
+        before = frozenset(self._reads)
+        given = self._given
+        self._given = None
         self._reads = tuple(place for place in self._all if place.number in given)
         self._next = dict(self.committed())
         assert self.on_change is not None

@@ -88,7 +88,8 @@ class Feed:
         self._number += 1
         self.expected["predict"] += 1
         spam = self._rng.random() < 0.5
-        label, known = "spam" if spam else "ham", self._rng.random() < 0.3
+        label = "spam" if spam else "ham"
+        known = self._rng.random() < 0.3
         name = f"event-{self._number}"
         if not known:
             self._open.append((name, label))
@@ -144,9 +145,12 @@ def soak(events: int, seed: int, passed: Callable[[int, int], None] = lambda _, 
     """Run so many events through a worker; `passed` is told of each part of the way with the memory then."""
     with tempfile.TemporaryDirectory() as name:
         settings = settings_of(Path(name), events)
-        path, topics = Path(name) / "log.db", settings.topics
+        path = Path(name) / "log.db"
+        topics = settings.topics
         with SqliteLog(path, settings.group, (topics.observations, topics.labels)) as log:
-            worker, feed, memory = Worker(settings, log), Feed(seed), list[int]()
+            worker = Worker(settings, log)
+            feed = Feed(seed)
+            memory = list[int]()
 
             def sampled(number: int) -> None:
                 memory.append(resident_bytes())
@@ -179,7 +183,8 @@ def fill(path: Path, feed: Feed, worker: Worker, events: int, sampled: Callable[
     """Append all events, never far ahead of the worker; take the samples; stop the worker in the end."""
     try:
         with SqliteLog(path) as log:
-            written, parts = 0, 0
+            written = 0
+            parts = 0
             while worker.events < events and not worker.stopping:
                 if written < events and written - worker.events < _AHEAD:
                     chunk = min(_CHUNK, events - written)
@@ -198,7 +203,8 @@ def fill(path: Path, feed: Feed, worker: Worker, events: int, sampled: Callable[
 
 def troubles(report: Report) -> list[str]:
     """What is not as it should be, in words."""
-    counted, expected = report.counted, report.expected
+    counted = report.counted
+    expected = report.expected
     found = [
         f"{name}: {counted[name]:,} and not {expected[name]:,}"
         for name in ("predict", "duplicate", "refuse")

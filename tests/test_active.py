@@ -25,7 +25,9 @@ PERIOD = 60_000
 
 def mails(count: int, gaps: Sequence[int] = (1000,)) -> list[Arrival]:
     """Mails of which no two look alike, without labels; the gaps between them are repeated, in milliseconds."""
-    stream, clock, arrivals = Stream(), 0, []
+    stream = Stream()
+    clock = 0
+    arrivals = []
     for number in range(count):
         stream.observe({"text": " ".join(f"word{number * step % 997}" for step in range(1, 30))}, None, f"m{number}")
     for number, arrival in enumerate(stream.arrivals):
@@ -44,7 +46,8 @@ def mails(count: int, gaps: Sequence[int] = (1000,)) -> list[Arrival]:
 def test_engines_ask_for_no_more_than_their_shares(budget: int, open_requests: int, partitions: int, seed: int) -> None:
     own = settings_for(SPAM, budget=budget, open_requests=open_requests)
     arrivals = random_stream(SPAM, seed, 60).arrivals
-    asked, most_open = 0, 0
+    asked = 0
+    most_open = 0
     for part in range(partitions):
         engine = Engine(own, part, partitions)
         most = 0
@@ -96,7 +99,8 @@ LONG = 600_000
 def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: bool, seed: int) -> None:
     """Each time from a checkpoint, or silently from the beginning, as when all checkpoints are lost."""
     arrivals = mails(60 * len(changes))
-    whole, state = nothing(), None
+    whole = nothing()
+    state = None
     for number, (budget, per_period) in enumerate(changes):
         own = settings_for(
             SPAM, budget=budget, per_period=per_period, period="600s", open_requests=50, expires="1h", seed=seed
@@ -131,7 +135,8 @@ def saved(engine: Engine) -> Any:
 def test_a_period_goes_on_through_a_restart() -> None:
     limits = {"budget": None, "per_period": 5, "period": "60s", "open_requests": 100, "expires": "1h"}
     arrivals = mails(200, (1,))
-    first, second = Engine(settings_for(SPAM, **limits)), Engine(settings_for(SPAM, **limits))
+    first = Engine(settings_for(SPAM, **limits))
+    second = Engine(settings_for(SPAM, **limits))
     outcome = fold(first, arrivals[:100], (10,))
     assert len(outcome.asked) == 5
     restore(second, *saved(first))

@@ -34,7 +34,8 @@ answers = st.lists(st.tuples(st.booleans(), st.floats(1e-6, 1.0)), min_size=1, m
 
 def audited(course: str, seed: int, pace: float = 20.0, patience: float = 400.0) -> tuple[float, AuditEstimate | None]:
     """The true accuracy of a stream, and its estimate from draws with probability pace / (t + patience)."""
-    generator, time = np.random.default_rng(seed), np.arange(MESSAGES)
+    generator = np.random.default_rng(seed)
+    time = np.arange(MESSAGES)
     right = generator.random(MESSAGES) < COURSES[course](time / MESSAGES)
     chances = pace / (time + patience)
     audit = Audit()
@@ -58,7 +59,8 @@ def estimated(events: list[tuple[bool, float]], mass: float = 0.95) -> AuditEsti
 
 @pytest.mark.parametrize("course", COURSES)
 def test_the_interval_covers_the_accuracy(course: str) -> None:
-    covered, widths = 0, []
+    covered = 0
+    widths = []
     for seed in range(100):
         truth, estimate = audited(course, seed)
         assert estimate is not None
@@ -93,7 +95,9 @@ def selected(course: str, seed: int, messages: int = 3000, total: int = 400) -> 
 @pytest.mark.parametrize("course", ["learns to 0.99", "falls from 0.99", "breaks at the end"])
 def test_the_interval_of_a_selector_covers_the_accuracy(course: str) -> None:
     """Of 400 labels at most 20 are of the audit; the others would make the accuracy look worse than it is."""
-    covered, widths, answers = 0, [], []
+    covered = 0
+    widths = []
+    answers = []
     for seed in range(100):
         truth, selector = selected(course, seed)
         estimate = selector.audit.estimate()
@@ -152,7 +156,8 @@ def test_the_order_of_the_answers_does_not_matter(events: list[tuple[bool, float
 
 @given(answers)
 def test_a_state_goes_through_json(events: list[tuple[bool, float]]) -> None:
-    audit, other = filled(events), Audit()
+    audit = filled(events)
+    other = Audit()
     other.restore(json.loads(json.dumps(audit.state())))
     for one in (audit, other):
         one.add(True, 0.25)

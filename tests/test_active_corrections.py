@@ -26,7 +26,8 @@ from tests.questions import waiting
 
 ADDITIVE = [name for name, learner in LEARNERS.items() if learner.adds_up]
 PLENTY = {"remembered_labels": 10_000, "remembered_ids": 10_000, "budget": 1000, "open_requests": 1000, "expires": "9w"}
-WRONG, LATER = 0.05, 50
+WRONG = 0.05
+LATER = 50
 """The share of labels that are wrong at first, and after how many mails they are corrected."""
 CORPORA = os.environ.get("STREAM_BAYES_CORPORA", "")
 LabelledMail = tuple[bytes, str]
@@ -50,13 +51,15 @@ def observed(name: str, count: int, seed: int) -> Iterator[tuple[dict[str, Any],
 
 def taught(name: str, *, mistaken: bool) -> tuple[Engine, Outcome]:
     """An engine after answers to its questions, every second of them at first a wrong one, or never."""
-    stream, labels = Stream(), targets(LEARNERS[name])
+    stream = Stream()
+    labels = targets(LEARNERS[name])
     for x, y in observed(name, 12, seed=1):
         stream.observe({"features": x}, y)
     unlabelled = list(observed(name, 20, seed=2))
     places = {stream.observe({"features": x}, None, f"asked {row}"): row for row, (x, _) in enumerate(unlabelled)}
     engine, _ = run(settings_for(kind_of(name), **PLENTY), stream, (5,))
-    asked, begin = [places[place] for place in waiting(engine)], len(stream.records)
+    asked = [places[place] for place in waiting(engine)]
+    begin = len(stream.records)
     assert len(asked) > 6
     for row in asked[::2] if mistaken else ():
         stream.answer(labels[labels.index(unlabelled[row][1]) - 1], f"asked {row}", labeller="ann")
@@ -83,7 +86,9 @@ def test_a_corrected_answer_is_as_if_it_had_never_been_wrong(name: str) -> None:
 
 def mistakes(mails: Sequence[LabelledMail], wrong: float, *, corrected: bool) -> Stream:
     """Each mail, then its label, a part of them wrong; the right one comes later or never."""
-    chance, stream, late = random.Random(7), Stream(), dict[int, str]()
+    chance = random.Random(7)
+    stream = Stream()
+    late = dict[int, str]()
     for place, (raw, label) in enumerate(mails):
         stream.observe({"raw": b64encode(raw).decode()}, None, str(place))
         if (right := late.pop(place - LATER, None)) is not None:

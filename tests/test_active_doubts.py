@@ -163,8 +163,11 @@ def test_what_are_no_probabilities(wrong: Any) -> None:
 def test_scores_do_not_depend_on_how_a_stream_is_cut_into_batches(labels: int) -> None:
     generator = np.random.default_rng(0)
     table = generator.dirichlet(np.full(labels, 0.3), 101)
-    mean, spread, members = generator.normal(size=101), generator.gamma(1.0, size=101), generator.normal(size=(101, 9))
-    names, own = tuple(range(labels)), (mean, tuple("abcdefghi"))
+    mean = generator.normal(size=101)
+    spread = generator.gamma(1.0, size=101)
+    members = generator.normal(size=(101, 9))
+    names = tuple(range(labels))
+    own = (mean, tuple("abcdefghi"))
     whole = MailPredictions(names, table, mean, abs(mean), spread, None, *own, members)
     for strategy in STRATEGIES:
         once = scores(strategy, doubts_of(whole))

@@ -19,7 +19,9 @@ import pytest
 from stream_bayes import LabelBudget, LabelPredictive, LabelSelector, SpamFilter
 from tests.drift import EARLY_KINDS, LATE, LATE_KINDS, DriftMail, drifting_mails
 
-MAILS, BUDGET, SEEDS = 4000, 200, (1, 2, 3)
+MAILS = 4000
+BUDGET = 200
+SEEDS = (1, 2, 3)
 Rule = Callable[[int, LabelPredictive, int], bool]
 """Whether to ask about the mail at a place, with this predictive, after so many questions."""
 
@@ -59,12 +61,16 @@ RULES: dict[str, Rule | None] = {
 
 def run(mails: list[DriftMail], rule: Rule | None) -> Figures:
     """Predict each mail, then maybe ask; the answer comes at once. Without a rule, the default selector asks."""
-    model, selector = SpamFilter(buckets=2**16), LabelSelector(budget=LabelBudget(total=BUDGET))
-    wrong, late, asked = np.zeros(len(mails), bool), np.array([mail.kind.late for mail in mails]), 0
+    model = SpamFilter(buckets=2**16)
+    selector = LabelSelector(budget=LabelBudget(total=BUDGET))
+    wrong = np.zeros(len(mails), bool)
+    late = np.array([mail.kind.late for mail in mails])
+    asked = 0
     left = 0
     for place, mail in enumerate(mails):
         left = BUDGET - asked if place == round(LATE * len(mails)) else left
-        said, label = model.predictive_one(mail.raw), mail.kind.label
+        said = model.predictive_one(mail.raw)
+        label = mail.kind.label
         wrong[place] = (said.probabilities["spam"] > 0.5) != (label == "spam")
         if rule(place, said, asked) if rule else selector.ask(place, said, content=mail.raw):
             model.learn_one(mail.raw, label)

@@ -38,9 +38,13 @@ class Plain:
     """Our filter, one message after the other: predict, decide, and learn what has come."""
 
     def __init__(self, mails: Sequence[Mail], regime: Regime) -> None:
-        self.mails, self.regime, self.model = mails, regime, open_filter(SMALL)
+        self.mails = mails
+        self.regime = regime
+        self.model = open_filter(SMALL)
         self.selector = LabelSelector(regime.named, LabelBudget(total=regime.quota), seed=regime.seed)
-        self.said, self.learned, self.waiting = list[float](), set[int](), deque[tuple[int, int]]()
+        self.said = list[float]()
+        self.learned = set[int]()
+        self.waiting = deque[tuple[int, int]]()
 
     def run(self, late: int, minutes: bool) -> None:
         for place in range(len(self.mails)):
@@ -118,7 +122,8 @@ def test_a_filter_of_rivers_can_be_asked_with_every_strategy(name: str) -> None:
 
 def test_a_filter_with_probabilities_alone_is_asked_by_their_variance() -> None:
     mails = generated_mails(150)
-    model, selector = RiverFilter(), LabelSelector("variance", LabelBudget(total=25))
+    model = RiverFilter()
+    selector = LabelSelector("variance", LabelBudget(total=25))
     for place, mail in enumerate(mails):
         words = model.features([mail.raw])[0]
         odds = model.event(words, None)
@@ -135,7 +140,8 @@ def test_a_filter_with_probabilities_alone_is_asked_by_their_variance() -> None:
 
 def test_the_first_messages_are_a_strategy() -> None:
     mails = generated_mails(120)
-    chosen, usual = asked(mails, Regime("active:30", "first")), asked(mails, Regime("first:30"))
+    chosen = asked(mails, Regime("active:30", "first"))
+    usual = asked(mails, Regime("first:30"))
     assert np.array_equal(chosen.log_odds, usual.log_odds)
     late = asked(mails, Regime("active:30", "first", "20"))
     assert late.learned.sum() == 30
@@ -143,7 +149,8 @@ def test_the_first_messages_are_a_strategy() -> None:
 
 
 def test_random_choice_spends_exactly_its_quota_on_the_whole_stream() -> None:
-    mails, counts = generated_mails(400), np.zeros(400)
+    mails = generated_mails(400)
+    counts = np.zeros(400)
     for seed in range(30):
         learned = run(RiverFilter, Stream("", mails), feedback=Regime("active:100", "random", None, seed)).learned
         assert learned.sum() == 100
@@ -235,7 +242,8 @@ def test_what_cannot_be_asked_for(regime: Regime, problem: str) -> None:
 
 def test_our_filter_gives_its_features_in_parts() -> None:
     mails = [mail.raw for mail in generated_mails(12)]
-    first, second = open_filter(SMALL), open_filter(SMALL)
+    first = open_filter(SMALL)
+    second = open_filter(SMALL)
     assert isinstance(first, Filter)
     whole = first.test_then_train(first.features(mails), ["spam", "ham"] * 6)
     features = second.features(mails)

@@ -72,7 +72,8 @@ def test_a_known_agreement_is_found() -> None:
 
 @given(sayings)
 def test_what_was_said_again_changes_nothing(said: list[tuple[int, str, str | None]]) -> None:
-    once, twice = Labellers(), Labellers()
+    once = Labellers()
+    twice = Labellers()
     for event in said:
         once.said(*event)
         twice.said(*event)
@@ -91,7 +92,8 @@ def test_each_check_is_of_a_label_given(said: list[tuple[int, str, str | None]])
 
 @given(sayings, st.integers(0, 60), st.integers(1, 6), st.integers(1, 5))
 def test_a_state_goes_through_json(said: list[tuple[int, str, str | None]], cut: int, places: int, apart: int) -> None:
-    straight, restored = after(said, places=places, apart=apart), Labellers(places, apart)
+    straight = after(said, places=places, apart=apart)
+    restored = Labellers(places, apart)
     restored.restore(json.loads(json.dumps(after(said[:cut], places=places, apart=apart).state())))
     for event in said[cut:]:
         restored.said(*event)

@@ -16,7 +16,8 @@ from stream_bayes import LabelBudget, LabelSelector
 from stream_bayes.active import Candidate, Expected, Question
 from stream_bayes.validation import FloatArray
 
-PERIOD, YEAR = 60_000, 365 * 86_400_000
+PERIOD = 60_000
+YEAR = 365 * 86_400_000
 SCORES = st.sampled_from([0.0, 5e-324, 1e-300, 1e-9, 0.25, 1.0, 1e9, 1e300]) | st.floats(0.0, 1e300)
 GAPS = st.sampled_from([0, 0, 1, 100, 5000, PERIOD - 1, PERIOD, YEAR, 30 * YEAR])
 LIMITS = st.none() | st.integers(0, 8)
@@ -96,7 +97,8 @@ def but_counts(selector: LabelSelector) -> Any:
 @example(Stream([0.0, 1e300], [0]), [Limits(8, 8), Limits(2, 1)])
 def test_no_limit_is_ever_exceeded(stream: Stream, lives: list[Limits]) -> None:
     """By brute force: each question is the last of a span of one period, in which there are not too many."""
-    selector, asked = lives[0].selector(), list[int]()
+    selector = lives[0].selector()
+    asked = list[int]()
     each = 60
     for place, (candidate, clock) in enumerate(stream.candidates(each * len(lives))):
         limits = lives[place // each]
@@ -118,7 +120,9 @@ def test_who_asks_whenever_it_is_allowed_keeps_to_the_limits(
     lives: list[Limits], gaps: list[int], audits: list[bool]
 ) -> None:
     """Each life begins with what the one before had spent; limits that are raised again give back nothing."""
-    state, asked, clock = None, list[int](), 0
+    state = None
+    asked = list[int]()
+    clock = 0
     for limits in lives:
         budget = limits.selector().budget
         if state is not None:
@@ -142,7 +146,8 @@ def recent(times: list[int], clock: int) -> int:
 @settings(max_examples=60, deadline=None)
 @given(stream=streams, limits=lives, others=st.lists(SCORES, max_size=3))
 def test_asking_whether_to_ask_changes_nothing(stream: Stream, limits: list[Limits], others: list[float]) -> None:
-    asked, untouched = limits[0].selector(), limits[0].selector()
+    asked = limits[0].selector()
+    untouched = limits[0].selector()
     for candidate, clock in stream.candidates(60):
         before = saved(asked)
         first = asked.question(candidate, clock)
@@ -166,7 +171,9 @@ def test_an_answer_that_comes_again_changes_nothing(
     stream: Stream, limits: list[Limits], again: int, label: str
 ) -> None:
     """But the counts of what came: not what is known, nor what will be asked."""
-    once, often, late = limits[0].selector(), limits[0].selector(), list[int]()
+    once = limits[0].selector()
+    often = limits[0].selector()
+    late = list[int]()
     for candidate, clock in stream.candidates(90):
         question = stream._replace(answered=0).step(once, candidate, clock)
         assert stream._replace(answered=0).step(often, candidate, clock) == question
@@ -183,7 +190,8 @@ def test_an_answer_that_comes_again_changes_nothing(
 @settings(max_examples=60, deadline=None)
 @given(stream=streams, limits=lives, ends=st.sets(st.integers(0, 119), max_size=6))
 def test_a_restart_changes_nothing(stream: Stream, limits: list[Limits], ends: set[int]) -> None:
-    through, again = limits[0].selector(), limits[0].selector()
+    through = limits[0].selector()
+    again = limits[0].selector()
     for place, (candidate, clock) in enumerate(stream.candidates(120)):
         again = restarted(again, limits[0]) if place in ends else again
         assert stream.step(again, candidate, clock) == stream.step(through, candidate, clock)
@@ -205,7 +213,8 @@ def test_the_shares_of_all_partitions_are_the_budget(total: int | None, per_peri
     whole = LabelBudget(total, per_period, "2h", reserve=0.3, audit_share=0.2)
     shares = [whole.share(part, parts) for part in range(parts)]
     for name in ("total", "per_period"):
-        limit, own = getattr(whole, name), [getattr(share, name) for share in shares]
+        limit = getattr(whole, name)
+        own = [getattr(share, name) for share in shares]
         assert set(own) == {None} if limit is None else (sum(own), max(own) - min(own) < 2) == (limit, True)
     assert {(share.period, share.reserve, share.audit_share) for share in shares} == {("2h", 0.3, 0.2)}
 
@@ -226,7 +235,8 @@ def test_about_so_many_are_asked_about_as_the_budget_says(kind: str) -> None:
     selector = LabelSelector(budget=LabelBudget(total=400, audit_share=0.0), open_requests=10**6)
     expected = 0.0
     for place, score in enumerate(DRAWN[kind](np.random.default_rng(1), 20_000).tolist()):
-        expected, candidate = expected + selector.budget.rate(), Candidate(place, score)
+        expected = expected + selector.budget.rate()
+        candidate = Candidate(place, score)
         selector.note(candidate, 0, selector.question(candidate))
     print(f"{kind:<18} {selector.budget.used} questions; {expected:.0f} by the rates")
     assert selector.budget.used == pytest.approx(expected, rel=0.25)
@@ -235,11 +245,14 @@ def test_about_so_many_are_asked_about_as_the_budget_says(kind: str) -> None:
 @pytest.mark.parametrize("kind", DRAWN)
 def test_of_a_period_most_is_used(kind: str) -> None:
     """Where 20 times as many messages come as may be asked about; of 50 a day, and a message each 86 seconds."""
-    limit, messages, day = 50, 1000, 86_400_000
+    limit = 50
+    messages = 1000
+    day = 86_400_000
     selector = LabelSelector(budget=LabelBudget(None, limit), open_requests=10**6)
     asked = []
     for place, score in enumerate(DRAWN[kind](np.random.default_rng(2), 20 * messages).tolist()):
-        clock, candidate = place * day // messages, Candidate(place, score)
+        clock = place * day // messages
+        candidate = Candidate(place, score)
         question = selector.question(candidate, clock)
         selector.note(candidate, clock, question)
         asked += [clock] if question else []

@@ -103,7 +103,8 @@ def test_parts_of_the_variance_by_chance() -> None:
 @pytest.mark.parametrize(("precision", "noise"), [(0.25, 9.0), (40.0, 0.04)])
 def test_a_line_is_scored_by_its_variance(precision: float, noise: float) -> None:
     generator = np.random.default_rng(5)
-    known, rows = generator.normal(size=(12, 3)), generator.normal(size=(50, 3)) * (0.1, 1, 5)
+    known = generator.normal(size=(12, 3))
+    rows = generator.normal(size=(50, 3)) * (0.1, 1, 5)
     model = stream_bayes.BayesianLinearRegression(precision, noise, intercept=False)
     model.learn_many(stream_bayes.Batch.from_matrix(known, list("abc")), generator.normal(size=12))
     covariance: Any = np.linalg.inv(precision * np.eye(3) + known.T @ known / noise)
@@ -119,7 +120,8 @@ def test_a_line_is_scored_by_its_variance(precision: float, noise: float) -> Non
 
 
 def test_noise_does_not_attract_what_looks_for_ignorance() -> None:
-    fair, unknown = label(0.5, Beta(1000, 1000)), label(0.5, Beta(1, 1))
+    fair = label(0.5, Beta(1000, 1000))
+    unknown = label(0.5, Beta(1, 1))
     for strategy in ("variance", "margin", "entropy"):
         assert score(strategy, fair) == score(strategy, unknown)
     for strategy in ("epistemic", "information", "latent"):
@@ -127,7 +129,8 @@ def test_noise_does_not_attract_what_looks_for_ignorance() -> None:
 
 
 def test_latent_variance_ignores_whether_the_label_is_in_doubt() -> None:
-    odd, torn = label(0.999, LogitNormal(15, 9)), label(0.6, LogitNormal(0.5, 1))
+    odd = label(0.999, LogitNormal(15, 9))
+    torn = label(0.6, LogitNormal(0.5, 1))
     assert score("latent", odd) > score("latent", torn)
     for strategy in ("epistemic", "information", "variance"):
         assert score(strategy, odd) < 0.1 * score(strategy, torn)

@@ -35,7 +35,8 @@ def words(count: int, seed: int) -> list[str]:
 def copy_of(text: str, seed: int) -> bytes:
     """A mail of a campaign: another header, another name and number in the text, other line ends."""
     generator = random.Random(seed)
-    name, number = words(1, seed)[0], generator.randrange(10**6)
+    name = words(1, seed)[0]
+    number = generator.randrange(10**6)
     header = [f"Received: from {word}.example by mx.example" for word in words(20, seed)]
     header += [f"From: {name}@example.org", "Subject: A great offer", f"Message-ID: <{number}@{name}>"]
     return "\r\n".join([*header, "", f"Dear {name}, your number is {number}.", text]).encode()
@@ -45,7 +46,8 @@ def test_the_share_of_common_parts_is_estimated() -> None:
     """Of two dicts with n entries each, c of them common, the share is c / (2 n - c)."""
     errors = []
     for seed in range(100):
-        common, own = seed % 10 * 20, 200 - seed % 10 * 20
+        common = seed % 10 * 20
+        own = 200 - seed % 10 * 20
         one, other = ({f"{seed} {who} {i}": 1 for i in range(own)} for who in "ab")
         both = {f"{seed} both {i}": 1 for i in range(common)}
         share = common / (400 - common)
@@ -146,7 +148,8 @@ def test_the_oldest_are_forgotten_and_what_is_removed() -> None:
     st.integers(0, 6),
 )
 def test_what_is_kept_comes_back(added: list[tuple[int | str, Any]], capacity: int) -> None:
-    similar, other = Similar(), Similar(capacity)
+    similar = Similar()
+    other = Similar(capacity)
     for place, content in added:
         similar.add(place, content)
     other.restore(similar.arrays())

@@ -82,7 +82,8 @@ def test_log_odds_are_asked_about_by_what_answers_leave_of_the_covariance(
     precision: float, intercept: bool, strategy: str
 ) -> None:
     """With a feature that no event has had, which is as the prior has it."""
-    model, rows = logistic(precision, intercept), events(30, seed=2)
+    model = logistic(precision, intercept)
+    rows = events(30, seed=2)
     window = [{**x, "new": 0.5 * place % 2} for place, x in enumerate(as_dicts(rows))]
     design = np.column_stack((rows, [0.5 * place % 2 for place in range(30)], np.ones(30)))
     names = (*NAMES, "new", "intercept") if intercept else (*NAMES, "new")
@@ -127,7 +128,8 @@ def test_others_are_asked_about_by_their_scores(strategy: str) -> None:
 
 
 def test_random_rows_are_shuffled_by_the_seed() -> None:
-    model, window = stream_bayes.BayesianLinearRegression(), as_dicts(events(200))
+    model = stream_bayes.BayesianLinearRegression()
+    window = as_dicts(events(200))
     chosen = pick(model, window, 20, "random")
     assert chosen == pick(model, window, 20, "random") != pick(model, window, 20, "random", seed=2)
     assert chosen != sorted(chosen)
@@ -146,7 +148,8 @@ def test_mails_of_one_campaign_are_asked_about_once() -> None:
 def test_learners_of_river() -> None:
     rows = events(60, seed=5)
     classifier: Any = compose.Pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression())
-    bayes, line = naive_bayes.GaussianNB(), linear_model.BayesianLinearRegression(alpha=1.0, beta=2.0)
+    bayes = naive_bayes.GaussianNB()
+    line = linear_model.BayesianLinearRegression(alpha=1.0, beta=2.0)
     for x, row in zip(as_dicts(rows), rows, strict=True):
         for model in (classifier, bayes):
             model.learn_one(x, bool(row.sum() > 0))

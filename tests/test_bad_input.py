@@ -179,10 +179,12 @@ def test_parameters(kind: Any, parameters: dict[str, Any], words: str) -> None:
 
 
 def test_merging_other_parameters_says_which() -> None:
-    model, other = taught(BernoulliNB), taught(BernoulliNB, prior=Beta(2, 3))
+    model = taught(BernoulliNB)
+    other = taught(BernoulliNB, prior=Beta(2, 3))
     assert_refused(model, MergeError, r"prior is Beta\(1, 1\) here and Beta\(2, 3\) there", "merge", other)
     assert_refused(model, MergeError, "cannot merge a MultinomialNB into a BernoulliNB", "merge", taught(MultinomialNB))
-    texts, numbers = CategoricalNB(), CategoricalNB()
+    texts = CategoricalNB()
+    numbers = CategoricalNB()
     texts.learn_one({"a": "x"}, "yes")
     numbers.learn_one({"b": 2, "a": 1}, "no")
     assert_refused(texts, MergeError, "'a' is a text here and a number there", "merge", numbers)

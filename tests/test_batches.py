@@ -13,7 +13,9 @@ from stream_bayes.errors import InputError
 from stream_bayes.testing import answer, events, frozen, targets, taught
 from tests.learners import LEARNERS
 
-STARTS, COLUMNS, VALUES = [0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0]
+STARTS = [0, 2, 3]
+COLUMNS = [0, 1, 1]
+VALUES = [1.0, 2.0, 3.0]
 TYPED: list[Any] = [
     MultinomialNB(prior_count=0.3),
     CategoricalNB(prior_count=0.2),
@@ -99,7 +101,8 @@ def test_rows_without_a_label_fix_no_type(learner: Any) -> None:
     """Predicting teaches nothing, in a batch as in a loop: the first labelled row says what a feature is."""
     rows: list[dict[str, Any]] = [{"a": "x"}, {"a": 1}, {"a": 2}]
     labels = [None, "ham", "spam"]
-    loop, said = learner.clone(), []
+    loop = learner.clone()
+    said = []
     for x, y in zip(rows, labels, strict=True):
         said.append(answer(loop, x))
         if y is not None:
@@ -116,7 +119,8 @@ def test_rows_without_a_label_fix_no_type(learner: Any) -> None:
 def test_a_labelled_row_fixes_the_type_for_those_after_it(learner: Any, first: Any, second: Any, later: Any) -> None:
     """The loop would refuse to predict the second row; a batch is refused as a whole."""
     model = taught(learner, [({"b": 1}, "ham")])
-    loop, before = taught(learner, [({"b": 1}, "ham"), ({"a": first}, "ham")]), frozen(model)
+    loop = taught(learner, [({"b": 1}, "ham"), ({"a": first}, "ham")])
+    before = frozen(model)
     with pytest.raises(InputError, match="'a' was a"):
         loop.predict_one({"a": second})
     with pytest.raises(InputError, match="'a' was a"):
@@ -139,7 +143,8 @@ def test_what_is_no_batch_of_events_labels_and_weights(name: str) -> None:
     learner = LEARNERS[name]
     model = taught(learner, events(learner, 5))
     before = frozen(model)
-    rows, labels = [x for x, _ in events(learner, 3)], [y for _, y in events(learner, 3)]
+    rows = [x for x, _ in events(learner, 3)]
+    labels = [y for _, y in events(learner, 3)]
     calls: list[tuple[Any, ...]] = [(rows, None), (None, labels), (rows, labels, 2.0), (5, labels), (rows, 5)]
     for arguments in [*calls, (rows, labels, "111"), (rows[0], labels), ("abc", labels)]:
         with pytest.raises(InputError):
@@ -160,7 +165,8 @@ def test_a_coin_looks_at_its_own_feature_only() -> None:
 def test_a_matrix_is_a_batch() -> None:
     """Rows of numbers, NaN where one is missing, and the dicts they stand for end in the same bits."""
     prior = NormalInverseGamma(0.5, 0.3, 2.0, 3.0)
-    model, loop = GaussianNB(prior), GaussianNB(prior)
+    model = GaussianNB(prior)
+    loop = GaussianNB(prior)
     model.test_then_train(Batch.from_matrix([[1.0, np.nan], [2.5, 4.0]], ["a", "b"]), ["ham", "spam"])
     loop.learn_one({"a": 1.0}, "ham")
     loop.learn_one({"a": 2.5, "b": 4.0}, "spam")

@@ -69,7 +69,8 @@ def test_diagonal_is_full_for_one_feature_an_event() -> None:
     diagonal = BayesianLogisticRegression(0.5, covariance="diagonal", intercept=False)
     generator = np.random.default_rng(1)
     for _ in range(60):
-        x, y = {"abc"[int(generator.integers(3))]: float(generator.normal())}, bool(generator.random() < 0.4)
+        x = {"abc"[int(generator.integers(3))]: float(generator.normal())}
+        y = bool(generator.random() < 0.4)
         assert diagonal.predict_proba_one(x) == pytest.approx(full.predict_proba_one(x))
         full.learn_one(x, y)
         diagonal.learn_one(x, y)
@@ -114,7 +115,8 @@ def test_intervals_of_the_probability_cover(events: int) -> None:
         for row in design[events:]:
             said = model.predictive_one(dict(zip("abc", row[1:].tolist(), strict=True)))
             low, high = said.interval(0.95, label=True)
-            inside, count = inside + (low <= expit(row @ truth) <= high), count + 1
+            inside = inside + (low <= expit(row @ truth) <= high)
+            count = count + 1
     assert 0.92 < inside / count < 0.98
 
 
@@ -124,7 +126,8 @@ def test_label_variance_splits_into_noise_and_ignorance() -> None:
     for _ in range(3):
         model.learn_one({"a": 1.0}, True)
         model.learn_one({"a": 0.5}, False)
-    near, far = model.predictive_one({"a": 1.0}), model.predictive_one({"a": 50.0})
+    near = model.predictive_one({"a": 1.0})
+    far = model.predictive_one({"a": 50.0})
     for said in (near, far):
         assert isinstance(said, LabelPredictive)
         assert said.variance == pytest.approx(said.aleatoric_variance + said.epistemic_variance)
@@ -179,7 +182,8 @@ def test_a_weight_is_so_many_labels(covariance: str, precision: float, times: in
 
 def test_one_heavy_label_does_not_overshoot() -> None:
     """Against the odds and a thousand times: it ends where a thousand events end, and not far beyond."""
-    heavy, many = BayesianLogisticRegression(), BayesianLogisticRegression()
+    heavy = BayesianLogisticRegression()
+    many = BayesianLogisticRegression()
     for model in (heavy, many):
         for _ in range(3):
             model.learn_one({"a": 30.0}, False)

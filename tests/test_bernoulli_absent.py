@@ -24,7 +24,8 @@ def brute_force(history: list[tuple[Message, str, float]], x: Message) -> float:
         score = math.log(1.0 + total)
         for word in vocabulary:
             present = math.fsum(weight for message, weight in own if word in message)
-            failures, mass = PRIOR.failures + total - present, sum(PRIOR) + total
+            failures = PRIOR.failures + total - present
+            mass = sum(PRIOR) + total
             score += math.log((PRIOR.successes + present if word in x else failures) / mass)
         scores[label] = score
     return scores["spam"] - scores["ham"]
@@ -94,7 +95,8 @@ def test_order_of_events_does_not_change_a_bit() -> None:
         for message, label, weight in order:
             model.learn_one(message, label, w=weight)
         models.append(model)
-    left, right = BernoulliNB(prior=PRIOR, classes=("ham", "spam")), BernoulliNB(prior=PRIOR, classes=("ham", "spam"))
+    left = BernoulliNB(prior=PRIOR, classes=("ham", "spam"))
+    right = BernoulliNB(prior=PRIOR, classes=("ham", "spam"))
     for place, (message, label, weight) in enumerate(stream):
         (left if place % 3 else right).learn_one(message, label, w=weight)
     left.merge(right)
@@ -122,7 +124,8 @@ def test_counts_in_order_survive_any_moves() -> None:
         fresh.learn_one(message, label)
     for code, known in enumerate(model._labels):
         size = model._levels.size[code]
-        counts, words = model._levels.counts[code, :size], model._levels.words[code, :size]
+        counts = model._levels.counts[code, :size]
+        words = model._levels.words[code, :size]
         assert (np.diff(counts) > 0).all()
         cells = model._evidence.cells[:, code]
         expected = np.unique(cells[cells > 0], return_counts=True)

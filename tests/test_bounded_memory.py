@@ -32,7 +32,8 @@ def test_hashed_state_has_a_fixed_size(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", [BernoulliNB, MultinomialNB, PoissonNB, GaussianNB])
 def test_without_collisions_hashing_changes_nothing(kind: Any) -> None:
-    named, hashed = kind(), kind(buckets=2**16)
+    named = kind()
+    hashed = kind(buckets=2**16)
     names = [f"w{number}" for number in range(40)]
     columns = hashed._vocabulary.lookup(names)
     assert len(set(columns.tolist())) == len(names), "these names must not collide for the comparison"
@@ -42,7 +43,8 @@ def test_without_collisions_hashing_changes_nothing(kind: Any) -> None:
         for model in (named, hashed):
             model.learn_one(x, ("ham", "spam")[number % 2])
     for name in names:
-        one, two = named.predict_proba_one({name: 2}), hashed.predict_proba_one({name: 2})
+        one = named.predict_proba_one({name: 2})
+        two = hashed.predict_proba_one({name: 2})
         assert one == pytest.approx(two, rel=1e-12)
         assert named.posterior(name, "spam") == hashed.posterior(name, "spam")
 
@@ -58,7 +60,8 @@ def test_names_that_share_a_bucket_share_their_count() -> None:
 
 def test_a_batch_of_buckets_needs_no_names() -> None:
     batch = Batch.from_arrays([0, 2, 3], [7, 1, 7], [1.0, 2.0, 1.0])
-    model, loop = MultinomialNB(buckets=8), MultinomialNB(buckets=8)
+    model = MultinomialNB(buckets=8)
+    loop = MultinomialNB(buckets=8)
     said = model.test_then_train(batch, ["spam", "ham"])
     loop.test_then_train(Batch.from_arrays([0, 2], [7, 1], [1.0, 2.0]), ["spam"])
     assert said.probabilities_of(1) == loop.predictive_many(Batch.from_arrays([0, 1], [7], [1.0])).probabilities_of(0)

@@ -132,7 +132,8 @@ def test_a_kill_under_load_tears_no_transaction(killable_broker: Broker) -> None
 
 def write_until(enough: threading.Event, address: str, topic: str) -> int:
     """Write numbers, 50 in a transaction; one transaction more after it is enough. Gives how many."""
-    count, last = 0, False
+    count = 0
+    last = False
     with KafkaProducer(bootstrap_servers=address, transactional_id=f"writer-of-{topic}") as producer:
         producer.init_transactions()
         while not last:

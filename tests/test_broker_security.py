@@ -77,7 +77,8 @@ def test_a_certificate_of_another_host_is_refused_unless_names_are_not_checked(
 
 
 def test_a_clients_certificate_opens(secure_broker: SecureBroker) -> None:
-    own, locked = secure_broker.client, str(secure_broker.locked_key_file)
+    own = secure_broker.client
+    locked = str(secure_broker.locked_key_file)
     certificate = str(own.certificate_file)
     assert_let_in(secure_broker, MUTUAL_TLS, ssl_certfile=certificate, ssl_keyfile=str(own.key_file))
     password = secure_broker.key_password

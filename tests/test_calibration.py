@@ -91,7 +91,8 @@ def test_repairs_an_overconfident_member(kind: str, method: str) -> None:
     repaired = LogOddsFusion((GaussianNB(),), method=method, calibration=kind)
     for model in (raw, repaired):
         model.test_then_train(events, labels)
-    before, after = raw.reliability(), repaired.reliability()
+    before = raw.reliability()
+    after = repaired.reliability()
     assert before.expected_calibration_error > 0.1
     assert after.expected_calibration_error < before.expected_calibration_error / 4.0
     assert after.log_loss < 0.75 * before.log_loss
@@ -132,7 +133,8 @@ def test_the_nearest_rising_map() -> None:
     for _ in range(60):
         factor = np.tril(generator.normal(0.0, 1.0, (3, 3))) + 1.5 * np.eye(3)
         start = generator.normal(-0.4, 1.0, 3)
-        target, mean = factor.T @ start, np.empty(3)
+        target = factor.T @ start
+        mean = np.empty(3)
         keep_rising(factor, target, mean)
         best = minimize(
             lambda x, factor=factor, start=start: ((factor.T @ (x - start)) ** 2).sum(),

@@ -19,7 +19,9 @@ from tests.spam import SMALL, stream
 
 def test_the_saver_writes_beside_the_stream(tmp_path: Path) -> None:
     """`make` runs in the thread; the next save waits for the one before."""
-    saver, go, threads = BackgroundSaver(CheckpointFolder(tmp_path)), threading.Event(), []
+    saver = BackgroundSaver(CheckpointFolder(tmp_path))
+    go = threading.Event()
+    threads = []
 
     def make() -> Checkpoint:
         threads.append(threading.current_thread())
@@ -55,8 +57,11 @@ def test_what_goes_wrong_in_the_thread_is_raised_once(tmp_path: Path) -> None:
 
 def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
     mails, labels = stream(120, seed=8)
-    model, folder = SpamFilter(buckets=SMALL), CheckpointFolder(tmp_path)
-    image, saver, expected = model.image(), BackgroundSaver(folder), None
+    model = SpamFilter(buckets=SMALL)
+    folder = CheckpointFolder(tmp_path)
+    image = model.image()
+    saver = BackgroundSaver(folder)
+    expected = None
 
     def make() -> Checkpoint:
         state = image.state()
@@ -70,7 +75,8 @@ def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
         saver.save(number, make)
     model.learn_many(mails, labels)
     saver.finish()
-    found, said = folder.newest(), model.predictive_many(mails)
+    found = folder.newest()
+    said = model.predictive_many(mails)
     assert found is not None
     assert expected is not None
     assert found[0] == 3

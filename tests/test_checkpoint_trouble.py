@@ -132,7 +132,8 @@ def test_what_dead_writers_left_is_removed(folder: CheckpointFolder, caplog: pyt
 
 
 def test_a_writer_killed_at_any_moment_leaves_a_newest_one(tmp_path: Path) -> None:
-    generator, last = np.random.default_rng(5), 0
+    generator = np.random.default_rng(5)
+    last = 0
     for _ in range(12):
         call = [sys.executable, "-c", WRITER, str(tmp_path)]
         with subprocess.Popen(call, env=ENVIRONMENT, stdout=subprocess.PIPE) as writer:
@@ -153,7 +154,8 @@ def test_a_writer_killed_at_any_moment_leaves_a_newest_one(tmp_path: Path) -> No
 
 def wait_for_another(path: Path) -> None:
     """Until a checkpoint is there that was not."""
-    before, until = {*path.glob("checkpoint-*")}, time.monotonic() + PATIENCE
+    before = {*path.glob("checkpoint-*")}
+    until = time.monotonic() + PATIENCE
     while not {*path.glob("checkpoint-*")} - before:
         assert time.monotonic() < until, "the writer has fallen silent"
         time.sleep(0.001)

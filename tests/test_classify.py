@@ -255,7 +255,8 @@ def test_a_model_has_its_place(
 
 
 def test_processes_that_learn_at_once_lose_nothing(tmp_path: Path) -> None:
-    path, count = tmp_path / "model", 4
+    path = tmp_path / "model"
+    count = 4
     command = [*COMMAND, "--model", str(path), "--filter", "light", "--learn"]
     running = [
         subprocess.Popen(

@@ -145,7 +145,8 @@ def test_a_full_disk_under_the_log_quarantines_nothing(tmp_path: Path, options: 
 
 
 def test_a_model_behind_a_link_stays_there(classify: Command, tmp_path: Path) -> None:
-    link, target = tmp_path / "link", tmp_path / "target"
+    link = tmp_path / "link"
+    target = tmp_path / "target"
     link.symlink_to(target)
     assert classify(SPAM, "--model", link, "--learn", "spam")[0] == 75
     assert not target.exists()

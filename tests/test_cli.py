@@ -116,7 +116,8 @@ def test_inspect_for_machines_agrees_with_the_file(run: Run, tmp_path: Path, kin
         learner.learn_one({"a": 1, "b": 2}, label)  # type: ignore[attr-defined]
     learner.save(tmp_path / "saved")
     code, output, _ = run("inspect", tmp_path / "saved", "--json")
-    found, (header, arrays) = json.loads(output), snapshot.read(tmp_path / "saved")
+    found = json.loads(output)
+    (header, arrays) = snapshot.read(tmp_path / "saved")
     assert code == 0
     assert (found["class"], found["parameters"].keys()) == (kind.__name__, header["parameters"].keys())
     assert "tuple" not in json.dumps(found["parameters"]), "lists, not how a snapshot tells tuples from them"

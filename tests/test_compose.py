@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from tests.broker import Broker
 
 ROOT = Path(__file__).parents[1]
-GROUP, TOPIC = "compose-health", "compose-health"
+GROUP = "compose-health"
+TOPIC = "compose-health"
 
 # A kernel of one line, and whether its machine code came from the cache.
 USE_A_KERNEL = """
@@ -99,7 +100,8 @@ def test_the_workers_command_and_settings_are_known() -> None:
 
 
 def test_the_page_is_of_the_same_log_group_and_checkpoints() -> None:
-    web, worker = services()["web"], services()["worker"]
+    web = services()["web"]
+    worker = services()["worker"]
     check_command_line(web["command"])
     # Without a value it is that of whoever calls docker compose.
     assert web["environment"]["STREAM_BAYES__WEB__TOKEN"] is None
@@ -200,7 +202,8 @@ def health(broker: Broker, folder: Path) -> int:
 
 def test_kernels_compiled_by_the_build_are_used_later(tmp_path: Path) -> None:
     """The package belongs to another user, so only NUMBA_CACHE_DIR can be written to."""
-    package, cache = tmp_path / "package", tmp_path / "cache"
+    package = tmp_path / "package"
+    cache = tmp_path / "cache"
     shutil.copytree(ROOT / "stream_bayes", package / "stream_bayes", ignore=shutil.ignore_patterns("__pycache__"))
     for path in [package, *package.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)

@@ -41,7 +41,8 @@ def test_each_setting_is_printed_with_the_place_it_came_from(
 
 
 def test_what_is_printed_can_be_the_file(run: Run, tmp_path: Path) -> None:
-    first, second = tmp_path / "a.toml", tmp_path / "b.toml"
+    first = tmp_path / "a.toml"
+    second = tmp_path / "b.toml"
     first.write_text(
         'log = "caf\u00e9 \\u007f\\n \\"#"\n[learner]\n'
         'parameters = { buckets = 1024, members = ["word counts"], "a b" = nan, e = {}, d = 2026-01-31, f = 1e40 }\n',

@@ -120,7 +120,8 @@ def test_one_boolean_feature_is_the_same_model_twice(x: dict[str, bool]) -> None
         event = {"w": bool(generator.random() < (0.8 if label == "spam" else 0.3))}
         for model in (present, category):
             model.learn_one(event, label)
-    one, two = present.predictive_one(x), category.predictive_one(x)
+    one = present.predictive_one(x)
+    two = category.predictive_one(x)
     assert dict(one.probabilities) == pytest.approx(dict(two.probabilities), rel=1e-12)
     assert isinstance(one.latent, LogitNormal)
     assert isinstance(two.latent, LogitNormal)

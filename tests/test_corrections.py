@@ -119,7 +119,8 @@ def test_a_text_and_a_number_do_not_merge(learner: Any) -> None:
 def test_what_was_merged_can_be_taken_back(name: str) -> None:
     """The union has the evidence of every event of both."""
     learner = LEARNERS[name]
-    first, second = events(learner, 12, seed=1), events(learner, 12, seed=2)
+    first = events(learner, 12, seed=1)
+    second = events(learner, 12, seed=2)
     model = taught(learner, first)
     model.merge(taught(learner, second))
     for x, y in second:

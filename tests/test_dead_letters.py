@@ -24,7 +24,8 @@ class Box:
     """A log in which a worker has left dead letters, and the command about them."""
 
     def __init__(self, folder: Path, command: Run) -> None:
-        self.folder, self._command = folder, command
+        self.folder = folder
+        self._command = command
         self.config = folder / "settings.toml"
         self.set(record_bytes=1000)
         with SqliteLog(folder / "log.db") as log:
@@ -193,7 +194,8 @@ def test_a_letter_without_its_payload_is_sent_again_from_its_source(box: Box) ->
     assert output.endswith("payload     5,000 bytes, which are only at the source\n")
     assert box.answer("requeue", place) == {"sent_again": 1}
     with SqliteLog(box.folder / "log.db") as log:
-        (before,), (again,) = log.read("emails", 0, 1), log.read("emails", 0, 4)
+        (before,) = log.read("emails", 0, 1)
+        (again,) = log.read("emails", 0, 4)
     assert again[4:] == before[4:]
 
 

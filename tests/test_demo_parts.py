@@ -60,10 +60,8 @@ def test_scores_are_those_of_all_predictions_and_of_the_last() -> None:
     predict(log, ids, said)
     watch = Watch(log, TopicSettings(), truth)
     watch.read()
-    spam, log_odds = (
-        np.array([truth[id_] == "spam" for id_ in ids[1:]]),
-        np.log(said[1:]) - np.log1p(-np.array(said[1:])),
-    )
+    spam = np.array([truth[id_] == "spam" for id_ in ids[1:]])
+    log_odds = np.log(said[1:]) - np.log1p(-np.array(said[1:]))
     assert watch.scores.area() == pytest.approx(one_minus_roca_percent(spam, log_odds))
     assert watch.scores.area(20) == pytest.approx(one_minus_roca_percent(spam[-20:], log_odds[-20:]))
     assert (watch.through, watch.scores.distinct) == (50, 50)
@@ -83,7 +81,8 @@ def test_scores_of_nothing_and_of_certainty() -> None:
 
 
 def test_the_postman_keeps_his_pace() -> None:
-    mails, log = list(mailbox(1, 200)), MemoryLog()
+    mails = list(mailbox(1, 200))
+    log = MemoryLog()
     postman = Postman(log, "emails", mails, seconds=10.0)
     postman.send_first()
     sent = []
@@ -105,7 +104,8 @@ def test_without_a_pace_the_postman_waits_for_the_worker() -> None:
 
 
 def test_the_labeller_answers_after_a_while_with_the_truth() -> None:
-    log, topics = MemoryLog(), ("label-requests", "labels")
+    log = MemoryLog()
+    topics = ("label-requests", "labels")
     labeller = Labeller(log, topics, {"a": "spam", "b": "ham"}, thinking=1.0)
     for offset, id_ in enumerate("abc"):
         source = Source("emails", 0, offset)
@@ -130,7 +130,8 @@ def test_the_labeller_answers_after_a_while_with_the_truth() -> None:
 
 
 def test_the_newest_answers_are_shown_before_open_requests() -> None:
-    log, ids = MemoryLog(), [f"m{place}" for place in range(20)]
+    log = MemoryLog()
+    ids = [f"m{place}" for place in range(20)]
     labeller = Labeller(log, ("label-requests", "labels"), dict.fromkeys(ids, "spam"), thinking=1.0)
     for moment, id_ in enumerate(ids):
         source = Source("emails", 0, moment)

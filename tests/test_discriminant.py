@@ -119,8 +119,10 @@ def test_diagonal_is_naive_bayes(predictive: str) -> None:
 def conjugate(values: FloatArray) -> tuple[float, FloatArray, float, FloatArray]:
     """Strength, location, degrees and Psi by the textbook."""
     mean, strength, shape, scale = PRIOR
-    n, average = len(values), values.mean(axis=0)
-    centred, shift = values - average, average - mean
+    n = len(values)
+    average = values.mean(axis=0)
+    centred = values - average
+    shift = average - mean
     psi = 2.0 * scale * np.eye(values.shape[1]) + centred.T @ centred
     psi += strength * n / (strength + n) * np.outer(shift, shift)
     return strength + n, (strength * mean + n * average) / (strength + n), 2.0 * shape + n, psi
@@ -166,7 +168,8 @@ def test_spherical_pools_the_features() -> None:
 def test_spherical_plug_in_pools_the_features() -> None:
     """Variance S / n over the values of all features, also of those that the event lacks."""
     values, labels = sample(60)
-    model, density = trained(model_of("spherical", "plug-in", count=0.0), values, labels), {}
+    model = trained(model_of("spherical", "plug-in", count=0.0), values, labels)
+    density = {}
     for c in range(3):
         own = values[labels == c]
         squares = ((np.array((1.0, 49.0)) - own.mean(axis=0)[[0, 2]]) ** 2).sum() / own.var(axis=0).mean()
@@ -178,7 +181,8 @@ def test_spherical_plug_in_pools_the_features() -> None:
 def test_variance_of_the_log_odds_against_draws_from_the_posterior() -> None:
     values, labels = sample(600)
     labels = np.minimum(labels, 1)
-    model, generator = trained(model_of(count=0.0), values, labels), np.random.default_rng(5)
+    model = trained(model_of(count=0.0), values, labels)
+    generator = np.random.default_rng(5)
     probes = values[:4]
     draws: Any = 0.0
     for c, sign in ((0, -1.0), (1, 1.0)):

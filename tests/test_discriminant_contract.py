@@ -63,11 +63,13 @@ def test_evidence_adds_up(first: list[Event], second: list[Event], covariance: s
 @settings(max_examples=40, deadline=None)
 @given(streams, forms, st.sampled_from(["posterior", "plug-in"]), st.integers(0, 12))
 def test_batches_and_restarts_change_no_bit(stream: list[Event], covariance: str, predictive: str, cut: int) -> None:
-    loop, answers = model_of(covariance, predictive), []
+    loop = model_of(covariance, predictive)
+    answers = []
     for x, y, w in stream:
         answers.append(loop.predict_proba_one(x))
         loop.learn_one(x, y, w)
-    model, rows = model_of(covariance, predictive), []
+    model = model_of(covariance, predictive)
+    rows = []
     for part in (stream[:cut], stream[cut:]):
         predictions = model.test_then_train([x for x, _, _ in part], [y for _, y, _ in part], [w for _, _, w in part])
         rows += [predictions.probabilities_of(row) for row in range(len(part))]

@@ -54,7 +54,9 @@ def log_gamma(twice: int) -> Decimal:
 
 def log_determinant_and_squares(matrix: Matrix, right: Row) -> tuple[Decimal, Decimal]:
     """log |M| and r' M^-1 r, by elimination."""
-    rows, determinant, squares = [[*row, own] for row, own in zip(matrix, right, strict=True)], Decimal(1), Decimal(0)
+    rows = [[*row, own] for row, own in zip(matrix, right, strict=True)]
+    determinant = Decimal(1)
+    squares = Decimal(0)
     for a, pivot_row in enumerate(rows):
         determinant *= pivot_row[a]
         squares += pivot_row[-1] ** 2 / pivot_row[a]
@@ -80,7 +82,8 @@ class Exact:
 
     def _added(self, rows: Matrix, mean: Row) -> Matrix:
         """S + strength n / (strength + n) (m - mean)(m - mean)'."""
-        places, pull = range(len(mean)), self._prior[1] * len(rows) / (self._prior[1] + len(rows))
+        places = range(len(mean))
+        pull = self._prior[1] * len(rows) / (self._prior[1] + len(rows))
         shift = [own - self._prior[0] for own in mean]
         return [
             [sum(((row[i] - mean[i]) * (row[j] - mean[j]) for row in rows), pull * shift[i] * shift[j]) for j in places]
@@ -97,7 +100,9 @@ class Exact:
         return float(one - other)
 
     def _log_joint(self, c: int, point: Row) -> Decimal:
-        degrees, strength, width = self._degrees[c], self._prior[1] + self._counts[c], len(point)
+        degrees = self._degrees[c]
+        strength = self._prior[1] + self._counts[c]
+        width = len(point)
         location = [(self._prior[1] * self._prior[0] + self._counts[c] * mean) / strength for mean in self._means[c]]
         spread = [[entry * (strength + 1) / (strength * degrees) for entry in row] for row in self._psi[c]]
         rest = [value - own for value, own in zip(point, location, strict=True)]
@@ -178,7 +183,8 @@ def test_with_features_missing_their_order_does_not_matter(covariance: str) -> N
     for place, x in enumerate(stream):
         if place % 4 < 3:
             del x["abc"[place % 4]]
-    straight, turned = GaussianDiscriminant(covariance), GaussianDiscriminant(covariance)
+    straight = GaussianDiscriminant(covariance)
+    turned = GaussianDiscriminant(covariance)
     for x, y in zip(stream, labels, strict=True):
         straight.learn_one(x, y)
         turned.learn_one(dict(reversed(x.items())), y)

@@ -50,7 +50,8 @@ def test_plug_in_with_no_more_events_than_features_is_the_posterior_s_normal() -
     """Four events in four dimensions have a singular S: location (k mean + n m) / (k + n), and Psi / degrees."""
     values = sample(4)[0] - (0.0, 3.0, 50.0, -1.0)
     model = trained(GaussianDiscriminant("full", PRIOR, 0.6, (0, 1), "plug-in"), values, np.zeros(4, np.int64))
-    strength, shift = PRIOR.strength + 4.0, values.mean(axis=0) - PRIOR.mean
+    strength = PRIOR.strength + 4.0
+    shift = values.mean(axis=0) - PRIOR.mean
     psi = 2.0 * PRIOR.scale * np.eye(4) + 4.0 * np.cov(values.T, bias=True)
     psi += PRIOR.strength * 4.0 / strength * np.outer(shift, shift)
     learned = multivariate_normal(PRIOR.mean + 4.0 / strength * shift, psi / (2.0 * PRIOR.shape + 4.0))
@@ -94,7 +95,8 @@ def test_pairs_that_contradict_each_other(predictive: str) -> None:
 @pytest.mark.parametrize("covariance", FORMS)
 def test_a_feature_made_constant_by_unlearning_is_constant(covariance: str) -> None:
     """What rounding leaves of a spread is no spread: the plug-in falls back as if 0.7 had never come."""
-    model, constant = model_of(covariance, "plug-in"), model_of(covariance, "plug-in")
+    model = model_of(covariance, "plug-in")
+    constant = model_of(covariance, "plug-in")
     stream: list[Event] = [
         ({"a": 0.1}, "x", 3.0),
         ({"a": 0.1}, "x", 1.0),

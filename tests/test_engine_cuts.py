@@ -94,7 +94,8 @@ def test_what_the_learner_refuses_in_the_middle_of_a_batch_costs_only_itself(nam
 
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_an_id_that_is_the_place_of_another_record(memory: int) -> None:
-    stream, content = Stream(), {"features": {"x": 1.0}}
+    stream = Stream()
+    content = {"features": {"x": 1.0}}
     for name in (None, "p", "emails-0-1", "emails-0-9", "emails-0-4", None):
         stream.observe(content, None, name)
     stream.answer("a", "emails-0-1")
@@ -105,7 +106,8 @@ def test_an_id_that_is_the_place_of_another_record(memory: int) -> None:
 
 def test_the_most_labels_are_reached_at_the_same_event(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "_MOST_LABELS", 3)
-    stream, content = Stream(), {"features": {"x": 1.0}}
+    stream = Stream()
+    content = {"features": {"x": 1.0}}
     first = stream.observe(content, "a", "p0")
     # Refused, so it takes no place.
     stream.answer("b", "somebody", first)

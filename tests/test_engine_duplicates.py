@@ -16,7 +16,8 @@ from stream_bayes.runtime.decoding import NO_LIMITS, arrivals_of
 from tests.engines import KINDS, PLENTY, Stream, codes, everything, fold, predictions, run, said, settings_for
 from tests.questions import as_then, decided_in, outcomes
 
-SPAM, WORDS = KINDS["SpamFilter"], KINDS["MultinomialNB"]
+SPAM = KINDS["SpamFilter"]
+WORDS = KINDS["MultinomialNB"]
 CONTENT = {"features": {"x": 2, "z": 1}}
 RAW = b"Received: from a\nSubject: cheap\nFrom: a@b.example\n\nbuy now\n"
 MOVED = b"X-Spam-Flag: YES\r\nSubject: cheap\r\nFrom: a@b.example\r\nStatus: RO\r\n\r\nbuy now\r\n"

@@ -21,8 +21,11 @@ from tests.engines import (
 )
 
 MAIL = {"text": "cheap pills, buy now"}
-X, Z = {"features": {"x": 1.0}}, {"features": {"z": 2.0}}
-SPAM, LINEAR, WORDS = KINDS["SpamFilter"], KINDS["BayesianLinearRegression"], KINDS["MultinomialNB"]
+X = {"features": {"x": 1.0}}
+Z = {"features": {"z": 2.0}}
+SPAM = KINDS["SpamFilter"]
+LINEAR = KINDS["BayesianLinearRegression"]
+WORDS = KINDS["MultinomialNB"]
 
 
 def refused(stream: Stream, **sizes: int) -> list[str]:
@@ -56,7 +59,8 @@ def test_the_label_that_came_with_an_observation_and_again_later_counts_once() -
 
 
 def test_a_correction_is_as_if_the_first_label_had_never_come() -> None:
-    wrong, right = Stream(), Stream()
+    wrong = Stream()
+    right = Stream()
     for stream, first in ((wrong, "a"), (right, "b")):
         stream.observe(X, "a", "p0")
         stream.observe(Z, "b", "p1")
@@ -73,7 +77,8 @@ def test_a_correction_is_as_if_the_first_label_had_never_come() -> None:
 
 
 def test_a_correction_of_a_target_gives_the_posterior_of_the_right_one() -> None:
-    wrong, right = Stream(), Stream()
+    wrong = Stream()
+    right = Stream()
     for stream, first in ((wrong, -7.0), (right, 2.0)):
         stream.observe(X, 1.0, "p0")
         stream.observe({"features": {"x": 3.0, "z": 1.0}}, first, "p1")

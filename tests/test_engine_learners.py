@@ -22,7 +22,9 @@ Content-Transfer-Encoding: base64
 
 @pytest.mark.parametrize("name", ["MultinomialNB", "BayesianLinearRegression"])
 def test_a_mail_is_its_words_for_a_learner_that_reads_none(name: str) -> None:
-    mails, words, label = Stream(), Stream(), "ham" if name == "MultinomialNB" else 1.0
+    mails = Stream()
+    words = Stream()
+    label = "ham" if name == "MultinomialNB" else 1.0
     mails.observe({"raw": b64encode(ENCODED).decode()}, label, "p")
     words.observe({"features": {"caf\u00e9": 1, "today": 2, "gr\u00fc\u00dfe": 1, "lunch": 1}}, label, "p")
     (learned, outcome), (expected, _) = (run(settings_for(KINDS[name]), stream) for stream in (mails, words))

@@ -13,7 +13,9 @@ from stream_bayes.learners.base.classifier import LabelLearner
 from tests.engines import KINDS, Kind, Stream, codes, everything, fold, random_stream, run, settings_for
 from tests.questions import as_then, decided_in, outcomes, waiting
 
-WORDS, SPAM, LINEAR = KINDS["MultinomialNB"], KINDS["SpamFilter"], KINDS["BayesianLinearRegression"]
+WORDS = KINDS["MultinomialNB"]
+SPAM = KINDS["SpamFilter"]
+LINEAR = KINDS["BayesianLinearRegression"]
 ASKING = {"remembered_labels": 100, "remembered_ids": 100, "budget": 1000, "open_requests": 20, "audit_share": 0.0}
 
 
@@ -44,9 +46,11 @@ def counts(engine: Engine) -> dict[str, int]:
 def test_a_question_says_how_far_the_prediction_is_known(name: str) -> None:
     kind = KINDS[name]
     settings = settings_for(kind, **{**ASKING, "audit_share": 0.5})
-    engine, told = Engine(settings), list[str | None]()
+    engine = Engine(settings)
+    told = list[str | None]()
     for arrival in random_stream(kind, seed=3, length=200).arrivals:
-        event, learner = arrival.event, cast(Any, engine.model.learner.image())
+        event = arrival.event
+        learner = cast(Any, engine.model.learner.image())
         outputs = fold(engine, [arrival], (1,)).outputs
         for request in (output for output in outputs if isinstance(output, LabelRequest)):
             assert isinstance(event, Observation)
@@ -196,7 +200,8 @@ def test_an_answer_about_what_the_log_has_lost_closes_its_question() -> None:
     stream.answer("a", "p0")
     observed, answered = stream.arrivals
     own = settings_for(WORDS, **{**ASKING, "remembered_bytes": 0})
-    engine, silent = Engine(own), Engine(own)
+    engine = Engine(own)
+    silent = Engine(own)
     first = engine.process([observed])
     outcome = engine.process([answered], {0: None})
     assert (outcomes(outcome), waiting(engine)) == ([(0, "refused", False)], [])
@@ -230,7 +235,8 @@ def test_each_labeller_is_judged_by_later_labels() -> None:
 
 
 def test_the_audit_knows_how_often_the_prediction_was_right() -> None:
-    stream, kind = Stream(), SPAM
+    stream = Stream()
+    kind = SPAM
     for number in range(60):
         text = " ".join(f"w{number * step % 997}" for step in range(1, 30))
         stream.observe({"text": f"{text} {('lunch', 'pills')[number % 2] * 3}"}, None, f"p{number}")

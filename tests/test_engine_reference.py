@@ -32,7 +32,8 @@ class Reference:
     """What the design says of events, literally. Nothing is forgotten, only not looked at."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings, self.kind = settings, settings.learner.name
+        self.settings = settings
+        self.kind = settings.learner.name
         self.learner: Any = getattr(stream_bayes, self.kind)(**settings.learner.parameters)
         self.observations: dict[int, Observation] = {}
         self.labels: dict[int, Any] = {}
@@ -43,7 +44,8 @@ class Reference:
         self.said: list[tuple[Any, ...]] = []
 
     def take(self, arrival: Arrival) -> None:
-        record, event = arrival.record, arrival.event
+        record = arrival.record
+        event = arrival.event
         self.clock = max(self.clock, record.timestamp)
         for place, _ in self.selector.expire(self.clock):
             self.said.append(("outcome", "expired", place))
@@ -78,7 +80,9 @@ class Reference:
             self.observe_again(first, event)
             self.repeated.add(offset)
             return
-        content, label, problem = self.content(event), None, None
+        content = self.content(event)
+        label = None
+        problem = None
         try:
             label = None if event.label is None else self.checked(event.label)
         except EventError as refused:
@@ -87,7 +91,8 @@ class Reference:
         version = self.learned
         if label is not None:
             self.learn(content, label)
-        self.observations[offset], self.labels[offset] = event, label
+        self.observations[offset] = event
+        self.labels[offset] = label
         self.said.append(("prediction", event.id, answer, variance, version))
         if problem is not None:
             self.said.append(("dead", topic, offset, problem.code))
@@ -125,14 +130,16 @@ class Reference:
                 self.said.append(("outcome", "unsure", offset))
             self.selector.answered(offset, "", event.labeller, self.clock)
             return
-        label, before = self.checked(event.label), self.labels[offset]
+        label = self.checked(event.label)
+        before = self.labels[offset]
         if before is not None and label == before:
             self.selector.answered(offset, label, event.labeller, self.clock)
             return
         self.learn_late(offset, event)
 
     def learn_late(self, offset: int, event: Label) -> None:
-        label, before = self.checked(event.label), self.labels[offset]
+        label = self.checked(event.label)
+        before = self.labels[offset]
         if event.id != self.observations[offset].id:
             raise EventError("wrong-id", "")
         content = self.content(self.observations[offset])
@@ -161,7 +168,8 @@ class Reference:
             repeated = offset in self.repeated and not self.too_old(offset)
             found = self.newest(event.id) if repeated else None
             return offset if found is None else found
-        newest, place = self.newest(event.id), re.fullmatch(rf"{OBSERVATIONS}-0-([0-9]+)", event.id)
+        newest = self.newest(event.id)
+        place = re.fullmatch(rf"{OBSERVATIONS}-0-([0-9]+)", event.id)
         if newest is None and place is None:
             raise EventError("unknown-observation", "")
         return int(place[1]) if newest is None and place else newest or 0
@@ -244,7 +252,8 @@ def check_same(name: str, stream: Stream, cuts: tuple[int, ...], **sizes: float)
     assert waiting(engine) == [*reference.selector.requests]
     assert engine.selector.labellers.figures() == reference.selector.labellers.figures()
     assert engine.selector.audit.estimate() == reference.selector.audit.estimate()
-    mine, other = engine.model.learner.state().arrays, reference.learner.state().arrays
+    mine = engine.model.learner.state().arrays
+    other = reference.learner.state().arrays
     assert {key: array.tobytes() for key, array in mine.items()} == {k: array.tobytes() for k, array in other.items()}
 
 

@@ -26,7 +26,8 @@ from stream_bayes.events import (
 from stream_bayes.records import Source
 from stream_bayes.runtime import Worker
 
-PRIOR, NOISE = 2.0, 0.25
+PRIOR = 2.0
+NOISE = 0.25
 EVENTS = 120
 WRONG = 40
 """The event whose target comes wrong first and is corrected later."""
@@ -61,7 +62,8 @@ def settings_in(folder: Path, *, commit: int) -> Settings:
 
 def written(store: MemoryStore) -> list[tuple[str, int]]:
     """Put the stream into a log, targets some events late; returns what is done with which event, in order."""
-    stream, order = cases(), []
+    stream = cases()
+    order = []
     for number, case in enumerate(stream):
         label = case.y if case.way == "with" else None
         store.put("emails", encode(Observation(id=f"p{number}", features={**case.x}, label=label)))
@@ -93,8 +95,11 @@ def finished(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[MemoryStor
 
 def test_predictions_are_those_of_a_loop(finished: tuple[MemoryStore, list[tuple[str, int]], Worker]) -> None:
     store, order, _ = finished
-    stream, model = cases(), BayesianLinearRegression(prior_precision=PRIOR, noise_variance=NOISE)
-    expected, ignorance, learned = [], [], 0
+    stream = cases()
+    model = BayesianLinearRegression(prior_precision=PRIOR, noise_variance=NOISE)
+    expected = []
+    ignorance = []
+    learned = 0
     for what, number in order:
         x, y, _ = stream[number]
         if what != "learn":

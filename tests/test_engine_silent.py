@@ -55,7 +55,8 @@ def test_what_was_asked_is_never_decided_again(name: str, other: dict[str, Any])
     assert loud.selector.budget.used == len(outcome.asked) > 2
     silent = Engine(settings_for(kind, **other))
     fold(silent, as_then(stream.arrivals, outcome), (40,), decided_in(outcome))
-    ours, theirs = silent.selector.budget, loud.selector.budget
+    ours = silent.selector.budget
+    theirs = loud.selector.budget
     assert (ours.used, ours.audited, ours.seen) == (theirs.used, theirs.audited, theirs.seen)
     assert ours.left() == max((ours.total or 0) - theirs.used, 0)
     assert dict(silent.selector.counts - loud.selector.counts).keys() <= {"suppressed"}
@@ -93,7 +94,8 @@ def test_saving_and_going_on_is_as_never_stopping(name: str, data: st.DataObject
     stop = data.draw(st.integers(0, len(arrivals)))
     whole = Engine(settings_for(kind))
     expected = said(fold(whole, arrivals, (1,)))
-    first, second = Engine(settings_for(kind)), Engine(settings_for(kind, remembered_bytes=0))
+    first = Engine(settings_for(kind))
+    second = Engine(settings_for(kind, remembered_bytes=0))
     before = fold(first, arrivals[:stop], (3,))
     restore(second, *state(first))
     assert everything(second) == everything(first)
@@ -113,7 +115,8 @@ def going_on(engine: Engine, arrivals: list[Arrival], begin: int) -> Outcome:
 def test_a_state_shares_nothing_with_its_engine() -> None:
     kind = KINDS["MultinomialNB"]
     arrivals = random_stream(kind, seed=3, length=80).arrivals
-    engine, other = Engine(settings_for(kind)), Engine(settings_for(kind))
+    engine = Engine(settings_for(kind))
+    other = Engine(settings_for(kind))
     fold(engine, arrivals[:40], (1,))
     scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
     taken = everything(engine)

@@ -27,7 +27,8 @@ KEYS = {
 def test_json_has_the_figures_of_the_pass(evaluate: Command, corpus: Path, feedback: str) -> None:
     code, output, errors = evaluate(corpus, "--filter", RIVER, "--feedback", feedback, "--json")
     assert (code, errors) == (0, "")
-    found, expected = json.loads(output), passed(generated_mails(300), feedback)
+    found = json.loads(output)
+    expected = passed(generated_mails(300), feedback)
     assert set(found) >= KEYS
     for name, value in all_metrics(expected.spam, expected.log_odds)._asdict().items():
         assert found[name] == pytest.approx(value, rel=1e-12)
@@ -61,7 +62,9 @@ def test_the_table_for_people(evaluate: Command, corpus: Path) -> None:
     assert (code, errors) == (0, "")
     assert output.startswith(f"generated: 300 messages, {summary.spam} spam ({summary.spam / 3:.1f} %)\n")
     assert "filter river, feedback first:50, 50 labels learned\n" in output
-    value, low, high = summary.values[0], summary.low[0], summary.high[0]
+    value = summary.values[0]
+    low = summary.low[0]
+    high = summary.high[0]
     assert re.search(rf"^ +\(1-ROCA\)% +{value:.4f} +{low:.4f} to {high:.4f}$", output, re.MULTILINE)
     for name in ("ham mis", "spam mis", "lam %", "spam lost at 0.1 %", "log loss", "Brier", "calibration error"):
         assert name in output

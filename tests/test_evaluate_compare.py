@@ -56,7 +56,8 @@ def test_the_table_has_the_best_first_and_says_what_is_missing(corpus: Path) -> 
     table = comparison_table(runs, summaries, {"bogofilter": "apt-get install bogofilter"}, ["something"])
     assert table.startswith("generated: 300 messages, ")
     rows = [line.split()[:2] for line in table.splitlines()[3:6]]
-    best, worst = summaries[1].values[0], summaries[0].values[0]
+    best = summaries[1].values[0]
+    worst = summaries[0].values[0]
     assert rows == [["filter", "(1-ROCA)%"], ["river", f"{best:.4f}"], ["contrary", f"{worst:.4f}"]]
     assert best == pytest.approx(100 - worst)
     assert "not here: bogofilter (apt-get install bogofilter)\n" in table

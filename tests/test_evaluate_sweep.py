@@ -159,7 +159,8 @@ def test_whatever_the_dates_the_clock_never_goes_back(days: list[int]) -> None:
 
 def test_when_labels_are_due() -> None:
     by_messages = Timetable(Delay(2))
-    first, second = by_messages.arrive(b""), by_messages.arrive(b"")
+    first = by_messages.arrive(b"")
+    second = by_messages.arrive(b"")
     assert (first.before, first.after, second.before, first.clock) == (0, 1, 1, 0)
     assert by_messages.due(first) == 3, "after the prediction of the message at place 2"
     by_time = Timetable(open_delay("1h"))

@@ -36,7 +36,8 @@ def typed(*arguments: str | Path, stop_at: bytes) -> tuple[int, bytes, bytes]:
     environment = {**ENVIRONMENT, **WIDE}
     with subprocess.Popen(command, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, env=environment) as process:
         os.close(terminal)
-        shown, pressed = b"", False
+        shown = b""
+        pressed = False
         while part := read_some(screen):
             shown += part
             if not pressed and stop_at in shown:

@@ -107,7 +107,8 @@ def test_temperature(tmp_path: Path) -> None:
 
 def test_bayes_boundaries(tmp_path: Path) -> None:
     lines = checked("bayes_boundaries", tmp_path)
-    (shared,), (full,) = rows(lines, "shared"), rows(lines, "full")
+    (shared,) = rows(lines, "shared")
+    (full,) = rows(lines, "full")
     # The log densities of N(0, 1) and N(1, 1/4) are equal where 3/2 x^2 - 4 x + 2 - ln 2 = 0.
     ends = [(4 + sign * math.sqrt(16 - 6 * (2 - math.log(2)))) / 3 for sign in (-1, 1)]
     assert ends == pytest.approx([0.38, 2.29], abs=5e-3)
@@ -142,7 +143,8 @@ def test_generative_vs_discriminative(tmp_path: Path) -> None:
     errors = []
     for seed in range(30):
         order = np.random.default_rng(seed).permutation(len(target))
-        learned, held_out = order[:400], order[400:]
+        learned = order[:400]
+        held_out = order[400:]
         fitted = [model.fit(features[learned], target[learned]) for model in models]
         errors.append([100 * np.mean(model.predict(features[held_out]) != target[held_out]) for model in fitted])
     assert [bayes[400], logistic[400]] == pytest.approx(np.mean(errors, axis=0), abs=0.6)

@@ -55,8 +55,11 @@ def from_pool(design: FloatArray, order: list[int]) -> list[list[int]]:
 def from_stream(design: FloatArray, targets: FloatArray, generator: np.random.Generator) -> list[list[int]]:
     """Rows at random among those that have come, and those that the selector wants."""
     selector = LabelSelector("variance", LabelBudget(total=70, audit_share=0))
-    random, chosen, free = list[int](), list[int](), list[int]()
-    mean, covariance = np.zeros(8), np.eye(8) / 0.25
+    random = list[int]()
+    chosen = list[int]()
+    free = list[int]()
+    mean = np.zeros(8)
+    covariance = np.eye(8) / 0.25
     for row, x in enumerate(design):
         free.append(row)
         if selector.ask(row, Normal(float(x @ mean), float(1 + x @ covariance @ x), 1)) and len(chosen) < 60:
@@ -70,15 +73,19 @@ def from_stream(design: FloatArray, targets: FloatArray, generator: np.random.Ge
 
 def labelled(seed: int, stream: bool) -> FloatArray:
     """Error and entropy, a row a label, of labels at random and of large variance, each from the closed form."""
-    generator, count, curves = np.random.default_rng(seed), 4000 if stream else 400, np.empty((2, 60, 2))
+    generator = np.random.default_rng(seed)
+    count = 4000 if stream else 400
+    curves = np.empty((2, 60, 2))
     plain = generator.standard_t(2, (count + 400, 7)) if stream else generator.normal(size=(count + 400, 7))
     design = np.column_stack((np.ones(count + 400), plain @ generator.normal(size=(7, 7))))
     line = design @ generator.normal(0, 2, 8)
-    targets, order = generator.normal(line, 1), generator.permutation(400).tolist()
+    targets = generator.normal(line, 1)
+    order = generator.permutation(400).tolist()
     both = from_stream(design[:count], targets, generator) if stream else from_pool(design[:count], order)
     for chosen, curve in zip(both, curves, strict=True):
         for label in range(60):
-            known, answers = design[chosen[: label + 1]], targets[chosen[: label + 1]]
+            known = design[chosen[: label + 1]]
+            answers = targets[chosen[: label + 1]]
             covariance = covariance_of(known)
             away = (design @ covariance @ known.T @ answers - line)[count:]
             # That of a normal with this covariance.
@@ -111,7 +118,9 @@ def test_active_regression(tmp_path: Path, stream: bool) -> None:
 
 def test_ridge_lasso_path(tmp_path: Path) -> None:
     lines = checked("ridge_lasso_path", tmp_path)
-    generator, features, targets = np.random.default_rng(4), np.empty((400, 8)), np.empty(400)
+    generator = np.random.default_rng(4)
+    features = np.empty((400, 8))
+    targets = np.empty(400)
     for row in range(400):
         features[row] = [generator.normal() for _ in range(8)]
         features[row, 4] = 0.9 * features[row, 0] + 0.45 * features[row, 4]
@@ -130,7 +139,8 @@ def test_ridge_lasso_path(tmp_path: Path) -> None:
 def test_evidence(tmp_path: Path) -> None:
     found, more, cross = (numbers(line) for line in checked("evidence", tmp_path) if line)
     generator = np.random.default_rng(2)
-    features, weights = generator.normal(size=(60, 30)), generator.normal(0, 0.5, 30)
+    features = generator.normal(size=(60, 30))
+    weights = generator.normal(0, 0.5, 30)
     targets = features @ weights + generator.normal(0, 2, 60)
     peer = BayesianRidge(
         fit_intercept=False, alpha_1=0, alpha_2=0, lambda_1=0, lambda_2=0, tol=1e-10, max_iter=1000, compute_score=True

@@ -41,10 +41,12 @@ def one_by_one(model: SpamFilter, mails: list[Mail]) -> list[float]:
 
 
 def test_spam_filter(printed: list[str], made_up: tuple[Path, dict[str, float]]) -> None:
-    lines, (path, tilt) = printed, made_up
+    lines = printed
+    (path, tilt) = made_up
     *mails, last = open_corpus(path)
     assert (len(mails), last.label is None) == (2999, False)
-    model, spam = SpamFilter(), [mail.label == "spam" for mail in mails]
+    model = SpamFilter()
+    spam = [mail.label == "spam" for mail in mails]
     chances = one_by_one(model, mails)
     errors = [100 * np.mean(np.array(chances)[kind] > 0.5) for kind in (np.flatnonzero(~np.array(spam)), spam)]
     assert rows(lines, "one minus roca") == [[pytest.approx(100 * (1 - roc_auc_score(spam, chances)), abs=1e-4)]]

@@ -86,7 +86,8 @@ def test_orienteering_outlook_given_play() -> None:
     assert model.posterior("outlook", "no").concentration == (4, 1, 3)
     bare = orienteering(0, 0)
     for outlook, given_yes, given_no in (("sunny", 2 / 9, 3 / 5), ("overcast", 4 / 9, 0), ("rainy", 3 / 9, 2 / 5)):
-        yes, no = 9 / 14 * given_yes, 5 / 14 * given_no
+        yes = 9 / 14 * given_yes
+        no = 5 / 14 * given_no
         assert bare.predict_proba_one({"outlook": outlook})["yes"] == pytest.approx(yes / (yes + no))
 
 
@@ -102,7 +103,8 @@ def test_orienteering_rainy_day() -> None:
 def test_orienteering_without_pseudo_counts() -> None:
     """(sunny, cool, high, true): yes 9/14 x 2/9 x 3/9 x 3/9 x 3/9 = .0053; no 5/14 x 3/5 x 1/5 x 4/5 x 3/5 = .0206."""
     day = dict(zip(FEATURES, ("sunny", "cool", "high", True), strict=True))
-    yes, no = 9 / 14 * 2 / 9 * 3 / 9 * 3 / 9 * 3 / 9, 5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5
+    yes = 9 / 14 * 2 / 9 * 3 / 9 * 3 / 9 * 3 / 9
+    no = 5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5
     assert (round(yes, 4), round(no, 4)) == (0.0053, 0.0206)
     model = orienteering(0, 0)
     assert model.predict_proba_one(day)["yes"] == pytest.approx(yes / (yes + no))
@@ -112,13 +114,15 @@ def test_orienteering_without_pseudo_counts() -> None:
 def test_orienteering_with_pseudo_counts_nothing_is_zero() -> None:
     """Overcast never came with no: 0/5 without pseudo-counts, (0 + 1) / (5 + 3) = 1/8 with one each."""
     assert orienteering(0, 0).predict_proba_one({"outlook": "overcast"})["no"] == 0.0
-    yes, no = 9 / 14 * 5 / 12, 5 / 14 * 1 / 8
+    yes = 9 / 14 * 5 / 12
+    no = 5 / 14 * 1 / 8
     assert orienteering(1, 0).predict_proba_one({"outlook": "overcast"})["no"] == pytest.approx(no / (yes + no))
 
 
 def test_orienteering_value_never_seen_counts_as_one_more() -> None:
     """Snow is a fourth outlook: yes 9/14 x 1/(9 + 4), no 5/14 x 1/(5 + 4)."""
-    yes, no = 9 / 14 / 13, 5 / 14 / 9
+    yes = 9 / 14 / 13
+    no = 5 / 14 / 9
     assert orienteering(1, 0).predict_proba_one({"outlook": "snow"})["yes"] == pytest.approx(yes / (yes + no))
 
 
@@ -132,7 +136,8 @@ def test_bernoulli_counts_the_absent_words() -> None:
     model.learn_one({"a": 1, "b": 1}, "spam")
     model.learn_one({"a": True}, "spam")
     model.learn_one({"c": 3}, "ham")
-    spam, ham = 3 / 5 * 5 / 8 * 5 / 8 * 7 / 8, 2 / 5 * 1 / 6 * 5 / 6 * 1 / 2
+    spam = 3 / 5 * 5 / 8 * 5 / 8 * 7 / 8
+    ham = 2 / 5 * 1 / 6 * 5 / 6 * 1 / 2
     assert model.predict_proba_one({"a": 1, "unknown": 1})["spam"] == pytest.approx(spam / (spam + ham), rel=1e-14)
     assert model.posterior("a", "spam") == Beta(2.5, 1.5)
     assert model.posterior("a", "ham") == Beta(0.5, 2.5)
@@ -176,12 +181,14 @@ def test_poisson_counts_the_absent_words() -> None:
     model = PoissonNB(prior=Gamma(0.5, 2.0))
     model.learn_one({"a": 2}, "spam")
     model.learn_one({"b": 1}, "ham")
-    spam, ham = 2.5 * 0.75**3 / 4, 0.5 * 0.75**2 / 4
+    spam = 2.5 * 0.75**3 / 4
+    ham = 0.5 * 0.75**2 / 4
     assert model.predict_proba_one({"a": 1})["spam"] == pytest.approx(spam / (spam + ham), rel=1e-14)
     plug_in = PoissonNB(prior=Gamma(0.5, 2.0), predictive="plug-in")
     plug_in.learn_one({"a": 2}, "spam")
     plug_in.learn_one({"b": 1}, "ham")
-    spam, ham = 2.5 / 3 * math.exp(-3 / 3), 0.5 / 3 * math.exp(-2 / 3)
+    spam = 2.5 / 3 * math.exp(-3 / 3)
+    ham = 0.5 / 3 * math.exp(-2 / 3)
     assert plug_in.predict_proba_one({"a": 1})["spam"] == pytest.approx(spam / (spam + ham), rel=1e-14)
 
 
@@ -206,10 +213,12 @@ def test_gaussian_predictive_is_student_t() -> None:
     model.learn_one({"x": 2.0}, "a")
     model.learn_one({"x": 4.0}, "a")
     model.learn_one({}, "b")
-    posterior, prior = model.posterior("x", "a").predictive(), model.posterior("x", "b").predictive()
+    posterior = model.posterior("x", "a").predictive()
+    prior = model.posterior("x", "b").predictive()
     assert (posterior.degrees, posterior.location) == (8.0, 2.0)
     assert posterior.scale**2 == pytest.approx(7 / 4 * 5 / 4)
-    a, b = 3 / 5 * posterior.density(3.5), 2 / 5 * prior.density(3.5)
+    a = 3 / 5 * posterior.density(3.5)
+    b = 2 / 5 * prior.density(3.5)
     assert model.predict_proba_one({"x": 3.5})["a"] == pytest.approx(a / (a + b), rel=1e-13)
 
 

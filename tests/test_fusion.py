@@ -55,7 +55,8 @@ def test_one_step_by_hand() -> None:
     model = LogOddsFusion(coins((8, 2), (1, 3)), prior_precision=4.0, calibration="none")
     assert model.predict_proba_one({})[True] == pytest.approx(0.53030, abs=1e-5)
     model.learn_one({}, True)
-    first, second = weight_of(model, "BetaBernoulli"), weight_of(model, "BetaBernoulli 2")
+    first = weight_of(model, "BetaBernoulli")
+    second = weight_of(model, "BetaBernoulli 2")
     assert (first.mean, first.variance) == pytest.approx((0.63732, 0.22871), abs=1e-5)
     assert (second.mean, second.variance) == pytest.approx((0.39118, 0.23663), abs=1e-5)
     assert weight_of(model, "intercept").mean == pytest.approx(0.39622 / 4, abs=1e-5)
@@ -78,7 +79,8 @@ class PlainStack:
         p = expit(k * score)
         noise = p * (1.0 - p)
         # An observation of s with this precision, and this far from it, makes the moments of the docstring.
-        precision, offset = weight * k**2 * noise / (1.0 - q * k**2 * noise), (y - p) / (k * noise)
+        precision = weight * k**2 * noise / (1.0 - q * k**2 * noise)
+        offset = (y - p) / (k * noise)
         self.mean = self.mean + h * precision * offset / (1.0 + precision * q)
         self.covariance = self.covariance - precision * np.outer(h, h) / (1.0 + precision * q)
 
@@ -98,7 +100,8 @@ def test_stack_against_its_formula(precision: float, bound: float) -> None:
         score, q = plain.score(vector)
         within = plain.mean[:3] ** 2 @ [polygamma(1, beta).sum() for beta in posteriors]
         log_odds = score / math.sqrt(1.0 + math.pi * q / 8.0)
-        said, weight = model.predictive_one(x), 0.5 + place % 3
+        said = model.predictive_one(x)
+        weight = 0.5 + place % 3
         assert said.probabilities[True] == pytest.approx(expit(log_odds), rel=1e-9)
         expected = LogitNormal.moderated(abs(log_odds), q + within)
         assert tuple(said.latent) == pytest.approx(tuple(expected), rel=1e-9)
@@ -171,7 +174,8 @@ def test_the_probability_is_that_of_its_latent(method: str, calibration: str) ->
 def test_what_a_member_says() -> None:
     """Signed for the second label in whatever order the member has them; 0 where it does not know both."""
     probabilities = np.array([[0.25, 0.75], [0.75, 0.25], [np.nan, 1.0], [1.0, 0.0]])
-    sizes, variance = np.array([math.log(3), math.log(3), math.inf, math.inf]), np.arange(4.0) + 1.0
+    sizes = np.array([math.log(3), math.log(3), math.inf, math.inf])
+    variance = np.arange(4.0) + 1.0
     said = LabelPredictions(("b", "a"), probabilities, sizes, sizes, variance)
     opinions = Opinions(np.zeros((4, 2)), np.zeros((4, 2)))
     take_opinion(said, ("a", "b"), opinions, 1)
@@ -189,7 +193,9 @@ def test_reliability_is_that_of_the_stream() -> None:
     weights = (1.0 + np.arange(500) % 2).tolist()
     model = LogOddsFusion((GaussianNB(), BetaBernoulli(on="b")), calibration="beta")
     p = model.test_then_train(events, labels, weights).probabilities[:, 1]
-    table, y, w = model.reliability(bins=12), np.array(labels, dtype=float), np.array(weights)
+    table = model.reliability(bins=12)
+    y = np.array(labels, dtype=float)
+    w = np.array(weights)
     place = np.minimum((p * 12).astype(int), 11)
     sums = [np.bincount(place, weights=w * values, minlength=12) for values in (np.ones(500), p, y)]
     np.testing.assert_allclose(table.counts, sums[0])

@@ -145,9 +145,12 @@ def test_labels_and_weights_are_checked_before_any_member() -> None:
 def test_forms_of_a_batch() -> None:
     """A plain batch goes to every member as it is; one that the fusion makes holds what each of them takes."""
     stream = [({"a": 1.0, "b": 2.0}, True), ({"b": 1.0}, False), ({"a": 3.0}, None)]
-    listed, labels = [x for x, _ in stream], [y for _, y in stream]
-    numeric, mixed = LogOddsFusion((WORDS, GaussianNB())), FUSIONS["stack"].clone()
-    whole, parts = numeric.clone(), numeric.clone()
+    listed = [x for x, _ in stream]
+    labels = [y for _, y in stream]
+    numeric = LogOddsFusion((WORDS, GaussianNB()))
+    mixed = FUSIONS["stack"].clone()
+    whole = numeric.clone()
+    parts = numeric.clone()
     whole.test_then_train(Batch.from_dicts(listed), labels)
     parts.test_then_train(parts.batch(iter(listed)), labels)
     assert frozen(whole) == frozen(parts)

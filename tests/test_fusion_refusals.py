@@ -95,7 +95,8 @@ def test_what_is_interrupted_nobody_has_learned(place: int) -> None:
     members: list[LabelLearner] = [Raising(), BayesianLogisticRegression(0.5, forgetting=0.9), BetaBernoulli(on="b")]
     members.insert(place, Raising(variance="shared"))
     model = taught(LogOddsFusion(tuple(members)), STREAM)
-    before, held = frozen(model), model.members
+    before = frozen(model)
+    held = model.members
     with pytest.raises(KeyboardInterrupt):
         model.learn_one({"raise": 1.0, "b": 3.0}, True)
     with pytest.raises(KeyboardInterrupt):
@@ -123,7 +124,8 @@ def test_a_feature_without_a_label_may_have_another_type_before() -> None:
     """What is prepared is not checked again: the boolean comes before the number is learned."""
     model = LogOddsFusion((CategoricalNB(), BetaBernoulli(on="z"), LogOddsFusion((CategoricalNB(),))))
     turn: list[Any] = [{"z": True}, {"z": 1.0}]
-    whole, loop = copy.deepcopy(model), copy.deepcopy(model)
+    whole = copy.deepcopy(model)
+    loop = copy.deepcopy(model)
     whole.test_then_train(turn, [None, True])
     loop.learn_one(turn[1], True)
     assert frozen(whole) == frozen(loop)

@@ -36,9 +36,11 @@ def test_members_stand_in_the_header_by_name(tmp_path: Path, model: LogOddsFusio
 
 def test_goes_on_exactly_in_batches(tmp_path: Path, model: LogOddsFusion) -> None:
     stream = events(model, 60, seed=9)
-    listed, labels = [x for x, _ in stream], [y for _, y in stream]
+    listed = [x for x, _ in stream]
+    labels = [y for _, y in stream]
     model.save(tmp_path / "made")
-    through, again = LogOddsFusion.load(tmp_path / "made"), LogOddsFusion.load(tmp_path / "made")
+    through = LogOddsFusion.load(tmp_path / "made")
+    again = LogOddsFusion.load(tmp_path / "made")
     whole = through.test_then_train(listed, labels)
     first = again.test_then_train(listed[:23], labels[:23])
     again = LogOddsFusion.from_state(again.state())

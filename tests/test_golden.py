@@ -27,7 +27,8 @@ def path_of(name: str, version: int = snapshot.VERSION) -> Path:
 
 
 def said(model: Any) -> list[float]:
-    predictive, answered = model.predictive_one(PROBE), answer(model, PROBE)
+    predictive = model.predictive_one(PROBE)
+    answered = answer(model, PROBE)
     answers = answered.values() if isinstance(answered, dict) else [answered]
     return [*answers, predictive.variance, *predictive.interval(0.9)]
 

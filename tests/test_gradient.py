@@ -42,7 +42,8 @@ def test_penalties_paid_late_are_those_paid_at_once(kind: str, step: str, l1: fl
     """After every event every weight is that of a dense learner, to 1e-12: 200 events, weights of events not 1."""
     rate = (0.07 if step == "constant" else 0.3) / (8.0 if kind == "poisson" else 1.0)
     matrix, there, targets, importance = sparse_stream(kind, 200, seed=3)
-    model, eager = made(kind, step, rate, l1, l2), Eager(kind, step, rate, l1, l2)
+    model = made(kind, step, rate, l1, l2)
+    eager = Eager(kind, step, rate, l1, l2)
     for row, x in enumerate(as_dicts(matrix, there)):
         model.learn_one(x, targets[row], w=importance[row])
         eager.learn(matrix[row], there[row], targets[row], importance[row])
@@ -64,12 +65,15 @@ def loss_of(kind: str, margins: list[float], target: Any) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_step_is_the_gradient_by_finite_differences(kind: str) -> None:
     """With constant steps: the change of each weight over -rate is the slope of w times the loss of the event."""
-    rate, w, x = 0.05, 2.5, {"x0": 0.7, "x3": -1.3, "x5": 2.0}
+    rate = 0.05
+    w = 2.5
+    x = {"x0": 0.7, "x3": -1.3, "x5": 2.0}
     matrix, there, targets, _ = sparse_stream(kind, 60, seed=5)
     model = made(kind, "constant", rate, 0.0, 0.0)
     for event, target in zip(as_dicts(matrix, there), targets, strict=True):
         model.learn_one(event, target)
-    before, offsets = weights_of(model), intercepts_of(model)
+    before = weights_of(model)
+    offsets = intercepts_of(model)
 
     def loss(output: int, name: str, change: float) -> float:
         margins = [
@@ -209,7 +213,8 @@ def test_a_poisson_prediction_is_a_poisson() -> None:
 
 
 def test_hashed_weights_go_by_bucket() -> None:
-    model, named = LogisticRegression(rate=0.3, buckets=2**12), LogisticRegression(rate=0.3)
+    model = LogisticRegression(rate=0.3, buckets=2**12)
+    named = LogisticRegression(rate=0.3)
     for each in (model, named):
         each.learn_one({"free": 2, "money": 1}, True)
         each.learn_one({"lunch": 1}, False)
@@ -221,8 +226,10 @@ def test_hashed_weights_go_by_bucket() -> None:
 
 def test_room_for_labels_doubles() -> None:
     """A stream of new labels copies the cells a few times, not once a label; the room is in no answer and no state."""
-    model, known = SoftmaxRegression(rate=0.3, l1=0.01), SoftmaxRegression(rate=0.3, l1=0.01)
-    copies, cells = 0, None
+    model = SoftmaxRegression(rate=0.3, l1=0.01)
+    known = SoftmaxRegression(rate=0.3, l1=0.01)
+    copies = 0
+    cells = None
     for label in range(100):
         model.learn_one({"a": 1.0, f"x{label % 7}": 2.0}, label)
         copies += model._model.cells is not cells

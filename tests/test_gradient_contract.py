@@ -107,7 +107,8 @@ def assert_refused(model: Any, error: type[StreamBayesError], words: str, method
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_that_could_overflow_are_refused(kind: str) -> None:
-    model, target = taught(kind, l2=0.3), target_of(kind, 0)
+    model = taught(kind, l2=0.3)
+    target = target_of(kind, 0)
     for value in (1.1e60, -1e300):
         assert_refused(model, InputError, "so that no step overflows", "learn_one", {"a": value, "new": 1.0}, target)
         assert_refused(model, InputError, "so that no step overflows", "predict_one", {"a": value})

@@ -21,7 +21,8 @@ def standardised(load: Any) -> tuple[FloatArray, FloatArray, list[str]]:
 
 def passes(model: Any, matrix: FloatArray, targets: FloatArray, count: int, seed: int = 0) -> Any:
     """The stream this many times, each time in another order."""
-    generator, names = np.random.default_rng(seed), [f"x{j}" for j in range(matrix.shape[1])]
+    generator = np.random.default_rng(seed)
+    names = [f"x{j}" for j in range(matrix.shape[1])]
     for _ in range(count):
         order = generator.permutation(len(targets))
         model.test_then_train(Batch.from_matrix(matrix[order], names), targets[order].tolist())
@@ -43,10 +44,12 @@ def test_logistic_reaches_the_optimum_in_five_passes(seed: int) -> None:
     oracle = linear_model.LogisticRegression(C=0.1, tol=1e-10, max_iter=10_000).fit(matrix, labels)
     model = passes(LogisticRegression(rate=0.12, l2=l2, classes=(0, 1)), matrix, labels, 5, seed)
     said = model.predictive_many(Batch.from_matrix(matrix, names)).probabilities
-    ours, best = log_loss(said, labels), log_loss(oracle.predict_proba(matrix), labels)
+    ours = log_loss(said, labels)
+    best = log_loss(oracle.predict_proba(matrix), labels)
     assert ours == pytest.approx(best, rel=0.01)
     squares = sum(weight**2 for weight in model.weights().values())
-    objective, optimum = ours + l2 / 2 * squares, best + l2 / 2 * (oracle.coef_**2).sum()
+    objective = ours + l2 / 2 * squares
+    optimum = best + l2 / 2 * (oracle.coef_**2).sum()
     assert optimum < objective < 1.01 * optimum
 
 

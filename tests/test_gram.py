@@ -85,7 +85,8 @@ def test_bayesian_linear_regression_is_the_same_model() -> None:
         peer.learn_one(dict(enumerate(x)), y)
         known.learn_one(dict(enumerate(x)), y)
     for x in ({0: 1.0, 2: -3.0}, {1: 5.0, "unseen": 2.0}, {}):
-        one, two = model.predictive_one(x), peer.predictive_one(x)
+        one = model.predictive_one(x)
+        two = peer.predictive_one(x)
         assert one.mean == pytest.approx(two.mean, rel=1e-10, abs=1e-12)
         assert one.variance == pytest.approx(two.variance, rel=1e-10)
         assert one.epistemic_variance == pytest.approx(two.epistemic_variance, rel=1e-9)
@@ -115,9 +116,11 @@ def test_before_any_event_the_prior_speaks() -> None:
 
 def test_intervals_cover() -> None:
     """On data from the model 95 of 100 targets lie inside; the standard error of 4000 is 0.35."""
-    generator, inside = np.random.default_rng(5), 0
+    generator = np.random.default_rng(5)
+    inside = 0
     for _ in range(400):
-        features, weights = generator.normal(size=(18, 3)), generator.normal(size=3)
+        features = generator.normal(size=(18, 3))
+        weights = generator.normal(size=3)
         targets = 5 + features @ weights + generator.normal(size=18)
         model = taught(GramRegression(strength=1.0, noise_variance=1.0, noise_degrees=3.0), features[:8], targets[:8])
         for x, y in zip(features[8:].tolist(), targets[8:].tolist(), strict=True):

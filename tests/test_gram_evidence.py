@@ -36,7 +36,8 @@ def test_log_evidence_is_the_batch_density(intercept: bool, count: int, width: i
     own = centred(features, targets) if intercept else (features, targets)
     for precision in (1e-3, 1.0, 4.0, 1e3):
         for noise in (0.04, 1.0, 9.0):
-            found, expected = model.log_evidence(precision, noise), batch_evidence(*own, precision, noise)
+            found = model.log_evidence(precision, noise)
+            expected = batch_evidence(*own, precision, noise)
             assert found == pytest.approx(expected, rel=1e-8)
             peer: Any = BayesianLinearRegression(precision, noise, intercept=intercept)
             # A prior on the intercept widens the density of centred targets, whose mean is 0, in one direction.
@@ -89,13 +90,15 @@ def bayesian_ridge(features: FloatArray, targets: FloatArray, *, intercept: bool
 def far_from_zero() -> tuple[FloatArray, FloatArray]:
     """Targets around 100 and small weights: a prior on the intercept would have to be as wide as that."""
     generator = np.random.default_rng(1)
-    features, weights = generator.normal(size=(40, 30)), generator.normal(0.0, 0.3, 30)
+    features = generator.normal(size=(40, 30))
+    weights = generator.normal(0.0, 0.3, 30)
     return features, 100 + features @ weights + 2 * generator.normal(size=40)
 
 
 def wide(count: int, width: int, seed: int) -> tuple[FloatArray, FloatArray]:
     generator = np.random.default_rng(seed)
-    features, weights = generator.normal(size=(count, width)), generator.normal(size=width)
+    features = generator.normal(size=(count, width))
+    weights = generator.normal(size=width)
     return features, features @ weights + 2 * generator.normal(size=count)
 
 
@@ -126,7 +129,8 @@ def test_bayesian_ridge_finds_the_same(name: str, intercept: bool) -> None:
 def test_targets_with_little_noise(level: float, noise: float, intercept: bool) -> None:
     """Noise that leaves shares of 1e-2 down to 2e-14 unexplained; the digits of its variance go with the share."""
     generator = np.random.default_rng(0)
-    features, drawn = generator.normal(size=(200, 1)), generator.normal(size=200)
+    features = generator.normal(size=(200, 1))
+    drawn = generator.normal(size=200)
     if not intercept:
         features = np.column_stack((features, np.full(200, level)))
     targets = level + 2 * features[:, 0] + noise * drawn
@@ -199,7 +203,8 @@ def test_selection_with_dependent_features() -> None:
     features[:, 3] = features[:, 0]
     features[:, 5] = 2.0
     model = taught(GramRegression(), features, targets)
-    forward, backward = model.select("forward"), model.select("backward")
+    forward = model.select("forward")
+    backward = model.select("backward")
     assert {step.name for step in forward} == {step.name for step in backward} == set(range(9))
     assert [step.residual_squares for step in forward[5:]] == pytest.approx([0.0] * 4, abs=1e-9)
     assert [step.residual_squares for step in backward[:4]] == pytest.approx([0.0] * 4, abs=1e-9)
@@ -212,7 +217,10 @@ def test_selection_with_dependent_features() -> None:
 @pytest.mark.parametrize("strength", [0.0, 0.5, 20.0])
 def test_bias_and_variance_by_closed_form_and_simulation(intercept: bool, strength: float) -> None:
     generator = np.random.default_rng(17)
-    features, weights, level, noise = generator.normal(1.0, 1.0, (15, 3)), np.array([1.0, -2.0, 0.5]), 0.7, 0.3
+    features = generator.normal(1.0, 1.0, (15, 3))
+    weights = np.array([1.0, -2.0, 0.5])
+    level = 0.7
+    noise = 0.3
     clean = features @ weights + level
     model = taught(GramRegression(intercept=intercept), features, clean)
     x = np.array([2.0, 1.0, -1.0])

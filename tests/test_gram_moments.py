@@ -27,7 +27,8 @@ def test_offsets_keep_the_digits(offset: float) -> None:
     targets = features @ np.array([1.0, -2.0, 0.5, 3.0, 0.25]) + generator.integers(-64, 65, size=500) / 64
     near = taught(GramRegression(strength=0.5), features, targets).solve("ridge")
     model = taught(GramRegression(strength=0.5), features + offset, targets + offset)
-    far, said = model.solve("ridge"), model.predict_one(dict(enumerate((features[0] + offset).tolist())))
+    far = model.solve("ridge")
+    said = model.predict_one(dict(enumerate((features[0] + offset).tolist())))
     assert list(far.weights.values()) == pytest.approx(list(near.weights.values()), rel=1e-11)
     assert far.residual_squares == pytest.approx(near.residual_squares, rel=1e-11)
     assert said - offset == pytest.approx(
@@ -44,7 +45,8 @@ def test_offsets_survive_merging_and_unlearning() -> None:
     first.merge(second)
     for x, y in zip(features[40:].tolist(), targets[40:].tolist(), strict=True):
         first.unlearn_one(dict(enumerate(x)), y)
-    one, two = whole.solve("ridge"), first.solve("ridge")
+    one = whole.solve("ridge")
+    two = first.solve("ridge")
     assert list(two.weights.values()) == pytest.approx(list(one.weights.values()), rel=1e-9)
     assert two.residual_squares == pytest.approx(one.residual_squares, rel=1e-9)
 
@@ -75,7 +77,8 @@ def test_columns_of_very_different_scale() -> None:
 
 def test_late_and_absent_features_are_zeros() -> None:
     """A feature that comes with the last event is one that was 0 before."""
-    late, full = GramRegression(strength=0.4), GramRegression(strength=0.4)
+    late = GramRegression(strength=0.4)
+    full = GramRegression(strength=0.4)
     events = [({"a": 1.0}, 2.0), ({"a": 3.0}, 1.0), ({}, 0.5), ({"a": 2.0, "b": 5.0}, 4.0), ({"b": 1.0}, 3.0)]
     for x, y in events:
         late.learn_one(x, y)
@@ -104,7 +107,8 @@ def learned(events: list[Any], name: str = "plain") -> Any:
 
 def assert_same(one: Any, two: Any) -> None:
     for x in PROBES:
-        first, second = one.predictive_one(x), two.predictive_one(x)
+        first = one.predictive_one(x)
+        second = two.predictive_one(x)
         assert first.mean == pytest.approx(second.mean, rel=1e-9, abs=1e-9)
         assert first.variance == pytest.approx(second.variance, rel=1e-9)
 
@@ -206,7 +210,8 @@ def test_many_events_at_once_are_the_loop() -> None:
     table = np.arange(12.0).reshape(6, 2)
     table.setflags(write=False)
     one, two, three = (GramRegression(strength=0.3) for _ in range(3))
-    events, targets = [{"a": float(row % 3), "b": 2.5 * row} for row in range(6)], table[:, 1]
+    events = [{"a": float(row % 3), "b": 2.5 * row} for row in range(6)]
+    targets = table[:, 1]
     said = one.test_then_train(events, targets)
     two.learn_many(events, targets)
     for row, (x, y) in enumerate(zip(events, targets.tolist(), strict=True)):

@@ -90,7 +90,8 @@ def test_weights_of_every_scale(name: str, intercept: bool) -> None:
     assert ridge.predict(event) == pytest.approx(model.predict_one(event), rel=1e-9)
     truth: Any = dict(enumerate((1 / lengths).tolist()))
     found = model.bias_variance(event, truth, 1e-3, 1.0)
-    centred, away = features - middle, features[0] - middle
+    centred = features - middle
+    away = features[0] - middle
     inner = centred.T @ centred / np.outer(lengths, lengths)
     map_to = np.linalg.solve(inner + np.diag(1e-3 / lengths**2), away / lengths)
     assert found.variance == pytest.approx(map_to @ inner @ map_to + intercept / 60, rel=1e-8)
@@ -134,7 +135,8 @@ def test_selection_far_from_zero_without_an_intercept() -> None:
     targets = features @ np.array([1.0, -1.0, 0.5, -0.5]) + generator.normal(size=80)
     model = taught(GramRegression(intercept=False), features, targets)
     least = np.linalg.lstsq(features, targets)[1][0]
-    forward, backward = model.select("forward"), model.select("backward")
+    forward = model.select("forward")
+    backward = model.select("backward")
     assert forward[-1].residual_squares == pytest.approx(least, rel=1e-8)
     assert backward[-1].residual_squares == pytest.approx(targets @ targets, rel=1e-10)
     chosen: Any = [step.name for step in forward[:2]]

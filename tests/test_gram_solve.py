@@ -100,7 +100,8 @@ def test_dependent_and_constant_columns() -> None:
 def test_nearly_dependent_columns_converge() -> None:
     """Columns 1574 and a bit, without an intercept: coordinate descent alone takes millions of sweeps."""
     generator = np.random.default_rng(1)
-    features, targets = generator.normal(size=(20, 6)) + 1574, generator.normal(size=20)
+    features = generator.normal(size=(20, 6)) + 1574
+    targets = generator.normal(size=20)
     fit = taught(GramRegression(intercept=False), features, targets).solve("lasso", 5.0)
     weights = vector(fit.weights)
     slopes = features.T @ (targets - features @ weights)
@@ -183,7 +184,8 @@ def test_fits_know_names_texts_and_buckets() -> None:
     for sender, size, y in (("bob", 1.0, 2.0), ("eve", 2.0, 5.0), ("bob", 3.0, 4.0), ("joe", 1.0, 0.0)):
         for learner in (model, hashed):
             learner.learn_one({"sender": sender, "size": size}, y)
-    fit, other = model.solve(), hashed.solve()
+    fit = model.solve()
+    other = hashed.solve()
     assert list(fit.weights) == [("sender", "bob"), "size", ("sender", "eve"), ("sender", "joe")]
     x = {"sender": "eve", "size": 4.0, "never": 3.0}
     assert fit.predict(x) == pytest.approx(model.predict_one(x))
@@ -229,7 +231,8 @@ def test_asking_changes_nothing_and_learning_refreshes() -> None:
         lambda: model.merge(taught(GramRegression(strength=0.5), *sample(9, 3, seed=5))),
     ]
     for change in changes:
-        known, said = model.solve(), model.predict_one({0: 1.0, 1: 2.0})
+        known = model.solve()
+        said = model.predict_one({0: 1.0, 1: 2.0})
         change()
         assert model.solve() != known
         assert model.predict_one({0: 1.0, 1: 2.0}) != said

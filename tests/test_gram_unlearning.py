@@ -71,7 +71,8 @@ EVENTS = st.lists(
 @given(EVENTS, EVENTS, st.sampled_from([1.0, 1e9, 1e-3]), st.sampled_from(list(LEARNERS)), st.randoms())
 def test_what_was_learned_is_never_refused(one: list[Any], two: list[Any], size: float, name: str, random: Any) -> None:
     """Learned, merged, half of it forgotten; the rest taken back in any order and two parts."""
-    model, other = LEARNERS[name].clone(), LEARNERS[name].clone()
+    model = LEARNERS[name].clone()
+    other = LEARNERS[name].clone()
     for x, y, w in one:
         model.learn_one(x, y, w=size * w)
     for x, y, w in two:

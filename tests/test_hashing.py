@@ -61,7 +61,8 @@ def test_equal_names_share_a_bucket(one: Any) -> None:
 @pytest.mark.parametrize("one", [1, 1.0, np.float64(1), np.int64(1)], ids=repr)
 def test_equal_values_share_a_bucket(one: Any) -> None:
     """A category is its value, not the type it came in; a boolean is another kind of value than a number."""
-    model, other = CategoricalNB(prior_count=0.2, buckets=64), CategoricalNB(prior_count=0.2, buckets=64)
+    model = CategoricalNB(prior_count=0.2, buckets=64)
+    other = CategoricalNB(prior_count=0.2, buckets=64)
     for each, value in ((model, 1), (other, one)):
         each.learn_one({"a": 2}, "ham")
         each.learn_one({"a": value}, "spam")
@@ -74,7 +75,9 @@ def test_batches_with_equal_names_of_other_types(learner: Any) -> None:
     """A batch numbers its names by a dict, where 1 and 1.0 are the same key."""
     rows: list[dict[Any, Any]] = [{1: 1}, {2: 1}, {1.0: 1}, {np.float64(2): 1, True: 1}]
     labels = ["ham", "spam", "ham", "spam"]
-    loop, model, ones = learner.clone(), learner.clone(), learner.clone()
+    loop = learner.clone()
+    model = learner.clone()
+    ones = learner.clone()
     said = []
     for x, y in zip(rows, labels, strict=True):
         said.append(answer(loop, x))
@@ -90,7 +93,8 @@ def test_batches_with_equal_names_of_other_types(learner: Any) -> None:
 @pytest.mark.parametrize("known", ONES, ids=repr)
 def test_predicted_under_one_type_and_learned_under_another(learner: Any, asked: Any, known: Any) -> None:
     """The event before is remembered to save encoding it twice, and compares equal."""
-    alone, model = learner.clone(), learner.clone()
+    alone = learner.clone()
+    model = learner.clone()
     alone.learn_one({known: 2.0}, "spam")
     model.predict_one({asked: 2.0})
     model.learn_one({known: 2.0}, "spam")
@@ -99,8 +103,10 @@ def test_predicted_under_one_type_and_learned_under_another(learner: Any, asked:
 
 def test_corrections_of_categories_are_exact_without_collisions() -> None:
     """Where no two values share a bucket, hashing is another order of the columns and nothing else."""
-    stream, mistakes = categories(60, seed=1), categories(30, seed=2)
-    named, model = CategoricalNB(prior_count=0.3), CategoricalNB(prior_count=0.3, buckets=2**16)
+    stream = categories(60, seed=1)
+    mistakes = categories(30, seed=2)
+    named = CategoricalNB(prior_count=0.3)
+    model = CategoricalNB(prior_count=0.3, buckets=2**16)
     cells = {Category(name, "text" if isinstance(value, str) else "number", value)
              for x, _ in stream + mistakes for name, value in x.items()}  # fmt: skip
     for vocabulary, names in ((model._vocabulary, cells), (model._features, {cell.feature for cell in cells})):
@@ -176,7 +182,8 @@ def test_the_most_buckets() -> None:
     columns = hash_words(["some words of a text"], 2**32).columns
     assert len(set(columns.tolist())) == 5
     assert 0 <= columns.min() <= columns.max() < 2**32
-    model, labels = SoftmaxRegression(buckets=2**32), tuple(range(5000))
+    model = SoftmaxRegression(buckets=2**32)
+    labels = tuple(range(5000))
     with pytest.raises(EvidenceError, match="no memory"):
         model.test_then_train([{"a": 1.0}] * len(labels), labels)
     with pytest.raises(ParameterError, match="no memory for buckets=4294967296"):

@@ -396,7 +396,8 @@ def test_item20_a_learner_merged_with_itself_is_refused_before_it_overflows(name
 
 
 def test_item20_a_merge_that_no_digits_would_survive_changes_nothing() -> None:
-    model, other = BayesianLinearRegression(0.3, 2.5), BayesianLinearRegression(0.3, 2.5)
+    model = BayesianLinearRegression(0.3, 2.5)
+    other = BayesianLinearRegression(0.3, 2.5)
     model.learn_one({"a": 1e-154, "d": 1.0}, 1e40)
     other.learn_one({"a": 1.0, "b": 1e40, "c": -1e50}, 1e-50, 1e12)
     changes(model, "merge", (other,))

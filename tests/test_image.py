@@ -19,7 +19,8 @@ from tests.spam import SMALL, stream
 @pytest.mark.parametrize("name", LEARNERS)
 def test_an_image_is_the_learner_of_then(name: str) -> None:
     """To the last bit, whatever the image was before; later learning does not touch it, nor the reverse."""
-    some, others = events(LEARNERS[name], 20), events(LEARNERS[name], 30)[20:]
+    some = events(LEARNERS[name], 20)
+    others = events(LEARNERS[name], 30)[20:]
     model: Any = taught(LEARNERS[name], some[:10])
     image = model.image()
     before = frozen(model)
@@ -72,7 +73,8 @@ def test_a_filter_with_classifiers_from_elsewhere_has_no_image() -> None:
 def test_a_state_may_be_taken_over_without_a_copy() -> None:
     model = BernoulliNB()
     model.learn_one({"a": 1}, True)
-    state, before = model.state(), frozen(model)
+    state = model.state()
+    before = frozen(model)
     taken: BernoulliNB = BernoulliNB.from_state(model.state(), copy=False)
     copied = Learner.from_state(State(*state))
     assert frozen(taken) == frozen(copied) == before

@@ -131,7 +131,8 @@ def test_questions_audit_and_labellers(run: Run, tmp_path: Path) -> None:
     code, output, errors = run("inspect", path)
     assert (code, errors) == (0, "")
     found = json.loads(run("inspect", path, "--json")[1])
-    questions, audit = found["questions"], found["audit"]
+    questions = found["questions"]
+    audit = found["audit"]
     assert questions["asked"] > questions["by_chance"] > 0
     assert not {"asked", "audited"} & questions["outcomes"].keys(), "it was said"
     assert audit["answers"] > 0

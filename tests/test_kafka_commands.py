@@ -43,7 +43,8 @@ def config_of(scene: Scene) -> Path:
 
 def test_the_way_of_a_corpus(make: Make, tmp_path: Path) -> None:
     scene = make(2, learner=SPAM_FILTER, status={"seconds": 0.5})
-    config, url = config_of(scene), f"kafka://{scene.address}"
+    config = config_of(scene)
+    url = f"kafka://{scene.address}"
     corpus = as_json_lines(tmp_path, MAILS)
     output, _ = done(tmp_path, "produce", corpus, "--to", url, "--config", config, "--partitions", "2")
     assert output.splitlines()[0].startswith(f"wrote {len(MAILS)} mails and ")
@@ -66,7 +67,8 @@ def test_the_way_of_a_corpus(make: Make, tmp_path: Path) -> None:
 
 def test_item02_a_changed_label_corrects_the_mail_in_its_partition(make: Make, tmp_path: Path) -> None:
     scene = make(2, learner=SPAM_FILTER)
-    config, url = config_of(scene), f"kafka://{scene.address}"
+    config = config_of(scene)
+    url = f"kafka://{scene.address}"
     mails = [Mail(f"m{number}", "ham", b"Subject: %d\n\nlunch\n" % number) for number in range(30)]
     for changed, expected in ((0, (30, 30, 0, 0)), (8, (0, 8, 8, 30)), (8, (0, 0, 0, 30))):
         corpus = put(
@@ -168,7 +170,8 @@ def test_who_is_not_let_in(secure_broker: SecureBroker, tmp_path: Path, worker_c
 def test_behind_a_password_and_certificates(secure_broker: SecureBroker, tmp_path: Path) -> None:
     """Everything from the environment; whatever is said, the password is not in it."""
     scene = Scene(tmp_path, secure_broker.addresses["PLAINTEXT"], learner=SPAM_FILTER)
-    config, url = config_of(scene), _url(secure_broker)
+    config = config_of(scene)
+    url = _url(secure_broker)
     corpus = as_json_lines(tmp_path, MAILS)
     variables = _secrets(secure_broker) | {"STREAM_BAYES_KAFKA_DEBUG": "1"}
     said = ""

@@ -105,7 +105,8 @@ def test_records_that_are_removed_while_they_are_read(
     scene.feed([("emails", _LARGE % number) for number in range(60)], at_once=2)
     offsets = [record.offset for record in all_records(scene.log, scene.emails)]
     with scene.open() as log:
-        commit, commits = log.commit, 0
+        commit = log.commit
+        commits = 0
 
         def commit_and_remove(positions: Offsets) -> Offsets:
             nonlocal commits

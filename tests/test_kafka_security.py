@@ -23,7 +23,8 @@ from tests.broker.certificates import Authority, Identity
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
 from tests.corpora import MAILS, as_json_lines
 
-SECRET, KEY_SECRET = "hunter2-of-me", "hunter2-of-the-key"
+SECRET = "hunter2-of-me"
+KEY_SECRET = "hunter2-of-the-key"
 LOGIN = {"sasl_mechanism": "PLAIN", "username": "me"}
 SASL = {**LOGIN, "security_protocol": "SASL_PLAINTEXT"}
 TLS = {"security_protocol": "SSL"}
@@ -106,7 +107,8 @@ def test_certificates(authority: Authority, own: Identity, locked: Path) -> None
 
 
 def test_certificates_that_cannot_be_used(authority: Authority, own: Identity, locked: Path, tmp_path: Path) -> None:
-    text, missing = tmp_path / "text.pem", tmp_path / "missing.pem"
+    text = tmp_path / "text.pem"
+    missing = tmp_path / "missing.pem"
     text.write_text("no certificate")
     pair = {"certificate_file": own.certificate_file, "key_file": own.key_file}
     cases: list[tuple[dict[str, Any], str]] = [
@@ -142,7 +144,8 @@ def test_the_client_does_not_log_passwords(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_why_the_client_was_refused_is_noted() -> None:
-    logger, name = logging.getLogger("kafka.net.connection"), "<KafkaConnection 1>"
+    logger = logging.getLogger("kafka.net.connection")
+    name = "<KafkaConnection 1>"
     with Refusals() as refusals:
         logger.error("%s: Connection lost: %s", name, SaslAuthenticationFailedError("Authentication failed"))
         logger.error("%s: Connection lost: %s", name, SaslAuthenticationFailedError("Authentication failed"))

@@ -17,7 +17,8 @@ from tests.commands import Run, run
 
 __all__ = ["run"]
 
-SECRET, KEY_SECRET = "hunter2-of-me", "hunter2-of-the-key"
+SECRET = "hunter2-of-me"
+KEY_SECRET = "hunter2-of-the-key"
 PREFIX = "STREAM_BAYES__KAFKA__"
 LOGIN = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "username": "me"}
 COMPLETE = f"""

@@ -56,7 +56,9 @@ any_fetches = st.lists(st.tuples(st.sampled_from(PLACES), any_times), max_size=1
 def test_every_record_comes_once_and_in_the_order_of_its_partition(
     fetches: list[tuple[Partition, list[int]]], takes: list[int]
 ) -> None:
-    merger, ends, taken = Merger(TOPICS), defaultdict[Partition, int](int), list[Record]()
+    merger = Merger(TOPICS)
+    ends = defaultdict[Partition, int](int)
+    taken = list[Record]()
     for (place, times), most in zip(fetches, takes, strict=False):
         merger.add(place, [record(place, ends[place] + at, time) for at, time in enumerate(times)])
         ends[place] += len(times)
@@ -72,10 +74,8 @@ def test_every_record_comes_once_and_in_the_order_of_its_partition(
 
 @given(st.lists(st.tuples(st.sampled_from(TOPICS), st.integers(0, 9))), st.integers(1, 9))
 def test_what_shares_a_number_is_merged_by_time_and_then_by_topic(written: list[tuple[str, int]], most: int) -> None:
-    merger, queues = (
-        Merger(TOPICS),
-        {topic: sorted(time for name, time in written if name == topic) for topic in TOPICS},
-    )
+    merger = Merger(TOPICS)
+    queues = {topic: sorted(time for name, time in written if name == topic) for topic in TOPICS}
     for topic, times in queues.items():
         merger.add(Partition(topic, 1), [record(Partition(topic, 1), at, time) for at, time in enumerate(times)])
     taken: list[Record] = []
@@ -89,8 +89,10 @@ def test_what_shares_a_number_is_merged_by_time_and_then_by_topic(written: list[
 
 @given(any_times, any_times)
 def test_a_record_waits_for_another_topic_of_its_number_and_of_no_other(mine: list[int], others: list[int]) -> None:
-    merger, awaited = Merger(TOPICS), Partition("labels", 0)
-    emails, elsewhere = Partition("emails", 0), Partition("emails", 1)
+    merger = Merger(TOPICS)
+    awaited = Partition("labels", 0)
+    emails = Partition("emails", 0)
+    elsewhere = Partition("emails", 1)
     merger.add(emails, [record(emails, at, time) for at, time in enumerate(mine)])
     merger.add(elsewhere, [record(elsewhere, at, time) for at, time in enumerate(others)])
     taken = merger.take(100, lambda place: place == awaited)

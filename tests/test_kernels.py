@@ -85,7 +85,8 @@ def test_digamma_and_trigamma(x: float) -> None:
 
 
 def test_duplicates_of_a_row_are_summed() -> None:
-    starts, columns = np.array([0, 4, 4, 6]), np.array([5, 2, 5, 1, 3, 3])
+    starts = np.array([0, 4, 4, 6])
+    columns = np.array([5, 2, 5, 1, 3, 3])
     merged = np.empty_like(starts), np.empty_like(columns), np.empty(6)
     left = merge_duplicates(starts, columns, np.array([1.0, 2.0, 4.0, 8.0, 1.0, 1.0]), *merged)
     assert merged[0].tolist() == [0, 3, 3, 4]
@@ -115,8 +116,11 @@ def test_probabilities(log: list[float], expected: list[float], log_odds: float)
 
 def test_latent_variance_by_the_delta_method() -> None:
     """p = (.5, .3, .2), variances 1, 2, 3: 1 + (.3/.5)^2 x 2 + (.2/.5)^2 x 3 = 2.2."""
-    log, variance = np.log([[0.5, 0.3, 0.2]]), np.array([[1.0, 2.0, 3.0]])
-    probabilities, log_odds, latent = np.empty((1, 3)), np.empty(1), np.empty(1)
+    log = np.log([[0.5, 0.3, 0.2]])
+    variance = np.array([[1.0, 2.0, 3.0]])
+    probabilities = np.empty((1, 3))
+    log_odds = np.empty(1)
+    latent = np.empty(1)
     joint = Joint(log, log, variance, np.array([3]))
     assert to_probabilities(joint, probabilities, log_odds, np.empty(1), latent) == 0
     assert latent[0] == pytest.approx(1 + 0.36 * 2 + 0.16 * 3)

@@ -74,7 +74,8 @@ def test_mean_is_ridge(precision: float, noise: float) -> None:
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_log_evidence_is_the_batch_density_and_the_prequential_sum(precision: float, noise: float) -> None:
     design, targets = data(25)
-    model, total = BayesianLinearRegression(precision, noise), 0.0
+    model = BayesianLinearRegression(precision, noise)
+    total = 0.0
     for row, target in zip(design[:, 1:].tolist(), targets.tolist(), strict=True):
         x = dict(zip(NAMES, row, strict=True))
         total += model.predictive_one(x).log_density(target)
@@ -115,7 +116,8 @@ def test_unknown_noise_is_normal_inverse_gamma(precision: float, noise: float, d
 def test_a_feature_that_comes_late_was_zero_before() -> None:
     design, targets = data()
     design[:15, 3:] = 0.0
-    late, early = BayesianLinearRegression(2.5, 0.3), BayesianLinearRegression(2.5, 0.3)
+    late = BayesianLinearRegression(2.5, 0.3)
+    early = BayesianLinearRegression(2.5, 0.3)
     for row, target in zip(design[:, 1:].tolist(), targets.tolist(), strict=True):
         x = dict(zip(NAMES, row, strict=True))
         early.learn_one(x, target)
@@ -162,7 +164,9 @@ def test_what_is_not_seen_for_ages_goes_back_to_zero(covariance: str, noise: str
 @pytest.mark.parametrize("noise", ["known", "unknown"])
 def test_intervals_cover(noise: str) -> None:
     """95 % intervals of targets from the model hold 95 % of them, within 4 standard errors."""
-    generator, inside, count = np.random.default_rng(5), 0, 0
+    generator = np.random.default_rng(5)
+    inside = 0
+    count = 0
     for _ in range(60):
         variance = 0.7 if noise == "known" else 4.0 * 0.7 / generator.chisquare(4.0)
         # The prior of the weights is in units of the noise when that is unknown.
@@ -174,7 +178,8 @@ def test_intervals_cover(noise: str) -> None:
             y = float(truth[0] + x @ truth[1:] + math.sqrt(variance) * generator.normal())
             event = dict(zip("abc", x.tolist(), strict=True))
             low, high = model.predictive_one(event).interval(0.95)
-            inside, count = inside + (low <= y <= high), count + 1
+            inside = inside + (low <= y <= high)
+            count = count + 1
             model.learn_one(event, y)
     assert abs(inside / count - 0.95) < 4.0 * math.sqrt(0.95 * 0.05 / count)
 
@@ -199,7 +204,8 @@ def test_diagonal_is_exact_for_orthogonal_events() -> None:
     diagonal = BayesianLinearRegression(0.5, 2.0, covariance="diagonal", intercept=False)
     generator = np.random.default_rng(2)
     for _ in range(50):
-        x, y = {NAMES[int(generator.integers(4))]: float(generator.normal())}, float(generator.normal())
+        x = {NAMES[int(generator.integers(4))]: float(generator.normal())}
+        y = float(generator.normal())
         assert diagonal.predictive_one(x).variance == pytest.approx(full.predictive_one(x).variance)
         for model in (full, diagonal):
             model.learn_one(x, y, w=1.7)

@@ -23,7 +23,8 @@ def taught(events: Events, *parameters: Any, **named: Any) -> BayesianLinearRegr
 
 
 def assert_same_weights(one: BayesianLinearRegression, two: BayesianLinearRegression, tolerance: float) -> None:
-    first, second = one.weights(), two.weights()
+    first = one.weights()
+    second = two.weights()
     for name, weight in first.items():
         other = second[name]
         assert weight.mean == pytest.approx(other.mean, rel=tolerance, abs=tolerance * np.sqrt(other.variance))
@@ -137,7 +138,8 @@ def test_events_of_hardly_any_weight_can_be_taken_back() -> None:
 @pytest.mark.parametrize("degrees", [1e3, 1e6, 1e9])
 def test_a_noise_that_is_almost_known(degrees: float) -> None:
     events: Events = [({"a": float(x)}, float(np.sin(x))) for x in range(50)]
-    known, unknown = taught(events, 0.5, 0.3), taught(events, 0.5, 0.3, noise="unknown", noise_degrees=degrees)
+    known = taught(events, 0.5, 0.3)
+    unknown = taught(events, 0.5, 0.3, noise="unknown", noise_degrees=degrees)
     assert unknown.log_evidence() == pytest.approx(known.log_evidence(), abs=1e5 / degrees)
     assert unknown.predictive_one({"a": 2.0}).variance == pytest.approx(
         known.predictive_one({"a": 2.0}).variance, rel=1e3 / degrees
@@ -189,7 +191,8 @@ def test_numpy_arrays_of_all_kinds() -> None:
         {"a": np.uint8(200), "b": np.uint8(100)},
         {"a": np.int32(1_700_000_000), "b": np.int32(1_700_000_000)},
     ]
-    model, plain = BayesianLinearRegression(), BayesianLinearRegression()
+    model = BayesianLinearRegression()
+    plain = BayesianLinearRegression()
     model.learn_many(rows, np.ma.masked_array([1.0, 2.0], mask=[False, False]))
     plain.learn_many([{"a": 200, "b": 100}, {"a": 1_700_000_000, "b": 1_700_000_000}], [1.0, 2.0])
     assert frozen(model) == frozen(plain)

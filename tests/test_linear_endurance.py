@@ -13,7 +13,9 @@ from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.typing import FloatArray, IntArray
 from tests.exact import Solution, posterior
 
-WIDTH, ROWS, REPEATS = 50, 200, 5000
+WIDTH = 50
+ROWS = 200
+REPEATS = 5000
 RIVER_EVENTS = 40_000
 NOISE = 0.01
 NAMES = [f"x{j}" for j in range(WIDTH)]

@@ -30,7 +30,8 @@ def test_entropy_falls_by_exactly_the_information(precision: float, noise: float
     model = BayesianLinearRegression(precision, noise)
     model.learn_one(event(np.zeros(6)), 1.0)
     for row in events(20):
-        before, said = model.entropy(), model.predictive_one(event(row))
+        before = model.entropy()
+        said = model.predictive_one(event(row))
         expected = 0.5 * math.log1p(said.epistemic_variance / noise)
         assert model.information_gain(event(row)) == pytest.approx(expected, rel=1e-9)
         model.learn_one(event(row), float(row.sum()))
@@ -82,7 +83,8 @@ def greedy(covariance: FloatArray, rows: FloatArray, noise: float, count: int) -
 @pytest.mark.parametrize("intercept", [True, False])
 def test_rank_is_the_greedy_choice(precision: float, noise: float, intercept: bool) -> None:
     """Features that no event had are in the batch, too."""
-    rows, known = events(80), 4
+    rows = events(80)
+    known = 4
     model = BayesianLinearRegression(precision, noise, intercept=intercept)
     model.test_then_train(Batch.from_matrix(rows[:30, :known], NAMES[:known]), rows[:30, 0])
     design = np.column_stack((np.ones(80), rows)) if intercept else rows

@@ -22,7 +22,8 @@ def offsets_of(log: Log, topic: str) -> list[int]:
 
 
 def test_a_record_is_seen_once_it_is_committed_and_not_before(logs: Logs, mails: str) -> None:
-    writer, reader = logs.open(), logs.reader(mails)
+    writer = logs.open()
+    reader = logs.reader(mails)
     writer.append(mails, b"one", key=b"k", headers=[("label", b"spam")])
     assert reader.poll(10, timeout=0.0) == []
     assert writer.ends(mails) == {first(mails): 0}
@@ -36,7 +37,8 @@ def test_a_record_is_seen_once_it_is_committed_and_not_before(logs: Logs, mails:
 
 
 def test_a_commit_tells_where_what_it_wrote_ends(logs: Logs, mails: str) -> None:
-    log, other = logs.open(partitions=2), logs.topic("other")
+    log = logs.open(partitions=2)
+    other = logs.topic("other")
     assert log.commit({}) == {}
     for _ in range(3):
         for topic, number in ((mails, 0), (mails, 1), (mails, 1), (other, 0)):
@@ -208,7 +210,8 @@ def test_retention_leaves_what_a_group_has_to_read(logs: Logs, mails: str) -> No
 
 
 def test_groups_do_not_know_each_other(logs: Logs, mails: str) -> None:
-    one, other = logs.reader(mails, group="one"), logs.reader(mails, group="other")
+    one = logs.reader(mails, group="one")
+    other = logs.reader(mails, group="other")
     put(one, mails, *NUMBERS)
     commit(one, {first(mails): offsets_of(one, mails)[-1] + 1})
     assert other.committed() == {first(mails): 0}

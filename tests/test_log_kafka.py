@@ -86,7 +86,8 @@ def test_offsets_have_gaps_and_records_come_without(logs: KafkaLogs, with_gaps: 
 
 def test_a_read_within_a_gap_gives_what_follows(logs: KafkaLogs, with_gaps: str) -> None:
     log = logs.open()
-    records, end = everything(log, with_gaps), log.ends(with_gaps)[first(with_gaps)]
+    records = everything(log, with_gaps)
+    end = log.ends(with_gaps)[first(with_gaps)]
     assert end > records[-1].offset + 2
     for offset in range(end + 1):
         following = [record for record in records if record.offset >= offset][:2]
@@ -109,7 +110,8 @@ def test_a_topic_of_nothing_but_what_was_aborted(logs: KafkaLogs) -> None:
 def test_what_is_not_committed_yet_is_not_seen(logs: KafkaLogs) -> None:
     topic = logs.create("mails")
     put(logs.open(), topic, b"one")
-    reader, log = logs.reader(topic), logs.open()
+    reader = logs.reader(topic)
+    log = logs.open()
     end = log.ends(topic)
     with plain_producer(logs.address, transactional_id=f"open-{topic}") as producer:
         producer.init_transactions()
@@ -182,7 +184,8 @@ def test_times_of_a_sender_are_as_it_says_and_the_order_of_a_partition_stays(log
 
 
 def test_topics_are_merged_by_time(logs: KafkaLogs) -> None:
-    emails, labels = logs.topic("emails"), logs.topic("labels")
+    emails = logs.topic("emails")
+    labels = logs.topic("labels")
     writer = logs.open()
     for at in range(30):
         put(writer, labels if at % 3 == 0 else emails, b"%d" % at)

@@ -87,7 +87,8 @@ def test_who_closes_gives_its_partitions_away_at_once(
     logs: KafkaLogs, topics: list[str], names: list[str | None]
 ) -> None:
     one, two = joined(logs, names, topics)
-    before, one.changes = one.mine, []
+    before = one.mine
+    one.changes = []
     two.log.close()
     await_that(lambda: one.mine == all_of(topics), one)
     assert one.changes == [(all_of(topics), before)]
@@ -183,7 +184,8 @@ def test_a_beat_loses_no_record(logs: KafkaLogs, topics: list[str]) -> None:
 
 
 def test_positions_pass_from_one_member_to_the_next(logs: KafkaLogs, topics: list[str]) -> None:
-    emails, out = topics[0], logs.topic("out")
+    emails = topics[0]
+    out = logs.topic("out")
     one = logs.member("a", emails, **LONG)
     await_that(lambda: bool(one.changes), one)
     one.go_on()

@@ -54,7 +54,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def committed_at_last(log: Log, offsets: Offsets, broker: Broker | None = None) -> tuple[Offsets, int]:
     """Commit again as long as the broker is away, which is started after the first time; and how often it was."""
-    until, away = time.monotonic() + PATIENCE, 0
+    until = time.monotonic() + PATIENCE
+    away = 0
     while True:
         try:
             return log.commit(offsets), away
@@ -72,7 +73,8 @@ def test_what_was_to_be_committed_while_the_broker_was_away_is_written_once(
     killable_broker: Broker, seconds: float
 ) -> None:
     logs = KafkaLogs(killable_broker.address, KafkaSettings(transaction_seconds=seconds))
-    log, topic = logs.open(), logs.topic("mails")
+    log = logs.open()
+    topic = logs.topic("mails")
     put(log, topic, b"before")
     killable_broker.kill()
     log.append(topic, b"one", partition=0)
@@ -110,7 +112,8 @@ def test_a_broker_killed_under_load_loses_and_doubles_nothing(killable_broker: B
 
 def write_until(enough: threading.Event, logs: KafkaLogs, topic: str) -> int:
     """Write numbers, 20 in a commit; one commit more after it is enough. Gives how many."""
-    count, last = 0, False
+    count = 0
+    last = False
     with KafkaLog([logs.address], settings=logs.settings) as log:
         while not last:
             last = enough.is_set()
@@ -125,7 +128,8 @@ def write_until(enough: threading.Event, logs: KafkaLogs, topic: str) -> int:
 def test_a_member_of_a_group_goes_on_when_the_broker_is_back(killable_broker: Broker) -> None:
     numbers = [b"%d" % number for number in range(20)]
     logs = KafkaLogs(killable_broker.address, KafkaSettings(transaction_seconds=1.0))
-    topic, out = logs.topic("mails"), logs.create("out")
+    topic = logs.topic("mails")
+    out = logs.create("out")
     member = logs.member("a", topic)
     put(logs.open(), topic, *numbers)
     killed = False
@@ -163,7 +167,8 @@ def next_records(member: Watched, most: int) -> list[Record]:
 
 def test_a_process_ends_with_an_unfinished_transaction_and_the_broker_gone(killable_broker: Broker) -> None:
     logs = KafkaLogs(killable_broker.address)
-    address, topic = logs.address, logs.topic("mails")
+    address = logs.address
+    topic = logs.topic("mails")
     with Other(ENDING, address, "", topic) as alone, Other(ENDING, address, logs.group("readers"), topic) as member:
         assert [alone.says(), member.says()] == ["ready", "ready"]
         killable_broker.kill()

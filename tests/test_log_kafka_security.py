@@ -71,7 +71,8 @@ class Refusal(NamedTuple):
 
 def refusal(address: str, settings: dict[str, Any], group: str | None = None) -> Refusal:
     """What is said to who is not let in."""
-    topics, chosen = [f"mails-{uuid4().hex}"], KafkaSettings.model_validate(settings)
+    topics = [f"mails-{uuid4().hex}"]
+    chosen = KafkaSettings.model_validate(settings)
     try:
         with KafkaLog([address], group, topics if group else (), settings=chosen, member=group) as log:
             log.append(topics[0], b"mail")

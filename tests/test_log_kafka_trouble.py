@@ -102,7 +102,8 @@ def test_the_broker_ends_the_transaction_of_one_that_does_not_come_back(logs: Ka
 
 
 def test_a_zombie_changes_nothing(logs: KafkaLogs) -> None:
-    topic, out = logs.create("mails"), logs.create("out")
+    topic = logs.create("mails")
+    out = logs.create("out")
     put(logs.open(), topic, b"one")
     with Other(ZOMBIE, logs.address, logs.group("readers"), topic, out) as zombie:
         assert zombie.says() == "ready"
@@ -123,7 +124,8 @@ def test_a_zombie_changes_nothing(logs: KafkaLogs) -> None:
 
 
 def test_of_two_with_the_same_name_the_later_goes_on(logs: KafkaLogs) -> None:
-    topic, out = logs.topic("mails"), logs.topic("out")
+    topic = logs.topic("mails")
+    out = logs.topic("out")
     one = logs.member("a", topic)
     await_that(lambda: bool(one.changes), one)
     one.go_on()
@@ -193,7 +195,8 @@ def test_a_transaction_whose_end_the_broker_forgot_is_ended_before_the_next(
     forgetful_broker: Broker, committed: bool
 ) -> None:
     logs = KafkaLogs(forgetful_broker.address)
-    topic, mails = logs.create("out", partitions=2), logs.topic("mails")
+    topic = logs.create("out", partitions=2)
+    mails = logs.topic("mails")
     member = logs.member("a", mails)
     put(logs.open(), mails, b"mail")
     await_that(lambda: bool(member.changes), member)
@@ -213,7 +216,8 @@ def test_a_transaction_whose_end_the_broker_forgot_is_ended_before_the_next(
 
 def _leave_open(log: KafkaLog, topic: str, mails: str, committed: bool) -> None:
     """A record and a position of a transaction that has ended, of which their partitions do not know."""
-    producer, member = log._writer._transactions._producer, log._member
+    producer = log._writer._transactions._producer
+    member = log._member
     assert producer is not None
     assert member is not None
     manager = producer._transaction_manager

@@ -66,7 +66,9 @@ class AnyOrder(RuleBasedStateMachine):
     def poll(self, most: int) -> None:
         rest = [record for place in self.places for record in self.left(place, self.next[place])]
         rest.sort(key=lambda each: (each.timestamp, self.inputs.index(each.topic), each.partition, each.offset))
-        expected, polled, until = rest[:most], list[Record](), time.monotonic() + PATIENCE
+        expected = rest[:most]
+        polled = list[Record]()
+        until = time.monotonic() + PATIENCE
         while len(polled) < len(expected) and time.monotonic() < until:
             polled += self.consumer.poll(len(expected) - len(polled), timeout=1.0)
         assert polled == expected
@@ -111,8 +113,10 @@ class AnyOrder(RuleBasedStateMachine):
     def positions_and_places_are_as_committed(self) -> None:
         assert self.consumer.committed() == self.positions
         for place in self.places:
-            known, left = self.records[place], self.left(place)
-            begin, end = self.producer.beginnings(place.topic)[place], self.producer.ends(place.topic)[place]
+            known = self.records[place]
+            left = self.left(place)
+            begin = self.producer.beginnings(place.topic)[place]
+            end = self.producer.ends(place.topic)[place]
             assert begin <= (left[0].offset if left else end)
             assert end >= self.offset(place, len(known))
             assert all(record.offset < begin for record in known[: len(known) - len(left)])

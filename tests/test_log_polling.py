@@ -14,7 +14,8 @@ NUMBERS = [b"%d" % number for number in range(20)]
 
 
 def test_topics_are_merged_by_time_then_in_the_order_they_were_named(logs: Logs, mails: str) -> None:
-    writer, labels = logs.open(), logs.topic("labels")
+    writer = logs.open()
+    labels = logs.topic("labels")
     for number in NUMBERS:
         put(writer, mails, b"mail " + number)
         time.sleep(0.002 if number < b"3" else 0.0)

@@ -30,7 +30,8 @@ def test_a_closed_log_does_nothing_more(logs: Logs, mails: str) -> None:
 
 
 def test_arguments_that_cannot_work_are_refused(logs: Logs, mails: str) -> None:
-    log, group = logs.open(), logs.group("readers")
+    log = logs.open()
+    group = logs.group("readers")
     for call in (lambda: log.poll(1, 0.0), log.committed, log.lag, log.beat):
         with pytest.raises(LogError, match="opened with a group and its topics"):
             call()

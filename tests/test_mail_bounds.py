@@ -93,7 +93,8 @@ def cpu_seconds(model: SpamFilter, raws: list[bytes]) -> float:
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_there_is_a_prediction_from_a_bounded_part_in_constant_memory(name: str) -> None:
-    model, raw = experienced(), MAKERS[name]()
+    model = experienced()
+    raw = MAKERS[name]()
     before = frozen(model)
     model.predictive_one(NORMAL[0])
     tracemalloc.start()

@@ -42,7 +42,8 @@ def payload(part: Message) -> bytes:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_text_is_there_decoded_and_no_attachment(kind: str) -> None:
     rng = random.Random(7)
-    texts, attachments = 0, 0
+    texts = 0
+    attachments = 0
     for number in range(60):
         raw = make_mail(rng, spam=bool(number % 2), kind=kind)
         found = one_kind_of_lines(text_of(raw)[0])

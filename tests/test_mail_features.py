@@ -79,13 +79,15 @@ def test_shapes_that_take_turns_do_not_disturb_each_other() -> None:
     alone = {name: features_of(read_batch(MAILS, shape)) for name, shape in SHAPES.items()}
     rng = random.Random(4)
     for _ in range(600):
-        name, row = rng.choice(tuple(SHAPES)), rng.randrange(len(MAILS))
+        name = rng.choice(tuple(SHAPES))
+        row = rng.randrange(len(MAILS))
         assert features_of(read_batch([MAILS[row]], SHAPES[name])) == [alone[name][row]]
 
 
 def test_what_a_mail_leaves_in_the_slots_is_nothing_to_one_of_another_shape() -> None:
     """The stamp 4 s of mails with 2^10 buckets looks like the stamp s of those with 2^12."""
-    shape, larger = SHAPES["few buckets"], SHAPES["few buckets more"]
+    shape = SHAPES["few buckets"]
+    larger = SHAPES["few buckets more"]
     read_batch(MAILS[:1], DEFAULT)
     read_batch(MAILS[:50], larger)
     short = [b"Subject: x\n\n%d" % number for number in range(250)]

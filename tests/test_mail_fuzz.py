@@ -35,7 +35,9 @@ def test_no_mail_breaks_features_or_filter() -> None:
     model = SpamFilter(buckets=2**16)
     check(model.test_then_train(MAILS, ["ham", "spam"] * (len(MAILS) // 2) + ["ham"] * (len(MAILS) % 2)))
     stream = mutated(MAILS, COUNT, seed=42)
-    slowest, bytes_seen, done = 0.0, 0, 0
+    slowest = 0.0
+    bytes_seen = 0
+    done = 0
     while raws := list(itertools.islice(stream, BATCH)):
         begun = time.process_time()
         batch = model.batch(raws)
@@ -45,7 +47,8 @@ def test_no_mail_breaks_features_or_filter() -> None:
         check(said)
         counts = np.diff(batch.view_starts).reshape(len(raws), -1)
         assert (counts <= (2000, MOST_FEATURES, MOST_FEW, MOST_FEW, MOST_FEW)).all()
-        done, bytes_seen = done + len(raws), bytes_seen + sum(map(len, raws))
+        done = done + len(raws)
+        bytes_seen = bytes_seen + sum(map(len, raws))
     assert done == COUNT
     print(f"\n{bytes_seen / done:.0f} bytes a mail; slowest batch: {1e6 * slowest:.0f} us of CPU a mail")
     assert all(np.isfinite(array).all() for array in model.state().arrays.values())
@@ -62,7 +65,8 @@ def test_the_same_mail_for_ever_is_never_certain() -> None:
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: str(mutation.__name__))
 def test_a_mutation_may_come_again_and_again(mutation: Mutation) -> None:
     """The most a mail is mutated above is three times."""
-    rng, model = random.Random(43), SpamFilter.light()
+    rng = random.Random(43)
+    model = SpamFilter.light()
     raws = MAILS[:50]
     for _ in range(20):
         raws = [mutation(raw, MAILS, rng) for raw in raws]

@@ -34,12 +34,14 @@ def labels(text: str) -> BoolArray:
 
 def test_the_area_by_hand() -> None:
     # Pairs (ham, spam): (-1, 2) right, (-1, -2) wrong, (3, 2) wrong, (3, -2) wrong, (-2, 2) right, (-2, -2) half.
-    spam, log_odds = labels("hshsh"), array(-1, 2, 3, -2, -2)
+    spam = labels("hshsh")
+    log_odds = array(-1, 2, 3, -2, -2)
     assert one_minus_roca_percent(spam, log_odds) == pytest.approx(100 * 3.5 / 6, rel=1e-15)
 
 
 def test_errors_by_hand() -> None:
-    spam, log_odds = labels("hhhhsssss"), array(-1, -3, 0.5, -2, 4, 2, -1, 0, 3)
+    spam = labels("hhhhsssss")
+    log_odds = array(-1, -3, 0.5, -2, 4, 2, -1, 0, 3)
     found = all_metrics(spam, log_odds)
     assert found.ham_error_percent == 25.0, "1 of 4"
     assert found.spam_error_percent == 40.0, "2 of 5: a probability of 0.5 is not called spam"
@@ -49,7 +51,8 @@ def test_errors_by_hand() -> None:
 
 
 def test_another_threshold() -> None:
-    spam, log_odds = labels("hhss"), array(1.0, 2.5, 2.0, 3.0)
+    spam = labels("hhss")
+    log_odds = array(1.0, 2.5, 2.0, 3.0)
     strict = all_metrics(spam, log_odds, threshold=0.9)  # log-odds above 2.197
     assert (strict.ham_error_percent, strict.spam_error_percent) == (50.0, 50.0)
     loose = all_metrics(spam, log_odds, threshold=0.05)
@@ -98,7 +101,8 @@ def test_calibration_within_one_bin() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_against_scikit_learn(seed: int) -> None:
     spam, log_odds = messages(500, seed)
-    found, probability = all_metrics(spam, log_odds), 1 / (1 + np.exp(-log_odds))
+    found = all_metrics(spam, log_odds)
+    probability = 1 / (1 + np.exp(-log_odds))
     assert found.one_minus_roca_percent == pytest.approx(100 - 100 * roc_auc_score(spam, log_odds), rel=1e-11)
     assert found.log_loss == pytest.approx(sklearn_log_loss(spam, probability), rel=1e-12)
     assert found.brier == pytest.approx(brier_score_loss(spam, probability), rel=1e-12)
@@ -112,7 +116,8 @@ def test_losses_are_those_of_a_fusions_own_record(spread: float) -> None:
     spam, log_odds = messages(700, 3, spread, decimals=6)
     record = Record()
     record.fold(log_odds, spam.astype(np.int64), np.ones(len(spam)))
-    table, found = record.reliability(15), all_metrics(spam, log_odds)
+    table = record.reliability(15)
+    found = all_metrics(spam, log_odds)
     assert found.calibration_error == pytest.approx(table.expected_calibration_error, rel=1e-11)
     assert found.log_loss == pytest.approx(table.log_loss, rel=1e-12)
     assert found.brier == pytest.approx(table.brier_score, rel=1e-12)
@@ -143,7 +148,8 @@ def test_what_does_not_exist_is_not_a_number(came: str, missing: set[str]) -> No
 @given(st.lists(st.tuples(st.booleans(), st.integers(-4, 4), st.integers(0, 3)), min_size=1, max_size=30))
 def test_counting_a_message_several_times_is_having_it_several_times(rows: list[tuple[bool, int, int]]) -> None:
     spam = np.array([came for came, _, _ in rows], dtype=np.bool_)
-    log_odds, counts = array(*(score for _, score, _ in rows)), array(*(count for _, _, count in rows))
+    log_odds = array(*(score for _, score, _ in rows))
+    counts = array(*(count for _, _, count in rows))
     times = counts.astype(np.int64)
     counted = Outcomes(spam, log_odds).metrics(counts)
     repeated = all_metrics(np.repeat(spam, times), np.repeat(log_odds, times))
@@ -184,7 +190,8 @@ def test_the_interval_of_the_calibration_error_is_freed_of_the_noise_of_drawing(
     generator = np.random.default_rng(5)
     log_odds = generator.normal(0.0, 2.0, 600)
     spam = generator.random(600) < 1 / (1 + np.exp(-log_odds))
-    outcomes, summary = Outcomes(spam, log_odds), summarise(spam, log_odds)
+    outcomes = Outcomes(spam, log_odds)
+    summary = summarise(spam, log_odds)
     drawn = np.array([outcomes.metrics(counts).calibration_error for counts in draws(600, 400)])
     value = summary.values.calibration_error
     assert drawn.mean() > 1.2 * value

@@ -89,7 +89,8 @@ def test_nothing_is_said_before_there_is_anything() -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.floats(allow_nan=False), st.booleans()), min_size=1, max_size=20))
 def test_any_log_odds_can_be_counted(said: list[tuple[float, bool]]) -> None:
-    log_odds, labels = np.array([one for one, _ in said]), np.array([label for _, label in said])
+    log_odds = np.array([one for one, _ in said])
+    labels = np.array([label for _, label in said])
     metrics = counted(log_odds, labels, remembered=20)
     figures = metrics.figures(numbers=False)
     clipped = np.clip(log_odds, -31.99, 31.99)
@@ -119,7 +120,8 @@ def test_more_than_two_labels_have_an_accuracy_only() -> None:
 @pytest.mark.parametrize("remembered", [50, 5000])
 def test_metrics_go_on_from_their_arrays(remembered: int) -> None:
     log_odds, labels = pairs()
-    whole, other = counted(log_odds, labels, remembered), Metrics(remembered)
+    whole = counted(log_odds, labels, remembered)
+    other = Metrics(remembered)
     other.restore(whole.arrays())
     for metrics in (whole, other):
         metrics.remember(COUNT, 0.3, 1)
@@ -134,7 +136,9 @@ LOGISTIC = Kind("LogisticRegression", {"rate": 0.5, "classes": ["ham", "spam"]},
 
 @pytest.mark.parametrize("cut", [1, 7, 1000])
 def test_a_late_label_counts_with_what_was_said_of_the_observation_when_it_came(cut: int) -> None:
-    rng, stream, labels = random.Random(2), Stream(), []
+    rng = random.Random(2)
+    stream = Stream()
+    labels = []
     for number in range(300):
         labels.append(rng.random() < 0.4)
         stream.observe({"features": {"x": rng.gauss(2.0 * labels[-1], 1.0)}}, None, f"p{number}")
@@ -153,7 +157,8 @@ def test_a_late_label_counts_with_what_was_said_of_the_observation_when_it_came(
 
 
 def test_two_labels_that_are_not_the_first_two_are_not_taken_for_them() -> None:
-    stream, x = Stream(), {"features": {"z": 1}}
+    stream = Stream()
+    x = {"features": {"z": 1}}
     for number, label in enumerate(("a", "b", "c")):
         stream.observe(x, label, f"p{number}")
     # No b is left: a and c are all that is known.

@@ -46,7 +46,8 @@ def model_of(name: str) -> Any:
 
 def assert_refused(model: Any, x: dict[Any, Any], words: str) -> None:
     """Alone and in a batch, and every bit of the state is as it was."""
-    before, (one, two) = frozen(model), targets(model)[:2]
+    before = frozen(model)
+    (one, two) = targets(model)[:2]
     with pytest.raises(InputError, match=words):
         model.learn_one(x, one)
     with pytest.raises(InputError, match=words):

@@ -82,7 +82,8 @@ def test_gaussian(generator: np.random.Generator, offset: float) -> None:
 
 def test_weights_are_sample_weights(generator: np.random.Generator) -> None:
     rows = (generator.random((100, 20)) < 0.3).astype(float)
-    labels, weights = LABELS[generator.integers(3, size=100)], generator.gamma(1.0, 1.0, 100)
+    labels = LABELS[generator.integers(3, size=100)]
+    weights = generator.gamma(1.0, 1.0, 100)
     oracle = naive_bayes.BernoulliNB(alpha=0.4).fit(rows, labels, sample_weight=weights)
     model = BernoulliNB(prior=Beta(0.4, 0.4), class_prior_count=0.0)
     for row, label, weight in zip(rows, labels, weights, strict=True):

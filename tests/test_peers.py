@@ -39,7 +39,8 @@ def peer(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 def mails(count: int, seed: int = 3) -> tuple[list[bytes], list[str]]:
     """Ham and spam in turn, each of five words, one of them of the other kind."""
     generator = np.random.default_rng(seed)
-    texts, labels = [], []
+    texts = []
+    labels = []
     for place in range(count):
         own, other = (SPAM_WORDS, HAM_WORDS) if place % 2 else (HAM_WORDS, SPAM_WORDS)
         words = [*generator.choice(own, 4), *generator.choice(other, 1)]
@@ -68,7 +69,8 @@ def test_libraries_are_imported_when_a_peer_is_made() -> None:
 def test_a_peer_learns(peer: Filter) -> None:
     texts, labels = mails(80)
     said = peer.test_then_train(peer.features(texts), labels).log_odds
-    later, spam = said[40:], np.arange(40) % 2 == 1
+    later = said[40:]
+    spam = np.arange(40) % 2 == 1
     assert np.isfinite(said).all()
     assert later[spam].min() > later[~spam].max()
     assert peer.name in EVERY_PEER

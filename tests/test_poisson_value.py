@@ -20,7 +20,8 @@ MASSES = [0.5, 0.9, 0.95, 0.999, 1 - 1e-9]
 
 @pytest.mark.parametrize("rate", RATES)
 def test_agrees_with_scipy(rate: float) -> None:
-    count, oracle = Poisson(rate), stats.poisson(rate)
+    count = Poisson(rate)
+    oracle = stats.poisson(rate)
     assert count.mean == count.variance == count.aleatoric_variance == rate
     assert count.epistemic_variance == 0.0
     assert count.median == oracle.median()

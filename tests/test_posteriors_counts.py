@@ -62,7 +62,8 @@ def test_bayes_action_minimises_the_expected_loss(loss: str) -> None:
 
 @pytest.mark.parametrize(("a", "b"), BETAS)
 def test_beta_agrees_with_scipy(a: float, b: float) -> None:
-    belief, oracle = Beta(a, b), stats.beta(a, b)
+    belief = Beta(a, b)
+    oracle = stats.beta(a, b)
     assert belief.mean == pytest.approx(oracle.mean())
     assert belief.variance == pytest.approx(oracle.var())
     assert belief.median == pytest.approx(oracle.median())
@@ -140,8 +141,10 @@ def test_beta_one_by_one_equals_counts(outcomes: list[bool], a: float, b: float)
 
 @given(a=pseudo_counts, b=pseudo_counts, mass=masses)
 def test_beta_intervals_hold_their_mass(a: float, b: float, mass: float) -> None:
-    belief, oracle = Beta(a, b), stats.beta(a, b)
-    (low, high), (left, right) = belief.interval(mass), belief.hdi(mass)
+    belief = Beta(a, b)
+    oracle = stats.beta(a, b)
+    (low, high) = belief.interval(mass)
+    (left, right) = belief.hdi(mass)
     assert oracle.cdf(low) == pytest.approx((1 - mass) / 2, abs=1e-6)
     assert oracle.sf(high) == pytest.approx((1 - mass) / 2, abs=1e-6)
     assert right - left <= (high - low) * (1 + 1e-6)
@@ -163,7 +166,8 @@ def test_dirichlet_counts_outcomes() -> None:
 
 @pytest.mark.parametrize("concentration", [(1.5, 5.0, 1.0), (0.3, 0.8), (40.0, 300.0, 2.0, 7.0)])
 def test_dirichlet_agrees_with_scipy(concentration: tuple[float, ...]) -> None:
-    belief, oracle = Dirichlet(concentration), stats.dirichlet(concentration)
+    belief = Dirichlet(concentration)
+    oracle = stats.dirichlet(concentration)
     assert belief.mean == pytest.approx(oracle.mean())
     assert belief.variance == pytest.approx(oracle.var())
     assert belief.entropy == pytest.approx(oracle.entropy())

@@ -27,7 +27,8 @@ def test_normal_mean_with_known_variance() -> None:
     assert guess.variance == pytest.approx(36 / 13 + 9)
     assert guess.aleatoric_variance == 9
     assert guess.epistemic_variance == pytest.approx(36 / 13)
-    (low, high), (left, right) = guess.interval(0.9), belief.interval(0.9)
+    (low, high) = guess.interval(0.9)
+    (left, right) = belief.interval(0.9)
     assert low < left < right < high
 
 
@@ -45,7 +46,8 @@ def test_normal_one_by_one_equals_many(values: list[float], mean: float, varianc
 
 @pytest.mark.parametrize(("mean", "variance"), [(-3.0, 0.04), (11.0, 250.0)])
 def test_normal_agrees_with_scipy(mean: float, variance: float) -> None:
-    belief, oracle = Normal(mean, variance), stats.norm(mean, math.sqrt(variance))
+    belief = Normal(mean, variance)
+    oracle = stats.norm(mean, math.sqrt(variance))
     assert belief.bayes_action("squared") == belief.bayes_action("zero-one") == mean
     assert belief.median == pytest.approx(mean)
     assert belief.entropy == pytest.approx(oracle.entropy())
@@ -59,7 +61,8 @@ def test_normal_agrees_with_scipy(mean: float, variance: float) -> None:
 
 @pytest.mark.parametrize("degrees", [0.7, 1.0, 2.0, 3.5, 60.0, 500.0, 1e9])
 def test_student_t_agrees_with_scipy(degrees: float) -> None:
-    belief, oracle = StudentT(degrees, -2, 3), stats.t(degrees, -2, 3)
+    belief = StudentT(degrees, -2, 3)
+    oracle = stats.t(degrees, -2, 3)
     assert belief.interval(0.9) == pytest.approx(oracle.interval(0.9))
     assert belief.entropy == pytest.approx(oracle.entropy())
     points = np.array([-40.0, -2.0, 0.0, 5.0])
@@ -119,7 +122,8 @@ def test_normal_inverse_gamma_one_by_one_equals_many(
 def test_normal_inverse_gamma_agrees_with_scipy(rest: tuple[float, float, float]) -> None:
     """The joint entropy is that of s2 plus the expected one of mu given s2, integrated over s2."""
     strength, shape, scale = rest
-    belief, variances = NormalInverseGamma(-1.5, *rest), stats.invgamma(shape, scale=scale)
+    belief = NormalInverseGamma(-1.5, *rest)
+    variances = stats.invgamma(shape, scale=scale)
 
     def conditional(s2: float) -> float:
         return float(variances.pdf(s2) * 0.5 * math.log(2 * math.pi * math.e * s2 / strength))

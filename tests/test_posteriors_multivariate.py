@@ -31,7 +31,8 @@ def test_one_observation_by_hand() -> None:
 def test_one_by_one_equals_many_equals_ridge(seed: int, n: int, noise: float) -> None:
     """Covariance (S^-1 + X'X / n)^-1, mean covariance (S^-1 m + X'y / n)."""
     generator = np.random.default_rng(seed)
-    rows, answers = generator.normal(size=(n, 3)), generator.normal(size=n)
+    rows = generator.normal(size=(n, 3))
+    answers = generator.normal(size=n)
     belief = MvNormal(MEAN, COVARIANCE)
     for row, answer in zip(rows, answers, strict=True):
         belief = belief.update(row, answer, noise)
@@ -45,14 +46,16 @@ def test_one_by_one_equals_many_equals_ridge(seed: int, n: int, noise: float) ->
 
 def test_entropy_falls_by_what_the_predictive_says() -> None:
     """An event at x lowers the entropy by 1/2 ln(1 + x'S x / n)."""
-    belief, x = MvNormal(MEAN, COVARIANCE), [0.5, -1.0, 2.0]
+    belief = MvNormal(MEAN, COVARIANCE)
+    x = [0.5, -1.0, 2.0]
     ignorance = belief.predictive(x, 0.3).epistemic_variance
     fall = belief.entropy - belief.update(x, 7.0, 0.3).entropy
     assert fall == pytest.approx(0.5 * math.log(1 + ignorance / 0.3))
 
 
 def test_agrees_with_scipy() -> None:
-    belief, oracle = MvNormal(MEAN, COVARIANCE), stats.multivariate_normal(MEAN, COVARIANCE)
+    belief = MvNormal(MEAN, COVARIANCE)
+    oracle = stats.multivariate_normal(MEAN, COVARIANCE)
     assert belief.entropy == pytest.approx(oracle.entropy())
     assert belief.log_density([0.1, 0.2, 0.3]) == pytest.approx(oracle.logpdf([0.1, 0.2, 0.3]))
     for index, pair in enumerate(belief.interval(0.9)):

@@ -81,7 +81,8 @@ def test_labels_come_later_with_the_place_of_their_mail(run: Run, corpus: Path, 
 
 
 def test_a_label_comes_so_many_mails_later() -> None:
-    log, most = MemoryLog(), 0
+    log = MemoryLog()
+    most = 0
     producer = Producer(log, "emails", "labels", Labelling("later", 4))
     for place in range(50):
         producer.add(Mail(f"m{place}", "ham", b"x"))
@@ -116,8 +117,10 @@ def test_an_id_that_the_engine_refuses_is_replaced_by_the_message_digest() -> No
     producer = Producer(log, "emails", "labels", Labelling("later", 1))
     producer.add(Mail("x" * 600, "spam", b"x"))
     producer.finish()
-    (mail,), (label,) = log.read("emails", 0, 0), log.read("labels", 0, 0)
-    seen, said = decode(mail, Observation, LIMITS), decode(label, Label, LIMITS)
+    (mail,) = log.read("emails", 0, 0)
+    (label,) = log.read("labels", 0, 0)
+    seen = decode(mail, Observation, LIMITS)
+    said = decode(label, Label, LIMITS)
     assert seen.id == said.id == message_id_of(b"x")
 
 

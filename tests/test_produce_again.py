@@ -300,7 +300,8 @@ def test_item02_a_corpus_ends_where_an_id_is_reused() -> None:
 
 
 def test_item02_copies_within_a_corpus_are_counted_apart(run: Run, tmp_path: Path, log: str) -> None:
-    one, two = Mail("1", "ham", b"Subject: a\n\nx\n"), Mail("2", "spam", b"Subject: b\n\ny\n")
+    one = Mail("1", "ham", b"Subject: a\n\nx\n")
+    two = Mail("2", "spam", b"Subject: b\n\ny\n")
     corpus = put(tmp_path / "a.mbox", mbox_bytes([one, one, two, two, two], labelled=True))
     report = produce(run, corpus, log)
     assert (figures(report), report["copies"]) == ((2, 2, 0, 0), 3)
@@ -331,7 +332,8 @@ def test_item02_equal_rows_of_a_table_without_ids_are_different_messages(
         return put(tmp_path / name, text)
 
     corpus = write(rows)
-    ok, see_you = message_id_of(b"ok"), message_id_of(b"see you")
+    ok = message_id_of(b"ok")
+    see_you = message_id_of(b"see you")
     expected = [ok, see_you, f"{ok}-2", f"{ok}-3", f"{see_you}-2"]
     assert [mail.event_id for mail in open_corpus(corpus)] == expected
     assert [mail.event_id for mail in open_corpus(corpus)] == expected, "the same in each pass"

@@ -73,12 +73,14 @@ def test_order_does_not_matter(name: str, stream: list[Event], random: Any) -> N
 def test_batches_are_the_loop_bit_for_bit(name: str, stream: list[Event], cuts: set[int], unknown: set[int]) -> None:
     learner = LEARNERS[name]
     labels = [None if place in unknown else label_of(learner, event) for place, event in enumerate(stream)]
-    loop, said = learner.clone(), []
+    loop = learner.clone()
+    said = []
     for event, label in zip(stream, labels, strict=True):
         said.append(answer(loop, event.x))
         if label is not None:
             loop.learn_one(event.x, label, w=weight_of(learner, event))
-    model, answers = learner.clone(), []
+    model = learner.clone()
+    answers = []
     edges = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     for begin, end in pairwise(edges):
         part = stream[begin:end]

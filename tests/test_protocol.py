@@ -23,7 +23,9 @@ REGIMES = ("immediate", "delayed:0", "delayed:1", "delayed:7", "delayed:500", "f
 
 def naive(mails: Sequence[Mail], regime: str) -> tuple[FloatArray, set[int]]:
     """One message after the other as the regime has it, said in plain loops: scores, and which labels were learned."""
-    one, said, learned = RiverFilter(), [], set()
+    one = RiverFilter()
+    said = []
+    learned = set()
     kind, _, amount = regime.partition(":")
     draws = np.random.default_rng(1).random(len(mails))
     late: deque[int] = deque()
@@ -72,7 +74,9 @@ def rows(regime: str, number: int) -> list[tuple[int, bool, bool]]:
 
 
 def test_rows_by_hand() -> None:
-    said, told, late = (False, True), (True, True), (True, False)
+    said = (False, True)
+    told = (True, True)
+    late = (True, False)
     assert rows("immediate", 3) == [(0, *told), (1, *told), (2, *told)]
     assert rows("delayed:0", 2) == [(0, *told), (1, *told)]
     assert rows("first:1", 3) == [(0, *told), (1, *said), (2, *said)]
@@ -140,7 +144,8 @@ def test_nothing_but_unlabelled_messages() -> None:
 
 
 def test_a_pass_can_be_ended_between_chunks() -> None:
-    chosen, seen = RiverFilter(), []
+    chosen = RiverFilter()
+    seen = []
 
     def stop(progress: Progress) -> bool:
         spam, log_odds = progress.so_far

@@ -78,7 +78,8 @@ def test_processes_of_a_filter_are_counted() -> None:
 
 
 def test_our_tables_have_their_memory_before_the_first_mail() -> None:
-    chosen, before = open_filter("default"), memory_mb()
+    chosen = open_filter("default")
+    before = memory_mb()
     prepare(chosen)
     assert memory_mb() - before > 0.9e-6 * SpamFilter().memory_bytes
 

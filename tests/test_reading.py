@@ -104,7 +104,8 @@ def test_parts(raw: bytes, told_as: str, attachments: tuple[str, ...]) -> None:
 
 def test_a_mail_as_programs_write_it() -> None:
     message = EmailMessage()
-    message["Subject"], message["From"] = "Größe \u202e", "Jörg <joerg@example.org>"
+    message["Subject"] = "Größe \u202e"
+    message["From"] = "Jörg <joerg@example.org>"
     message.set_content("Größe: plain\n", charset="iso-8859-1", cte="base64")
     message.add_alternative("<p>Größe: <b>plain</b></p>", subtype="html")
     message.add_attachment(b"\x00\x01", maintype="application", subtype="zip", filename="rechnung–1.zip")

@@ -183,7 +183,8 @@ def test_notes_are_shown_as_words() -> None:
 
 
 def test_a_pass_that_was_ended_is_named_so_and_never_the_best() -> None:
-    whole, cut = made_run([True, False], [-1.0, 1.0], "whole"), made_run([True], [5.0], "cut", stopped=True)
+    whole = made_run([True, False], [-1.0, 1.0], "whole")
+    cut = made_run([True], [5.0], "cut", stopped=True)
     text = page(whole, cut)
     assert "cut, the first 1" in words(text)
     assert figure(all_metrics(whole.spam, whole.log_odds).log_loss) in [each.text for each in tree(text).iter("strong")]

@@ -38,7 +38,8 @@ class Scene:
     """A log with something in it, and settings in a file."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
-        self.folder, self.settings = folder, settings
+        self.folder = folder
+        self.settings = settings
         self.config = write_config(settings, folder / "settings.toml")
         self.path = folder / "log.db"
 

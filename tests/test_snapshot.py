@@ -221,7 +221,8 @@ def test_a_header_nested_too_deep(path: Path, deep: str) -> None:
 def test_cut_short_within_its_header(path: Path) -> None:
     """What is left still says whose it was, so the advice is to restore a copy."""
     content = path.read_bytes()
-    begin, length = content.index(snapshot.FORMAT.encode()), int.from_bytes(content[:8], "little")
+    begin = content.index(snapshot.FORMAT.encode())
+    length = int.from_bytes(content[:8], "little")
     for end in (8 + length - 1, (begin + length) // 2, begin + 30):
         path.write_bytes(content[:end])
         with pytest.raises(SnapshotDamaged, match="restore it from a copy") as caught:

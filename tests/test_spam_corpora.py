@@ -16,7 +16,9 @@ import pytest
 FOLDER = os.environ.get("STREAM_BAYES_CORPORA", "")
 pytestmark = pytest.mark.skipif(not FOLDER, reason="no real mail: name a folder of corpora in STREAM_BAYES_CORPORA")
 
-SPAMASSASSIN, ENRON, SMS = "spamassassin.jsonl.gz", "enron_spam.jsonl.gz", "sms_spam_collection.jsonl.gz"
+SPAMASSASSIN = "spamassassin.jsonl.gz"
+ENRON = "enron_spam.jsonl.gz"
+SMS = "sms_spam_collection.jsonl.gz"
 # Streams, and the largest (1-ROCA)% (their mean) that is good enough.
 MARKS: dict[str, tuple[list[tuple[str, ...]], float]] = {
     "spamassassin": ([(SPAMASSASSIN,)], 0.086),

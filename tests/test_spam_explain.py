@@ -155,7 +155,8 @@ def test_shares_of_classifiers_from_elsewhere_have_their_names() -> None:
     other = NUMBERS._replace(name="second")
     model = taught(SpamFilter(buckets=2**14, members=("hosts",), others=(NUMBERS, other)))
     mail = generated(np.random.default_rng(5), spam=True)
-    rest, weights = assert_adds_up(model, mail).rest, model.weights()
+    rest = assert_adds_up(model, mail).rest
+    weights = model.weights()
     assert set(rest) == {NUMBERS.name, "second", "intercept"}
     # They say the same, so their shares are to each other as their weights, and so is that of the intercept to its own.
     said = min(max(model.predictive_many([mail]).member_log_odds[0, 1], -10.0), 10.0)

@@ -39,7 +39,8 @@ def test_knows_less_of_what_it_has_not_seen() -> None:
     mails, labels = stream(200, 2)
     model = SpamFilter(buckets=SMALL)
     model.learn_many(mails, labels)
-    known, new = model.predictive_one(mails[0]), model.predictive_one("zzqx vfrt \xe9\xe8 plokij")
+    known = model.predictive_one(mails[0])
+    new = model.predictive_one("zzqx vfrt \xe9\xe8 plokij")
     assert new.epistemic_variance > known.epistemic_variance
     assert known.variance == pytest.approx(known.epistemic_variance + known.aleatoric_variance)
     low, high = new.interval(0.95)
@@ -48,7 +49,8 @@ def test_knows_less_of_what_it_has_not_seen() -> None:
 
 def test_a_weight_is_a_number_of_times() -> None:
     mails, labels = stream(20, 3)
-    one, other = SpamFilter(buckets=SMALL), SpamFilter(buckets=SMALL)
+    one = SpamFilter(buckets=SMALL)
+    other = SpamFilter(buckets=SMALL)
     said = one.test_then_train(mails, labels, [1, 3, 0, *[1] * 17])
     before = []
     for place, (mail, label) in enumerate(zip(mails, labels, strict=True)):
@@ -64,7 +66,8 @@ def test_a_weight_is_a_number_of_times() -> None:
 
 def test_costs_decide_what_is_done_and_not_what_is_believed() -> None:
     mails, labels = stream(150, 4)
-    strict, lax = SpamFilter(buckets=SMALL, lost_ham=1e6), SpamFilter(buckets=SMALL, lost_ham=0.01)
+    strict = SpamFilter(buckets=SMALL, lost_ham=1e6)
+    lax = SpamFilter(buckets=SMALL, lost_ham=0.01)
     for model in (strict, lax):
         model.learn_many(mails, labels)
     spam = mails[labels.index("spam")]

@@ -26,7 +26,8 @@ def outsiders() -> tuple[Outsider, ...]:
 
 def test_any_classifier_of_river_takes_part() -> None:
     mails, labels = stream(80, 6)
-    model, loop = SpamFilter(buckets=SMALL, others=outsiders()), SpamFilter(buckets=SMALL, others=outsiders())
+    model = SpamFilter(buckets=SMALL, others=outsiders())
+    loop = SpamFilter(buckets=SMALL, others=outsiders())
     said = model.test_then_train(mails, labels)
     single = []
     for mail, label in zip(mails, labels, strict=True):

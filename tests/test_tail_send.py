@@ -124,7 +124,8 @@ def test_an_event_of_several_lines_is_one(scene: Scene, run: Run) -> None:
 
 def test_topics_by_what_they_are_for(tmp_path: Path, run: Run) -> None:
     settings = settings_in(tmp_path, topics={"predictions": "said", "label_requests": "asked"})
-    config, scene = write_config(settings, tmp_path / "settings.toml"), Scene(tmp_path)
+    config = write_config(settings, tmp_path / "settings.toml")
+    scene = Scene(tmp_path)
     scene.write("said", b'{"a": 1}')
     scene.write("asked", b'{"b": 2}')
     scene.write(settings.journal, b'{"c": 3}')

@@ -53,7 +53,8 @@ def rows_of(batch: Batch) -> list[dict[int, float]]:
 
 def bucket_of(word: str, buckets: int) -> int:
     """The hash in plain Python: blocks of eight bytes, each mixed in by a multiplication modulo 2**64."""
-    state, content = 0, word.encode()
+    state = 0
+    content = word.encode()
     for begin in range(0, len(content), 8):
         block = int.from_bytes(content[begin : begin + 8], "little")
         product = (block ^ state) * GOLDEN % 2**64
@@ -124,10 +125,12 @@ def test_every_character_alone() -> None:
 def test_in_front_of_every_hashed_learner(learner: Any) -> None:
     """Where no two words share a bucket, a stream of texts makes the model that dicts of their words would make."""
     assert len(np.unique(hash_words([" ".join(MAILS)], BUCKETS).columns)) == len(counts_of(" ".join(MAILS)))
-    texts, dicts = learner.clone(), learner.clone({"buckets": None})
+    texts = learner.clone()
+    dicts = learner.clone({"buckets": None})
     said = texts.test_then_train(hash_words(MAILS, BUCKETS), LABELS)
     told = dicts.test_then_train([counts_of(text) for text in MAILS], LABELS)
-    later, others = ["cheap lunch at 42", "PILLS", "new words"], texts.predictive_many
+    later = ["cheap lunch at 42", "PILLS", "new words"]
+    others = texts.predictive_many
     for row in range(len(MAILS)):
         assert_close(said.probabilities_of(row), told.probabilities_of(row))
     for row, text in enumerate(later):
@@ -142,7 +145,8 @@ def test_in_front_of_a_regressor() -> None:
 
 
 def test_batches_of_texts_are_single_texts() -> None:
-    whole, single = LogisticRegression(l2=0.1, buckets=BUCKETS), LogisticRegression(l2=0.1, buckets=BUCKETS)
+    whole = LogisticRegression(l2=0.1, buckets=BUCKETS)
+    single = LogisticRegression(l2=0.1, buckets=BUCKETS)
     whole.test_then_train(hash_words(MAILS, BUCKETS), LABELS)
     for text, label in zip(MAILS, LABELS, strict=True):
         single.test_then_train(hash_words([text], BUCKETS), [label])

@@ -21,7 +21,8 @@ def test_only_the_token_is_accepted() -> None:
 
 
 def test_only_the_cookie_of_this_process_is_accepted() -> None:
-    page, other = Access(TOKEN), Access(TOKEN)
+    page = Access(TOKEN)
+    other = Access(TOKEN)
     assert page.accepts_cookie(page.cookie)
     for value in ("", TOKEN, other.cookie, page.cookie[:-1], page.csrf):
         assert not page.accepts_cookie(value)

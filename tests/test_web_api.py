@@ -21,7 +21,8 @@ def test_a_question_has_all_that_a_labeller_wants_to_see(http: httpx.Client) -> 
     assert question["sender"]
     assert "".join(piece["text"] for piece in question["pieces"]).strip()
     assert (question["choices"], question["unsure"], question["numbers"]) == (["ham", "spam"], "unsure", False)
-    asked, opinion = question["asked"], question["opinion"]
+    asked = question["asked"]
+    opinion = question["opinion"]
     assert asked["variance"] == pytest.approx(asked["probabilities"]["ham"] * asked["probabilities"]["spam"])
     assert 0.0 <= asked["epistemic_variance"] <= asked["variance"]
     low, high = asked["interval"]
@@ -79,7 +80,8 @@ def test_undo_writes_a_correction_that_the_worker_learns(http: httpx.Client, off
 
 
 def test_two_labellers_and_an_answer_that_comes_too_late(http: httpx.Client) -> None:
-    first, second = taken(http, "ann"), taken(http, "bob")
+    first = taken(http, "ann")
+    second = taken(http, "bob")
     assert first["place"] != second["place"]
     refused = said(http, first, "spam", "bob")
     assert (refused.status_code, refused.json()["code"]) == (409, "taken")

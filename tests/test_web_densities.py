@@ -44,7 +44,8 @@ buy cheap pills at http://www.shop.example:80/x or ask help@desk.example
 
 
 def assert_is_a_curve(found: Density) -> None:
-    x, y = np.array(found.x), np.array(found.y)
+    x = np.array(found.x)
+    y = np.array(found.y)
     assert 150 <= len(x) == len(y) <= 210
     assert (np.diff(x) > 0.0).all()
     assert np.isfinite(y).all()
@@ -178,7 +179,8 @@ def test_a_filter_that_does_not_look_at_senders() -> None:
 
 
 def test_weights() -> None:
-    linear, logistic = BayesianLinearRegression(0.5, 0.3), BayesianLogisticRegression(0.5)
+    linear = BayesianLinearRegression(0.5, 0.3)
+    logistic = BayesianLogisticRegression(0.5)
     for number in range(20):
         x = {"x": number / 10.0, "colour": ("red", "blue")[number % 2]}
         linear.learn_one(x, 2.0 * number)

@@ -37,7 +37,8 @@ def status(seconds: float, partition: int = 0, **fields: Any) -> Status:
 
 
 def outcome(offset: int, what: Any, seconds: float = 0.0, **fields: Any) -> LabelOutcome:
-    source, at = Source("emails", 0, offset), NOW + timedelta(seconds=seconds)
+    source = Source("emails", 0, offset)
+    at = NOW + timedelta(seconds=seconds)
     return LabelOutcome(id=f"mail-{offset}", outcome=what, open=False, source=source, at=at, **fields)
 
 
@@ -109,7 +110,8 @@ def test_points_are_thinned_and_keep_both_ends() -> None:
 def test_item10_points_of_the_learning_curve_outlast_many_later_reports() -> None:
     """A backfill reports at growing counts within a second; then nothing changes for a day."""
     desk = Desk(10.0, None)
-    count, second = 0, 0.0
+    count = 0
+    second = 0.0
     while count < 5000:
         count = next_curve_count(count)
         second += 0.01
@@ -221,7 +223,8 @@ def test_charts_of_nothing_are_empty() -> None:
 @given(st.integers(1, 5000), st.integers(0, 10**7))
 def test_a_plan_rises_to_the_budget_and_not_above(total: int, seen: int) -> None:
     budget = LabelBudget(total, audit_share=0.2)
-    now, later = budget.planned(seen), budget.planned(seen + 1000)
+    now = budget.planned(seen)
+    later = budget.planned(seen + 1000)
     assert now is not None
     assert later is not None
     assert 0.0 <= now < later < total
@@ -229,7 +232,8 @@ def test_a_plan_rises_to_the_budget_and_not_above(total: int, seen: int) -> None
 
 def test_a_plan_is_what_the_pace_asks_for() -> None:
     """The closed form against the budget asked message by message, with everything urgent and no reserve."""
-    budget, asked = LabelBudget(200, reserve=0.0, audit_share=0.0), 0.0
+    budget = LabelBudget(200, reserve=0.0, audit_share=0.0)
+    asked = 0.0
     for seen in range(3000):
         asked += budget.rate()
         while budget.used < math.floor(asked):

@@ -56,7 +56,8 @@ def test_a_broker_that_goes_and_comes_back(make: Make, killable_broker: Broker) 
     scene.work()
     with page(scene.settings) as address, client(address) as http:
         question = http.post("/api/requests/next", json={"labeller": "ann"}).json()["question"]
-        path, body = f"/api/requests/0/{question['place']['offset']}/label", {"labeller": "ann", "label": "ham"}
+        path = f"/api/requests/0/{question['place']['offset']}/label"
+        body = {"labeller": "ann", "label": "ham"}
         killable_broker.kill()
         lost = http.post(path, json=body)
         assert (lost.status_code, lost.json()["code"]) == (503, "log-unavailable")

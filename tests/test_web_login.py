@@ -58,7 +58,8 @@ def test_what_is_no_login_lets_nobody_in(stranger: httpx.Client, access: Access,
 
 
 def test_a_form_with_two_tokens(stranger: httpx.Client) -> None:
-    body, kind = f"token={TOKEN}&token=x", {"Content-Type": "application/x-www-form-urlencoded"}
+    body = f"token={TOKEN}&token=x"
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
     assert stranger.post("/api/login", content=body, headers=kind).status_code == 401
 
 

@@ -38,7 +38,8 @@ def test_a_checkpoint_believes_what_the_worker_does(room: Mailroom) -> None:
     before = contents(room.settings.checkpoint_folder)
     models = Models(room.settings)
     assert (models.partitions(), models.why_none(), models.why_none(0)) == ([0], "", "")
-    opinion, learner = models.opinion(SPAM), worker.shards[0].engine.model.learner
+    opinion = models.opinion(SPAM)
+    learner = worker.shards[0].engine.model.learner
     assert isinstance(learner, SpamFilter)
     content = {"subject": None, "sender": SPAM.sender, "text": SPAM.text}
     assert opinion.probabilities == learner.predict_proba_one(content)
@@ -79,7 +80,8 @@ def test_a_newer_checkpoint_is_noticed_within_a_second(room: Mailroom) -> None:
 
 
 def test_a_model_that_is_made_anew_is_noticed(tmp_path: Path) -> None:
-    settings, clock = settings_in(tmp_path), Clock()
+    settings = settings_in(tmp_path)
+    clock = Clock()
     write_model(settings, BernoulliNB(), number=9, version=50)
     models = Models(settings, clock)
     assert models.newest().model_version == 50
@@ -106,7 +108,8 @@ def test_before_the_first_checkpoint(tmp_path: Path, partition: int | None) -> N
 
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:
-    settings, clock = settings_in(tmp_path), Clock()
+    settings = settings_in(tmp_path)
+    clock = Clock()
     write_model(settings, BernoulliNB(), 1, version=11)
     newest = write_model(settings, BernoulliNB(), 2, version=12)
     whole = newest.read_bytes()
@@ -122,9 +125,11 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> Non
 
 
 def test_when_none_is_whole_it_is_tried_again_later(tmp_path: Path) -> None:
-    settings, clock = settings_in(tmp_path), Clock()
+    settings = settings_in(tmp_path)
+    clock = Clock()
     path = write_model(settings, BernoulliNB(), version=12)
-    whole, when = path.read_bytes(), path.stat().st_mtime_ns
+    whole = path.read_bytes()
+    when = path.stat().st_mtime_ns
     path.write_bytes(whole[:-3] + b"xyz")
     os.utime(path, ns=(when, when))
     models = Models(settings, clock)
@@ -222,7 +227,9 @@ def test_many_threads_get_the_answers_of_one(tmp_path: Path) -> None:
 
 
 def test_checkpoints_that_come_and_go_while_they_are_read(tmp_path: Path) -> None:
-    settings, clock, over = settings_in(tmp_path), Clock(), Event()
+    settings = settings_in(tmp_path)
+    clock = Clock()
+    over = Event()
     write_model(settings, BernoulliNB(classes=("ham", "spam")))
     folder = CheckpointFolder(folder_of(settings).folder, keep=1)
     found = folder.newest()
@@ -239,7 +246,8 @@ def test_checkpoints_that_come_and_go_while_they_are_read(tmp_path: Path) -> Non
         clock.now += 1.1
         return models.opinion(Observation(id="q", features={"x": 1.0})).model_version
 
-    models, writer = Models(settings, clock), Thread(target=write)
+    models = Models(settings, clock)
+    writer = Thread(target=write)
     writer.start()
     try:
         with ThreadPoolExecutor(4) as threads:
@@ -263,7 +271,8 @@ class Ticking(Clock):
 
 
 def test_the_one_before_serves_while_opening_would_take_too_much_of_the_time(tmp_path: Path) -> None:
-    settings, clock = settings_in(tmp_path), Ticking()
+    settings = settings_in(tmp_path)
+    clock = Ticking()
     write_model(settings, BernoulliNB(), version=1)
     models = Models(settings, clock)
     assert models.newest().model_version == 1

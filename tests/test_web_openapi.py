@@ -21,7 +21,9 @@ from tests.workers import events
 TOKEN = "a-token-of-16-or-more"
 DOCUMENT = "/api/openapi.json"
 OPEN = {"/healthz", "/readyz"}
-LOGIN, ENDLESS, POSTERIOR = "/api/login", "/api/events", "/api/posterior"
+LOGIN = "/api/login"
+ENDLESS = "/api/events"
+POSTERIOR = "/api/posterior"
 ONE_QUESTION = "/api/requests/{partition}/{offset}"
 # What holds for every answer. Whether a request is taken hangs on more than a schema can say (which label a question
 # allows, that a text or a whole mail is given), so that the checks on that tell nothing.

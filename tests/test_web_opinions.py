@@ -186,7 +186,8 @@ def test_the_interval_is_that_of_the_posterior() -> None:
 
 @pytest.mark.parametrize("count", [150, 1500, 5000])
 def test_of_many_features_those_that_say_most_are_told(count: int) -> None:
-    learner, words = MultinomialNB(), [f"word{number}" for number in range(count)]
+    learner = MultinomialNB()
+    words = [f"word{number}" for number in range(count)]
     learner.learn_one({**dict.fromkeys(words, 1), "aaa": 50}, "ham")
     learner.learn_one({**dict.fromkeys(words, 1), "zzz": 50}, "spam")
     found = opinion(learner, Observation(id="q", text=" ".join(["zzz", *words])), top=3)
@@ -198,7 +199,8 @@ def test_of_many_features_those_that_say_most_are_told(count: int) -> None:
 
 def test_features_that_are_not_shown_are_added_up() -> None:
     learner = taught_something(SoftmaxRegression(rate=0.3))
-    one, all_of_them = opinion(learner, top=1), opinion(learner)
+    one = opinion(learner, top=1)
+    all_of_them = opinion(learner)
     assert len(one.reasons) == 1 < len(all_of_them.reasons)
     assert one.reasons[0] == all_of_them.reasons[0]
     assert one.rest[ELSE] == all_of_them.rest[ELSE]
@@ -208,7 +210,8 @@ def test_features_that_are_not_shown_are_added_up() -> None:
 def test_where_time_runs_out_the_rest_is_everything_else() -> None:
     learner = taught_something(GaussianDiscriminant())
     event = Predicted(FEATURES, "feature", learner.predictive_many([FEATURES]))
-    why, all_of_them = reasons_of(learner, event, 15, seconds=0.0), reasons_of(learner, event, 15)
+    why = reasons_of(learner, event, 15, seconds=0.0)
+    all_of_them = reasons_of(learner, event, 15)
     assert len(why.reasons) == 1 < len(all_of_them.reasons)
     assert why.reasons[0] in all_of_them.reasons
     assert why.total == all_of_them.total
@@ -227,7 +230,8 @@ def test_certainty_is_finite() -> None:
 
 def test_texts_of_reasons_are_harmless() -> None:
     learner = LogisticRegression(classes=("ham", "spam"))
-    name, value = "na\u202eme\x00", "<b>\u200bval\nue"
+    name = "na\u202eme\x00"
+    value = "<b>\u200bval\nue"
     for _ in range(3):
         learner.learn_one({name: value}, "spam")
         learner.learn_one({}, "ham")

@@ -48,10 +48,12 @@ def test_a_question_says_why_it_was_asked_and_what_the_filter_thinks(ann: Visit,
     until(ann, lambda: ann.fetched(f"/api/requests/{place}")["asked"]["score_now"] is not None)
     ann.page.reload()
     question = ann.fetched(f"/api/requests/{ann.asked()}")
-    asked, opinion = question["asked"], question["opinion"]
+    asked = question["asked"]
+    opinion = question["opinion"]
     expect(ann.the("subject")).to_have_text(question["subject"])
     expect(ann.the("sender")).to_have_text(question["sender"])
-    (low, high), label = asked["interval"], asked["interval_of"]
+    (low, high) = asked["interval"]
+    label = asked["interval_of"]
     words = f"{label} {asked['probabilities'][label]:.2f} 95 % between {low:.2f} and {high:.2f}"
     expect(ann.the("asked-body").locator(".belief-words")).to_have_text(words)
     ignorance = ann.the("asked-body").locator(".doubt-parts dd").first.inner_text()

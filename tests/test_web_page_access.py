@@ -108,7 +108,8 @@ def test_axe_finds_nothing(browser: Browser, address: str, colours: str) -> None
 
 @pytest.mark.parametrize("colours", COLOURS)
 def test_axe_finds_nothing_where_there_is_nothing(tmp_path: Path, browser: Browser, colours: str) -> None:
-    office, found = Office(tmp_path), {}
+    office = Office(tmp_path)
+    found = {}
     with page(office.settings) as address, visiting(browser, address, color_scheme=colours, **STILL) as ann:
         ann.open()
         expect(ann.the("queue-empty")).to_contain_text("stream-bayes run")

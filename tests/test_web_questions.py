@@ -58,7 +58,8 @@ def test_two_labellers_get_two_questions() -> None:
 
 def test_two_of_the_same_name_sit_in_different_places() -> None:
     questions = asked(0.1, 0.2)
-    first, second = Holder("ann", "desk"), Holder("ann", "sofa")
+    first = Holder("ann", "desk")
+    second = Holder("ann", "sofa")
     places = [entry.place for holder in (first, second) if (entry := questions.take(holder, (), 0.0)) is not None]
     assert places == [(0, 1), (0, 0)]
     with pytest.raises(QuestionRefused, match="somebody else has this question"):
@@ -196,7 +197,8 @@ class Labelling(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.questions = Questions(LEASE)
-        self.now, self.next = 0.0, 0
+        self.now = 0.0
+        self.next = 0
         self.has: dict[str, tuple[Place, float]] = {}
 
     names = st.sampled_from(["ann", "bob", "cyd"])

@@ -147,7 +147,8 @@ def test_errors_of_python_do_not_show_it_either(given: dict[str, Any]) -> None:
 def test_what_is_shown_of_settings_has_no_token(folder: Path, run: Run) -> None:
     (folder / "stream_bayes.toml").write_text(f'[web]\ntoken = "{TOKEN}"\n')
     settings = load_settings(None, {}, {}).settings
-    text, as_json = run("config")[1], run("config", "--json")[1]
+    text = run("config")[1]
+    as_json = run("config", "--json")[1]
     shown = [repr(settings), str(settings.web), settings.model_dump_json(), str(settings.model_dump()), text, as_json]
     assert not any("hunter2" in one for one in shown)
     assert "# web.token is set, and not shown   # stream_bayes.toml\n" in text

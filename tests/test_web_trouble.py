@@ -47,7 +47,8 @@ def test_fifty_labellers_at_once_never_get_the_same(http: httpx.Client) -> None:
 
 def test_questions_of_before_are_known_after_a_restart(office: Office) -> None:
     with page(office.settings) as address, client(address) as http:
-        count, question = http.get("/api/requests").json()["open"], taken(http)
+        count = http.get("/api/requests").json()["open"]
+        question = taken(http)
         said(http, question, "spam")
     with page(office.settings) as address, client(address) as http:
         # The worker has not read it yet.
@@ -165,7 +166,8 @@ def test_item12_a_missing_model_does_not_tell_where_checkpoints_are(tmp_path: Pa
 
 
 def test_two_people_of_one_name_have_two_questions(http: httpx.Client) -> None:
-    first, second = taken(http, seat="desk"), taken(http, seat="sofa")
+    first = taken(http, seat="desk")
+    second = taken(http, seat="sofa")
     assert first["place"] != second["place"]
     body = {"labeller": "ann", "seat": "sofa", "label": "spam"}
     assert http.post(f"{path_of(first)}/label", json=body).json()["code"] == "taken"

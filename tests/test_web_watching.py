@@ -61,7 +61,8 @@ def test_nothing_is_lost_when_a_read_fails_in_the_middle_of_a_look(tmp_path: Pat
         for fails_at in range(1, 20):
             desk = Desk(10.0, None)
             watch = Watch(settings, desk, lambda: log)
-            log.calls, log.fails_at = 0, fails_at
+            log.calls = 0
+            log.fails_at = fails_at
             for _ in range(3):
                 try:
                     watch.look(log)

@@ -163,7 +163,8 @@ def test_too_long_by_its_own_account(page: Served, open_access: Access, fields: 
 def test_no_more_than_some_is_thrown_away(page: Served, open_access: Access) -> None:
     with socket.create_connection(("127.0.0.1", page.port), PATIENCE) as connection:
         connection.sendall(raw_post(open_access.csrf, "Transfer-Encoding: chunked"))
-        sent, part = 0, b"10000\r\n" + b"x" * 65536 + b"\r\n"
+        sent = 0
+        part = b"10000\r\n" + b"x" * 65536 + b"\r\n"
         with suppress(OSError):
             while sent < 1 << 30:
                 connection.sendall(part)
@@ -179,7 +180,9 @@ def test_a_body_that_does_not_come(open_access: Access) -> None:
 
 
 def test_a_client_that_leaves_in_the_middle(open_access: Access, caplog: pytest.LogCaptureFixture) -> None:
-    begun, over, passed_on = Event(), Event(), []
+    begun = Event()
+    over = Event()
+    passed_on = []
 
     async def behind(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

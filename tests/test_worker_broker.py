@@ -63,7 +63,8 @@ def test_a_commit_that_is_finished_while_the_next_reader_looks(
 ) -> None:
     """The positions are those of before, the journal is that of after: looked at again, they agree."""
     read_by_another(settings, store, 0, 1)
-    committed, before = log.committed, dict.fromkeys(log.committed(), 0)
+    committed = log.committed
+    before = dict.fromkeys(log.committed(), 0)
     looks = iter([before] * 3)
     monkeypatch.setattr(log, "committed", lambda: next(looks, None) or committed())
     worker = Worker(settings, log)

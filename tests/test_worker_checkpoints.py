@@ -118,7 +118,8 @@ def test_rebuild_makes_the_same_model_and_takes_other_settings(settings: Setting
 
 def put_an_older_copy_back(settings: Settings, folder: Path) -> None:
     """A log as it was before the newest checkpoints."""
-    path, copy = path_of(settings), folder / "copy.db"
+    path = path_of(settings)
+    copy = folder / "copy.db"
     more(folder, 0)
     go_on(settings)
     shutil.copy(path, copy)

@@ -22,7 +22,8 @@ class Counted(MemoryLog):
 
     def __init__(self, patience: Patience) -> None:
         super().__init__(group="readers", topics=["emails"])
-        self._patience, self.polls = patience, 0
+        self._patience = patience
+        self.polls = 0
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
         self.polls += 1
@@ -32,7 +33,8 @@ class Counted(MemoryLog):
 
 def gathered(last: float) -> tuple[int, int]:
     """Where the last gathering was so many seconds ago: how many records, and how many polls it took."""
-    patience, settings = Patience(), Settings()
+    patience = Patience()
+    settings = Settings()
     with Counted(patience) as log:
         told(log)
         put(log, "emails", b"one", b"two")

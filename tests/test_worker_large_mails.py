@@ -87,7 +87,8 @@ def test_item03_a_large_mail_does_not_drive_others_out_of_memory(tmp_path: Path)
 
 
 def test_item03_how_large_a_record_of_a_file_may_be_is_a_setting(tmp_path: Path) -> None:
-    url, limit = f"sqlite:///{tmp_path}/log.db", 1 << 20
+    url = f"sqlite:///{tmp_path}/log.db"
+    limit = 1 << 20
     with open_log(url, sqlite=SqliteSettings(record_bytes=limit)) as log:
         assert log.most_bytes("emails") == limit
         with pytest.raises(LogError, match="at most 1,048,576 are taken"):

@@ -93,5 +93,6 @@ def test_the_posterior_is_that_of_the_true_targets(tmp_path: Path) -> None:
     row = {"x": 0.3, "z": -0.7}
     learner = worker.shards[0].engine.model.learner
     assert isinstance(learner, BayesianLinearRegression)
-    said, expected = learner.predictive_one(row), direct.predictive_one(row)
+    said = learner.predictive_one(row)
+    expected = direct.predictive_one(row)
     np.testing.assert_allclose([said.mean, said.variance], [expected.mean, expected.variance], rtol=1e-9)

@@ -142,7 +142,8 @@ def test_a_partition_that_is_lost_while_it_is_recovered(
     more(store, 500)
     said.clear()
     monkeypatch.setattr(rebalance, "_BEAT_EVERY", 0.0)
-    log, beats = SharedLog(store, settings.group, INPUTS), 0
+    log = SharedLog(store, settings.group, INPUTS)
+    beats = 0
 
     def beat() -> frozenset[Partition]:
         nonlocal beats

@@ -23,7 +23,8 @@ __all__ = ["run", "worker_command"]
 
 
 def test_other_partitions_than_there_are(tmp_path: Path, worker_command: Run) -> None:
-    settings, path = settings_in(tmp_path), tmp_path / "log.db"
+    settings = settings_in(tmp_path)
+    path = tmp_path / "log.db"
     config = write_config(settings, tmp_path / "settings.toml")
     with SqliteLog(path) as log:
         feed(log, [("emails", observation(1))])

@@ -66,7 +66,8 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_record_is_a_dead_letter(logs: Logs, tmp_path: Path, name: str) -> None:
-    bad, settings = BAD[name], settings_in(tmp_path)
+    bad = BAD[name]
+    settings = settings_in(tmp_path)
     writer = logs.open()
     writer.append("emails", observation(0))
     writer.append("emails", b"a dead letter at offset 1")
@@ -117,7 +118,8 @@ def test_all_of_them_in_one_batch_of_mails(logs: Logs, tmp_path: Path) -> None:
 def test_a_record_that_no_letter_can_hold_stops_nothing(logs: Logs, tmp_path: Path, part: str) -> None:
     large = b"x" * (60 << 20)
     record = {"value": (large, b"k", ()), "key": (b"", large, ()), "headers": (b"", b"k", (("a", large),))}[part]
-    settings, writer = settings_in(tmp_path), logs.open()
+    settings = settings_in(tmp_path)
+    writer = logs.open()
     writer.append("emails", record[0], record[1], 0, record[2])
     writer.append("emails", observation(1), None, 0)
     writer.commit({})

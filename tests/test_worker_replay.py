@@ -49,7 +49,8 @@ def test_a_stop_while_replaying(settings: Settings, monkeypatch: pytest.MonkeyPa
     """Noticed before the next journal entry: no model that is not whole is ever saved."""
     config = write_config(settings, path_of(settings).parent / "settings.toml")
     before = {path: path.read_bytes() for path in files(settings)}
-    decode, seen = Entry.decode, list[Record]()
+    decode = Entry.decode
+    seen = list[Record]()
 
     def stopped_at_the_third(record: Record) -> Entry:
         seen.append(record)
@@ -100,7 +101,8 @@ def test_a_log_in_which_a_record_was_changed(settings: Settings) -> None:
 
 
 def test_a_checkpoint_of_a_copy_that_went_on_by_itself(settings: Settings, tmp_path: Path) -> None:
-    log, copy = path_of(settings), tmp_path / "copy.db"
+    log = path_of(settings)
+    copy = tmp_path / "copy.db"
     shutil.copy(log, copy)
     more(tmp_path, 1000)
     shutil.move(log, tmp_path / "original.db")

@@ -42,7 +42,8 @@ def settings_of(folder: Path) -> Settings:
 @pytest.fixture(scope="module")
 def worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ten days of inputs, a hundred observations a day, worked through."""
-    folder, clock = tmp_path_factory.mktemp("worked"), Clock()
+    folder = tmp_path_factory.mktemp("worked")
+    clock = Clock()
     for day in range(DAYS):
         with opened(settings_of(folder), clock) as log:
             feed(log, stream(100, 100 * day))
@@ -204,7 +205,8 @@ def test_what_is_not_committed_yet_needs_its_observation_too(
 
 
 def test_a_clock_that_was_wrong_once_removes_nothing(tmp_path: Path) -> None:
-    settings, clock = settings_of(tmp_path), Clock()
+    settings = settings_of(tmp_path)
+    clock = Clock()
     clock.now = time.time()
     with opened(settings, clock) as log:
         feed(log, stream(100))

@@ -114,7 +114,8 @@ def test_a_letter_without_its_record_is_sent_again_whole(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SqliteLog, "most_bytes", lambda _, topic: 600 if topic == "dead-letters" else 1 << 20)
-    settings, value = settings_in(tmp_path), b"no event" * 100
+    settings = settings_in(tmp_path)
+    value = b"no event" * 100
     with SqliteLog(tmp_path / "log.db", settings.group, INPUTS) as log:
         log.append("emails", value, b"the key", headers=[("a", b"header")])
         log.commit({})

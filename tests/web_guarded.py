@@ -22,7 +22,8 @@ from stream_bayes.web.security.middleware import Guard
 from tests.web_served import Served, served
 
 TOKEN = "a-token-of-16-or-more"
-MOST, MOST_PREDICT = 64 << 10, 2 << 20
+MOST = 64 << 10
+MOST_PREDICT = 2 << 20
 SECRET = "the trace of a secret"
 
 

@@ -36,7 +36,8 @@ def folder_of(settings: Settings, partition: int = 0) -> CheckpointFolder:
 def write_model(settings: Settings, learner: Any, number: int = 1, version: int = 1, partition: int = 0) -> Path:
     """A checkpoint of an engine whose learner this is."""
     engine = Engine(settings, partition)
-    engine.model, engine.model_version = Model(learner), version
+    engine.model = Model(learner)
+    engine.model_version = version
     scalars, arrays = state_of(learner, bookkeeping_of(engine))
     return folder_of(settings, partition).write(number, Checkpoint(shaping_of(engine), scalars, arrays))
 

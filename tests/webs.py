@@ -79,7 +79,9 @@ class Office:
     @contextmanager
     def working(self) -> Iterator[None]:
         """Within, a worker works, in a thread of its own."""
-        started, workers, problems = Event(), list[Worker](), list[BaseException]()
+        started = Event()
+        workers = list[Worker]()
+        problems = list[BaseException]()
 
         def run() -> None:
             try:
@@ -123,7 +125,8 @@ def _all(log: Log, topic: str, partitions: int) -> Iterator[Any]:
 def page(settings: Settings, token: str | None = None) -> Iterator[str]:
     """The address of the page, which is served within."""
     access = Access(token, None if token else {"127.0.0.1", "localhost"})
-    ready, problems = Event(), list[BaseException]()
+    ready = Event()
+    problems = list[BaseException]()
     with bound("127.0.0.1", 0) as listener:
         server = Server(make_app(settings, access), ready.set)
 

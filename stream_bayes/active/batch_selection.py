@@ -94,7 +94,8 @@ def _whitened(learner: BayesianLogisticRegression, xs: Sequence[Any]) -> tuple[F
     learner.predictive_many(batch)  # refuses what cannot be learned
     names, design = _dense(batch)
     if learner.intercept:
-        names, design = [*names, INTERCEPT], np.column_stack((design, np.ones(len(batch))))
+        names = [*names, INTERCEPT]
+        design = np.column_stack((design, np.ones(len(batch))))
     belief = learner.joint(*names)
     return design @ belief.mean, design @ np.linalg.cholesky(belief.covariance)
 

@@ -13,16 +13,21 @@ from stream_bayes.validation import finite, refuse, whole
 
 # Of a limit Q after t messages, with u left, u PACE / (t + PATIENCE Q + SHORTEST) of the messages are asked about: no
 # length of the stream is needed, and there is always some left.
-PACE, PATIENCE, SHORTEST = 2.0, 8.0, 200.0
+PACE = 2.0
+PATIENCE = 8.0
+SHORTEST = 200.0
 # A small part of the limit is asked for at the start, when a learner knows nothing: this share of it, and at most this
 # many labels. Of m such labels, m (1 - (1 + t / 2m)^-2) are asked for by the time t messages have come.
-START_SHARE, START = 0.03, 10.0
+START_SHARE = 0.03
+START = 10.0
 # What comes with each period comes evenly, and may be saved up for bursts to this share of it, or this number.
-SAVED_SHARE, SAVED = 0.2, 10.0
+SAVED_SHARE = 0.2
+SAVED = 10.0
 # Of m messages a period and s saved up, PERIOD_PACE s / (m + SHORTEST) are asked about: in the long run all that comes.
 PERIOD_PACE = 10.0
 # The audit goes slower, so that late messages are in it too: of its share, 62 % after 16 Q messages, 93 % after 300 Q.
-AUDIT_PACE, AUDIT_PATIENCE = 0.6, 4.0
+AUDIT_PACE = 0.6
+AUDIT_PATIENCE = 4.0
 _MOST_TIMES = 10_000
 
 
@@ -81,9 +86,12 @@ class LabelBudget:
         """Messages that came by."""
         # Kept without a limit for periods too: there may be one after the next start.
         most = max(self.per_period or 0, _MOST_TIMES)
-        self._times, self._audit_times = Times(most), Times(most)
+        self._times = Times(most)
+        self._audit_times = Times(most)
         # Messages that came by, each as urgent as it was then; and those of a period, the older ones counting less.
-        self._age, self._flow, self._clock = 0.0, 0.0, 0
+        self._age = 0.0
+        self._flow = 0.0
+        self._clock = 0
         # Of what comes evenly with a period, what has not been asked yet.
         self._saved = self._most_saved
 
@@ -98,7 +106,8 @@ class LabelBudget:
 
         total, per_period = (None if limit is None else own(limit) for limit in (self.total, self.per_period))
         budget = LabelBudget(total, per_period, self.period, self.reserve, self.audit_share)
-        budget._audits, budget._period_audits = own(self._audits), own(self._period_audits)
+        budget._audits = own(self._audits)
+        budget._period_audits = own(self._period_audits)
         budget._saved = budget._most_saved
         return budget
 
@@ -111,7 +120,8 @@ class LabelBudget:
 
     def may_ask(self, clock: int = 0, *, audit: bool = False) -> bool:
         """Whether one more question is allowed; changes nothing. What the audit has left is not for others."""
-        total, per_period = self.total, self.per_period
+        total = self.total
+        per_period = self.per_period
         if total is not None and not _fits(total, self._audits, (self.used, self.audited), audit=audit):
             return False
         return per_period is None or _fits(per_period, self._period_audits, self._recently(clock), audit=audit)
@@ -143,7 +153,8 @@ class LabelBudget:
     def _urgent(self, own: int, chosen: float, urgency: float) -> float:
         """What is left, as far as it is urgent to spend it."""
         # Conditions instead of max and min, for each message: 0.37 microseconds instead of 0.53 with `rate`.
-        left, spared = own - chosen if own > chosen else 0.0, self.reserve * own
+        left = own - chosen if own > chosen else 0.0
+        spared = self.reserve * own
         kept = left if left < spared else spared
         return urgency * (left - kept + urgency * kept)
 
@@ -161,7 +172,8 @@ class LabelBudget:
         if self.total is None:
             return None
         own = self.total - self._audits
-        begin, audit_begin = PATIENCE * own + SHORTEST, AUDIT_PATIENCE * self.total
+        begin = PATIENCE * own + SHORTEST
+        audit_begin = AUDIT_PATIENCE * self.total
         start = min(START_SHARE * own, START)
         asked = (own - start) * (1.0 - math.pow(begin / (seen + begin), PACE)) + start - self._start(own, seen)[0]
         left = math.pow(audit_begin / (seen + audit_begin), AUDIT_PACE) if audit_begin else 1.0

@@ -17,12 +17,14 @@ class Draws:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         # No part of any state: the numbers around the last one asked for.
-        self._block, self._numbers = -1, [0.0]
+        self._block = -1
+        self._numbers = [0.0]
 
     def at(self, place: int) -> float:
         """The number at a place."""
         block, within = divmod(place, _BLOCK)
         if block != self._block:
             generator = np.random.Generator(np.random.Philox(key=self._seed, counter=block << 64))
-            self._block, self._numbers = block, generator.random(_BLOCK).tolist()
+            self._block = block
+            self._numbers = generator.random(_BLOCK).tolist()
         return self._numbers[within]

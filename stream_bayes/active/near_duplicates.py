@@ -114,7 +114,8 @@ class Similar:
 
     def _cut(self) -> None:
         surplus = max(len(self._places) - self.capacity, 0)
-        self._places, self._sketches = self._places[surplus:], self._sketches[surplus:]
+        self._places = self._places[surplus:]
+        self._sketches = self._sketches[surplus:]
 
 
 def sketch_of(content: Any) -> Sketch:

@@ -84,14 +84,17 @@ class LabelSelector:
         if not 0.0 < self.similarity <= 1.0:
             raise refuse("similarity", "above 0 and at most 1", similarity)
         self.requests = Requests(milliseconds("expires", expires))
-        self.audit, self.labellers = Audit(), Labellers()
+        self.audit = Audit()
+        self.labellers = Labellers()
         self.counts: Counter[str] = Counter()
         """Of what became of observations and questions: "asked", "audited", "suppressed", "answered", ..."""
-        self._threshold, self._similar = Threshold(), Similar()
+        self._threshold = Threshold()
+        self._similar = Similar()
         self._urgency = Urgency()
         self.seed = check_seed(seed)
         self._clock = 0
-        self._draws, self._audit_draws = Draws(2 * self.seed), Draws(2 * self.seed + 1)
+        self._draws = Draws(2 * self.seed)
+        self._audit_draws = Draws(2 * self.seed + 1)
         self._tie_draws = Draws(2 * self.seed + _TIES)
         kept = max(math.ceil(self.budget.audit_share * self.open_requests), 1) if self.budget.audit_share else 0
         # Places among the open questions for those chosen by their score.
@@ -99,7 +102,8 @@ class LabelSelector:
 
     def question(self, candidate: Candidate, clock: int = 0) -> Question | None:
         """Whether and why to ask about the observation that came now; changes nothing."""
-        budget, waiting = self.budget, len(self.requests)
+        budget = self.budget
+        waiting = len(self.requests)
         draw = self._audit_draws.at(budget.seen)
         if (
             draw < budget.most_audit_rate
@@ -118,7 +122,8 @@ class LabelSelector:
         """
         if not 0.0 <= candidate.score < math.inf:
             raise refuse("score", "a finite number from 0 on", candidate.score, InputError)
-        budget, urgency = self.budget, self._urgency.value
+        budget = self.budget
+        urgency = self._urgency.value
         has_room = len(self.requests) < self._places
         if question is None and has_room and self._is_let_through(candidate, clock) and self._is_similar(candidate):
             # A campaign must not lift the threshold for all others.
@@ -150,9 +155,11 @@ class LabelSelector:
         """The best observations of a window, at most so many and no more than may be asked; questions are open then."""
         clock = self._now(clock)
         self.expire(clock)
-        rows, seed = list(window.values()), self.seed + self.budget.seen
+        rows = list(window.values())
+        seed = self.seed + self.budget.seen
         ranked = pick(learner, rows, min(count, len(rows)), self.strategy, similarity=self.similarity, seed=seed)
-        names, chosen = [plain(place) for place in window], list[Place]()
+        names = [plain(place) for place in window]
+        chosen = list[Place]()
         for row in ranked:
             free = names[row] not in self.requests and not self._is_similar(
                 Candidate(names[row], 0.0, content=rows[row])
@@ -177,7 +184,8 @@ class LabelSelector:
 
     def answered(self, place: Place, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
         """What this answer is: answered, unsure, late (its question had ended), repeated, corrected or unasked."""
-        own, value = check_place(place), check_answer(label)
+        own = check_place(place)
+        value = check_answer(label)
         name = check_labeller(labeller)
         self.expire(milliseconds_of(clock))
         request = self.requests.close(own)

@@ -7,11 +7,14 @@ from typing import Any
 from stream_bayes.persistence.scalars import stored_float, stored_label, stored_list
 
 # Answers that surprise less than this, on average, teach little: questions become rarer by the square of it.
-SURPRISING, LEAST = 0.3, 0.02
+SURPRISING = 0.3
+LEAST = 0.02
 # So urgent it always is while labels other than the most frequent one are at least this share of the answers.
-MIXED, MIXED_URGENCY = 0.25, 0.6
+MIXED = 0.25
+MIXED_URGENCY = 0.6
 # How fast old answers are forgotten, in the surprise and in the shares of the labels.
-_SURPRISES_FORGOTTEN, _LABELS_FORGOTTEN = 0.2, 0.1
+_SURPRISES_FORGOTTEN = 0.2
+_LABELS_FORGOTTEN = 0.1
 _AT_FIRST = 0.5
 # Rounding may take a share above 1.
 _LARGEST_SHARE = 1.0 + 1e-9
@@ -38,7 +41,8 @@ class Urgency:
     def hear(self, label: Any, surprise: float) -> None:
         """An answer came, and had been given the probability 1 - surprise."""
         self._surprise += _SURPRISES_FORGOTTEN * (surprise - self._surprise)
-        shares, kept = self._shares, 1.0 - _LABELS_FORGOTTEN
+        shares = self._shares
+        kept = 1.0 - _LABELS_FORGOTTEN
         first = {label: _AT_FIRST} if not shares else {}
         self._shares = {known: kept * share for known, share in (shares | first).items()}
         self._shares[label] = self._shares.get(label, 0.0) + _LABELS_FORGOTTEN

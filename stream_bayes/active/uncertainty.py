@@ -48,17 +48,22 @@ class Doubts(NamedTuple):
 def doubts_of(predictions: LabelPredictions | NumberPredictions) -> Doubts:
     """The doubts of a batch."""
     rows = len(predictions)
-    none, nothing = np.empty((rows, 0)), np.full(rows, np.nan)
-    variance, epistemic = predictions.variance, predictions.epistemic_variance
+    none = np.empty((rows, 0))
+    nothing = np.full(rows, np.nan)
+    variance = predictions.variance
+    epistemic = predictions.epistemic_variance
     if isinstance(predictions, StudentPredictions):
         wide = np.isinf(variance)
         scale = predictions.noise + predictions.ignorance
-        variance, epistemic = np.where(wide, scale, variance), np.where(wide, np.nan, epistemic)
+        variance = np.where(wide, scale, variance)
+        epistemic = np.where(wide, np.nan, epistemic)
     if isinstance(predictions, RatePredictions):
         epistemic = nothing
     if not isinstance(predictions, LabelPredictions):
         return Doubts(none, variance, epistemic, nothing, none, nothing, none)
-    spread, table, members = predictions.latent_variance, predictions.probabilities, none
+    spread = predictions.latent_variance
+    table = predictions.probabilities
+    members = none
     if not spread.all():
         spread, epistemic = np.where(spread == 0.0, np.nan, (spread, epistemic))
     if not table.shape[1]:
@@ -99,15 +104,20 @@ def _row(*numbers: float) -> FloatArray:
 
 
 def _of_label(predictive: LabelPredictive) -> Doubts:
-    latent, none, counts = predictive.latent, np.empty((1, 0)), np.empty((1, 0))
-    mean, spread, epistemic = math.nan, math.nan, predictive.epistemic_variance
+    latent = predictive.latent
+    none = np.empty((1, 0))
+    counts = np.empty((1, 0))
+    mean = math.nan
+    spread = math.nan
+    epistemic = predictive.epistemic_variance
     if isinstance(latent, LogitNormal):
         mean, spread = latent
         if not spread:
             spread = epistemic = math.nan
     elif isinstance(latent, Beta):
         counts = _row(*latent)
-        mean, spread = float(digamma(latent[0]) - digamma(latent[1])), float(polygamma(1, latent).sum())
+        mean = float(digamma(latent[0]) - digamma(latent[1]))
+        spread = float(polygamma(1, latent).sum())
     table = _row(*(predictive.probabilities.values() or (math.nan,)))
     parts = _row(predictive.variance, epistemic, spread, mean)[0]
     return Doubts(table, parts[:1], parts[1:2], parts[2:3], none, parts[3:], counts)
@@ -122,14 +132,16 @@ def _of_probabilities(probabilities: Mapping[Any, float]) -> Doubts:
         raise InputError(message)
     table = _row(*(p / total for p in stated)) if stated else _row(math.nan)
     most = table.max(axis=1)
-    none, nothing = np.empty((1, 0)), np.full(1, np.nan)
+    none = np.empty((1, 0))
+    nothing = np.full(1, np.nan)
     return Doubts(table, most * (1.0 - most), nothing, nothing, none, nothing, none)
 
 
 def _of_number(variance: Any, epistemic: Any) -> Doubts:
     total = LARGEST if variance == math.inf else non_negative("variance", variance, InputError)
     ignorance = math.nan if epistemic is None else float(np.clip(epistemic, 0.0, total))
-    none, nothing = np.empty((1, 0)), np.full(1, np.nan)
+    none = np.empty((1, 0))
+    nothing = np.full(1, np.nan)
     return Doubts(none, np.array((total,)), np.array((ignorance,)), nothing, none, nothing, none)
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from stream_bayes.mail.filter.learned_mails import Change, LearnedMails
     from stream_bayes.persistence.checkpoint import Checkpoint
 
-DELIVERED, QUARANTINED = 0, 1
+DELIVERED = 0
+QUARANTINED = 1
 # EX_TEMPFAIL of sysexits.h: a mail server keeps the mail and tries again.
 TROUBLE: Final = 75
 _PIECE = 1 << 20

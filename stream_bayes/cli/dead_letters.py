@@ -55,7 +55,8 @@ def list_letters(
         typer.echo(json.dumps({"open": open_ones, "sent_again": sent_again, "newest": shown}, indent=2))
         return
     for letter in newest:
-        content, again = letter.content, "  (sent again)" if letter.sent_again else ""
+        content = letter.content
+        again = "  (sent again)" if letter.sent_again else ""
         at = f"{content.at:%Y-%m-%d %H:%M:%S}"
         typer.echo(f"{letter.place:<10} {at}  {_source(letter):<16} {content.code:<20} {content.message}{again}")
     again = f"; sent again: {_by_code(sent_again)}" if sent_again else ""

@@ -32,7 +32,8 @@ _SEED = "Of what active:QUOTA and partial:FRACTION draw by chance."
 _REPEAT = "So many passes of active:QUOTA, each with a seed of its own; with --strategies 5 unless named."
 _STRATEGIES = "all, or some separated by commas: a table and a picture of them with several quotas."
 _QUOTAS = "For --strategies; 50,100,350,1000,5000 unless named."
-_LAST_SEED, _MOST_REPEATED = 2**53 - 1, 10_000
+_LAST_SEED = 2**53 - 1
+_MOST_REPEATED = 10_000
 _INTERLEAVE = "Mailboxes, which are ids up to the first /, message by message in turn."
 
 

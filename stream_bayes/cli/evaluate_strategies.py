@@ -104,7 +104,8 @@ class Comparison:
         self._notes: list[str] = []
         corpus = plan.source.open()
         stream = plan.source.stream(corpus)
-        self._corpus, self._messages = stream.corpus, sum(1 for _ in stream)
+        self._corpus = stream.corpus
+        self._messages = sum(1 for _ in stream)
         self._plan = plan.within(self._messages) if plan.full else plan
         if self._plan.quotas != plan.quotas:
             large = ", ".join(f"{quota:,}" for quota in plan.quotas if quota not in self._plan.quotas)
@@ -114,7 +115,9 @@ class Comparison:
 
     def perform(self, console: Console, as_json: bool) -> None:
         """Run all passes and print what they gave: all that are done, whether others fail or Ctrl-C ends them."""
-        jobs, done, failed = self._plan.jobs(), list[Outcome](), list[Failure[Job]]()
+        jobs = self._plan.jobs()
+        done = list[Outcome]()
+        failed = list[Failure[Job]]()
         with interruption() as pressed, Tally(console, len(jobs)) as tally:
             for outcome in sweep(jobs, stop=lambda: bool(pressed)):
                 if isinstance(outcome, Failure):
@@ -132,7 +135,8 @@ class Comparison:
             raise typer.Exit(STOPPED if pressed else FAILED)
 
     def _show(self, found: Found, as_json: bool) -> None:
-        notes, folder = [*self._notes, *found.notes()], self.folder
+        notes = [*self._notes, *found.notes()]
+        folder = self.folder
         paths = {} if folder is None else {"report": str(folder / NAME), "picture": str(folder / PICTURE)}
         if as_json:
             shown = {**described(found), "notes": notes, "report": None, "picture": None, **paths}

@@ -10,7 +10,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from stream_bayes.events import LabelOutcome, LabelRequest, Status
 from stream_bayes.mail.render.summary import harmless
 
-_ID_CHARACTERS, _NAME_CHARACTERS, _TEXT_CHARACTERS = 40, 20, 60
+_ID_CHARACTERS = 40
+_NAME_CHARACTERS = 20
+_TEXT_CHARACTERS = 60
 _MOST_LABELLERS = 3
 
 _event: TypeAdapter[LabelRequest | LabelOutcome | Status] = TypeAdapter(

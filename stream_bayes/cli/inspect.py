@@ -133,11 +133,14 @@ def _shapes(arrays: Arrays) -> dict[str, Any]:
 def _labels(parameters: dict[str, Any], arrays: Arrays) -> list[dict[str, Any]]:
     """Each label with the weight of the events learned for it."""
     if "labels" in arrays and "class_weight" in arrays:
-        labels, evidence = json.loads(arrays["labels"].tobytes()), arrays["class_weight"]
+        labels = json.loads(arrays["labels"].tobytes())
+        evidence = arrays["class_weight"]
     elif "counts" in arrays:  # a pair for each coin
-        labels, evidence = parameters["classes"]["tuple"], arrays["counts"].sum(axis=0)
+        labels = parameters["classes"]["tuple"]
+        evidence = arrays["counts"].sum(axis=0)
     elif "word.buckets" in arrays:  # mails of both kinds
-        labels, evidence = parameters["classes"]["tuple"], arrays["totals"]
+        labels = parameters["classes"]["tuple"]
+        evidence = arrays["totals"]
     else:
         return []
     return [{"label": label, "evidence": n} for label, n in zip(labels, evidence.tolist(), strict=True)]

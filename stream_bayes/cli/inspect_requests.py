@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from stream_bayes.config import LabelSettings
     from stream_bayes.persistence.checkpoint import Checkpoint
 
-_LONGEST_NAME, _MOST_NAMED = 60, 5
+_LONGEST_NAME = 60
+_MOST_NAMED = 5
 # Counted as `asked` and `by_chance` already.
 _COUNTED = ("asked", "audited")
 
@@ -44,7 +45,8 @@ def describe_questions(checkpoint: Checkpoint, settings: LabelSettings | None) -
         return {}
     # Of a question that an older version asked only the place is known.
     waiting = [entry[-1] or str(entry[0]) for entry in selector.requests.state()["open"]]
-    estimate, budget = selector.audit.estimate(), selector.budget
+    estimate = selector.audit.estimate()
+    budget = selector.budget
     return {
         "questions": {
             **{"asked": budget.used, "by_chance": budget.audited, "open": waiting},
@@ -83,7 +85,8 @@ def lines_of_questions(description: dict[str, Any]) -> dict[str, list[str]]:
     """For each section the lines that people read."""
     if "questions" not in description:
         return {}
-    questions, audit = description["questions"], description["audit"]
+    questions = description["questions"]
+    audit = description["audit"]
     return {
         "questions": [
             f"{questions['asked']} asked, {questions['by_chance']} of them drawn by chance",

@@ -104,7 +104,8 @@ class Producer:
         id_bytes: int = 512,
     ) -> None:
         self._log = log
-        self._mails, self._labels = mails, labels
+        self._mails = mails
+        self._labels = labels
         self._labelling = labelling
         # So that the labels of a transaction are not due within it.
         self._at_once = min(at_once, max(labelling.mails, 1)) if labelling.kind == "later" else at_once

@@ -68,7 +68,8 @@ class _Reader:
         from stream_bayes.events import Label, Observation
         from stream_bayes.runtime.decoding import limits_of
 
-        self._topic, self._partitions = topic, partitions
+        self._topic = topic
+        self._partitions = partitions
         kinds: dict[str, type[Observation] | type[Label]]
         kinds = {settings.topics.observations: Observation, settings.topics.labels: Label}
         self._kind = kinds.get(topic)
@@ -98,7 +99,8 @@ class _Reader:
 
         event = decode(Record(self._topic, 0, 0, 0, None, line.strip()), kind, self._limits)
         if not isinstance(event, kind):
-            code, noun = "wrong-topic", event.type
+            code = "wrong-topic"
+            noun = event.type
             message = f"a {noun} does not belong into {self._topic!r}"
             raise EventError(code, message)
         source = getattr(event, "source", None)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from stream_bayes.records import Partition, Record
 
 _LOOK_EVERY = 0.2
-_KEY_CHARACTERS, _VALUE_CHARACTERS = 40, 400
+_KEY_CHARACTERS = 40
+_VALUE_CHARACTERS = 400
 _TOPIC = "Its name, or its role: observations, labels, predictions, label-requests, dead-letters, status, journal."
 
 

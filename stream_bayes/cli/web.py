@@ -61,7 +61,9 @@ def _serve(settings: Settings, *, as_json: bool) -> None:
     from stream_bayes.web.security.auth import Access, hosts_of, is_loopback, new_token
     from stream_bayes.web.server import serve
 
-    place, token, made_up = settings.web, settings.web.secret(), None
+    place = settings.web
+    token = settings.web.secret()
+    made_up = None
     if token is None and not is_loopback(place.host):
         token = made_up = new_token()
     # With a token, other sites can do nothing here; the page may then be reached through a proxy, by any name.

@@ -63,7 +63,8 @@ def not_a_section(name: str, given: Given, hint: str) -> str:
 
 def explained(problem: ErrorDetails, given: Mapping[str, Given], secrets: Container[str] = ()) -> str:
     """Of a value that a setting cannot have; that of a secret is not shown."""
-    kind, place = problem["type"], problem["loc"]
+    kind = problem["type"]
+    place = problem["loc"]
     if kind == "same_topic":
         return _same_topic(problem["ctx"]["topic"], problem["ctx"]["keys"], given)
     if kind == "no_limit":

@@ -52,11 +52,13 @@ class Scores:
             prediction = Prediction.model_validate_json(record.value)
             self.predictions += 1
             self._ids.add(prediction.id)
-            label, said = self._truth.get(prediction.id), prediction.probabilities or {}
+            label = self._truth.get(prediction.id)
+            said = prediction.probabilities or {}
             if label is not None:
                 self._spam.append(label == "spam")
                 # Both, since the smaller of the two is the precise one.
-                spam, ham = max(said.get("spam", 0.5), _LEAST), max(said.get("ham", 0.5), _LEAST)
+                spam = max(said.get("spam", 0.5), _LEAST)
+                ham = max(said.get("ham", 0.5), _LEAST)
                 self._log_odds.append(math.log(spam) - math.log(ham))
 
     @property

@@ -56,7 +56,8 @@ class LineStage(Stage):
     """Prints a line every few seconds, and one for each thing that happens."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
-        self._console, self._quiet = console, quiet
+        self._console = console
+        self._quiet = quiet
         self._due = 0.0
         self._said: set[str] = set()
 
@@ -85,7 +86,8 @@ class LineStage(Stage):
 
 def line(figures: Figures) -> str:
     """The moment in one line."""
-    seen, asking = figures.seen, figures.asking
+    seen = figures.seen
+    asking = figures.asking
     accuracy = f"(1-ROCA)% {screen.percent(seen.area)}, last {WINDOW:,} {screen.percent(seen.recent_area)}"
     labels = f"labels {asking.answered:,}, left {asking.budget - asking.asked:,}"
     speed = f"{seen.rate:,.0f}/s, lag {figures.lag:,}"

@@ -32,7 +32,9 @@ class Postman:
     def __init__(
         self, log: Log, topic: str, mails: Sequence[GeneratedMail] | Sequence[Mail], seconds: float | None
     ) -> None:
-        self._log, self._topic, self._mails = log, topic, mails
+        self._log = log
+        self._topic = topic
+        self._mails = mails
         self._rate = None if seconds is None else len(mails) / seconds
         self._began: float | None = None
         self.sent = 0

@@ -76,7 +76,8 @@ class Figures(NamedTuple):
 
     def described(self) -> dict[str, Any]:
         """For machines."""
-        seen, asking = self.seen, self.asking
+        seen = self.seen
+        asking = self.asking
         return {
             "source": self.source,
             "mails": self.mails,

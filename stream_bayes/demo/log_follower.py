@@ -73,7 +73,8 @@ class Watch:
 
     def seen(self, now: float) -> Seen:
         """The figures of this moment."""
-        scores, status = self.scores, self._status
+        scores = self.scores
+        status = self._status
         recent = scores.area(WINDOW)
         if scores.predictions >= _FIRST_MEASURED:
             self._history.append(recent)
@@ -95,7 +96,8 @@ class Watch:
         pace.append((now, self.scores.predictions))
         while len(pace) > 2 and now - pace[0][0] > _RATE_OVER:
             pace.popleft()
-        (began, before), (ended, after) = pace[0], pace[-1]
+        (began, before) = pace[0]
+        (ended, after) = pace[-1]
         return (after - before) / (ended - began) if ended > began else 0.0
 
 
@@ -103,7 +105,8 @@ class Follower:
     """Reads a topic of one partition from its beginning, on nobody's behalf."""
 
     def __init__(self, log: Log, topic: str) -> None:
-        self._log, self._place = log, Partition(topic, 0)
+        self._log = log
+        self._place = Partition(topic, 0)
         self._position = 0
 
     def new(self) -> list[Record]:

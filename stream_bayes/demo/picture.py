@@ -16,8 +16,12 @@ from stream_bayes.evaluation.report.findings import Curve
 from stream_bayes.evaluation.report.markup import element, text
 from stream_bayes.typing import BoolArray, FloatArray
 
-_WIDTH, _HEIGHT = 960.0, 470.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 78.0, 936.0, 118.0, 396.0
+_WIDTH = 960.0
+_HEIGHT = 470.0
+_LEFT = 78.0
+_RIGHT = 936.0
+_TOP = 118.0
+_BOTTOM = 396.0
 _POINTS = 240
 _LOWEST = 0.01
 _STYLE = """

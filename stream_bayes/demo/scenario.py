@@ -21,7 +21,8 @@ LONGEST = 60.0
 MAILS_A_SECOND = 100.0
 _THINKING = 0.8
 """Seconds, in the mean."""
-_TICK, _FAST_TICK = 0.05, 0.01
+_TICK = 0.05
+_FAST_TICK = 0.01
 _SHOWN_EVERY = 0.25
 _KILLED_AT = 0.4
 """The share of the mails after which the worker is killed."""
@@ -66,10 +67,14 @@ class Play:
     def __init__(
         self, post: Post, place: Place, terms: Terms, show: Callable[[Figures], None], stopped: Callable[[], bool]
     ) -> None:
-        self._post, self._place, self._terms = post, place, terms
-        self._show, self._stopped = show, stopped
+        self._post = post
+        self._place = place
+        self._terms = terms
+        self._show = show
+        self._stopped = stopped
         place.write_settings(terms.budget)
-        topics, truth = TopicSettings(), post.labels
+        topics = TopicSettings()
+        truth = post.labels
         self._log = open_log(place.url)
         self._worker = WorkerProcess(place.settings, place.reports)
         self._postman = Postman(self._log, topics.observations, post.mails, terms.flow_seconds(len(post.mails)))
@@ -138,7 +143,8 @@ class Play:
     def _give_up_if_stuck(self, now: float) -> None:
         done = self._watch.through, self._watch.learned, len(self._worker.recovered)
         if done != self._done:
-            self._done, self._done_at = done, now
+            self._done = done
+            self._done_at = now
         if now > self._done_at + PATIENCE * (_COMPILING if self._worker.compiling else 1.0):
             raise self._worker.stuck(now - self._done_at)
 
@@ -147,7 +153,8 @@ class Play:
         self._worker.kill()
         self._watch.read()
         self._crash = Crash(self._watch.scores.predictions)
-        starts, up = len(self._worker.recovered) + 1, time.monotonic() + (0.0 if self._terms.fast else _DOWN)
+        starts = len(self._worker.recovered) + 1
+        up = time.monotonic() + (0.0 if self._terms.fast else _DOWN)
         if not self._until(lambda: time.monotonic() >= up):
             return False
         self._worker.start()

@@ -16,7 +16,8 @@ from stream_bayes.demo.figures import Asking, Figures
 from stream_bayes.demo.log_follower import Seen
 from stream_bayes.demo.simulated_labeller import SHOWN
 
-WIDTH, HEIGHT = 79, 23
+WIDTH = 79
+HEIGHT = 23
 """What a page takes; the terminal must be larger."""
 _INSIDE = WIDTH - 4
 _SUBJECT = 41
@@ -28,7 +29,8 @@ WAITING = {"starting": STARTING, "compiling": COMPILING}
 
 def page(figures: Figures) -> RenderableType:
     """The screen of this moment."""
-    seen, asking = figures.seen, figures.asking
+    seen = figures.seen
+    asking = figures.asking
     body = Group(
         _flow(figures),
         Text(),
@@ -132,7 +134,8 @@ def sparkline(values: Sequence[float], width: int) -> str:
     """
     width = min(width, len(values))
     chosen = [values[(place + 1) * len(values) // width - 1] for place in range(width)]
-    low, high = min(chosen, default=0.0), max(chosen, default=0.0)
+    low = min(chosen, default=0.0)
+    high = max(chosen, default=0.0)
     span = high - low
     return "".join(_EIGHTHS[round(7 * (value - low) / span) if span > 0.0 else 7] for value in chosen)
 

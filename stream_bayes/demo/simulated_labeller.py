@@ -43,7 +43,9 @@ class Labeller:
 
     def __init__(self, log: Log, topics: tuple[str, str], truth: Mapping[str, str], thinking: float) -> None:
         requests, self._labels = topics
-        self._log, self._truth, self._thinking = log, truth, thinking
+        self._log = log
+        self._truth = truth
+        self._thinking = thinking
         self._requests = Follower(log, requests)
         self._random = Random("labeller")
         self._open: deque[tuple[float, LabelRequest]] = deque()

@@ -42,7 +42,8 @@ def _table(figures: Figures, place: Place) -> Table:
 
 
 def _rows(figures: Figures) -> list[tuple[str, str]]:
-    seen, asking = figures.seen, figures.asking
+    seen = figures.seen
+    asking = figures.asking
     mails = f"{figures.mails:,} in {figures.flow_seconds:.0f} s, {seen.predicted:,} predictions"
     dead = f", {counted(seen.dead, 'dead letter')}" if seen.dead else ""
     labels = f"{asking.answered:,} of {figures.mails:,} mails were labelled"

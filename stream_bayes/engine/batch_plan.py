@@ -76,9 +76,11 @@ class Plan:
         self.steps: list[Step] = []
         self.contents: list[Any] = []
         self.labels: list[Known | None] = []
-        self._memory, self._model = memory, model
+        self._memory = memory
+        self._model = model
         self._routing = routing
-        self._topic, self._partition = routing.topic, routing.partition
+        self._topic = routing.topic
+        self._partition = routing.partition
         # How ids begin that are places.
         self._places = f"{routing.topic}-{routing.partition}-"
         self._is_unsure = is_unsure
@@ -97,7 +99,8 @@ class Plan:
             except StreamBayesError as problem:
                 refusal = problem if isinstance(problem, EventError) else EventError(problem.code, str(problem))
                 if refusal.observation is None:
-                    refusal.observation, self._meant = self._meant, None
+                    refusal.observation = self._meant
+                    self._meant = None
                 # Its traceback would hold this plan, which holds it: a whole batch, until Python looks for garbage.
                 step = Step(arrival, "refuse", problem=refusal.with_traceback(None))
             if step.action == "correct" and self.steps:

@@ -38,7 +38,8 @@ class Engine:
     """
 
     def __init__(self, settings: Settings, partition: int = 0, partitions: int = 1) -> None:
-        self.settings, self.partition = settings, partition
+        self.settings = settings
+        self.partition = partition
         self.model = Model(open_learner(settings.learner))
         sizes = settings.engine
         ring = LabelRing(sizes.remembered_labels, numbers=self.model.predicts_numbers)
@@ -152,10 +153,14 @@ class Engine:
 
     def _carry_out(self, plan: Plan, said: Said | None, progress: Progress) -> None:
         """Remember what was done, and put out what there is to say; nothing here can be refused."""
-        topic, ring, questions = self.settings.topics.observations, self.memory.labels, self._questions
-        row, (remembered, lead) = 0, progress.ends
+        topic = self.settings.topics.observations
+        ring = self.memory.labels
+        questions = self._questions
+        row = 0
+        (remembered, lead) = progress.ends
         for step in plan.steps:
-            record, action = step.arrival.record, step.action
+            record = step.arrival.record
+            action = step.action
             self.clock = record.timestamp if record.timestamp > self.clock else self.clock
             self.counts[action] += 1
             if action != "refuse":
@@ -205,7 +210,8 @@ class Engine:
         question = self._questions.question(step, row, self.clock, progress.decided)
         if question is not None and not progress.silent:
             progress.outcome.asked[step.offset] = question
-            left, expires = self.selector.budget.left(self.clock), self.terms.expires
+            left = self.selector.budget.left(self.clock)
+            expires = self.terms.expires
             strategy = self.selector.strategy if question.audited is None else AUDIT
             known = self.model.declared_labels, self._questions.unsure
             asking = Asking(strategy, left, self.clock, expires, *known)

@@ -104,7 +104,8 @@ class LabelRing:
         if label is UNLABELLED:
             self._codes[slot] = _NO_LABEL
         elif len(self._targets):
-            self._codes[slot], self._targets[slot] = _FIRST_LABEL, label
+            self._codes[slot] = _FIRST_LABEL
+            self._targets[slot] = label
         else:
             if label not in self._numbers:
                 self._numbers[label] = len(self._labels)
@@ -126,7 +127,8 @@ class LabelRing:
 
     def restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
         """Take over what `scalars` and `arrays` gave."""
-        codes, targets = arrays["label_codes"], arrays["targets"]
+        codes = arrays["label_codes"]
+        targets = arrays["targets"]
         self.end = stored_int(scalars["end"], "labels.end")
         self._labels = [
             stored_label(label, "labels.labels") for label in stored_list(scalars["labels"], "labels.labels")
@@ -232,7 +234,9 @@ def content_digest(observation: Observation) -> int:
 
 
 # What Python takes for an event, for a byte of its record, for a feature with its value, about.
-_EVENT_BYTES, _BYTES_A_BYTE, _FEATURE_BYTES = 1000, 2, 150
+_EVENT_BYTES = 1000
+_BYTES_A_BYTE = 2
+_FEATURE_BYTES = 150
 # One observation takes at most this share of the memory, or this number of bytes.
 _SHARE_OF_ONE = 8
 _SMALL_BYTES = 1 << 16

@@ -57,7 +57,8 @@ class Questions:
         # Where it is a label like any other, it is one.
         self.unsure = None if unsure in model.declared_labels else unsure
         """The answer that is no label; None if there is none."""
-        self._topic, self._partition = settings.topics.observations, partition
+        self._topic = settings.topics.observations
+        self._partition = partition
 
     def question(self, step: Step, row: Row, clock: int, decided: Decided | None) -> Question | None:
         """Whether and why to ask about an observation without a label: decided now, or before; it is noted."""
@@ -77,7 +78,8 @@ class Questions:
 
     def closed(self, oldest: int, clock: int, lead: int) -> Iterator[LabelOutcome]:
         """Close what has waited too long, by a clock with a lead, and what is about observations before this one."""
-        selector, requests = self.selector, self.selector.requests
+        selector = self.selector
+        requests = self.selector.requests
         gone: list[tuple[int | str, Request | None]] = []
         if requests.is_due(clock + lead):
             gone.extend(selector.expire(clock + lead))
@@ -90,10 +92,12 @@ class Questions:
 
     def answered(self, step: Step, clock: int, lead: int) -> LabelOutcome | None:
         """A label came, new or not, or the answer that nobody knows; the lead is as for `closed`."""
-        offset, selector = step.offset, self.selector
+        offset = step.offset
+        selector = self.selector
         event = _answer_in(step.arrival.event)
         assert event is not None
-        asked, known = offset in selector.requests, not isinstance(step.before, Unlabelled)
+        asked = offset in selector.requests
+        known = not isinstance(step.before, Unlabelled)
         told = _NOBODY_KNOWS if step.action == "unsure" else step.label
         outcome = selector.answered(offset, told, event.labeller, clock + lead)
         if outcome == "unasked" and known:
@@ -107,7 +111,8 @@ class Questions:
 
     def refused(self, event: object, problem: EventError, clock: int) -> LabelOutcome | None:
         """A record became a dead letter; if it was an answer, the question stays open unless it can have no other."""
-        offset, requests = problem.observation, self.selector.requests
+        offset = problem.observation
+        requests = self.selector.requests
         if offset is None or offset not in requests:
             return None
         self.selector.counts["refused"] += 1
@@ -130,5 +135,6 @@ def _answer_in(event: object) -> Label | None:
 
 
 def _expected(row: Row) -> Expected | None:
-    label, table = row.said.labels[row.number], row.said.probabilities[row.number]
+    label = row.said.labels[row.number]
+    table = row.said.probabilities[row.number]
     return None if label is None or table is None else Expected(label, max(table.values()))

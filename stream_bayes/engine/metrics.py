@@ -15,7 +15,9 @@ REMEMBERED = 2**20
 """Predictions kept until their labels come; of older ones the label is learned but not counted here."""
 CALIBRATION_BINS = 10
 # Log-odds are counted in cells of 1/64 between -32 and 32; within a cell they tie.
-_CELLS, _CELLS_A_UNIT, _LARGEST = 4096, 64.0, 31.99
+_CELLS = 4096
+_CELLS_A_UNIT = 64.0
+_LARGEST = 31.99
 _COUNT, _RIGHT, _SCORED, _LOG_LOSS, _ABSOLUTE, _SQUARED = range(6)
 
 
@@ -34,8 +36,11 @@ class Metrics:
         self._sums = np.zeros(6)
         self._end = 0
         # Of the same memory: numpy's own way to a single figure takes three times as long.
-        self._said_at, self._guess_at = _view(self._said), _view(self._guesses)
-        self._cell_at, self._bin_at, self._sum_at = _view(self._cells), _view(self._bins), _view(self._sums)
+        self._said_at = _view(self._said)
+        self._guess_at = _view(self._guesses)
+        self._cell_at = _view(self._cells)
+        self._bin_at = _view(self._bins)
+        self._sum_at = _view(self._sums)
 
     def remember(self, offset: int, said: float, guess: int) -> None:
         """Keep what was said of an observation: the log-odds of the second of two labels, NaN of more, or the mean.
@@ -43,7 +48,8 @@ class Metrics:
         `guess` is the number of the label guessed, -1 for none.
         """
         slot = offset % len(self._said_at)
-        self._said_at[slot], self._guess_at[slot] = said, guess
+        self._said_at[slot] = said
+        self._guess_at[slot] = guess
         self._end = offset + 1
 
     def count_label(self, offset: int, label: int) -> None:
@@ -113,9 +119,11 @@ class Metrics:
         """Take over what `arrays` gave."""
         self._end = int(arrays["said_end"][0])
         used = min(self._end, len(self._said))
-        self._said[:used], self._guesses[:used] = arrays["said"], arrays["guesses"]
+        self._said[:used] = arrays["said"]
+        self._guesses[:used] = arrays["guesses"]
         self._cells[...] = arrays["metric_cells"]
-        self._bins[...], self._sums[...] = arrays["metric_bins"], arrays["metric_sums"]
+        self._bins[...] = arrays["metric_bins"]
+        self._sums[...] = arrays["metric_sums"]
 
 
 def one_minus_roca_percent(cells: IntArray) -> float | None:

@@ -157,7 +157,8 @@ class Model:
         return Said(nothing, means, nothing, *spread, nothing, means, worth, [-1] * count, (), predictions)
 
     def _of_labels(self, predictions: LabelPredictions, worth: list[float]) -> Said:
-        names, count = predictions.labels, len(predictions)
+        names = predictions.labels
+        count = len(predictions)
         table = np.where(np.isnan(predictions.probabilities), -1.0, predictions.probabilities)
         known = (table >= 0.0).sum(axis=1) if names else np.zeros(count)
         best = table.argmax(axis=1) if names else np.zeros(count, dtype=np.int64)

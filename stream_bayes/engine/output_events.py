@@ -19,7 +19,8 @@ _PREVIEW = 200
 _LAST = 253_402_300_799_000
 AUDIT = "audit"
 """Instead of a strategy, where chance has chosen."""
-MOST_PAYLOAD, MOST_LABELS = 32 << 20, 1 << 20
+MOST_PAYLOAD = 32 << 20
+MOST_LABELS = 1 << 20
 """Bytes of a value, and of a key with headers, that go into a dead letter: it must still be a record itself."""
 
 
@@ -58,7 +59,8 @@ class Asking(NamedTuple):
 
 def label_request(arrival: Arrival, predicted: Row, asking: Asking) -> LabelRequest:
     """The question what an observation is, with what a person wants to see of it."""
-    event, (said, row, _) = arrival.event, predicted
+    event = arrival.event
+    (said, row, _) = predicted
     assert isinstance(event, Observation)
     bounds = _bounds(predicted)
     return LabelRequest(

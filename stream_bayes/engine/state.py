@@ -12,7 +12,8 @@ from stream_bayes.learners import Learner, State
 from stream_bayes.persistence.scalars import LARGEST_INT, stored_counts, stored_int
 from stream_bayes.persistence.snapshot import DAMAGED, Arrays
 
-_LEARNER, _SELECTOR = "learner.", "selector."
+_LEARNER = "learner."
+_SELECTOR = "selector."
 
 
 class Bookkeeping(NamedTuple):
@@ -28,7 +29,8 @@ def shaping_of(engine: Engine) -> dict[str, Any]:
 
     Budgets, costs, limits and intervals may change from run to run; not between how many a budget is shared.
     """
-    sizes, topics = engine.settings.engine, engine.settings.topics
+    sizes = engine.settings.engine
+    topics = engine.settings.topics
     return {
         "learner": engine.model.shaping,
         "engine": {"remembered_labels": sizes.remembered_labels, "remembered_ids": sizes.remembered_ids},

@@ -28,7 +28,8 @@ from stream_bayes.typing import FloatArray
 
 MOST_AHEAD = 64
 # Measured: a call of the filter costs about as much as predicting so many bytes, and a message so many besides its own.
-_CALL_BYTES, _MESSAGE_BYTES = 36_000, 600
+_CALL_BYTES = 36_000
+_MESSAGE_BYTES = 600
 _FOLLOW = 0.1
 # What probabilities alone can tell.
 _STATED = frozenset({"variance", "margin", "entropy", "random"})
@@ -71,13 +72,16 @@ class Asking:
     """One pass; `over` must see every message once, in order, in pieces of any size, then `end`."""
 
     def __init__(self, chosen: Filter, selector: LabelSelector, delay: Delay, watch: Stopwatch) -> None:
-        self._filter, self._selector, self._watch = chosen, selector, watch
+        self._filter = chosen
+        self._selector = selector
+        self._watch = watch
         self._times = Timetable(delay)
         self._waiting: deque[_Late] = deque()
         self._told: list[int] = []
         self._seen = 0
         # Messages from one question to the next, as of late, and since the last one.
-        self._gap, self._since = 1.0, 0
+        self._gap = 1.0
+        self._since = 0
         # What a call of the filter costs, in messages.
         self._call = 1.0
         self._stand_in = False
@@ -133,23 +137,28 @@ class Asking:
 
     def _choose(self, chunk: _Chunk, begin: int, worth: Sequence[float], expected: Sequence[Expected]) -> int:
         """Ask about some of these messages; where a label comes, and what was predicted from there on is void."""
-        selector, at, end = self._selector, begin, begin + len(worth)
+        selector = self._selector
+        at = begin
+        end = begin + len(worth)
         while at < end:
-            mail, clock = chunk.mails[at], chunk.moments[at].clock
+            mail = chunk.mails[at]
+            clock = chunk.moments[at].clock
             candidate = Candidate(chunk.first + at, worth[at - begin], expected[at - begin], mail.raw)
             selector.expire(clock)
             question = selector.question(candidate, clock)
             selector.note(candidate, clock, question)
             self._since += 1
             if question is not None:
-                self._gap, self._since = self._gap + _FOLLOW * (self._since - self._gap), 0
+                self._gap = self._gap + _FOLLOW * (self._since - self._gap)
+                self._since = 0
                 end = min(end, self._promise(chunk, at))
             at += 1
         return end
 
     def _promise(self, chunk: _Chunk, at: int) -> int:
         """The label of this message is on its way; the message before which it comes."""
-        mail, due = chunk.mails[at], self._times.due(chunk.moments[at])
+        mail = chunk.mails[at]
+        due = self._times.due(chunk.moments[at])
         if mail.label is None:
             return len(chunk.mails)
         self._waiting.append(_Late(due, chunk.first + at, mail.raw[: self._bytes], mail.label))
@@ -199,7 +208,8 @@ def _expected(log_odds: FloatArray) -> list[Expected]:
 def _doubts(log_odds: FloatArray) -> Doubts:
     """Of a filter that says no more than log-odds."""
     probabilities = np.stack((expit(-log_odds), expit(log_odds)), axis=1)
-    none, unknown = np.empty((len(log_odds), 0)), np.full(len(log_odds), np.nan)
+    none = np.empty((len(log_odds), 0))
+    unknown = np.full(len(log_odds), np.nan)
     return Doubts(
         probabilities=probabilities,
         variance=probabilities.prod(axis=1),

@@ -74,7 +74,8 @@ class Feedback:
     def rows(self, mails: Iterable[Mail]) -> Iterator[Row]:
         """What the filter sees while these messages come."""
         for mail in mails:
-            place, self._seen = self._seen, self._seen + 1
+            place = self._seen
+            self._seen = self._seen + 1
             label = mail.label if self._wanted(place) else None
             if self._at_once:
                 yield Row(place, mail.raw, label, True)
@@ -147,7 +148,9 @@ def _is_share(amount: str) -> bool:
 ACTIVE = "active"
 DEFAULT = LabelSelector(budget=LabelBudget(total=1)).strategy
 """What a `LabelSelector` does unless it is told otherwise."""
-FIRST, RANDOM, PACED = "first", "random", "random-paced"
+FIRST = "first"
+RANDOM = "random"
+PACED = "random-paced"
 STRATEGIES = (DEFAULT, *(name for name in SCORES if name not in {DEFAULT, RANDOM}), PACED, RANDOM, FIRST)
 """All of them, the default first."""
 PARTIAL = "partial"

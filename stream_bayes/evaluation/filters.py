@@ -11,7 +11,8 @@ from stream_bayes.errors import InputError
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.typing import BoolArray, FloatArray
 
-HAM, SPAM = "ham", "spam"
+HAM = "ham"
+SPAM = "spam"
 
 
 class Scores(NamedTuple):

@@ -19,7 +19,9 @@ _RECEIVED = re.compile(
 _DATE = re.compile(rb"^date:([^\n]*)$", re.IGNORECASE | re.MULTILINE)
 _FIRST_DATED = 100
 # A date further off than that is not believed alone, but when so many mails in a row agree.
-_AHEAD, _BEHIND, _AGREEING = 86_400_000, 30 * 86_400_000, 3
+_AHEAD = 86_400_000
+_BEHIND = 30 * 86_400_000
+_AGREEING = 3
 
 
 class Delay(NamedTuple):
@@ -77,7 +79,8 @@ class Timetable:
 
     def arrive(self, raw: bytes) -> Moment:
         """When the next message comes."""
-        place, self._seen = self._seen, self._seen + 1
+        place = self._seen
+        self._seen = self._seen + 1
         if self._delay.span is None:
             return Moment(place, place + 1, 0)
         clock = self._dates.read(raw)
@@ -143,7 +146,8 @@ class MailClock:
         # After a leap, what lies before the latest date has been counted: mailboxes in turn do not add up.
         counted = self._date if date - self._date <= _AHEAD else self._latest
         self.now += max(date - counted, 0)
-        self._date, self._latest = date, max(self._latest, date)
+        self._date = date
+        self._latest = max(self._latest, date)
 
 
 def _date(found: re.Match[bytes] | None) -> int | None:

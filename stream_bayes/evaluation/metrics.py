@@ -115,7 +115,8 @@ class Ranks:
         if not len(counts):
             return counts, counts
         times = counts[self.order]
-        everything, spams = np.add.reduceat(times, self._first), np.add.reduceat(times * self._spam, self._first)
+        everything = np.add.reduceat(times, self._first)
+        spams = np.add.reduceat(times * self._spam, self._first)
         return everything - spams, spams
 
 
@@ -127,7 +128,8 @@ class Outcomes:
 
     def __init__(self, spam: BoolArray, log_odds: FloatArray, threshold: float = 0.5) -> None:
         self._ranks = Ranks(spam, log_odds)
-        called, against = log_odds > logit(threshold), np.where(spam, -log_odds, log_odds)
+        called = log_odds > logit(threshold)
+        against = np.where(spam, -log_odds, log_odds)
         losses = [np.logaddexp(0.0, against), expit(against) ** 2]
         self._table = np.column_stack([~spam, spam, ~spam & called, spam & ~called, *losses]).astype(np.float64)
         probability = expit(log_odds)
@@ -173,7 +175,8 @@ def _lam_percent(ham: tuple[float, float], spam: tuple[float, float]) -> float:
 
 def _logit_rate(errors: float, total: float) -> float:
     if errors in (0.0, total):
-        errors, total = errors + 0.5, total + 1.0
+        errors = errors + 0.5
+        total = total + 1.0
     return math.log(errors / (total - errors))
 
 

@@ -48,7 +48,8 @@ class Progress:
     @property
     def tenths(self) -> tuple[float, ...]:
         """The memory at the first look, and at the first after each tenth of the messages."""
-        seen, megabytes = np.array([place for place, _ in self.memory]), [value for _, value in self.memory]
+        seen = np.array([place for place, _ in self.memory])
+        megabytes = [value for _, value in self.memory]
         wanted = np.ceil(seen[-1] * np.arange(TENTHS + 1) / TENTHS)
         return tuple(megabytes[place] for place in np.searchsorted(seen, wanted).tolist())
 

@@ -97,7 +97,8 @@ def run(
     """
     regime = Regime(feedback) if isinstance(feedback, str) else feedback
     regime.check()
-    progress, stopped = Progress(), False
+    progress = Progress()
+    stopped = False
     with progress.watch.stage(MAKE):
         chosen = make()
     try:
@@ -136,7 +137,9 @@ class _Telling:
     asked: Asked | None = None
 
     def __init__(self, chosen: Filter, feedback: Feedback, watch: Stopwatch) -> None:
-        self._filter, self._feedback, self._watch = chosen, feedback, watch
+        self._filter = chosen
+        self._feedback = feedback
+        self._watch = watch
 
     @property
     def waiting(self) -> int:
@@ -180,7 +183,8 @@ def _chunk(source: Iterator[Mail], size: int) -> list[Mail]:
 
 
 def _result(progress: Progress, names: tuple[str, str, str], stopped: bool, way: Asking | _Telling) -> Run:
-    known, (spam, log_odds) = progress.known, progress.so_far
+    known = progress.known
+    (spam, log_odds) = progress.so_far
     return Run(
         *names,
         [name for name, labelled in zip(progress.ids, known.tolist(), strict=True) if labelled],

@@ -71,7 +71,8 @@ def _questions(run: Run) -> list[list[str]]:
     """What became of the questions, and the accuracy that is estimated from those drawn by chance."""
     if run.asked is None:
         return []
-    counts, audit = run.asked.counts, run.asked.audit
+    counts = run.asked.counts
+    audit = run.asked.audit
     names = ("asked", "audited", "answered", "suppressed", "expired", "late")
     rows = [f"  {name:<{_WIDTH}}{counts.get(name, 0):>10,}" for name in names if counts.get(name) or name in names[:4]]
     rows.append(f"  {'accuracy %':<{_WIDTH}}{_decimal(100.0 * run.accuracy, 2):>10}")
@@ -162,7 +163,8 @@ _CELL = 20
 
 def strategies_table(found: Found, notes: Sequence[str] = ()) -> str:
     """(1-ROCA)% of every strategy with every quota, and how many labels each was told."""
-    plan, heading = found.plan, f"{found.corpus}: {counted(found.messages, 'message')}"
+    plan = found.plan
+    heading = f"{found.corpus}: {counted(found.messages, 'message')}"
     late = f", labels {plan.delay} late" if plan.delay else ""
     seeds = f"seed {plan.seeds[0]}" if len(plan.seeds) == 1 else f"seeds {plan.seeds[0]} to {plan.seeds[-1]}"
     lead = f"  filter {plan.filter_name}, (1-ROCA)% by the number of labels, {seeds}{late}: mean, deviation (range)"

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-MAKE, READ, FEATURES, LEARN = "make", "read", "features", "predict and learn"
+MAKE = "make"
+READ = "read"
+FEATURES = "features"
+LEARN = "predict and learn"
 _STATUS = Path("/proc/self/statm")
 _MEGABYTE = 1e6
 # Kilobytes on Linux, bytes on macOS.
@@ -28,7 +31,8 @@ class Stopwatch:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Add what happens inside to the stage."""
-        cpu, wall = _cpu_seconds(), time.perf_counter()
+        cpu = _cpu_seconds()
+        wall = time.perf_counter()
         try:
             yield
         finally:

@@ -148,7 +148,8 @@ def bad_feature(features: object) -> str | None:
 
 def _first_of(problem: ValidationError) -> EventError:
     first = problem.errors(include_url=False, include_input=False)[0]
-    place, trouble = first["loc"], first["type"]
+    place = first["loc"]
+    trouble = first["type"]
     if trouble == "together":
         return refusal("wrong-shape", first["ctx"]["problem"])
     # What else is in the place says which of several types was tried.

@@ -159,7 +159,8 @@ class Batch:
 
     def _problems(self) -> Iterator[str]:
         """What is wrong with the arrays; each is looked at only when those before it were right."""
-        starts, columns = self.row_starts, self.columns
+        starts = self.row_starts
+        columns = self.columns
         if len(starts) == 0 or starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] != len(columns):
             yield "row_starts must begin at 0, never fall, and end at the number of columns"
         if len(columns) != len(self.values):

@@ -46,11 +46,13 @@ def _arena(texts: Any) -> tuple[Bytes, IntArray]:
         message = f"text {place} is no string but of type {type(known[place]).__name__}"
         raise InputError(message) from None
     if joined.isascii():
-        arena, sizes = joined.encode(), map(len, known)
+        arena = joined.encode()
+        sizes = map(len, known)
     else:
         # surrogatepass: a mail may hold bytes that are not valid text.
         parts = [text.encode("utf-8", "surrogatepass") for text in known]
-        arena, sizes = b"".join(parts), map(len, parts)
+        arena = b"".join(parts)
+        sizes = map(len, parts)
     starts = np.zeros(len(known) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(sizes, np.int64, len(known)), out=starts[1:])
     return np.frombuffer(arena, dtype=np.uint8), starts

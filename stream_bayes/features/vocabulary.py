@@ -70,7 +70,8 @@ class Vocabulary:
 
     def register(self, names: Sequence[FeatureName], texts: Set[FeatureName] = frozenset()) -> IntArray:
         """Columns of the names, the new ones appended; `check` has let them pass."""
-        columns, before = self._columns, len(self._columns)
+        columns = self._columns
+        before = len(self._columns)
         self._texts |= texts
         for name in names:
             if name not in columns:
@@ -85,7 +86,9 @@ class Vocabulary:
             self._index = None
             return
         if 2 * len(self._columns) > len(self._index.hashes):
-            self._index, known, new = empty_index(2 * len(self._columns)), 0, list(self._columns)
+            self._index = empty_index(2 * len(self._columns))
+            known = 0
+            new = list(self._columns)
         hashes = np.fromiter(map(hash, new), np.int64, len(new))
         if not insert_hashes(hashes, known, self._index):
             self._index = None

@@ -110,7 +110,9 @@ class BetaBernoulli(LabelLearner, Additive):
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to its coin."""
-        key, outcome, weight = self._key(x), self._outcome(y), check_weight(w)
+        key = self._key(x)
+        outcome = self._outcome(y)
+        weight = check_weight(w)
         self._run([key], np.array((outcome if weight else -1,)), np.array((weight,)))
 
     def batch(self, events: Iterable[Features]) -> Batch:
@@ -125,7 +127,9 @@ class BetaBernoulli(LabelLearner, Additive):
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back; refused when its coin has less than that."""
-        key, outcome, weight = self._key(x), self._outcome(y), check_weight(w)
+        key = self._key(x)
+        outcome = self._outcome(y)
+        weight = check_weight(w)
         self._check_kinds([key], [-1])
         if weight == 0.0:
             return
@@ -154,7 +158,8 @@ class BetaBernoulli(LabelLearner, Additive):
         self._check_kinds(self._keys(events), self._labels.codes(y)[0].tolist())
 
     def _prepare(self, events: Batch, y: Sequence[Label | None], weights: FloatArray) -> Prepared[LabelPredictions]:
-        keys, (outcomes, _) = self._keys(events), self._labels.codes(y)
+        keys = self._keys(events)
+        (outcomes, _) = self._labels.codes(y)
         self._reserve(keys, outcomes.tolist())
         return super()._prepare(events, y, weights)._replace(learn=partial(self._run, keys, outcomes, weights))
 
@@ -172,7 +177,8 @@ class BetaBernoulli(LabelLearner, Additive):
     def _assign(self, keys: Sequence[Key], outcomes: Sequence[int]) -> tuple[IntArray, IntArray, BoolArray]:
         """Slots to read and write, coins moved to the end of the queue or dropped as a loop would do it."""
         slots = self._slots
-        read, write = np.full(len(keys), -1, dtype=np.int64), np.full(len(keys), -1, dtype=np.int64)
+        read = np.full(len(keys), -1, dtype=np.int64)
+        write = np.full(len(keys), -1, dtype=np.int64)
         emptied = np.zeros(len(keys), dtype=np.bool_)
         for row, key in enumerate(keys):
             slot = read[row] = slots.get(key, -1)
@@ -223,7 +229,8 @@ class BetaBernoulli(LabelLearner, Additive):
 
     def _arrays(self) -> Arrays:
         order = list(self._slots.values())
-        keys, kind = pack_json(list(self._slots)), pack_json([self._kind])
+        keys = pack_json(list(self._slots))
+        kind = pack_json([self._kind])
         return {"keys": keys, "kind": kind, "counts": self._counts[order]}
 
     def _restore(self, arrays: Arrays) -> None:

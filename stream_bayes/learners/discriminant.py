@@ -103,7 +103,8 @@ class GaussianDiscriminant(AdditiveClassifier):
 
     def posterior(self, feature: FeatureName, label: Any) -> NormalInverseGamma:
         """Mean and variance of a feature in a class; a common variance has the evidence of all that share it."""
-        code, column = self._labels.code(label), int(self._vocabulary.lookup([feature])[0])
+        code = self._labels.code(label)
+        column = int(self._vocabulary.lookup([feature])[0])
         own = self._cell(code, column)
         pooled = [own]
         if self.covariance == "shared":
@@ -125,7 +126,8 @@ class GaussianDiscriminant(AdditiveClassifier):
         surplus = np.maximum(spread.degrees[-1] - 2.0, 0.0)
         with np.errstate(divide="ignore"):
             deviations = np.sqrt(spread.variance[-1] * (spread.degrees[-1] / surplus))
-        correlations, matrix = factor @ factor.T, np.zeros_like(factor)
+        correlations = factor @ factor.T
+        matrix = np.zeros_like(factor)
         np.multiply(correlations, np.outer(deviations, deviations), out=matrix, where=correlations != 0.0)
         return self._names(columns), matrix
 
@@ -139,8 +141,10 @@ class GaussianDiscriminant(AdditiveClassifier):
             message = f"the log-odds are linear with covariance='shared' only; this learner has {self.covariance!r}"
             raise EvidenceError(message)
         columns, factor, spread = self._measured(positive, plug_in=True)
-        codes, prior = (self._known(positive), self._known(negative)), NormalPrior(*self.prior)
-        deviations, plain = np.sqrt(spread.variance[0]), bool(spread.plain[0].all())
+        codes = (self._known(positive), self._known(negative))
+        prior = NormalPrior(*self.prior)
+        deviations = np.sqrt(spread.variance[0])
+        plain = bool(spread.plain[0].all())
         means = np.array([[sum(centre(i, code, plain, prior, self._evidence)) for i in columns] for code in codes])
         weights = solve(factor, (means[0] - means[1]) / deviations) / deviations
         one, other = (self.class_posterior()[check_label(label)] for label in (positive, negative))
@@ -152,7 +156,9 @@ class GaussianDiscriminant(AdditiveClassifier):
         return dict(zip(self._names(columns), weights.tolist(), strict=True)), bias
 
     def _reserve(self) -> None:
-        classes, names, room = len(self._labels), len(self._vocabulary), self._evidence.weight.shape[1]
+        classes = len(self._labels)
+        names = len(self._vocabulary)
+        room = self._evidence.weight.shape[1]
         room = room if names <= room else max(names, 2 * room)
         if self._evidence.weight.shape[:2] != (classes, room):
             tables = (padded(array, (classes, room, room)) for array in self._evidence[1:])
@@ -177,7 +183,8 @@ class GaussianDiscriminant(AdditiveClassifier):
 
     def _absorb(self, other: Self) -> None:
         codes, columns = self._adopt(other)
-        places, size = np.ix_(codes, columns, columns), len(columns)
+        places = np.ix_(codes, columns, columns)
+        size = len(columns)
         self._evidence.class_weight[codes] += other._evidence.class_weight
         mine = Sums(*(array[places] for array in self._evidence[1:]))
         theirs = Sums(*(array[:, :size, :size] for array in other._evidence[1:]))
@@ -187,13 +194,15 @@ class GaussianDiscriminant(AdditiveClassifier):
     def _arrays(self) -> Arrays:
         size = len(self._vocabulary)
         tables = {name: getattr(self._evidence, name)[:, :size, :size].copy() for name in PairMoments._fields[1:]}
-        labels, class_weight = pack_json(list(self._labels)), self._evidence.class_weight.copy()
+        labels = pack_json(list(self._labels))
+        class_weight = self._evidence.class_weight.copy()
         return {"labels": labels, **self._vocabulary.state(), "class_weight": class_weight, **tables}
 
     def _restore(self, arrays: Arrays) -> None:
         self._labels.register(map(check_label, unpack_json(arrays["labels"])))
         self._restore_names(arrays)
-        classes, size = len(self._labels), len(self._vocabulary)
+        classes = len(self._labels)
+        size = len(self._vocabulary)
         shapes = ((classes,), *((classes, size, size),) * 3)
         for name, shape in zip(PairMoments._fields, shapes, strict=True):
             array = arrays[name]
@@ -228,7 +237,8 @@ class GaussianDiscriminant(AdditiveClassifier):
 
     def _measured(self, label: Any, *, plug_in: bool) -> tuple[IntArray, FloatArray, Spread]:
         """Columns with evidence, the factor of their correlations in a class, and their variances."""
-        code, model = self._known(label), self._assumptions(plug_in=plug_in)
+        code = self._known(label)
+        model = self._assumptions(plug_in=plug_in)
         columns = seen_places(np.arange(len(self._vocabulary)), self._evidence.weight)
         spread = new_spread(1 if model.form == SHARED else code + 1, len(columns))
         measure(len(spread.ready) - 1, columns, model, self._evidence, spread)

@@ -32,7 +32,9 @@ def read_checkpoint(path: Path) -> tuple[int, Checkpoint]:
     """The number and the checkpoint of a file that is whole."""
     header, arrays = snapshot.read(path, CHECKPOINT)
     try:
-        number, shaping, scalars = header["number"], header["shaping"], header["scalars"]
+        number = header["number"]
+        shaping = header["shaping"]
+        scalars = header["scalars"]
     except (KeyError, TypeError) as problem:
         message = f"{path}: the header does not describe a checkpoint ({problem!r})"
         raise SnapshotDamaged(message) from problem

@@ -194,7 +194,8 @@ class BackgroundSaver:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        problem, self._problem = self._problem, None
+        problem = self._problem
+        self._problem = None
         if problem is not None:
             raise problem
 

@@ -25,7 +25,8 @@ def check_shaping(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]
             "or a new one, with --checkpoints or checkpoint.folder"
         )
         raise CheckpointMismatch(message)
-    then, now = theirs.get(PARTITIONS), ours.get(PARTITIONS)
+    then = theirs.get(PARTITIONS)
+    now = ours.get(PARTITIONS)
     if then is not None and now is not None and then != now:
         message = f"{path} is of an engine for {shared_differently(then, now)}"
         raise CheckpointMismatch(message)

@@ -100,7 +100,9 @@ def places_of(table: Mapping[str, Any], room: int) -> list[Place]:
 
 
 def _place_of(name: str, entry: Any) -> Place:
-    code, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+    code = entry["dtype"]
+    shape = entry["shape"]
+    (begin, end) = entry["data_offsets"]
     dtype = _TYPES[code]
     if len(entry) != 3 or not all(type(number) is int and number >= 0 for number in (*shape, begin, end)):
         message = f"the array {name!r} is not described by a type, a shape and a place"

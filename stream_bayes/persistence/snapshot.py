@@ -93,7 +93,8 @@ def read(path: str | os.PathLike[str], kind: Kind = LEARNER) -> tuple[Any, Array
         _check_version(path, metadata, kind)
         try:
             arrays = safetensors.read_arrays(file, safetensors.places_of(table, room))
-            header, expected = json.loads(metadata["header"]), metadata["checksum"]
+            header = json.loads(metadata["header"])
+            expected = metadata["checksum"]
         except DAMAGED as problem:
             message = f"{path} is cut short or damaged ({problem}); restore it from a copy"
             raise SnapshotDamaged(message) from problem

@@ -92,7 +92,8 @@ class Value:
         if self._positional:
             shown = [_text(value) for value in fields]
         else:
-            defaults, pairs = fields._field_defaults, zip(fields._fields, fields, strict=True)
+            defaults = fields._field_defaults
+            pairs = zip(fields._fields, fields, strict=True)
             shown = [f"{name}={_text(v)}" for name, v in pairs if name not in defaults or v != defaults[name]]
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -174,7 +175,8 @@ class ScalarPosterior(Quantiles, Decidable[float]):
 
         As the lower tail grows from 0 to `outside` the denser end changes once, so bisection finds it.
         """
-        low, high = 0.0, outside
+        low = 0.0
+        high = outside
         for _ in range(50):
             tail = 0.5 * (low + high)
             ends = self._lower(tail), self._upper(outside - tail)

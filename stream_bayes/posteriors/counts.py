@@ -50,7 +50,8 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
 
     def __new__(cls, successes: float = 1.0, failures: float = 1.0) -> Self:
         """Check that both counts are above 0."""
-        won, lost = positive("successes", successes), positive("failures", failures)
+        won = positive("successes", successes)
+        lost = positive("failures", failures)
         positive("the sum of the counts", won + lost)
         return super().__new__(cls, won, lost)
 
@@ -116,7 +117,8 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
             return self._shortest(outside)
         if a == b == 1.0:
             return self.interval(mass)
-        left, right = (0.0, self._upper(outside)), (self._lower(outside), 1.0)
+        left = (0.0, self._upper(outside))
+        right = (self._lower(outside), 1.0)
         if max(a, b) < 1.0:
             return min(left, right, key=lambda ends: ends[1] - ends[0])
         return left if a <= 1.0 <= b else right

@@ -45,7 +45,8 @@ class Normal(ScalarPosterior, _NormalFields):
         plain = type(mean) is type(variance) is type(noise_variance) is float
         if plain and 0.0 <= noise_variance <= variance < math.inf and variance > 0.0 and -math.inf < mean < math.inf:
             return tuple.__new__(cls, (mean, variance, noise_variance))  # measured: a third of the time of the checks
-        total, noise = positive("variance", variance), non_negative("noise_variance", noise_variance)
+        total = positive("variance", variance)
+        noise = non_negative("noise_variance", noise_variance)
         if noise > total:
             raise refuse("noise_variance", f"at most the variance {total!r}", noise_variance)
         return super().__new__(cls, finite("mean", mean), total, noise)
@@ -173,7 +174,8 @@ class StudentT(ScalarPosterior, _StudentTFields):
     @property
     def entropy(self) -> float:
         """The differential entropy in nats, by its series where the terms would cancel."""
-        half, r = 0.5 * self.degrees, 1.0 / self.degrees
+        half = 0.5 * self.degrees
+        r = 1.0 / self.degrees
         if self.degrees > 200.0:
             series = r + r**2 / 4.0 - r**3 / 6.0 - r**4 / 8.0 + 3.0 * r**5 / 10.0 + r**6 / 4.0
             return math.log(self.scale) + UNIT_NORMAL_ENTROPY + series

@@ -76,7 +76,8 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
 
     def update_many(self, rows: ArrayLike, answers: ArrayLike, noise_variance: float) -> Self:
         """Return the belief after several observations, a row of `rows` and a number of `answers` each."""
-        design, y = array("x", rows, 2, InputError), array("y", answers, 1, InputError)
+        design = array("x", rows, 2, InputError)
+        y = array("y", answers, 1, InputError)
         noise = positive("noise_variance", noise_variance)
         if design.shape != (y.size, self.mean.size):
             raise refuse("x", f"of shape {(y.size, self.mean.size)}", design.shape, InputError)

@@ -81,7 +81,8 @@ class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
 
     def log_density(self, x: ArrayLike) -> float:
         """Return the natural logarithm of the density at a vector."""
-        factor, size = np.linalg.cholesky(self.scale), self.location.size
+        factor = np.linalg.cholesky(self.scale)
+        size = self.location.size
         whitened = np.linalg.solve(factor, np.asarray(x, dtype=np.float64) - self.location)
         half = 0.5 * (self.degrees + size)
         gamma = float(gammaln(0.5 * size) - betaln(0.5 * self.degrees, 0.5 * size))  # no difference of large terms

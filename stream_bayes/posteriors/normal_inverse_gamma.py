@@ -46,7 +46,8 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
 
     def __new__(cls, mean: float, strength: float, shape: float, scale: float) -> Self:
         """Check that strength, shape and scale are above 0."""
-        centre, weight = finite("mean", mean), positive("strength", strength)
+        centre = finite("mean", mean)
+        weight = positive("strength", strength)
         return super().__new__(cls, centre, weight, positive("shape", shape), positive("scale", scale))
 
     def update(self, observation: float) -> Self:
@@ -62,7 +63,8 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
 
     def update_moments(self, count: float, mean: float, scatter: float) -> Self:
         """Return the belief after so many observations with that mean and sum of squares around it."""
-        n, average = non_negative("count", count, InputError), finite("mean", mean, InputError)
+        n = non_negative("count", count, InputError)
+        average = finite("mean", mean, InputError)
         spread = non_negative("scatter", scatter, InputError)
         if n == 0.0:
             return self

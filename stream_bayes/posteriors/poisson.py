@@ -101,13 +101,17 @@ def _stirling_error(k: float) -> float:
 
 def _deviance(k: float, rate: float) -> float:
     """k ln(k / rate) + rate - k, by a series where the two are near each other."""
-    difference, total = k - rate, k + rate
+    difference = k - rate
+    total = k + rate
     if abs(difference) >= 0.1 * total:
         return k * (math.log(k) - math.log(rate)) - difference
     # With v = (k - rate) / (k + rate) it is (k - rate) v + 2 k (v^3 / 3 + v^5 / 5 + ...).
     v = difference / total
-    deviance, power, order = difference * v, 2.0 * k * v, 1.0
+    deviance = difference * v
+    power = 2.0 * k * v
+    order = 1.0
     while abs(power) > 1e-17 * deviance:
-        power, order = power * v * v, order + 2.0
+        power = power * v * v
+        order = order + 2.0
         deviance += power / order
     return deviance

@@ -26,9 +26,11 @@ def unit_gamma_entropy(shape: float) -> float:
 
 def smallest_count(holds: Callable[[int], bool]) -> float:
     """Return the first of 0, 1, 2, ... for which a condition holds that stays true once it is."""
-    below, count = -1, 0
+    below = -1
+    count = 0
     while count < _LARGEST_COUNT and not holds(count):
-        below, count = count, 2 * count + 1
+        below = count
+        count = 2 * count + 1
     while count - below > 1:
         middle = (below + count) // 2
         below, count = (below, middle) if holds(middle) else (middle, count)
@@ -85,7 +87,8 @@ class NegativeBinomial(Quantiles, _NegativeBinomialFields):
         """Return the natural logarithm of the probability of a count."""
         k = whole("count", count)
         ways = -math.log(k + self.shape) - float(betaln(k + 1.0, self.shape))
-        seen, coming = self.rate, self.exposure
+        seen = self.rate
+        coming = self.exposure
         return ways - self.shape * math.log1p(coming / seen) - k * math.log1p(seen / coming)
 
     def pmf(self, count: int) -> float:

@@ -87,7 +87,9 @@ class Keeper:
             self._image = image
 
     def _take(self) -> None:
-        shard, engine, number = self._shard, self._shard.engine, self._shard.journal_end
+        shard = self._shard
+        engine = self._shard.engine
+        number = self._shard.journal_end
         # Without an image, for which there was no memory, the stream has ended and the learner stays as it is.
         image = self._image or engine.model.learner
         with shard.stages.measured("checkpoint"):
@@ -102,7 +104,9 @@ class Keeper:
             return Checkpoint(shard.shaping, {**scalars, **place}, arrays)
 
         self._saver.save(number, checkpoint)
-        self._pending, self._events, self._tried = number, 0, time.monotonic()
+        self._pending = number
+        self._events = 0
+        self._tried = time.monotonic()
 
     def _settle_or_say(self, besides: dict[str, str]) -> None:
         try:
@@ -112,7 +116,8 @@ class Keeper:
 
     def _settle(self) -> None:
         """Wait for the one that is on its way, and take note of it."""
-        number, self._pending = self._pending, None
+        number = self._pending
+        self._pending = None
         if number is not None:
             try:
                 self._saver.finish()

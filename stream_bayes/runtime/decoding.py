@@ -44,7 +44,8 @@ def arrival_of(record: Record, kind: type[Observation] | type[Label], limits: Li
 
 def found_for(engine: Engine, arrivals: Sequence[Arrival], log: Log) -> dict[int, Observation | None]:
     """The observations that late labels need, read again; None where the log no longer has one."""
-    topic, partition = engine.settings.topics.observations, engine.partition
+    topic = engine.settings.topics.observations
+    partition = engine.partition
     found: dict[int, Observation | None] = {}
     for offset in sorted(engine.wanted(arrivals)):
         records = log.read(topic, partition, offset)

@@ -18,7 +18,8 @@ from stream_bayes.engine import Decided, Outcome, Refused, Terms
 from stream_bayes.errors import RecoveryError
 from stream_bayes.records import Record
 
-LEARNER, MARK = "learner", "mark"
+LEARNER = "learner"
+MARK = "mark"
 """Headers: with what learner the record was written, and what tells it from any other."""
 VERSION = 2
 """Of what is written; version 1, which has neither audits nor answers that are unsure, is read too."""
@@ -105,7 +106,8 @@ class Entry(NamedTuple):
             for topic, offset, code, *rest in content["dead"]
         ]
         unsure = [(str(topic), int(offset)) for topic, offset in content.get("unsure", ())]
-        late, terms = content.get("late"), content.get("terms")
+        late = content.get("late")
+        terms = content.get("terms")
         own = None if terms is None else Terms(*(int(terms[name]) for name in Terms._fields))
         return cls(runs, asked, refused, unsure, None if late is None else int(late), own)
 

@@ -16,7 +16,8 @@ from stream_bayes.runtime.checkpointing import Keeper
 from stream_bayes.runtime.partition_processor import Shard
 
 logger = logging.getLogger("stream_bayes.runtime")
-FIRST_LINE, NEXT_LINE = 5.0, 60.0
+FIRST_LINE = 5.0
+NEXT_LINE = 60.0
 """Seconds until the worker says how it is doing, and says it again."""
 MOST_LABELLERS = 50
 """In a status event; `stream-bayes inspect` has all of them."""
@@ -155,12 +156,14 @@ class Narrator:
     def committed(self, shards: Collection[Shard]) -> None:
         """Count what they have done since the last time."""
         for shard in shards:
-            before, self._counted[shard] = self._counted[shard], _totals_of(shard)
+            before = self._counted[shard]
+            self._counted[shard] = _totals_of(shard)
             self.totals = self.totals.plus(self._counted[shard].since(before))
 
     def say_if_due(self) -> None:
         """The line, if it is time."""
-        now, totals = time.monotonic(), self.totals
+        now = time.monotonic()
+        totals = self.totals
         if now < self._due or totals == self._last:
             return
         engines = [shard.engine for shard in self._counted]
@@ -176,7 +179,9 @@ class Narrator:
             **_accuracy(engines),
         }
         logger.info("status", extra={"fields": fields})
-        self._last, self._said, self._due = totals, now, now + NEXT_LINE
+        self._last = totals
+        self._said = now
+        self._due = now + NEXT_LINE
 
 
 def _accuracy(engines: list[Engine]) -> dict[str, str]:

@@ -30,7 +30,8 @@ class Shard:
     """
 
     def __init__(self, settings: Settings, number: int, partitions: int, stages: Stages) -> None:
-        self.settings, self.number = settings, number
+        self.settings = settings
+        self.number = number
         self.engine = Engine(settings, number, partitions)
         self.stages = stages
         self.folder = CheckpointFolder(
@@ -91,7 +92,8 @@ class Shard:
 
     def stage_entry(self, log: Log, insist: Patience) -> int:
         """Stage the journal record of what was taken since the last commit: so many events."""
-        events, self._taken = self._taken, 0
+        events = self._taken
+        self._taken = 0
         if self._entry.runs:
             self._next_mark = secrets.token_hex(8)
             headers = (LEARNER, self.learner), (MARK, self._next_mark.encode())
@@ -103,7 +105,8 @@ class Shard:
     def committed(self, written: Offsets) -> None:
         """A commit has written this far: what was staged is in the journal."""
         if self.journal in written:
-            self.journal_end, self.mark = written[self.journal], self._next_mark
+            self.journal_end = written[self.journal]
+            self.mark = self._next_mark
 
 
 def _digest(shaping: Any) -> bytes:

@@ -39,8 +39,11 @@ class Gathering:
     def __init__(
         self, settings: CommitSettings, log: Log, partitions: Partitions, stages: Stages, insist: Patience
     ) -> None:
-        self._settings, self._log, self._partitions = settings, log, partitions
-        self._stages, self._insist = stages, insist
+        self._settings = settings
+        self._log = log
+        self._partitions = partitions
+        self._stages = stages
+        self._insist = insist
         self._last = time.monotonic()
         self._forwarded: dict[Partition, int] = {}
 
@@ -56,7 +59,8 @@ class Gathering:
 
         What came first may have come right after the last time. None if partitions have changed.
         """
-        commit, size = self._settings, 0
+        commit = self._settings
+        size = 0
         gathered: list[Record] = []
         while not self._insist.stopping and len(gathered) < commit.events and size < _MOST_BYTES:
             records = self._poll(commit.events - len(gathered), due, until_end=until_end)

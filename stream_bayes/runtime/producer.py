@@ -21,7 +21,8 @@ class Outbox:
 
     def __init__(self, settings: Settings, number: int) -> None:
         topics = settings.topics
-        self._number, self._journal = number, settings.journal
+        self._number = number
+        self._journal = settings.journal
         self._labels = topics.labels
         self._group = settings.group.encode()
         self._topics = {
@@ -38,7 +39,8 @@ class Outbox:
     def stage(self, outputs: Iterable[Output], most: Mapping[str, int], log: Log) -> None:
         """Stage them all for the next commit."""
         for event in outputs:
-            topic, value = self._topics[type(event)], encode(event)
+            topic = self._topics[type(event)]
+            value = encode(event)
             name = None if isinstance(event, DeadLetter) else event.id
             key = None if name is None else name.encode("utf-8", "surrogatepass")
             if len(value) + len(key or b"") > most[topic]:

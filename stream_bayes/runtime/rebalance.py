@@ -29,7 +29,10 @@ class Partitions:
     """
 
     def __init__(self, settings: Settings, log: Log, stages: Stages, insist: Patience) -> None:
-        self._settings, self._log, self._stages, self._insist = settings, log, stages, insist
+        self._settings = settings
+        self._log = log
+        self._stages = stages
+        self._insist = insist
         self.shards: dict[int, Shard] = {}
         self.keepers: dict[int, Keeper] = {}
         self.told = False
@@ -102,7 +105,8 @@ class Partitions:
         """Let go of all; the log will tell of them anew."""
         for number in list(self.shards):
             self._drop(number)
-        self._owned, self.told = frozenset(), False
+        self._owned = frozenset()
+        self.told = False
 
     def wait(self) -> None:
         """Until no checkpoint is being written: once the log is let go of, another worker may write some."""
@@ -191,7 +195,9 @@ class Pulse:
     """
 
     def __init__(self, log: Log, shard: Shard, insist: Patience) -> None:
-        self._log, self._places, self._insist = log, frozenset(shard.positions), insist
+        self._log = log
+        self._places = frozenset(shard.positions)
+        self._insist = insist
         self._due = time.monotonic() + _BEAT_EVERY
 
     def __call__(self) -> bool:

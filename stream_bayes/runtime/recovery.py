@@ -52,7 +52,10 @@ def recover(
 
 class _Recovery:
     def __init__(self, shard: Shard, log: Log, *, rebuild: bool, going: Callable[[], bool]) -> None:
-        self._shard, self._log, self._lenient, self._going = shard, log, rebuild, going
+        self._shard = shard
+        self._log = log
+        self._lenient = rebuild
+        self._going = going
         self._began = time.monotonic()
         self._say_due = self._began + _SAY_EVERY
         self._commits = self._events = 0
@@ -63,7 +66,8 @@ class _Recovery:
         self._first_refused: list[str] = []
 
     def run(self) -> Recovered | None:
-        shard, log = self._shard, self._log
+        shard = self._shard
+        log = self._log
         # Offsets mean nothing in another log.
         shard.shaping = {**shaping_of(shard.engine), LOG: log.identity}
         checkpoint = None
@@ -94,7 +98,8 @@ class _Recovery:
 
     def _begin(self) -> int | None:
         """Load the checkpoint to begin with, if any."""
-        shard, log = self._shard, self._log
+        shard = self._shard
+        log = self._log
         begin = log.beginnings(shard.journal.topic).get(shard.journal, 0)
         shard.folder.prepare()
         if self._lenient:
@@ -114,7 +119,8 @@ class _Recovery:
         return number
 
     def _load(self, begin: int) -> int | None:
-        shard, log = self._shard, self._log
+        shard = self._shard
+        log = self._log
         found = shard.folder.newest(shard.shaping)
         end = log.ends(shard.journal.topic).get(shard.journal, 0)
         shard.folder.set_aside(end, self._listed)
@@ -135,7 +141,8 @@ class _Recovery:
         for place in shard.positions:
             positions = stored_dict(checkpoint.scalars.get("positions"), "positions")
             shard.positions[place] = stored_int(positions.get(place.topic), f"positions.{place.topic}")
-        shard.journal_end, shard.mark = number, mark
+        shard.journal_end = number
+        shard.mark = mark
         return number
 
     def _mark_at(self, offset: int) -> str | None:
@@ -153,7 +160,8 @@ class _Recovery:
             refused = {(one.topic, one.offset): one for one in entry.refused}
             if not all(self._replay_run(run, record, entry, refused) for run in entry.runs):
                 return False
-            shard.journal_end, shard.mark = record.offset + 1, mark_of(record)
+            shard.journal_end = record.offset + 1
+            shard.mark = mark_of(record)
             self._commits += 1
             if time.monotonic() >= self._say_due:
                 self._say_due = time.monotonic() + _SAY_EVERY
@@ -161,7 +169,9 @@ class _Recovery:
         return self._going()
 
     def _replay_run(self, run: Run, record: Record, entry: Entry, refused: dict[tuple[str, int], Refused]) -> bool:
-        shard, log, place = self._shard, self._log, Partition(run.topic, self._shard.number)
+        shard = self._shard
+        log = self._log
+        place = Partition(run.topic, self._shard.number)
         if run.begin < shard.positions[place]:
             message = f"record {record.offset} of {record.topic!r} goes over {run.topic!r} from {run.begin} again"
             raise RecoveryError(message)
@@ -184,7 +194,8 @@ class _Recovery:
         """A budget is kept by its shares, so they stay as they were, but for a new model."""
         if entry.terms is None:
             return
-        then, now = entry.terms.partitions, self._shard.engine.terms.partitions
+        then = entry.terms.partitions
+        now = self._shard.engine.terms.partitions
         if then == now:
             return
         if not self._lenient:
@@ -215,7 +226,8 @@ class _Recovery:
             self._first_refused.append(f"{one.topic}-{self._shard.number}-{one.offset} ({one.code})")
 
     def _say_what_differs(self) -> None:
-        engine, own = self._shard.engine, {"partition": self._shard.number}
+        engine = self._shard.engine
+        own = {"partition": self._shard.number}
         if self._other_partitions:
             budget = engine.selector.budget
             shares = {**own, "labels_used": budget.used, "share": budget.total}

@@ -26,7 +26,9 @@ class Retention:
     """
 
     def __init__(self, settings: Settings, log: Log) -> None:
-        self._days, self._topics, self._log = settings.retention.days, settings.topics, log
+        self._days = settings.retention.days
+        self._topics = settings.topics
+        self._log = log
         self._due = time.monotonic() + _LOOK_EVERY
 
     def trim_if_due(self, shards: Iterable[Shard]) -> None:

@@ -12,7 +12,8 @@ from stream_bayes.errors import LogError
 logger = logging.getLogger("stream_bayes.runtime")
 Result = TypeVar("Result")
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
 """Seconds between two tries: the second is waited for twice as long, and so on."""
 _LOOK_EVERY = 0.1
 

@@ -41,7 +41,8 @@ class Worker:
     """
 
     def __init__(self, settings: Settings, log: Log) -> None:
-        self.settings, self.log = settings, log
+        self.settings = settings
+        self.log = log
         self.stages = Stages()
         self.events = 0
         """Events taken since the worker started."""

@@ -21,9 +21,11 @@ def check_order_does_not_matter(learner: Any) -> None:
 
 def check_merge_is_union(learner: Any) -> None:
     """Two learners merged are one that saw both streams."""
-    first, second = events(learner, seed=4), events(learner, seed=5)
+    first = events(learner, seed=4)
+    second = events(learner, seed=5)
     extra = [({**x, "only here": 1.0}, y) for x, y in second]
-    model, other = taught(learner, first), taught(learner, extra)
+    model = taught(learner, first)
+    other = taught(learner, extra)
     before = frozen(other)
     model.merge(other)
     assert frozen(other) == before, "merging changed the other learner"
@@ -63,7 +65,8 @@ def _doubled(value: Any) -> Any:
 
 def check_unlearn_undoes_learn(learner: Any) -> None:
     """Taking an event back leaves the posterior as if it had never come."""
-    stream, extra = events(learner), events(learner, 10, seed=6)
+    stream = events(learner)
+    extra = events(learner, 10, seed=6)
     model = taught(learner, stream + extra)
     for x, y in extra:
         model.unlearn_one(x, y)
@@ -86,7 +89,8 @@ def check_unlearn_refuses_what_never_came(learner: Any) -> None:
 def check_forget_scales_evidence(learner: Any) -> None:
     """Forgetting a share of everything is having learned it all with that weight; forgetting all is the prior."""
     stream = events(learner)
-    half, faint = taught(learner, stream), learner.clone()
+    half = taught(learner, stream)
+    faint = learner.clone()
     half.forget(0.5)
     for x, y in stream:
         faint.learn_one(x, y, w=0.5)

@@ -78,10 +78,12 @@ def _predict(model: Any, x: dict[Any, Any]) -> None:
 def check_keeps_no_reference_to_the_event(learner: Any) -> None:
     """What the caller does to a dict, between predicting and learning or afterwards, is seen as it then is."""
     stream = events(learner)
-    x, label = {"a": 1.0, "b": 2, "e": 3.0}, stream[0][1]
+    x = {"a": 1.0, "b": 2, "e": 3.0}
+    label = stream[0][1]
     changes: tuple[dict[Any, Any], ...] = ({"a": 3.0, "b": 2, "e": 3.0}, {**x, "new": 1.0}, {"b": 2, "e": 3.0}, {})
     for later in changes:
-        model, event = taught(learner, stream), dict(x)
+        model = taught(learner, stream)
+        event = dict(x)
         answer(model, event)
         event.clear()
         event.update(later)
@@ -95,7 +97,8 @@ def check_keeps_no_reference_to_the_event(learner: Any) -> None:
 
 
 def _assert_batch_is_a_copy(learner: Any, x: dict[Any, Any], later: dict[Any, Any], label: Any) -> None:
-    model, event = learner.clone(), dict(x)
+    model = learner.clone()
+    event = dict(x)
     batch = model.batch([event])
     event.clear()
     event.update(later)
@@ -166,7 +169,8 @@ def check_unlabelled_rows_teach_nothing(learner: Any) -> None:
 def check_numpy_scalars_are_numbers(learner: Any) -> None:
     """numpy's numbers, booleans and strings are taken for what they stand for."""
     stream = events(learner)
-    plain, scalars = learner.clone(), learner.clone()
+    plain = learner.clone()
+    scalars = learner.clone()
     for x, y in stream:
         plain.learn_one(x, y)
         scalars.learn_one({name: np.array([value])[0] for name, value in x.items()}, np.array([y])[0])
@@ -188,7 +192,8 @@ def check_weight_counts_repetitions(learner: Any) -> None:
     if not learner.adds_up:
         return
     stream = events(learner)
-    model, twice = taught(learner, stream), taught(learner, [*stream, stream[0], stream[0]])
+    model = taught(learner, stream)
+    twice = taught(learner, [*stream, stream[0], stream[0]])
     model.learn_one(*stream[0], w=2.0)
     assert_same_answers(model, twice, stream)
 

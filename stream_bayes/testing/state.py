@@ -65,7 +65,8 @@ def check_state_is_a_copy(learner: Any) -> None:
     """Learning on does not change a state taken before."""
     stream = events(learner)
     model = taught(learner, stream[:20])
-    state, before = model.state(), frozen(model)
+    state = model.state()
+    before = frozen(model)
     for x, y in stream[20:]:
         model.learn_one(x, y)
     assert frozen(type(learner).from_state(state)) == before
@@ -86,8 +87,10 @@ def check_names_are_refused_or_kept(learner: Any) -> None:
     stream = events(learner)
     for name in _NAMES:
         for value in (2.0, "text"):
-            x, label = {name: value, "e": 1.0}, stream[0][1]
-            model, batched = taught(learner, stream), taught(learner, stream)
+            x = {name: value, "e": 1.0}
+            label = stream[0][1]
+            model = taught(learner, stream)
+            batched = taught(learner, stream)
             if _is_refused(model, x, label):
                 refused(batched, partial(batched.test_then_train, [x], [label]))
                 continue

@@ -43,7 +43,9 @@ class _Exchange:
     """A request and its answer; to the application the client of a stream has left once all is over."""
 
     def __init__(self, over: asyncio.Event, receive: Receive, send: Send) -> None:
-        self._over, self._receive, self._send = over, receive, send
+        self._over = over
+        self._receive = receive
+        self._send = send
         self._received = self._streams = False
 
     async def receive(self) -> Message:

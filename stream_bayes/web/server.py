@@ -83,7 +83,8 @@ class Server(uvicorn.Server):
         trusted_proxies: Sequence[str] = (),
         failures: Sequence[Exception] = (),
     ) -> None:
-        self._ending, self._ready = Ending(app), ready
+        self._ending = Ending(app)
+        self._ready = ready
         self._failures = failures
         # uvicorn handles both, whatever was inherited.
         self._ignores_sigint = is_ignored(signal.SIGINT)

@@ -45,7 +45,8 @@ class Authority:
     def sign(self, name: str, alternatives: str = "") -> Identity:
         """A new identity; `alternatives` are the addresses it is valid for, as "IP:127.0.0.1,DNS:localhost"."""
         made = Identity(self._folder / f"{name}.pem", self._folder / f"{name}.key")
-        request, extensions = self._folder / f"{name}.request", self._folder / f"{name}.extensions"
+        request = self._folder / f"{name}.request"
+        extensions = self._folder / f"{name}.extensions"
         extensions.write_text(f"subjectAltName={alternatives}\n" if alternatives else "", encoding="utf-8")
         _openssl("req", *_new_key(made.key_file, name), "-out", request)
         signer: list[str | Path] = ["-CA", self.certificate_file, "-CAkey", self._key, "-CAcreateserial", "-days", DAYS]

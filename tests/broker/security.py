@@ -13,7 +13,8 @@ from tests.broker.properties import listening
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 MECHANISMS = ("PLAIN", *SCRAM)
 SASL = ("SASL_PLAINTEXT", "SASL_SSL")
-MUTUAL_TLS, OTHER_NAME = "MUTUAL_TLS", "OTHER_NAME"
+MUTUAL_TLS = "MUTUAL_TLS"
+OTHER_NAME = "OTHER_NAME"
 PROTOCOLS = {
     PLAINTEXT: "PLAINTEXT",
     "SASL_PLAINTEXT": "SASL_PLAINTEXT",
@@ -38,9 +39,11 @@ class SecureBroker(Broker):
         Properties of the server besides its own, or instead of them.
     """
 
-    username, password = "alice", "the password of alice"
+    username = "alice"
+    password = "the password of alice"
     """Known on SASL_PLAINTEXT and SASL_SSL, by each of MECHANISMS."""
-    powerless, powerless_password = "powerless", "the password of powerless"
+    powerless = "powerless"
+    powerless_password = "the password of powerless"
     """Comes in as well, and then may do nothing."""
     key_password = "the password of the key"
     """Of `locked_key_file`."""

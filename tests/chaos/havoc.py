@@ -14,13 +14,18 @@ from tests.chaos.places import SESSION_SECONDS
 from tests.chaos.running import Running
 from tests.chaos.scene import Scene
 
-BROKER, REBALANCE, ZOMBIE = "kills of the broker", "rebalances forced", "zombies"
-_WITHOUT_BROKER, _NO_BROKER = "kills of a worker without its broker", "workers started without a broker"
+BROKER = "kills of the broker"
+REBALANCE = "rebalances forced"
+ZOMBIE = "zombies"
+_WITHOUT_BROKER = "kills of a worker without its broker"
+_NO_BROKER = "workers started without a broker"
 _REFUSED = "commits of zombies refused"
 # What each takes, about.
 _SECONDS = {BROKER: 15.0, REBALANCE: 10.0, ZOMBIE: 15.0}
 _JOIN_SECONDS = 300.0
-_LONG_AWAY, _SHORT_AWAY_SECONDS, _EARLY = 0.15, 1.0, 0.5
+_LONG_AWAY = 0.15
+_SHORT_AWAY_SECONDS = 1.0
+_EARLY = 0.5
 _TAKEN_OVER_SECONDS = 300.0
 
 

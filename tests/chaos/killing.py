@@ -12,7 +12,9 @@ from typing import NamedTuple
 from tests.chaos.running import Producers, Running
 from tests.chaos.scene import Scene
 
-STARTING, WRITING, WORKING = "starting or catching up", "writing a checkpoint", "working"
+STARTING = "starting or catching up"
+WRITING = "writing a checkpoint"
+WORKING = "working"
 # In these shares, in random order.
 _MOMENTS = (WORKING, STARTING, WRITING, WORKING, WORKING)
 # A worker that has nothing left to do is killed all the same.

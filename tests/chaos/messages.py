@@ -22,15 +22,22 @@ from kafka.partitioner.default import murmur2
 
 from tests.mails import make_mail
 
-EMAILS, LABELS = "emails", "labels"
-RECORD_BYTES, DEPTH, ID_BYTES = 4096, 8, 64
+EMAILS = "emails"
+LABELS = "labels"
+RECORD_BYTES = 4096
+DEPTH = 8
+ID_BYTES = 64
 REMEMBERED_IDS = 2500
 MOST_A_COMMIT = 1000
 """Messages that a producer commits together, at most."""
-_POOL, _LARGEST, _FEW, _RECENT = 800, 900, 10, 300
+_POOL = 800
+_LARGEST = 900
+_FEW = 10
+_RECENT = 300
 # On a broker an old e-mail takes the worker 6 to 25 ms to look up.
 _RECENTLY = 0.95
-_NAMES, _LABELLERS = ("ham", "spam"), ("ann", "bob", "eve")
+_NAMES = ("ham", "spam")
+_LABELLERS = ("ann", "bob", "eve")
 _UNSURE = 0.05
 _FORWARDED = 0.1
 """Of the labels, where there are several partitions."""
@@ -115,7 +122,8 @@ class Script:
 
     def __init__(self, seed: int, count: int, partitions: int = 1, lead: int = 0) -> None:
         self._random = random.Random(seed)
-        self._count, self._lead = count, lead
+        self._count = count
+        self._lead = lead
         self._remembered = remembered_labels(count, partitions)
         self._pool = _mails(self._random)
         self._parts = [_Part() for _ in range(partitions)]
@@ -154,9 +162,11 @@ class Script:
         return self._bad_record()
 
     def _mail(self) -> Message:
-        part, spam = self._part, self._random.random() < 0.5
+        part = self._part
+        spam = self._random.random() < 0.5
         raw = self._random.choice(self._pool[spam]) + b"%d\r\n" % self._number
-        name, label = f"mail-{self._number}", _NAMES[spam]
+        name = f"mail-{self._number}"
+        label = _NAMES[spam]
         own = label if self._random.random() < 0.1 else None
         form = self._random.random()
         fate = Fate("predict", name, own, part.offset)
@@ -195,7 +205,8 @@ class Script:
             return self._label_among_mails()
         if len(self._parts) > 1 and chance < 0.02 + _FORWARDED:
             return self._label_elsewhere()
-        part, settled = self._part, self._settled
+        part = self._part
+        settled = self._settled
         first = max(settled - _RECENT, 0) if chance < (_RECENTLY if self._lead else 0.8) else 0
         mail = part.mails[self._random.choice(range(first, settled))]
         age = part.offset - mail.offset

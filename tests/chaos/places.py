@@ -12,7 +12,9 @@ from tests.chaos.messages import EMAILS, LABELS, MOST_A_COMMIT
 
 SESSION_SECONDS = 6.0
 """After which a silent worker's partitions are another's: as short as it can be."""
-_PARTITIONS, _WORKERS, _LEAD = 4, 2, 200
+_PARTITIONS = 4
+_WORKERS = 2
+_LEAD = 200
 
 
 class Place(NamedTuple):

@@ -22,7 +22,8 @@ class Running:
     """A worker at work; `number` tells it from all others of the scene."""
 
     def __init__(self, scene: Scene, number: int, *more: str) -> None:
-        self._scene, self.number = scene, number
+        self._scene = scene
+        self.number = number
         self.process = scene.start_worker(number, *more)
         self.began = time.monotonic()
 
@@ -92,7 +93,8 @@ class Producers:
 
     def __init__(self, scene: Scene, rng: random.Random, seconds: float) -> None:
         """Together they take about so many seconds."""
-        self._scene, self._random = scene, rng
+        self._scene = scene
+        self._random = rng
         batches = (scene.messages - scene.beforehand) / 100.0
         self._pause = seconds / batches
         self.kills = 0

@@ -28,7 +28,8 @@ from tests.chaos.producer import Writing, write_script
 BUDGET = 300
 _ROOT = Path(__file__).resolve().parents[2]
 # With several workers the end would come too soon for all that is to happen.
-_BEFOREHAND, _BEFOREHAND_FOR_MANY = 0.7, 0.3
+_BEFOREHAND = 0.7
+_BEFOREHAND_FOR_MANY = 0.3
 
 
 class Scene(NamedTuple):

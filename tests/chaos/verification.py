@@ -245,7 +245,8 @@ def _check_outcomes(written: list[dict[str, Any]]) -> None:
     """A question ends once, and only after it was asked; after it ended without a label, one may come late."""
     state: dict[int, str] = {}
     for event in written:
-        offset, what = event["source"]["offset"], event.get("outcome", "asked")
+        offset = event["source"]["offset"]
+        what = event.get("outcome", "asked")
         before = state.get(offset)
         if what == "asked":
             assert before in (None, "corrected"), f"{offset} was asked about after it was {before}"

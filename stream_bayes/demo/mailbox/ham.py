@@ -72,7 +72,8 @@ class Ham:
     def _colleague(self) -> Draft:
         who = self.anybody()
         self.writer.bind(first=OWNER.first, me=who.first, me_full=who.name)
-        subject, text = self.writer.write("subject"), self._body("say", 2, 6)
+        subject = self.writer.write("subject")
+        text = self._body("say", 2, 6)
         self.topics.append(Topic(subject, who, text, "quick"))
         attachment = f"{self.writer.write('thing').replace(' ', '_')}.pdf" if self.random.random() < 0.1 else ""
         return self._human(who, subject, ["{opening}", *text.split("\n\n"), "{closing}"], attachment=attachment)
@@ -96,7 +97,8 @@ class Ham:
         subject = f"[{name}] {self.writer.write('list_subject')}"
         if self.random.random() < 0.5:
             topic = Topic(subject, keeper, self._body("list_say", 1, 3), "list")
-            subject, parts = f"Re: {subject}", [quoted(topic, self.writer), *parts]
+            subject = f"Re: {subject}"
+            parts = [quoted(topic, self.writer), *parts]
         host = keeper.address.partition("@")[2]
         footer = f"-- \n{name} mailing list\n{name}@{host}\nhttp://{host}/lists/{name}"
         draft = self._human(who, subject, [*parts, who.first, footer])
@@ -107,13 +109,15 @@ class Ham:
     def _friend(self) -> Draft:
         friend, language = self._friends[int(self.random.random() ** 1.5 * len(self._friends))]
         self.writer.bind(first=OWNER.first, me=friend.first)
-        subject, text = self.writer.write(f"{language}_subject"), self._body(f"{language}_say", 2, 6)
+        subject = self.writer.write(f"{language}_subject")
+        text = self._body(f"{language}_say", 2, 6)
         return self._human(friend, subject, [f"{{{language}_opening}}", text, f"{{{language}_closing}}"])
 
     def _stranger(self) -> Draft:
         who = person(self.random, domain(self.random) if self.random.random() < 0.6 else None)
         self.writer.bind(first=OWNER.first, me=who.first, me_full=who.name)
-        subject, text = self.writer.write("stranger_subject"), self._body("stranger_say", 3, 6)
+        subject = self.writer.write("stranger_subject")
+        text = self._body("stranger_say", 3, 6)
         self.topics.append(Topic(subject, who, text, "quick"))
         attachment = "papers.pdf" if self.random.random() < 0.15 else ""
         opening = self.random.choice(("Dear Ms Westbrook,", "Hello,", "Dear Sir or Madam,", "Hi Ida,"))
@@ -122,7 +126,8 @@ class Ham:
     def _machine(self, kind: str) -> Draft:
         sender = self._sender(kind)
         self.writer.bind(first=OWNER.first, brand=sender.brand, link=link_to(sender.host), host=sender.host)
-        sentences, footer = self.writer.sentences(f"{kind}_say", 3, 7), self.writer.text(_FOOTERS[kind])
+        sentences = self.writer.sentences(f"{kind}_say", 3, 7)
+        footer = self.writer.text(_FOOTERS[kind])
         body = sentences if kind in _ADVERTISING else ["\n".join(sentences)]
         shape = self.random.choice(_MACHINE_SHAPES)
         draft = Draft(sender.person, self.writer.write(f"{kind}_subject"), [*body, footer], shape)

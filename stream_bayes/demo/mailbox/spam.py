@@ -34,7 +34,8 @@ class Spam:
         campaign, phase = choose(self.random, moment)
         if self.random.random() < 1.0 / _STAYS:
             self._hosts[campaign.name] = self._new_hosts()
-        sender, host = self._sender(campaign), self.random.choice(self._hosts[campaign.name])
+        sender = self._sender(campaign)
+        host = self.random.choice(self._hosts[campaign.name])
         self._writer.bind(first=OWNER.first, me=sender.first, me_full=sender.name, link=link_to(host))
         rule = campaign.name.partition(" ")[0]
         place = wording(self.random, campaign, phase)
@@ -109,7 +110,8 @@ class Spam:
 
     def _disguised(self, word: str) -> str:
         """A word that people still read: with a look-alike, a break, two letters swapped, or one doubled."""
-        way, place = int(self.random.random() * 4), 1 + int(self.random.random() * (len(word) - 2))
+        way = int(self.random.random() * 4)
+        place = 1 + int(self.random.random() * (len(word) - 2))
         letter = word[place]
         if way == 0:
             return word[:place] + self.random.choice(_LOOK_ALIKES.get(letter, letter)) + word[place + 1 :]

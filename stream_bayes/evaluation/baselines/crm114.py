@@ -76,7 +76,8 @@ class Crm114(Peer):
         for label in (SPAM, HAM):
             command = ["cssutil", "-b", "-r", f"{label}.css"]
             subprocess.run(command, cwd=place, capture_output=True, check=True, start_new_session=True)
-        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+        pipe = subprocess.PIPE
+        nowhere = subprocess.DEVNULL
         # In a session of its own, Ctrl-C on the terminal does not reach it.
         self._process = subprocess.Popen(
             ["crm", "-e", "serve.crm"], cwd=place, stdin=pipe, stdout=pipe, stderr=nowhere, start_new_session=True

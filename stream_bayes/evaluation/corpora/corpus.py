@@ -104,7 +104,8 @@ class Corpus:
                 counts.add_problem(mail)
 
     def _mails(self) -> Iterator[Mail | CorpusError]:
-        seen, begun = SeenIds(), not self._prefix
+        seen = SeenIds()
+        begun = not self._prefix
         rows = _RowCounts()
         try:
             for entry in self._reader:

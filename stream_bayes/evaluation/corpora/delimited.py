@@ -89,7 +89,8 @@ class Table:
                     yield found
 
     def _entry(self, row: list[str], number: int, lines: Lines) -> Entry:
-        layout, place = self._layout, lines.place(number)
+        layout = self._layout
+        place = lines.place(number)
         if not layout.header:
             while len(row) > 2 and not row[-1]:
                 row.pop()

@@ -129,7 +129,8 @@ def natural_key(name: str) -> NaturalKey:
 
 def folders_in(folder: Path, depth: int, skip: frozenset[str] = frozenset()) -> Iterator[Path]:
     """The folder itself and those at most `depth` levels beneath, the nearest first; links are followed once."""
-    level, seen = [folder], {os.path.realpath(folder)}
+    level = [folder]
+    seen = {os.path.realpath(folder)}
     for _ in range(depth + 1):
         beneath = []
         for one in level:

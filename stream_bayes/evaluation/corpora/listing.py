@@ -74,5 +74,6 @@ def read_through(corpus: Corpus) -> Listed:
     """What one pass over a corpus finds."""
     first = last = ""
     for mail in corpus:
-        first, last = first or mail.id, mail.id
+        first = first or mail.id
+        last = mail.id
     return Listed(corpus.name, str(corpus.path), corpus.format, corpus.counts, first, last)

@@ -78,8 +78,11 @@ def _messages(path: Path, file: Bytes) -> Iterator[_Message]:
         line = file.readline(_PIECE)
     if line and not line.startswith(_START):
         raise problem("not-mbox", path, 'not an mbox file: its first line does not begin with "From "')
-    message, like_the_first = _Message(), _likeness(line)
-    at_start, after_blank, first = line.endswith(b"\n"), False, line
+    message = _Message()
+    like_the_first = _likeness(line)
+    at_start = line.endswith(b"\n")
+    after_blank = False
+    first = line
     while line := file.readline(_PIECE):
         blank = at_start and line in {b"\n", b"\r\n"}
         starts = at_start and after_blank and line.startswith(_START)
@@ -89,7 +92,8 @@ def _messages(path: Path, file: Bytes) -> Iterator[_Message]:
         else:
             message.add(line[1:] if at_start and _QUOTED.match(line) else line, blank)
             message.doubt = message.doubt or (line if starts and _DOUBTFUL.match(line) else b"")
-        at_start, after_blank = line.endswith(b"\n"), blank
+        at_start = line.endswith(b"\n")
+        after_blank = blank
     if first:
         yield message
 

@@ -20,7 +20,8 @@ _FOLDERS: Final = (trec.LOOKED_FOR, maildir.LOOKED_FOR, folders.LOOKED_FOR, fold
 def recognise(path: Path, label: str = "") -> Reader:
     """The reader for what is at the path; `label` is what a message is where nothing says so."""
     try:
-        there, folder = path.exists(), path.is_dir()
+        there = path.exists()
+        folder = path.is_dir()
     except (OSError, ValueError) as cause:
         raise problem("unreadable", path, f"cannot be read: {cause}") from cause
     if not there:

@@ -37,7 +37,8 @@ class SeenIds:
 
     def __contains__(self, id: str) -> bool:  # noqa: A002
         number = _number(id)
-        table, last = self._table, len(self._table) - 1
+        table = self._table
+        last = len(self._table) - 1
         slot = number & last
         while table[slot] and table[slot] != number:
             slot = (slot + 1) & last
@@ -53,7 +54,8 @@ class SeenIds:
         return True
 
     def _put(self, number: int) -> bool:
-        table, last = self._table, len(self._table) - 1
+        table = self._table
+        last = len(self._table) - 1
         slot = number & last
         while table[slot]:  # 0 is an empty slot
             if table[slot] == number:
@@ -66,7 +68,8 @@ class SeenIds:
         if self._held >= self._most:
             self._clear(self._first_slots)
             return
-        numbers, held = self._table, self._held
+        numbers = self._table
+        held = self._held
         self._clear(2 * len(numbers))
         self._held = held
         for number in filter(None, numbers):

@@ -10,8 +10,12 @@ from stream_bayes.evaluation.report.axes import Axis
 from stream_bayes.evaluation.report.markup import element, text
 from stream_bayes.typing import FloatArray
 
-WIDTH, HEIGHT = 540.0, 380.0
-LEFT, RIGHT, TOP, BOTTOM = 70.0, 512.0, 18.0, 320.0
+WIDTH = 540.0
+HEIGHT = 380.0
+LEFT = 70.0
+RIGHT = 512.0
+TOP = 18.0
+BOTTOM = 320.0
 COLOURS = 10
 
 
@@ -50,7 +54,8 @@ def frame(x: Axis, y: Axis) -> list[str]:
     for place, written in y.ticks():
         marks.append(_line(x.begin, place, x.end, place, "grid"))
         marks.append(words(x.begin - 8.0, place + 4.5, written, anchor="end"))
-    middle_x, middle_y = (x.begin + x.end) / 2.0, (y.begin + y.end) / 2.0
+    middle_x = (x.begin + x.end) / 2.0
+    middle_y = (y.begin + y.end) / 2.0
     turned = element(
         "text", text(y.label), class_="axis", text_anchor="middle", transform=f"translate(16 {middle_y:g}) rotate(-90)"
     )

@@ -34,7 +34,8 @@ from stream_bayes.evaluation.report.findings import (
 from stream_bayes.evaluation.report.markup import figure, short
 from stream_bayes.evaluation.report.passes import Shown
 
-_COUNTS_TOP, _COUNTS_BOTTOM = 400.0, 460.0
+_COUNTS_TOP = 400.0
+_COUNTS_BOTTOM = 460.0
 _TALL = _COUNTS_BOTTOM + 24.0
 
 
@@ -47,7 +48,8 @@ def learning_chart(shown: Sequence[Shown]) -> str:
     positive = values[values > 0.0]
     low = max(decade_below(float(positive.min())), 1e-4) if len(positive) else 0.1
     high = max(decade_above(float(values.max())) if values.any() else 1.0, 10.0 * low)
-    x, y = across("messages", 0.0, _longest(shown)), upwards("(1-ROCA)% so far", low, high, logarithmic=True)
+    x = across("messages", 0.0, _longest(shown))
+    y = upwards("(1-ROCA)% so far", low, high, logarithmic=True)
     last = [f"{each.name} {figure(found.y[-1])}" for each, found in zip(shown, curves, strict=True) if len(found.y)]
     said = f"(1-ROCA)% of all messages so far; at the end: {', '.join(last)}."
     return chart("learning", "Learning curve", said, [*frame(x, y), *_lines(x, y, shown, curves)])
@@ -88,7 +90,8 @@ def roc_chart(shown: Sequence[Shown]) -> str:
 def reliability_chart(shown: Sequence[Shown]) -> str:
     """How often it was spam against the probability that was given, and the messages in each bin."""
     bins = [reliability_bins(each.run) for each in shown]
-    x, y = across("predicted probability of spam", 0.0, 1.0), upwards("share that was spam", 0.0, 1.0)
+    x = across("predicted probability of spam", 0.0, 1.0)
+    y = upwards("share that was spam", 0.0, 1.0)
     marks = [*frame(x, y), rule(x, y, (0.0, 0.0), (1.0, 1.0))]
     for place in reversed(range(len(shown))):
         marks += _reliability(x, y, bins[place], place, shown[place].name)
@@ -115,14 +118,16 @@ def _lines(x: Axis, y: Axis, shown: Sequence[Shown], curves: Iterable[Curve], *,
 
 
 def _working_point(x: Axis, y: Axis, place: int, each: Shown) -> str:
-    ham, spam = each.summary.values.ham_error_percent, each.summary.values.spam_error_percent
+    ham = each.summary.values.ham_error_percent
+    spam = each.summary.values.spam_error_percent
     said = f"{each.name}: ham {figure(ham)} %, spam {figure(spam)} % at threshold {each.summary.threshold:g}"
     return dot(x.place(ham), y.place(spam), place, said)
 
 
 def _reliability(x: Axis, y: Axis, bins: Bins, place: int, name: str) -> list[str]:
     filled = np.flatnonzero(bins.counts)
-    across_, up = x.at(bins.predicted[filled]), y.at(bins.observed[filled])
+    across_ = x.at(bins.predicted[filled])
+    up = y.at(bins.observed[filled])
     marks = [curve(across_, up, place, name)]
     for at, height, cell in zip(across_, up, filled, strict=True):
         shares = f"predicted {bins.predicted[cell]:.3f}, observed {bins.observed[cell]:.3f}"
@@ -140,9 +145,11 @@ def _counts(x: Axis, bins: Bins, name: str) -> list[str]:
     """Bars as high as the logarithm of the counts, with the counts over them."""
     most = float(np.log1p(bins.counts.max())) or 1.0
     heights = (_COUNTS_BOTTOM - _COUNTS_TOP) * np.log1p(bins.counts) / most
-    width, marks = (x.end - x.begin) / BINS, []
+    width = (x.end - x.begin) / BINS
+    marks = []
     for place, count in enumerate(bins.counts.tolist()):
-        left, top = x.begin + place * width, _COUNTS_BOTTOM - float(heights[place])
+        left = x.begin + place * width
+        top = _COUNTS_BOTTOM - float(heights[place])
         said = f"{name}: {count:,} messages from {place / BINS:.3f} to {(place + 1) / BINS:.3f}"
         marks.append(bar((left + 2.0, top), (width - 4.0, _COUNTS_BOTTOM - top), 0, said))
         marks.append(words(left + width / 2.0, top - 4.0, short(count), anchor="middle", kind="count"))

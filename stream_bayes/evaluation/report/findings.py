@@ -40,7 +40,8 @@ def window_of(messages: int) -> int:
 
 def error_curve(run: Run, threshold: float) -> Curve:
     """Messages misclassified in a window up to each place of the stream, in percent."""
-    messages, window = len(run.spam), window_of(len(run.spam))
+    messages = len(run.spam)
+    window = window_of(len(run.spam))
     sums = np.append(0.0, np.cumsum((run.log_odds > logit(threshold)) != run.spam))
     ends = _places(window, messages, 2 * POINTS)
     return Curve(ends.astype(np.float64), 100.0 * (sums[ends] - sums[ends - window]) / window)

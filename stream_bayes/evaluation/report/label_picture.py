@@ -37,7 +37,11 @@ _APART = 3.0
 _MARGIN = 1.35
 _TALLER = 120.0
 # A picture by itself has lines above the chart and names below it.
-_ABOVE, _COLUMNS, _COLUMN, _ROW, _LONGEST = 62.0, 3, 150.0, 20.0, 70
+_ABOVE = 62.0
+_COLUMNS = 3
+_COLUMN = 150.0
+_ROW = 20.0
+_LONGEST = 70
 _SCALE = 1.5
 
 
@@ -84,7 +88,8 @@ def _line(y: float, said: str) -> str:
 def _names(found: Found) -> Iterator[str]:
     for place, name in enumerate(found.plan.strategies):
         row, column = divmod(place, _COLUMNS)
-        x, y = LEFT + _COLUMN * column, HEIGHT + _TALLER + 12.0 + _ROW * row
+        x = LEFT + _COLUMN * column
+        y = HEIGHT + _TALLER + 12.0 + _ROW * row
         yield curve(np.array([x, x + 22.0]), np.array([y, y]), place, name)
         yield words(x + 30.0, y + 4.5, name, kind="axis")
 
@@ -97,7 +102,8 @@ def _marks(found: Found) -> list[str]:
     values = values[values > 0.0]
     if not len(values):
         return [words(WIDTH / 2.0, HEIGHT / 2.0, _NOTHING, anchor="middle")]
-    x, y = _quota_axis(found.plan.quotas), _area_axis(float(values.min()), float(values.max()))
+    x = _quota_axis(found.plan.quotas)
+    y = _area_axis(float(values.min()), float(values.max()))
     line = [] if full is None else _full(x, y, full.mean)
     drawn = [_strategy(x, y, place, name, own) for place, (name, own) in enumerate(cells.items())]
     return [*frame(x, y), *line, *(mark for own in reversed(drawn) for mark in own)]
@@ -110,7 +116,8 @@ def _quota_axis(quotas: Sequence[int]) -> Axis:
 
 
 def _area_axis(least: float, greatest: float) -> Axis:
-    low, high = least / _MARGIN, greatest * _MARGIN
+    low = least / _MARGIN
+    high = greatest * _MARGIN
     axis = upwards("(1-ROCA)%", low, high, logarithmic=True, bottom=BOTTOM + _TALLER)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (step * 10.0**power for power in powers for step in (1.0, 2.0, 5.0))

@@ -13,7 +13,8 @@ from stream_bayes.evaluation.report.page import page
 from stream_bayes.evaluation.strategy_comparison import Found
 from stream_bayes.evaluation.sweep import Spread
 
-NAME, PICTURE = "labels.html", "labels.svg"
+NAME = "labels.html"
+PICTURE = "labels.svg"
 
 
 def write_labels(folder: Path, found: Found, notes: Sequence[str] = ()) -> None:

@@ -32,7 +32,8 @@ def named(runs: Sequence[Run], summaries: Sequence[Summary]) -> list[Shown]:
 
 def _apart(run: Run, runs: Sequence[Run]) -> list[str]:
     """What is not the same for all passes."""
-    streams, regimes = {other.corpus for other in runs}, {other.feedback for other in runs}
+    streams = {other.corpus for other in runs}
+    regimes = {other.feedback for other in runs}
     stopped = [f"the first {run.messages:,}"] if run.stopped and len(runs) > 1 else []
     own = [own for own, all_of_them in ((run.corpus, streams), (run.feedback, regimes)) if len(all_of_them) > 1]
     return [*own, *stopped]

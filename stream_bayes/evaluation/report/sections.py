@@ -137,7 +137,8 @@ def _tile(name: str, value: str, note: str) -> str:
 
 
 def _interval(summary: Summary, name: str) -> str:
-    low, high = getattr(summary.low, name), getattr(summary.high, name)
+    low = getattr(summary.low, name)
+    high = getattr(summary.high, name)
     return "no interval" if np.isnan(low) else f"{figure(low)} to {figure(high)}"
 
 

@@ -18,7 +18,8 @@ class _Answered:
 
     def __init__(self, attempt: Any) -> None:
         self._attempt = attempt
-        self.add_callback, self.add_errback = attempt.add_callback, attempt.add_errback
+        self.add_callback = attempt.add_callback
+        self.add_errback = attempt.add_errback
 
     @property
     def is_done(self) -> bool:

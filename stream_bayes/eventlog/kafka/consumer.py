@@ -68,7 +68,9 @@ class Member:
     def __init__(
         self, connection: Connection, topics: Topics, group: str, name: str | None, reads: Sequence[str]
     ) -> None:
-        self._connection, self._topics, self._group = connection, topics, group
+        self._connection = connection
+        self._topics = topics
+        self._group = group
         self.settled = False
         """Whether it is known which partitions are ours; not so during a rebalance."""
         self.changed = False
@@ -127,7 +129,8 @@ class Member:
 
     def take_change(self) -> tuple[frozenset[Partition], frozenset[Partition]]:
         """What was gained and what was lost."""
-        before, self.changed = self.mine, False
+        before = self.mine
+        self.changed = False
         self._order.clear()
         self.mine = frozenset(Partition(*tp) for tp in self.consumer.assignment())
         return self.mine, before

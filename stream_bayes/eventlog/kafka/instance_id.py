@@ -41,7 +41,8 @@ class WorkerSlot:
                 message = f"no worker can take a name in {folder}: {reason_of(problem)}"
                 raise LogError(message) from problem
             if held is not None:
-                self.member, self._descriptor = candidate, held
+                self.member = candidate
+                self._descriptor = held
                 return
         message = f"another worker on this machine has the name {name!r}: give each a kafka.worker of its own, or none"
         raise LogError(message)

@@ -38,7 +38,8 @@ class Reader:
     """
 
     def __init__(self, connection: Connection, topics: Topics) -> None:
-        self._connection, self._topics = connection, topics
+        self._connection = connection
+        self._topics = topics
         self._ends: dict[TopicPartition, int] = {}
         self._courses: dict[str, _Course] = {}
 
@@ -87,7 +88,8 @@ class _Course:
     """Where in a topic is read, and what was fetched there already."""
 
     def __init__(self, consumer: KafkaConsumer, tp: TopicPartition) -> None:
-        self.consumer, self.tp = consumer, tp
+        self.consumer = consumer
+        self.tp = tp
         self.records: deque[Record] = deque()
         self.size = 0
         self._begin = self._end = -1
@@ -101,7 +103,9 @@ class _Course:
             self.consumer.assign([tp])
             self.consumer.seek(tp, offset)
             self.records.clear()
-            self.tp, self.size, self._end = tp, 0, offset
+            self.tp = tp
+            self.size = 0
+            self._end = offset
         self._begin = offset
 
     def fetch(self, most: int) -> bool:

@@ -30,7 +30,8 @@ class Ordering:
     """
 
     def __init__(self, consumer: KafkaConsumer, topics: Topics, reads: Sequence[str]) -> None:
-        self._consumer, self._topics = consumer, topics
+        self._consumer = consumer
+        self._topics = topics
         self._merger = Merger(reads)
         self._begun: set[TopicPartition] = set()
         self._patient_until: float | None = None
@@ -62,7 +63,8 @@ class Ordering:
 
     def position(self, place: Partition) -> int:
         """The offset of the next record, or behind marks of transactions; 0 where nothing is fetched."""
-        tp, first = TopicPartition(*place), self._merger.first(place)
+        tp = TopicPartition(*place)
+        first = self._merger.first(place)
         if first is not None:
             return first
         return (self._consumer.position(tp, timeout_ms=1000) or 0) if tp in self._begun else 0
@@ -71,7 +73,9 @@ class Ordering:
         """At most so many of the next records."""
         now = time.monotonic()
         if self._patient_until is None and len(self._merger):
-            self._patient_until, self._ask_at, self._ends = now + _AWAIT_SECONDS, now + _ASK_SECONDS, {}
+            self._patient_until = now + _AWAIT_SECONDS
+            self._ask_at = now + _ASK_SECONDS
+            self._ends = {}
         patient = self._patient_until is not None and now < self._patient_until
         records = self._merger.take(most, self._awaited if patient else lambda _: False)
         if records or not len(self._merger):
@@ -91,7 +95,8 @@ class Ordering:
         if written is not None and position >= written:
             return False
         if time.monotonic() >= self._ask_at:
-            self._ends, self._ask_at = {}, time.monotonic() + _ASK_SECONDS
+            self._ends = {}
+            self._ask_at = time.monotonic() + _ASK_SECONDS
         elif not self._ends:
             return True
         if place.topic not in self._ends:

@@ -56,7 +56,8 @@ class Topics:
     """What there is in a cluster; asked anew each time, but for the number of partitions of topics that are written."""
 
     def __init__(self, connection: Connection, partitions: int) -> None:
-        self._connection, self._partitions = connection, partitions
+        self._connection = connection
+        self._partitions = partitions
         self._counts: dict[str, int] = {}
         self._settings: dict[str, TopicSettings] = {}
 

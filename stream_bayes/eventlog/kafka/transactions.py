@@ -66,7 +66,8 @@ class Transactions:
     """
 
     def __init__(self, connection: Connection, name: str) -> None:
-        self._connection, self._name = connection, name
+        self._connection = connection
+        self._name = name
         self._producer: KafkaProducer | None = None
         self.last = Attempt()
         """The transaction that is under way, or was the last."""

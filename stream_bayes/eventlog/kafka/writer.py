@@ -23,8 +23,12 @@ class Writer:
     """Writes what is staged exactly once, also when the broker was away in the middle of it."""
 
     def __init__(self, connection: Connection, topics: Topics, reader: Reader, name: str, group: str | None) -> None:
-        self._server, self._topics, self._reader = connection.name, topics, reader
-        self._name, self._group, self._transactions = name, group, Transactions(connection, name)
+        self._server = connection.name
+        self._topics = topics
+        self._reader = reader
+        self._name = name
+        self._group = group
+        self._transactions = Transactions(connection, name)
         self._doubtful: Attempt | None = None
         # Where the last transaction wrote, until it is known to have ended there; and what was decided about it.
         self._unended: set[Partition] = set()
@@ -64,7 +68,8 @@ class Writer:
                     self._transactions.end_again(self._still_there(), self._group, committed=self._committed)
         except (kafka_errors.KafkaError, Abandoned) as problem:
             raise self.explained(problem) from problem
-        self._unended, self._committed = set(), False
+        self._unended = set()
+        self._committed = False
 
     def commit(self, offsets: Offsets, membership: Any) -> Offsets:
         """Write what is staged, and the positions; gives the ends of what was written.
@@ -73,7 +78,8 @@ class Writer:
         """
         self._unended |= {one.place for one in self.staged}
         ends = self._transactions.commit(self.staged, offsets, membership)
-        self.staged, self._unended = [], set()
+        self.staged = []
+        self._unended = set()
         return ends
 
     def commit_alone(self) -> Offsets:
@@ -110,7 +116,8 @@ class Writer:
         """The ends of a transaction that was given up, and turns out to have been committed."""
         if self._doubtful is None:
             return None
-        ends, found = self._doubtful.ends or {}, []
+        ends = self._doubtful.ends or {}
+        found = []
         for place, end in ends.items():
             # That it will be committed is certain before it can be seen.
             self._topics.settle(place)

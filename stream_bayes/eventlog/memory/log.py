@@ -37,7 +37,8 @@ class MemoryLog(Log):
     ) -> None:
         validation.check_subscription(group, topics, partitions)
         self.store = MemoryStore(partitions) if store is None else store
-        self._group, self._partitions = group, partitions
+        self._group = group
+        self._partitions = partitions
         self._told: OnChange | None = None
         self._staged: list[Staged] = []
         self._ended = self._closed = False

@@ -24,7 +24,8 @@ CHECKPOINT_BYTES = 8 << 20
 WAL_BYTES = 64 << 20
 """Readers can put that off; beyond this a writer waits for them for a moment."""
 
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.01
+_SHORTEST_PAUSE = 0.001
+_LONGEST_PAUSE = 0.01
 
 
 class LogFile:

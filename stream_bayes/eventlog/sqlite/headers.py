@@ -35,7 +35,8 @@ def _split(blob: bytes) -> tuple[tuple[str, bytes], ...]:
     while place < len(blob):
         name_length, length = _LENGTHS.unpack_from(blob, place)
         start = place + _LENGTHS.size
-        middle, place = start + name_length, start + name_length + length
+        middle = start + name_length
+        place = start + name_length + length
         headers.append((blob[start:middle].decode(), blob[middle:place]))
     return tuple(headers)
 

@@ -58,7 +58,9 @@ class SqliteLog(Log):
         record_bytes: int = MOST_RECORD_BYTES,
     ) -> None:
         validation.check_subscription(group, topics, partitions)
-        self._group, self._topics, self._partitions = group, tuple(topics), partitions
+        self._group = group
+        self._topics = tuple(topics)
+        self._partitions = partitions
         self._clock = clock
         self._record_bytes = record_bytes
         self._told: OnChange | None = None

@@ -38,7 +38,8 @@ def add_square(matrix: FloatArray, width: int, vector: FloatArray) -> None:
     """
     for a in range(width):
         length = math.hypot(matrix[a, a], vector[a])
-        cosine, sine = matrix[a, a] / length, vector[a] / length
+        cosine = matrix[a, a] / length
+        sine = vector[a] / length
         matrix[a, a] = length
         for b in range(a + 1, width):
             below = matrix[b, a]
@@ -49,7 +50,8 @@ def add_square(matrix: FloatArray, width: int, vector: FloatArray) -> None:
 @kernel
 def solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """The x with L L' x = right."""
-    x, width = right.copy(), len(right)
+    x = right.copy()
+    width = len(right)
     for a in range(width):
         for b in range(a):
             x[a] -= matrix[a, b] * x[b]
@@ -67,7 +69,8 @@ def least_unexplained(matrix: FloatArray, width: int) -> float:
 
     Unlike the pivots it does not depend on the order of the features.
     """
-    most, solution = 1.0, np.empty(width)
+    most = 1.0
+    solution = np.empty(width)
     for column in range(width):
         squares = 0.0
         for a in range(column, width):

@@ -27,7 +27,9 @@ def to_probabilities(
     failures = 0
     for row in range(len(joint.log)):
         probabilities[row] = np.nan
-        log_odds[row], latent_mean[row], latent_variance[row] = 0.0, 0.0, 0.0
+        log_odds[row] = 0.0
+        latent_mean[row] = 0.0
+        latent_variance[row] = 0.0
         top = best(joint.log[row], -1)
         if top >= 0:
             normalise(joint.log[row], joint.log[row, top], probabilities[row])

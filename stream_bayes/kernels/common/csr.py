@@ -93,7 +93,9 @@ def start_row(class_prior_count: float, declared: int, class_weight: FloatArray,
     joint.known[row] = known
     for c in range(len(class_weight)):
         own = class_weight[c] + class_prior_count
-        joint.log[row, c], joint.mean[row, c], joint.variance[row, c] = np.nan, np.nan, 0.0
+        joint.log[row, c] = np.nan
+        joint.mean[row, c] = np.nan
+        joint.variance[row, c] = 0.0
         if c < declared or class_weight[c] > 0.0:
             log, mean, variance = log_gamma_slopes(own) if own > 0.0 else (-np.inf, -np.inf, 0.0)
             joint.log[row, c] = log - math.log(mass) if mass > 0.0 else -math.log(known)
@@ -117,7 +119,8 @@ def merge_duplicates(
     filled = 0
     for row in range(len(row_starts) - 1):
         merged_starts[row] = filled
-        begin, end = row_starts[row], row_starts[row + 1]
+        begin = row_starts[row]
+        end = row_starts[row + 1]
         for place in np.argsort(columns[begin:end]):
             column = columns[begin + place]
             if filled > merged_starts[row] and merged_columns[filled - 1] == column:

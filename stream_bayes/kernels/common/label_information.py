@@ -26,11 +26,14 @@ def coin_entropy(log_odds: float) -> float:
 def narrow_information(log_odds: float, deviation: float) -> tuple[float, float]:
     """E[q] and E[H(q)] for log_odds <= 0, both averaged over the normal."""
     step = NEAREST_STEP / max(1.0, deviation)
-    total, first, entropy = 1.0, sigmoid(log_odds), coin_entropy(log_odds)
+    total = 1.0
+    first = sigmoid(log_odds)
+    entropy = coin_entropy(log_odds)
     for node in range(1, int(REACH / step) + 1):
         away = step * node
         weight = math.exp(-0.5 * away * away)
-        above, below = log_odds + deviation * away, log_odds - deviation * away
+        above = log_odds + deviation * away
+        below = log_odds - deviation * away
         total += 2.0 * weight
         first += weight * (sigmoid(above) + sigmoid(below))
         entropy += weight * (coin_entropy(above) + coin_entropy(below))
@@ -41,7 +44,8 @@ def narrow_information(log_odds: float, deviation: float) -> tuple[float, float]
 def wide_information(log_odds: float, deviation: float) -> tuple[float, float]:
     """The same for large deviations, by parts: the slope of H(sigmoid(t)) is -t sigmoid'(t)."""
     scale = 1.0 / (deviation * math.sqrt(2.0))
-    mean, entropy = 0.0, 0.0
+    mean = 0.0
+    entropy = 0.0
     for node in range(-LOGISTIC_NODES, LOGISTIC_NODES + 1):
         at = LOGISTIC_STEP * node
         value = sigmoid(at)
@@ -58,7 +62,8 @@ def label_information(log_odds: FloatArray, variance: FloatArray, information: F
         if math.isnan(variance[row]):
             information[row] = math.nan
             continue
-        size, deviation = -abs(log_odds[row]), math.sqrt(variance[row])
+        size = -abs(log_odds[row])
+        deviation = math.sqrt(variance[row])
         if deviation <= WIDEST:
             mean, entropy = narrow_information(size, deviation)
         else:

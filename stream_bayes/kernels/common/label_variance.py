@@ -14,9 +14,11 @@ from stream_bayes.typing import FloatArray
 # Up to this deviation of the log-odds sigmoid is averaged over the normal, beyond it by parts.
 WIDEST = 8.0
 # Nodes of the normal up to 8 deviations, so close that the poles of sigmoid at +-i pi are 4 pi steps away or more.
-NEAREST_STEP, REACH = 0.5, 8.0
+NEAREST_STEP = 0.5
+REACH = 8.0
 # Nodes of the logistic density up to 30, where it is 1e-13.
-LOGISTIC_STEP, LOGISTIC_NODES = 0.6, 50
+LOGISTIC_STEP = 0.6
+LOGISTIC_NODES = 50
 VARIANCE_OF_ANYTHING = 1.0 / 12.0
 
 
@@ -28,16 +30,22 @@ def narrow_moments(log_odds: float, deviation: float) -> tuple[float, float]:
     """
     step = NEAREST_STEP / max(1.0, deviation)
     nodes = int(REACH / step)
-    ratio, middle = math.exp(deviation * step), sigmoid(log_odds)
+    ratio = math.exp(deviation * step)
+    middle = sigmoid(log_odds)
     above = below = math.exp(log_odds)
-    weight, fall, faster = 1.0, math.exp(-0.5 * step * step), math.exp(-step * step)
-    total, first, second = 1.0, 0.0, 0.0
+    weight = 1.0
+    fall = math.exp(-0.5 * step * step)
+    faster = math.exp(-step * step)
+    total = 1.0
+    first = 0.0
+    second = 0.0
     for _ in range(nodes):
         above *= ratio
         below /= ratio
         weight *= fall
         fall *= faster
-        right, left = above / (1.0 + above) - middle, below / (1.0 + below) - middle
+        right = above / (1.0 + above) - middle
+        left = below / (1.0 + below) - middle
         total += 2.0 * weight
         first += weight * (right + left)
         second += weight * (right * right + left * left)
@@ -49,7 +57,8 @@ def narrow_moments(log_odds: float, deviation: float) -> tuple[float, float]:
 def wide_moments(log_odds: float, deviation: float) -> tuple[float, float]:
     """The same for large deviations: E[g(q)] = integral of g(sigmoid)'(t) P(log-odds > t) dt."""
     scale = 1.0 / (deviation * math.sqrt(2.0))
-    mean, square = 0.0, 0.0
+    mean = 0.0
+    square = 0.0
     for node in range(-LOGISTIC_NODES, LOGISTIC_NODES + 1):
         at = LOGISTIC_STEP * node
         value = sigmoid(at)
@@ -91,7 +100,8 @@ def split_variances(
     A probability that is NaN belongs to a label not known yet. `counts` are those of Beta posteriors, or none at all.
     """
     for row in range(len(probabilities)):
-        known, most = 0, 0.0
+        known = 0
+        most = 0.0
         for column in range(probabilities.shape[1]):
             if not math.isnan(probabilities[row, column]):
                 known += 1

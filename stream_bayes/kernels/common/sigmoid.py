@@ -42,7 +42,8 @@ def moderated(mean: float, variance: float) -> float:
 def observation(label: int, log_odds: float, variance: float) -> tuple[float, float]:
     """How precise an observation of the log-odds a label is, and how far from their mean; `log_odds` are moderated."""
     k = 1.0 / math.sqrt(1.0 + math.pi * variance / 8.0)
-    p, q = sigmoid(log_odds), sigmoid(-log_odds)
+    p = sigmoid(log_odds)
+    q = sigmoid(-log_odds)
     noise = max(p * q, LEAST_NOISE)
     # v k^2 is below 8 / pi and the noise at most 1/4, so that the denominator is above 0.36.
     precision = k * k * noise / (1.0 - variance * k * k * noise)
@@ -62,9 +63,11 @@ def repeated(label: int, weight: float, mean: float, variance: float) -> tuple[f
     reach = weight * variance
     beyond = math.log1p(reach)
     if label == 1:
-        low, high = mean, min(mean + reach, max(mean, 0.0) + beyond)
+        low = mean
+        high = min(mean + reach, max(mean, 0.0) + beyond)
     else:
-        low, high = max(mean - reach, min(mean, 0.0) - beyond), mean
+        low = max(mean - reach, min(mean, 0.0) - beyond)
+        high = mean
     for _ in range(200):
         middle = 0.5 * (low + high)
         slope = weight * (sigmoid(-middle) if label == 1 else -sigmoid(middle))

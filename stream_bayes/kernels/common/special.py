@@ -42,7 +42,8 @@ def log_gamma_slopes(x: float) -> tuple[float, float, float]:
     Stirling's series from 10 on (error below 1e-13); smaller x step up: psi(x) = psi(x + 1) - 1/x. Below SMALLEST_COUNT
     the last two are those of SMALLEST_COUNT.
     """
-    below, squares = 0.0, 0.0
+    below = 0.0
+    squares = 0.0
     y = max(x, SMALLEST_COUNT)
     while y < 10.0:
         below += 1.0 / y
@@ -73,4 +74,6 @@ def fill_slopes(prior: float, table: FloatArray) -> None:
         if prior + count > 0.0:
             table[count, 0], table[count, 1], table[count, 2] = log_gamma_slopes(prior + count)
         else:
-            table[count, 0], table[count, 1], table[count, 2] = -np.inf, -np.inf, 0.0
+            table[count, 0] = -np.inf
+            table[count, 1] = -np.inf
+            table[count, 2] = 0.0

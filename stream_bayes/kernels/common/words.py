@@ -83,10 +83,12 @@ def fold(text: Bytes, letters: CodePoints, folded: Bytes) -> int:
     bits = np.uint8(0)
     for i in range(len(text)):
         bits |= text[i]
-    place, length = 0, 0
+    place = 0
+    length = 0
     if bits < 0x80:
         fold_ascii(text, folded[: len(text)])
-        place, length = len(text), len(text)
+        place = len(text)
+        length = len(text)
     while place < len(text):
         code, size = decode(text, place)
         place += size
@@ -110,9 +112,11 @@ def find_words(
             mask |= filled * np.uint64(0x0102040810204080) >> np.uint64(56) << np.uint64(8 * q)
         before = mask << ONE | carry
         carry = mask >> np.uint64(63)
-        starts, stops = mask & ~before, before & ~mask
+        starts = mask & ~before
+        stops = before & ~mask
         while starts | stops != np.uint64(0):
-            start, stop = starts & (~starts + ONE), stops & (~stops + ONE)
+            start = starts & (~starts + ONE)
+            stop = stops & (~stops + ONE)
             begins[opened] = 8 * k + PLACES[start * np.uint64(SEQUENCE) >> np.uint64(58)]
             ends[closed] = 8 * k + PLACES[stop * np.uint64(SEQUENCE) >> np.uint64(58)]
             opened += start != np.uint64(0)
@@ -126,7 +130,8 @@ def find_words(
 def block_at(blocks: Blocks, place: int) -> np.uint64:
     """The eight bytes from a place on."""
     # Unsigned, since numba looks whether an index is below zero when it could be.
-    index, shift = np.uint64(place) >> np.uint64(3), (np.uint64(place) & np.uint64(7)) << np.uint64(3)
+    index = np.uint64(place) >> np.uint64(3)
+    shift = (np.uint64(place) & np.uint64(7)) << np.uint64(3)
     # A shift by 64 has no meaning, so the upper part takes two.
     block: np.uint64 = blocks[index] >> shift | blocks[index + ONE] << ONE << (np.uint64(63) - shift)
     return block
@@ -155,7 +160,9 @@ def hash_each(blocks: Blocks, begins: IntArray, ends: IntArray, words: int, stat
         count += size > 8
     for i in range(count):
         word = longer[i]
-        begin, end, state = begins[word] + 8, ends[word], states[word]
+        begin = begins[word] + 8
+        end = ends[word]
+        state = states[word]
         while end - begin > 8:
             state = mixed(state, block_at(blocks, begin), 8)
             begin += 8
@@ -223,20 +230,25 @@ def count_words(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Buckets and counts of the words of each text: where each row begins, and the pairs."""
     blocks = folded_space(text_starts)
-    begins, ends = np.empty(MOST_WORDS, np.int64), np.empty(MOST_WORDS, np.int64)
-    longer, states = np.empty(MOST_WORDS, np.int64), np.empty(MOST_WORDS, np.uint64)
+    begins = np.empty(MOST_WORDS, np.int64)
+    ends = np.empty(MOST_WORDS, np.int64)
+    longer = np.empty(MOST_WORDS, np.int64)
+    states = np.empty(MOST_WORDS, np.uint64)
     slots = np.full(FIRST_SLOTS, -1, dtype=np.int64)
     row_starts = np.zeros(len(text_starts), dtype=np.int64)
     # A word takes six bytes, and two of three are new to their text: on English mail, with space to spare.
-    columns, values = np.empty(len(arena) // 8, np.int64), np.empty(len(arena) // 8)
+    columns = np.empty(len(arena) // 8, np.int64)
+    values = np.empty(len(arena) // 8)
     filled = 0
     for row in range(len(text_starts) - 1):
         length = fold(arena[text_starts[row] : text_starts[row + 1]], letters, blocks.view(np.uint8))
-        begin, count = filled, 0
+        begin = filled
+        count = 0
         for first in range(0, (length >> 3) + 1, CHUNK):
             count, words = find_words(blocks, first, length, begins, ends, count)
             hash_each(blocks, begins, ends, words, states, longer)
-            columns, values = with_space(columns, filled, words), with_space(values, filled, words)
+            columns = with_space(columns, filled, words)
+            values = with_space(values, filled, words)
             slots = with_slots(slots, begin, filled, words, columns)
             for word in range(words):
                 bucket = np.int64(states[word] * GOLDEN >> np.uint64(shift))

@@ -31,7 +31,9 @@ def fold_calibration(
     which keeps it short where a confident score was wrong (q = x'Px = 100 and p = 1 - 1e-5 would move it by 100).
     """
     width = len(target)
-    vector, whitened, mean = np.empty(width), np.empty(width), np.empty(width)
+    vector = np.empty(width)
+    whitened = np.empty(width)
+    mean = np.empty(width)
     for row in range(len(scores)):
         score = clipped(scores[row], bound)
         _describe(score, vector)
@@ -53,7 +55,8 @@ def _describe(score: float, vector: FloatArray) -> None:
     if len(vector) == 2:
         vector[0] = score
     else:
-        vector[0], vector[1] = log_sigmoid(score), -log_sigmoid(-score)
+        vector[0] = log_sigmoid(score)
+        vector[1] = -log_sigmoid(-score)
     vector[-1] = 1.0
 
 
@@ -67,7 +70,9 @@ def keep_rising(factor: FloatArray, target: FloatArray, mean: FloatArray) -> Non
     solve_mean(factor, target, mean)
     if mean[0] >= 0.0 and mean[1] >= 0.0:
         return
-    unit, whitened, column = np.empty(3), np.empty(3), np.empty(3)
+    unit = np.empty(3)
+    whitened = np.empty(3)
+    column = np.empty(3)
     for side in range(2):
         unit[:] = 0.0
         unit[side] = 1.0
@@ -76,10 +81,13 @@ def keep_rising(factor: FloatArray, target: FloatArray, mean: FloatArray) -> Non
         moved = mean[1 - side] - mean[side] * column[1 - side] / column[side]
         if mean[side] < 0.0 and moved >= 0.0:
             mean[2] -= mean[side] * column[2] / column[side]
-            mean[side], mean[1 - side] = 0.0, moved
+            mean[side] = 0.0
+            mean[1 - side] = moved
             _aim_at(factor, target, mean)
             return
-    mean[0], mean[1], mean[2] = 0.0, 0.0, dot(factor[2], target) / dot(factor[2], factor[2])
+    mean[0] = 0.0
+    mean[1] = 0.0
+    mean[2] = dot(factor[2], target) / dot(factor[2], factor[2])
     _aim_at(factor, target, mean)
 
 

@@ -29,7 +29,8 @@ def sign_log_odds(
 ) -> None:
     """From the log-odds of each row's more probable label to those of the second; 0 where one is not known yet."""
     for row in range(len(probabilities)):
-        one, two = probabilities[row, first], probabilities[row, second]
+        one = probabilities[row, first]
+        two = probabilities[row, second]
         known = not (math.isnan(one) or math.isnan(two))
         log_odds[row, member] = (1.0 if two > one else -1.0) * min(sizes[row], largest) if known else 0.0
         spread[row, member] = variances[row] if known else 0.0
@@ -52,14 +53,18 @@ def fold_stack(
     `spread` is that variance and the members' own, those of independent members, by their weights squared.
     """
     members = log_odds.shape[1]
-    vector, whitened, mean = np.ones(members + 1), np.empty(members + 1), np.empty(members + 1)
+    vector = np.ones(members + 1)
+    whitened = np.empty(members + 1)
+    mean = np.empty(members + 1)
     for row in range(len(log_odds)):
         for k in range(members):
             vector[k] = clipped(log_odds[row, k], bound)
         vector[members] = 1.0
         whiten(factor, vector, whitened)
-        score, own = dot(whitened, target), dot(whitened, whitened)
-        combined[row], spread[row] = moderated(score, own), own
+        score = dot(whitened, target)
+        own = dot(whitened, whitened)
+        combined[row] = moderated(score, own)
+        spread[row] = own
         solve_mean(factor, target, mean)
         for k in range(members):
             spread[row] += mean[k] * mean[k] * variances[row, k]
@@ -95,7 +100,9 @@ def mix(
     they are clipped.
     """
     members = log_odds.shape[1]
-    success, failure, share = np.empty(members), np.empty(members), np.empty(members)
+    success = np.empty(members)
+    failure = np.empty(members)
+    share = np.empty(members)
     for row in range(len(log_odds)):
         total = log_sum_exp(before[row])
         centre = 0.0
@@ -138,9 +145,12 @@ def fold_reliability(
     `losses` the weight, the sum of squared errors and that of -log p(y).
     """
     for row in range(len(log_odds)):
-        probabilities[row, 0], probabilities[row, 1] = sigmoid(-log_odds[row]), sigmoid(log_odds[row])
+        probabilities[row, 0] = sigmoid(-log_odds[row])
+        probabilities[row, 1] = sigmoid(log_odds[row])
         if outcomes[row] >= 0:
-            weight, outcome, p = weights[row], outcomes[row], probabilities[row, 1]
+            weight = weights[row]
+            outcome = outcomes[row]
+            p = probabilities[row, 1]
             error = probabilities[row, 1 - outcome]
             cell = min(int(p * len(cells)), len(cells) - 1)
             cells[cell, 0] += weight

@@ -72,7 +72,8 @@ def _absorb(factor: FloatArray, target: FloatArray, vector: FloatArray, value: f
     """Rotate the row (vector, value) into (L', z)."""
     for a in range(len(vector)):
         length = math.hypot(factor[a, a], vector[a])
-        cosine, sine = factor[a, a] / length, vector[a] / length
+        cosine = factor[a, a] / length
+        sine = vector[a] / length
         factor[a, a] = length
         kept = target[a]
         target[a] = cosine * kept + sine * value

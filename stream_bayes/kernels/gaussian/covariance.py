@@ -88,10 +88,16 @@ def members(group: int, model: Assumptions, evidence: PairMoments) -> tuple[int,
 @kernel
 def sums_over(begin: int, end: int, first: int, last: int, prior: NormalPrior, evidence: PairMoments) -> Sums:
     """Sums over a range of columns and a range of classes."""
-    weight, means, scatter, scale, level = 0.0, 0.0, 0.0, 0.0, 0.0
+    weight = 0.0
+    means = 0.0
+    scatter = 0.0
+    scale = 0.0
+    level = 0.0
     for i in range(begin, end):
         for c in range(first, last):
-            n, mean, own = evidence.weight[c, i, i], evidence.mean[c, i, i], evidence.scatter[c, i, i]
+            n = evidence.weight[c, i, i]
+            mean = evidence.mean[c, i, i]
+            own = evidence.scatter[c, i, i]
             if n > 0.0:
                 weight += n
                 means += 1.0
@@ -109,7 +115,9 @@ def measure_variances(
 
     Returns whether the data alone gave all, and are events enough for a matrix of that size.
     """
-    prior, enough, size = model.prior, plug_in, evidence.weight.shape[1]
+    prior = model.prior
+    enough = plug_in
+    size = evidence.weight.shape[1]
     first, last = members(group, model, evidence)
     sums = sums_over(0, size if model.form == SPHERICAL else 0, first, last, prior, evidence)
     for place, i in enumerate(columns):
@@ -118,9 +126,11 @@ def measure_variances(
         plain = plug_in and sums.scatter > max(SMALLEST_SHARE * sums.level, SMALLEST_VARIANCE) * sums.weight
         degrees = 2.0 * prior.shape + sums.weight
         variance = sums.scatter / sums.weight if plain else 2.0 * (prior.scale + sums.scale) / degrees
-        spread.weight[group, place], spread.variance[group, place] = sums.weight, variance
+        spread.weight[group, place] = sums.weight
+        spread.variance[group, place] = variance
         spread.squares[group, place] = sums.scatter + (0.0 if plain else 2.0 * prior.scale)
-        spread.degrees[group, place], spread.plain[group, place] = degrees, plain
+        spread.degrees[group, place] = degrees
+        spread.plain[group, place] = plain
         enough = enough and plain and sums.weight - sums.means >= len(columns)
     return enough
 
@@ -138,11 +148,14 @@ def measure_correlations(
     group: int, columns: IntArray, model: Assumptions, evidence: PairMoments, spread: Spread
 ) -> None:
     """Write correlations above the diagonal: co-scatters, scaled from the events that had both to all that had one."""
-    matrix, squares, total = spread.matrix[group], spread.squares[group], spread.weight[group]
+    matrix = spread.matrix[group]
+    squares = spread.squares[group]
+    total = spread.weight[group]
     first, last = members(group, model, evidence)
     for a, i in enumerate(columns):
         for b, j in enumerate(columns[:a]):
-            n, scatter = 0.0, 0.0
+            n = 0.0
+            scatter = 0.0
             for c in range(first, last):
                 n += evidence.weight[c, i, j]
                 scatter += evidence.scatter[c, i, j]
@@ -159,7 +172,9 @@ def add_pulls(group: int, columns: IntArray, model: Assumptions, evidence: PairM
     Far from the prior mean the pulls are nearly all of the squares and bring every correlation to 1: to factor their
     sum would leave no digits of what tells the features apart.
     """
-    matrix, width, pulls = spread.matrix[group], len(columns), np.empty(len(columns))
+    matrix = spread.matrix[group]
+    width = len(columns)
+    pulls = np.empty(len(columns))
     roots = np.sqrt(spread.variance[group, :width]) * np.sqrt(spread.degrees[group, :width])
     for a in range(width):
         matrix[a, : a + 1] *= math.sqrt(spread.squares[group, a]) / roots[a]
@@ -180,7 +195,8 @@ def measure(group: int, columns: IntArray, model: Assumptions, evidence: PairMom
     enough = measure_variances(group, columns, model.plug_in, model, evidence, spread)
     if model.form > SHARED:
         return
-    matrix, width = spread.matrix[group], len(columns)
+    matrix = spread.matrix[group]
+    width = len(columns)
     if enough:
         measure_correlations(group, columns, model, evidence, spread)
         if factor(matrix, width, SMALLEST_PIVOT) and least_unexplained(matrix, width) > SMALLEST_UNEXPLAINED:

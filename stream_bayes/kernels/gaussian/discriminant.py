@@ -29,7 +29,8 @@ MOST_VARIANCE = 1e280
 @kernel
 def centre(column: int, label: int, plain: bool, prior: NormalPrior, evidence: PairMoments) -> tuple[float, float]:
     """Mean of a feature's values in a class, and how far the prior moves it; apart, each has its own digits."""
-    n, mean = float(evidence.weight[label, column, column]), float(evidence.mean[label, column, column])
+    n = float(evidence.weight[label, column, column])
+    mean = float(evidence.mean[label, column, column])
     return mean, 0.0 if plain and n > 0.0 else prior.strength / (prior.strength + n) * (prior.mean - mean)
 
 
@@ -42,7 +43,8 @@ def log_density(squares: float, width: int, degrees: float, strength: float, mod
     """
     squares = squares if squares < MOST_SQUARES else MOST_SQUARES
     if model.plug_in:
-        log, distance = -0.5 * (width * math.log(2.0) + squares), squares
+        log = -0.5 * (width * math.log(2.0) + squares)
+        distance = squares
     else:
         log = log_rising(0.5 * degrees, 0.5 * width) - 0.5 * width * math.log(degrees)
         log -= 0.5 * (degrees + width) * math.log1p(squares / degrees)
@@ -62,8 +64,13 @@ def score_class(
     spread: Spread,
 ) -> tuple[float, float]:
     """Log density of the values in a class, and its variance; diagonal means one density a feature."""
-    matrix, residual = spread.matrix[group], np.empty(len(columns))
-    log, variance, squares, weakest, fewest = 0.0, 0.0, 0.0, np.inf, np.inf
+    matrix = spread.matrix[group]
+    residual = np.empty(len(columns))
+    log = 0.0
+    variance = 0.0
+    squares = 0.0
+    weakest = np.inf
+    fewest = np.inf
     for a, i in enumerate(columns):
         strength = model.prior.strength + evidence.weight[label, i, i]
         scale = math.sqrt(spread.variance[group, a])
@@ -77,10 +84,12 @@ def score_class(
             residual[a] /= matrix[a, a]
             log -= math.log(matrix[a, a])
         squares += residual[a] ** 2
-        weakest, fewest = min(weakest, strength), min(fewest, spread.degrees[group, a])
+        weakest = min(weakest, strength)
+        fewest = min(fewest, spread.degrees[group, a])
         if model.form == DIAGONAL:
             own = log_density(residual[a] ** 2, 1, spread.degrees[group, a], strength, model)
-            log, variance = log + own[0], variance + own[1]
+            log = log + own[0]
+            variance = variance + own[1]
     if model.form == DIAGONAL or len(columns) == 0:
         return log, variance
     together = log_density(squares, len(columns), fewest, weakest, model)
@@ -131,7 +140,8 @@ def fold_discriminant(
         columns = rows.columns[rows.row_starts[row] : rows.row_starts[row + 1]]
         values = rows.values[rows.row_starts[row] : rows.row_starts[row + 1]]
         if score:
-            log, variance = joint.log[row], joint.variance[row]
+            log = joint.log[row]
+            variance = joint.variance[row]
             start_row(class_prior_count, declared, evidence.class_weight, joint, row)
             places = seen_places(columns, evidence.weight)
             if not np.array_equal(columns[places], measured):
@@ -140,7 +150,8 @@ def fold_discriminant(
             score_row(measured, values[places], model, evidence, spread, log, variance)
             # By the delta method the log density varies around its value at the posterior's own parameters.
             joint.mean[row] = log
-        label, weight = rows.labels[row], rows.weights[row]
+        label = rows.labels[row]
+        weight = rows.weights[row]
         if label >= 0 and weight != 0.0:
             learn_row(columns, values, label, weight, evidence)
             spread.ready[0 if shared else label] = False

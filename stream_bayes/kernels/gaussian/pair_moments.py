@@ -43,7 +43,9 @@ def seen_places(columns: IntArray, weight: FloatArray) -> IntArray:
 @kernel
 def learn_row(columns: IntArray, values: FloatArray, label: int, weight: float, evidence: PairMoments) -> None:
     """Move the moments of every pair by one event (Welford); a negative weight takes it back."""
-    total, mean, scatter = evidence.weight[label], evidence.mean[label], evidence.scatter[label]
+    total = evidence.weight[label]
+    mean = evidence.mean[label]
+    scatter = evidence.scatter[label]
     for a, i in enumerate(columns):
         for b, j in enumerate(columns[: a + 1]):
             n = added(total[i, j], weight)
@@ -51,7 +53,8 @@ def learn_row(columns: IntArray, values: FloatArray, label: int, weight: float, 
             if n == 0.0:
                 mean[i, j] = mean[j, i] = scatter[i, j] = scatter[j, i] = 0.0
                 continue
-            before_i, before_j = values[a] - mean[i, j], values[b] - mean[j, i]
+            before_i = values[a] - mean[i, j]
+            before_j = values[b] - mean[j, i]
             mean[i, j] += weight * before_i / n
             if i != j:
                 mean[j, i] += weight * before_j / n
@@ -67,7 +70,8 @@ def scatter_without(
     a: int, b: int, columns: IntArray, values: FloatArray, label: int, weight: float, evidence: PairMoments
 ) -> float:
     """Co-scatter of two features of an event when it is taken back: Welford backwards; of no events there is none."""
-    i, j = columns[a], columns[b]
+    i = columns[a]
+    j = columns[b]
     n = float(evidence.weight[label, i, j])
     share = n / (n - weight) if n - weight > residue(n) else 1.0
     offsets = (values[a] - evidence.mean[label, i, j]) * (values[b] - evidence.mean[label, j, i])
@@ -108,7 +112,9 @@ def lacks_what_all_had(columns: IntArray, label: int, weight: float, evidence: P
     absent = np.ones(evidence.weight.shape[1], np.bool_)
     for i in columns:
         absent[i] = False
-    events, total, others = evidence.class_weight[label], evidence.weight[label], np.flatnonzero(absent)
+    events = evidence.class_weight[label]
+    total = evidence.weight[label]
+    others = np.flatnonzero(absent)
     for j in others:
         if total[j, j] > events - weight + residue(events):
             return True

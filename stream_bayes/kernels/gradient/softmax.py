@@ -78,7 +78,8 @@ def learn_classes(
     model: Model,
 ) -> None:
     """One step of a row, whose gradient is residual times the values in each known class."""
-    width, size = width_of(rule), step_size(rule, model.clock[0] + 1.0)
+    width = width_of(rule)
+    size = step_size(rule, model.clock[0] + 1.0)
     for c in range(len(residuals)):
         if is_known(c, declared, seen):
             learn_output(columns, values, residuals[c], width * c, rule, model)
@@ -97,8 +98,10 @@ def fold_softmax(
     """
     margins = np.empty(len(seen))
     for row in range(len(rows.labels)):
-        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
-        columns, values = rows.columns[begin:end], rows.values[begin:end]
+        begin = rows.row_starts[row]
+        end = rows.row_starts[row + 1]
+        columns = rows.columns[begin:end]
+        values = rows.values[begin:end]
         for c in range(len(margins)):
             margins[c] = model.offsets[c, 0]
         margins_of(columns, values, rule, model.cells, model.clock, margins)

@@ -21,7 +21,9 @@ from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.sigmoid import sigmoid
 from stream_bayes.typing import FloatArray, IntArray
 
-CONSTANT, INVERSE_ROOT, ADAGRAD = 0, 1, 2
+CONSTANT = 0
+INVERSE_ROOT = 1
+ADAGRAD = 2
 
 # Beneath the root of AdaGrad, so that a gradient of almost nothing makes a step of almost nothing, the first one too.
 SMALL_SQUARE = 0.01
@@ -88,7 +90,10 @@ def shrunk(pull: float, threshold: float, owed: float, rule: Rule) -> tuple[floa
 @kernel
 def settled(cells: FloatArray, j: int, k: int, rule: Rule, clock: FloatArray) -> tuple[float, float]:
     """Pull and threshold of the cell at place k of column j now, the events it has not paid for yet included."""
-    pull, squares, mark, threshold = cells[j, k], cells[j, k + 1], cells[j, k + 2], cells[j, k + 3]
+    pull = cells[j, k]
+    squares = cells[j, k + 1]
+    mark = cells[j, k + 2]
+    threshold = cells[j, k + 3]
     if mark == 0.0:
         return pull, threshold
     owed = (clock[0] - mark) * dues(scaled(rule, squares), rule.l2) if rule.step == ADAGRAD else clock[1] - mark
@@ -162,7 +167,8 @@ def learn_free(columns: IntArray, values: FloatArray, residual: float, k: int, r
 @kernel
 def learn_output(columns: IntArray, values: FloatArray, residual: float, k: int, rule: Rule, model: Model) -> None:
     """One step of the cells at place k of a row's columns, whose gradient is residual times the values."""
-    cells, clock = model.cells, model.clock
+    cells = model.cells
+    clock = model.clock
     size = step_size(rule, clock[0] + 1.0)
     if width_of(rule) == 4:
         for i in range(len(columns)):
@@ -197,12 +203,18 @@ def tick(rule: Rule, size: float, clock: FloatArray) -> None:
 def fold_logistic(rows: Rows, score: bool, rule: Rule, model: Model, joint: Joint) -> None:
     """Score each row, then step along the gradient w (sigmoid(margin) - y) x where its label is known."""
     for row in range(len(rows.labels)):
-        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
-        columns, values = rows.columns[begin:end], rows.values[begin:end]
+        begin = rows.row_starts[row]
+        end = rows.row_starts[row + 1]
+        columns = rows.columns[begin:end]
+        values = rows.values[begin:end]
         margin = margin_of(columns, values, rule, model.offsets[0, 0], model.cells, model.clock)
         if score:
-            joint.log[row, 0], joint.mean[row, 0], joint.variance[row, 0] = 0.0, 0.0, 0.0
-            joint.log[row, 1], joint.mean[row, 1], joint.variance[row, 1] = margin, margin, 0.0
+            joint.log[row, 0] = 0.0
+            joint.mean[row, 0] = 0.0
+            joint.variance[row, 0] = 0.0
+            joint.log[row, 1] = margin
+            joint.mean[row, 1] = margin
+            joint.variance[row, 1] = 0.0
             joint.known[row] = 2
         if rows.labels[row] >= 0:
             residual = rows.weights[row] * (sigmoid(margin) - rows.labels[row])
@@ -213,8 +225,10 @@ def fold_logistic(rows: Rows, score: bool, rule: Rule, model: Model, joint: Join
 def fold_poisson(rows: TargetRows, score: bool, rule: Rule, model: Model, means: FloatArray) -> None:
     """Score each row, then step along the gradient w (exp(margin) - y) x where its target is known."""
     for row in range(len(rows.targets)):
-        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
-        columns, values = rows.columns[begin:end], rows.values[begin:end]
+        begin = rows.row_starts[row]
+        end = rows.row_starts[row + 1]
+        columns = rows.columns[begin:end]
+        values = rows.values[begin:end]
         margin = margin_of(columns, values, rule, model.offsets[0, 0], model.cells, model.clock)
         mean = math.exp(min(max(margin, -LARGEST_LOG_RATE), LARGEST_LOG_RATE))
         if score:

@@ -9,11 +9,14 @@ from stream_bayes.kernels.gram.gram_rotations import dot
 from stream_bayes.typing import BoolArray, FloatArray
 
 # How often all coordinates are looked at, and how often the active ones are swept in between.
-ROUNDS, SWEEPS = 10, 20
+ROUNDS = 10
+SWEEPS = 20
 # Of a gradient, for each unit of the weights in it.
 ROUNDING = 1e-14
 
-FAR, ROUNDED, REACHED = 0, 1, 2
+FAR = 0
+ROUNDED = 1
+REACHED = 2
 
 
 @kernel
@@ -39,7 +42,8 @@ def refresh(columns: FloatArray, target: FloatArray, weights: FloatArray, rest: 
     rest[:] = target
     for j in range(len(weights)):
         if weights[j] != 0.0:
-            row, weight = columns[j], weights[j]
+            row = columns[j]
+            weight = weights[j]
             for i in range(len(row)):
                 rest[i] -= weight * row[i]
 
@@ -81,11 +85,14 @@ def descend(
     tolerance, or rounding, or `most` join. Returns REACHED when none does, ROUNDED when none does by more than
     rounding, FAR when it is still far.
     """
-    rest, active, state = np.empty(len(target)), weights != 0.0, FAR
+    rest = np.empty(len(target))
+    active = weights != 0.0
+    state = FAR
     for _ in range(ROUNDS):
         refresh(columns, target, weights, rest)
         rounding = ROUNDING * np.abs(weights).sum()
-        near, state = max(tolerance, rounding), REACHED
+        near = max(tolerance, rounding)
+        state = REACHED
         for j in range(len(weights)):
             misfit = violation(dot(columns[j], rest), weights[j], lasso[j], ridge[j])
             amiss = misfit > min(near, most[j])

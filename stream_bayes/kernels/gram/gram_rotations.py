@@ -16,7 +16,10 @@ from stream_bayes.typing import BoolArray, FloatArray, IntArray
 @kernel
 def dot(one: FloatArray, two: FloatArray) -> float:
     """The sum of products; in four parts, as one waits for every addition."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    a = 0.0
+    b = 0.0
+    c = 0.0
+    d = 0.0
     whole = len(one) - len(one) % 4
     for i in range(0, whole, 4):
         a += one[i] * two[i]
@@ -53,37 +56,43 @@ def turn(k: int, first: int, rows: FloatArray, target: FloatArray) -> None:
 @kernel
 def longest(rows: FloatArray, limits: FloatArray, inside: BoolArray, first: int) -> int:
     """The row the least explained by those inside, -1 when all depend on them."""
-    best, most = -1, 0.0
+    best = -1
+    most = 0.0
     for k in range(len(rows)):
         if not inside[k]:
             squares = dot(rows[k, first:], rows[k, first:])
             if squares > max(limits[k], most):
-                best, most = k, squares
+                best = k
+                most = squares
     return best
 
 
 @kernel
 def nearest(rows: FloatArray, target: FloatArray, limits: FloatArray, inside: BoolArray, first: int) -> int:
     """The row whose joining explains most of the target, -1 when what is left depends on those inside."""
-    best, most = -1, -1.0
+    best = -1
+    most = -1.0
     for k in range(len(rows)):
         squares = 0.0 if inside[k] else dot(rows[k, first:], rows[k, first:])
         if squares > limits[k]:
             gain = dot(rows[k, first:], target[first:]) ** 2 / squares
             if gain > most:
-                best, most = k, gain
+                best = k
+                most = gain
     return best
 
 
 @kernel
 def cheapest(rows: FloatArray, target: FloatArray, gone: BoolArray, first: int) -> int:
     """The row along which there is least of the target."""
-    best, least = -1, np.inf
+    best = -1
+    least = np.inf
     for k in range(len(rows)):
         if not gone[k]:
             cost = dot(rows[k, first:], target[first:]) ** 2 / dot(rows[k, first:], rows[k, first:])
             if best < 0 or cost < least:
-                best, least = k, cost
+                best = k
+                least = cost
     return best
 
 
@@ -93,20 +102,23 @@ def independent(rows: FloatArray, target: FloatArray, limits: FloatArray, order:
 
     A row counts as dependent when no more of its squares than its limit is left.
     """
-    inside, most = np.zeros(len(rows), np.bool_), min(len(rows), len(target))
+    inside = np.zeros(len(rows), np.bool_)
+    most = min(len(rows), len(target))
     for first in range(most):
         k = longest(rows, limits, inside, first)
         if k < 0:
             return first
         turn(k, first, rows, target)
-        inside[k], order[first] = True, k
+        inside[k] = True
+        order[first] = k
     return most
 
 
 @kernel
 def forward(rows: FloatArray, target: FloatArray, limits: FloatArray, order: IntArray, squares: FloatArray) -> None:
     """Write the order in which rows join, and the squares of the target left after each; dependent ones come last."""
-    inside, first = np.zeros(len(rows), np.bool_), 0
+    inside = np.zeros(len(rows), np.bool_)
+    first = 0
     for step in range(len(order)):
         k = nearest(rows, target, limits, inside, first)
         if k >= 0:
@@ -115,7 +127,8 @@ def forward(rows: FloatArray, target: FloatArray, limits: FloatArray, order: Int
         else:
             k = np.flatnonzero(~inside)[0]
         inside[k] = True
-        order[step], squares[step] = k, dot(target[first:], target[first:])
+        order[step] = k
+        squares[step] = dot(target[first:], target[first:])
 
 
 @kernel
@@ -130,4 +143,5 @@ def backward(dual: FloatArray, target: FloatArray, order: IntArray, squares: Flo
         k = cheapest(dual, target, gone, step)
         turn(k, step, dual, target)
         gone[k] = True
-        order[step], squares[step] = k, dot(target[: step + 1], target[: step + 1])
+        order[step] = k
+        squares[step] = dot(target[: step + 1], target[: step + 1])

@@ -71,12 +71,17 @@ def move_moments(
     before = events[0]
     events[0] = added(before, weight)
     if events[0] == 0.0:
-        peak[:], mean[:, :], scatter[:, :] = 0.0, 0.0, 0.0
+        peak[:] = 0.0
+        mean[:, :] = 0.0
+        scatter[:, :] = 0.0
         return
-    share, factor = weight / events[0], weight * (before / events[0])
+    share = weight / events[0]
+    factor = weight * (before / events[0])
     for i in range(len(offset)):
         if offset[i] != 0.0:
-            row, others, step = scatter[i, : i + 1], offset[: i + 1], factor * offset[i]
+            row = scatter[i, : i + 1]
+            others = offset[: i + 1]
+            step = factor * offset[i]
             for j in range(len(row)):
                 row[j] += step * others[j]
             mean[0, i], mean[1, i] = two_sum(mean[0, i], mean[1, i], share * offset[i])
@@ -121,10 +126,13 @@ def learn_rows(
     """Move the moments of the first `width` columns by each row whose target is known."""
     offset = np.empty(1 + width)
     for row in range(len(rows.targets)):
-        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
-        target, weight = rows.targets[row], rows.weights[row]
+        begin = rows.row_starts[row]
+        end = rows.row_starts[row + 1]
+        target = rows.targets[row]
+        weight = rows.weights[row]
         if weight != 0.0 and not np.isnan(target):
-            columns, values = rows.columns[begin:end], rows.values[begin:end]
+            columns = rows.columns[begin:end]
+            values = rows.values[begin:end]
             fill_offsets(columns, values, target, mean, offset)
             move_moments(weight, offset, events, peak, mean, scatter)
             move_presence(columns, values, weight, present, mean, scatter)
@@ -154,15 +162,21 @@ def score_rows(rows: TargetRows, line: Line, mean: FloatArray, ignorance: FloatA
     Features without a place take part in no other sum, so that a prediction has the same bits whether they are
     registered or not.
     """
-    places, centre, weights, root = line.places, line.centre, line.weights, line.root
+    places = line.places
+    centre = line.centre
+    weights = line.weights
+    root = line.root
     z = np.empty(len(weights))
     for row in range(len(rows.targets)):
-        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
+        begin = rows.row_starts[row]
+        end = rows.row_starts[row + 1]
         rest = place_row(rows.columns[begin:end], rows.values[begin:end], places, centre, z)
-        height, squares = line.level[1], 0.0
+        height = line.level[1]
+        squares = 0.0
         for i in range(len(z)):
             height += z[i] * weights[i]
-            part, own = 0.0, root[i, : i + 1]
+            part = 0.0
+            own = root[i, : i + 1]
             for j in range(len(own)):
                 part += own[j] * z[j]
             squares += part * part

@@ -36,8 +36,11 @@ from stream_bayes.typing import FloatArray, IntArray
 @kernel
 def score_cells(columns: IntArray, values: FloatArray, cells: FloatArray, numbers: FloatArray) -> tuple[float, float]:
     """Mean x'm and the variance of x'w over that of the noise."""
-    width, intercept = int(numbers[WIDTH]), int(numbers[INTERCEPT])
-    mean, squares, new = 0.0, 0.0, 0.0
+    width = int(numbers[WIDTH])
+    intercept = int(numbers[INTERCEPT])
+    mean = 0.0
+    squares = 0.0
+    new = 0.0
     if intercept == 1:
         if width > 0:
             mean += cells[0, 1]
@@ -45,7 +48,8 @@ def score_cells(columns: IntArray, values: FloatArray, cells: FloatArray, number
         else:
             new += 1.0
     for place in range(len(columns)):
-        value, column = values[place], columns[place] + intercept
+        value = values[place]
+        column = columns[place] + intercept
         if columns[place] < 0 or column >= width:
             new += value * value
         else:
@@ -89,7 +93,9 @@ def learn_cells(
     spread: float,
 ) -> None:
     """Add an event whose mean and spread are those the cells give, after its columns have joined."""
-    noise, share, intercept = 1.0 / weight + spread, numbers[DISCOUNT], int(numbers[INTERCEPT])
+    noise = 1.0 / weight + spread
+    share = numbers[DISCOUNT]
+    intercept = int(numbers[INTERCEPT])
     pull = (target - mean) / noise
     if intercept == 1:
         learn_cell(cells, 0, 1.0, pull, noise, share)
@@ -102,12 +108,14 @@ def learn_cells(
 @kernel
 def grow_cells(columns: IntArray, cells: FloatArray, numbers: FloatArray) -> None:
     """Weights for the columns of an event that are new, each with its prior."""
-    width, intercept = int(numbers[WIDTH]), int(numbers[INTERCEPT])
+    width = int(numbers[WIDTH])
+    intercept = int(numbers[INTERCEPT])
     wanted = max(width, intercept)
     for column in columns:
         wanted = max(wanted, column + 1 + intercept)
     for j in range(width, wanted):
-        cells[j, 0], cells[j, 1] = numbers[PRIOR] / numbers[DISCOUNT], 0.0
+        cells[j, 0] = numbers[PRIOR] / numbers[DISCOUNT]
+        cells[j, 1] = 0.0
     numbers[WIDTH] = wanted
 
 
@@ -126,14 +134,19 @@ def discount_cells(cells: FloatArray, numbers: FloatArray) -> None:
 def fold_diagonal(rows: TargetRows, score: bool, cells: FloatArray, numbers: FloatArray, scores: Scores) -> bool:
     """Score each row, then learn it where its target is known; False when arithmetic would leave the finite numbers."""
     for row in range(len(rows.targets)):
-        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
-        columns, values = rows.columns[begin:end], rows.values[begin:end]
-        target, weight = rows.targets[row], rows.weights[row]
+        begin = rows.row_starts[row]
+        end = rows.row_starts[row + 1]
+        columns = rows.columns[begin:end]
+        values = rows.values[begin:end]
+        target = rows.targets[row]
+        weight = rows.weights[row]
         mean, spread = score_cells(columns, values, cells, numbers)
         if score:
             scale, worth = squared_scale(numbers)
-            scores.mean[row], scores.ignorance[row] = mean, spread * scale
-            scores.noise[row], scores.degrees[row] = scale, worth
+            scores.mean[row] = mean
+            scores.ignorance[row] = spread * scale
+            scores.noise[row] = scale
+            scores.degrees[row] = worth
         if not np.isnan(target):
             gain = log_density(target, weight, mean, spread, numbers)
             if not (math.isfinite(gain) and math.isfinite(mean)):
@@ -176,15 +189,20 @@ def rank_diagonal(
 
     The precisions move as learning the row would move them, which takes no target.
     """
-    taken, share = np.zeros(len(row_starts) - 1, dtype=np.bool_), 1.0
+    taken = np.zeros(len(row_starts) - 1, dtype=np.bool_)
+    share = 1.0
     for turn in range(len(chosen)):
-        best, most = -1, -1.0
+        best = -1
+        most = -1.0
         for row in range(len(row_starts) - 1):
-            begin, end = row_starts[row], row_starts[row + 1]
+            begin = row_starts[row]
+            end = row_starts[row + 1]
             squares = -2.0 if taken[row] else squares_over(columns[begin:end], values[begin:end], intercept, precision)
             if squares > most:
-                best, most = row, squares
-        chosen[turn], taken[best] = best, True
+                best = row
+                most = squares
+        chosen[turn] = best
+        taken[best] = True
         share *= forgetting
         if intercept == 1:
             add_event(1.0, most / share, share, precision, 0)

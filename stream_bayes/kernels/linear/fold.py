@@ -46,7 +46,8 @@ def learn_linear(
     numbers: FloatArray,
 ) -> bool:
     """Add one event; False, and nothing done, when a column has no room or a value is too large."""
-    intercept, room = int(numbers[INTERCEPT]), len(factor)
+    intercept = int(numbers[INTERCEPT])
+    room = len(factor)
     if room < intercept:
         return False
     for place in range(len(values)):
@@ -66,11 +67,15 @@ def fold_linear(
 
     An event whose columns are all known is scored by the pass that learns it; others are scored before they are.
     """
-    intercept, ageing = int(numbers[INTERCEPT]), numbers[FORGETTING] < 1.0
+    intercept = int(numbers[INTERCEPT])
+    ageing = numbers[FORGETTING] < 1.0
     for row in range(len(rows.targets)):
-        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
-        columns, values = rows.columns[begin:end], rows.values[begin:end]
-        target, weight = rows.targets[row], rows.weights[row]
+        begin = rows.row_starts[row]
+        end = rows.row_starts[row + 1]
+        columns = rows.columns[begin:end]
+        values = rows.values[begin:end]
+        target = rows.targets[row]
+        weight = rows.weights[row]
         known, new = scatter(columns, values, intercept, vectors, numbers)
         scale, worth = squared_scale(numbers)
         learned = not np.isnan(target)
@@ -87,5 +92,7 @@ def fold_linear(
             scatter(columns, values, intercept, vectors, numbers)
             absorb(target, weight, factor, vectors, numbers)
         if score:
-            scores.mean[row], scores.ignorance[row] = mean, spread * scale
-            scores.noise[row], scores.degrees[row] = scale, worth
+            scores.mean[row] = mean
+            scores.ignorance[row] = spread * scale
+            scores.noise[row] = scale
+            scores.degrees[row] = worth

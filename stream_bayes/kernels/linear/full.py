@@ -26,7 +26,11 @@ from stream_bayes.typing import FloatArray, IntArray
 PANEL = 4
 # Rows of `vectors`: z, how much event weight each feature was in, and scratch space for the event and for the turns of
 # four columns.
-Z, PRESENT, WORK, TURNS, VECTORS = 0, 1, 2, 3, 6
+Z = 0
+PRESENT = 1
+WORK = 2
+TURNS = 3
+VECTORS = 6
 # Places in `numbers`: the totals,
 WIDTH, COUNT, SQUARES, DISCOUNT, PRIOR_SHARE, LOG_EVIDENCE, ADDED = range(7)
 TOTALS = 7
@@ -46,17 +50,21 @@ def scatter(
     columns: IntArray, values: FloatArray, intercept: int, vectors: FloatArray, numbers: FloatArray
 ) -> tuple[bool, float]:
     """Write the event as a dense vector; whether all its columns are known, and the squares of those that are not."""
-    width, work = int(numbers[WIDTH]), vectors[WORK]
-    known, new = True, 0.0
+    width = int(numbers[WIDTH])
+    work = vectors[WORK]
+    known = True
+    new = 0.0
     work[:width] = 0.0
     if intercept == 1 and width > 0:
         work[0] = 1.0
     elif intercept == 1:
-        known, new = False, 1.0
+        known = False
+        new = 1.0
     for place in range(len(columns)):
         column = columns[place] + intercept
         if columns[place] < 0 or column >= width:
-            known, new = False, new + values[place] * values[place]
+            known = False
+            new = new + values[place] * values[place]
         else:
             work[column] = values[place]
     return known, new
@@ -67,7 +75,10 @@ def solve_panel(
     r0: FloatArray, r1: FloatArray, r2: FloatArray, r3: FloatArray, u: FloatArray, rest: FloatArray
 ) -> None:
     """Take four solved columns out of the rest of the event."""
-    u0, u1, u2, u3 = u[0], u[1], u[2], u[3]
+    u0 = u[0]
+    u1 = u[1]
+    u2 = u[2]
+    u3 = u[3]
     for i in range(len(rest)):
         w = rest[i]
         w = w - u0 * r0[i]
@@ -82,9 +93,18 @@ def rotate_panel(
     r0: FloatArray, r1: FloatArray, r2: FloatArray, r3: FloatArray, turns: FloatArray, rest: FloatArray
 ) -> None:
     """The same, and rotate the event into the four rows."""
-    u0, u1, u2, u3 = turns[0, 0], turns[0, 1], turns[0, 2], turns[0, 3]
-    c0, c1, c2, c3 = turns[1, 0], turns[1, 1], turns[1, 2], turns[1, 3]
-    k0, k1, k2, k3 = turns[2, 0], turns[2, 1], turns[2, 2], turns[2, 3]
+    u0 = turns[0, 0]
+    u1 = turns[0, 1]
+    u2 = turns[0, 2]
+    u3 = turns[0, 3]
+    c0 = turns[1, 0]
+    c1 = turns[1, 1]
+    c2 = turns[1, 2]
+    c3 = turns[1, 3]
+    k0 = turns[2, 0]
+    k1 = turns[2, 1]
+    k2 = turns[2, 2]
+    k3 = turns[2, 3]
     for i in range(len(rest)):
         w = rest[i]
         r = r0[i]
@@ -104,8 +124,11 @@ def rotate_panel(
 @kernel
 def solve(factor: FloatArray, vectors: FloatArray, width: int) -> tuple[float, float]:
     """The mean x'm and the sum of squares of R'^-1 x, the event in `vectors[WORK]`."""
-    z, work, turns = vectors[Z], vectors[WORK], vectors[TURNS:]
-    mean, squares = 0.0, 0.0
+    z = vectors[Z]
+    work = vectors[WORK]
+    turns = vectors[TURNS:]
+    mean = 0.0
+    squares = 0.0
     for begin in range(0, width, PANEL):
         end = min(begin + PANEL, width)
         moved = False
@@ -118,7 +141,8 @@ def solve(factor: FloatArray, vectors: FloatArray, width: int) -> tuple[float, f
                 work[i] = work[i] - u * factor[j, i]
             turns[0, j - begin] = u
         if moved and end < width:
-            r0, r1 = factor[begin, end:width], factor[begin + 1, end:width]
+            r0 = factor[begin, end:width]
+            r1 = factor[begin + 1, end:width]
             solve_panel(r0, r1, factor[begin + 2, end:width], factor[begin + 3, end:width], turns[0], work[end:width])
     return mean, squares
 
@@ -126,29 +150,45 @@ def solve(factor: FloatArray, vectors: FloatArray, width: int) -> tuple[float, f
 @kernel
 def rotate(factor: FloatArray, vectors: FloatArray, width: int, weight: float, target: float) -> tuple[float, float]:
     """Solve as `solve` does, to the same bits, and update factor and z with the event, its square times `weight`."""
-    z, work, turns = vectors[Z], vectors[WORK], vectors[TURNS:]
-    mean, squares, rest = 0.0, 0.0, target
-    t, length, inverse = 1.0, 1.0, 1.0  # t, its square root, and one over that
+    z = vectors[Z]
+    work = vectors[WORK]
+    turns = vectors[TURNS:]
+    mean = 0.0
+    squares = 0.0
+    rest = target
+    t = 1.0
+    length = 1.0
+    inverse = 1.0  # t, its square root, and one over that
     for begin in range(0, width, PANEL):
         end = min(begin + PANEL, width)
         moved = False
         for j in range(begin, end):
-            u, own = work[j] * (1.0 / factor[j, j]), z[j]
+            u = work[j] * (1.0 / factor[j, j])
+            own = z[j]
             moved = moved or u != 0.0
-            mean, squares, t = mean + u * own, squares + u * u, t + weight * u * u
+            mean = mean + u * own
+            squares = squares + u * u
+            t = t + weight * u * u
             longer = math.sqrt(t)
             shorter = 1.0 / longer
-            keep, take = length * shorter, weight * u * inverse * shorter
+            keep = length * shorter
+            take = weight * u * inverse * shorter
             factor[j, j] *= longer * inverse
-            length, inverse = longer, shorter
-            z[j], rest = keep * own + take * rest, rest - u * own
+            length = longer
+            inverse = shorter
+            z[j] = keep * own + take * rest
+            rest = rest - u * own
             for i in range(j + 1, end):
-                row, w = factor[j, i], work[i]
+                row = factor[j, i]
+                w = work[i]
                 factor[j, i] = keep * row + take * w
                 work[i] = w - u * row
-            turns[0, j - begin], turns[1, j - begin], turns[2, j - begin] = u, keep, take
+            turns[0, j - begin] = u
+            turns[1, j - begin] = keep
+            turns[2, j - begin] = take
         if moved and end < width:
-            r0, r1 = factor[begin, end:width], factor[begin + 1, end:width]
+            r0 = factor[begin, end:width]
+            r1 = factor[begin + 1, end:width]
             rotate_panel(r0, r1, factor[begin + 2, end:width], factor[begin + 3, end:width], turns, work[end:width])
     return mean, squares
 
@@ -163,13 +203,15 @@ def spread_of(new: float, factor: FloatArray, vectors: FloatArray, numbers: Floa
 @kernel
 def grow(columns: IntArray, factor: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
     """Weights for the columns of an event that are new, each with its prior."""
-    width, intercept = int(numbers[WIDTH]), int(numbers[INTERCEPT])
+    width = int(numbers[WIDTH])
+    intercept = int(numbers[INTERCEPT])
     wanted = max(width, intercept)
     for column in columns:
         wanted = max(wanted, column + 1 + intercept)
     for j in range(width, wanted):
         factor[j, j] = math.sqrt(numbers[PRIOR] / numbers[DISCOUNT])
-        vectors[Z, j], vectors[PRESENT, j] = 0.0, 0.0
+        vectors[Z, j] = 0.0
+        vectors[PRESENT, j] = 0.0
     numbers[WIDTH] = wanted
 
 
@@ -188,7 +230,8 @@ def age(numbers: FloatArray) -> bool:
 def discount(factor: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
     """Let everything known so far, the prior too, count for less."""
     if age(numbers):
-        width, scale = int(numbers[WIDTH]), math.sqrt(numbers[DISCOUNT])
+        width = int(numbers[WIDTH])
+        scale = math.sqrt(numbers[DISCOUNT])
         factor[:width, :width] *= scale
         vectors[Z, :width] *= scale
         numbers[DISCOUNT] = 1.0

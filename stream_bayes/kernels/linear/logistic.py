@@ -27,8 +27,12 @@ from stream_bayes.typing import FloatArray
 @kernel
 def write_joint(joint: Joint, row: int, mean: float, variance: float) -> None:
     """The score of both labels: that of the second is its log-odds."""
-    joint.log[row, 0], joint.mean[row, 0], joint.variance[row, 0] = 0.0, 0.0, 0.0
-    joint.log[row, 1], joint.mean[row, 1], joint.variance[row, 1] = moderated(mean, variance), mean, variance
+    joint.log[row, 0] = 0.0
+    joint.mean[row, 0] = 0.0
+    joint.variance[row, 0] = 0.0
+    joint.log[row, 1] = moderated(mean, variance)
+    joint.mean[row, 1] = mean
+    joint.variance[row, 1] = variance
     joint.known[row] = 2
 
 
@@ -50,8 +54,11 @@ def fold_logistic_full(
     """Score each row, then learn it where its label is known."""
     intercept = int(numbers[INTERCEPT])
     for row in range(len(rows.labels)):
-        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
-        columns, values, label = rows.columns[begin:end], rows.values[begin:end], rows.labels[row]
+        begin = rows.row_starts[row]
+        end = rows.row_starts[row + 1]
+        columns = rows.columns[begin:end]
+        values = rows.values[begin:end]
+        label = rows.labels[row]
         _, new = scatter(columns, values, intercept, vectors, numbers)
         mean, variance = spread_of(new, factor, vectors, numbers)
         if score:
@@ -70,8 +77,11 @@ def fold_logistic_full(
 def fold_logistic_diagonal(rows: Rows, score: bool, cells: FloatArray, numbers: FloatArray, joint: Joint) -> bool:
     """The same for independent weights; False when arithmetic would leave the finite numbers."""
     for row in range(len(rows.labels)):
-        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
-        columns, values, label = rows.columns[begin:end], rows.values[begin:end], rows.labels[row]
+        begin = rows.row_starts[row]
+        end = rows.row_starts[row + 1]
+        columns = rows.columns[begin:end]
+        values = rows.values[begin:end]
+        label = rows.labels[row]
         mean, variance = score_cells(columns, values, cells, numbers)
         if not math.isfinite(mean):
             return False

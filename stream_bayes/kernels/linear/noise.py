@@ -31,7 +31,8 @@ def squared_scale(numbers: FloatArray) -> tuple[float, float]:
 
     Normal-inverse-gamma: twice the shape is degrees + count, twice the scale degrees x variance + squares.
     """
-    variance, degrees = numbers[NOISE_VARIANCE], numbers[NOISE_DEGREES]
+    variance = numbers[NOISE_VARIANCE]
+    degrees = numbers[NOISE_DEGREES]
     if degrees == math.inf:
         return variance, math.inf
     prior = degrees * numbers[PRIOR_SHARE]

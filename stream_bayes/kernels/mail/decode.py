@@ -23,8 +23,18 @@ LONGEST_NAME = 64
 # The header of a part is looked at so far for a field that tells what the part is.
 MOST_FIELDS_AHEAD = 8
 
-PLAIN, BASE64, QUOTED = 0, 1, 2
-NEWLINE, RETURN, TAB, SPACE, COLON, DASH, EQUALS, SLASH, CAPITAL_F = 10, 13, 9, 32, 58, 45, 61, 47, 70
+PLAIN = 0
+BASE64 = 1
+QUOTED = 2
+NEWLINE = 10
+RETURN = 13
+TAB = 9
+SPACE = 32
+COLON = 58
+DASH = 45
+EQUALS = 61
+SLASH = 47
+CAPITAL_F = 70
 
 ENCODING = np.frombuffer(b"content-transfer-encoding:", np.uint8)
 TYPE = np.frombuffer(b"content-type:", np.uint8)
@@ -107,7 +117,8 @@ def _describe(raw: Bytes, begin: int, end: int, encoding: int, is_text: bool) ->
 @kernel
 def _copy(raw: Bytes, begin: int, end: int, text: Bytes, length: int) -> int:
     count = min(end - begin, len(text) - length)
-    source, target = raw[begin : begin + count], text[length : length + count]
+    source = raw[begin : begin + count]
+    target = text[length : length + count]
     for i in range(len(source)):
         target[i] = source[i]
     return length + count
@@ -199,14 +210,22 @@ def _write_line(
 @kernel
 def decode_mail(raw: Bytes, text: Bytes) -> tuple[int, int]:
     """Write the text of a mail; returns its length, and that of the header in front of it."""
-    place, length, header_end, carry, kept = 0, 0, -1, 1, 0
-    in_header, is_text, encoding = True, True, PLAIN
+    place = 0
+    length = 0
+    header_end = -1
+    carry = 1
+    kept = 0
+    in_header = True
+    is_text = True
+    encoding = PLAIN
     while place < len(raw) and length < len(text):
         end = line_end(raw, place, len(raw))
         following = min(end + 1, len(raw))
         end -= end > place and raw[end - 1] == RETURN
         if in_header and (end == place or (header_end < 0 and not _is_header(raw, place, end))):
-            in_header, carry, kept = False, 1, 0
+            in_header = False
+            carry = 1
+            kept = 0
             header_end = length if header_end < 0 else header_end
             if end == place:
                 length = _copy(raw, following - 1, following, text, length)
@@ -215,7 +234,8 @@ def decode_mail(raw: Bytes, text: Bytes) -> tuple[int, int]:
         if not in_header and end - place > 4 and raw[place] == DASH and raw[place + 1] == DASH:
             in_header = _part_begins(raw, following)
             if in_header or encoding == BASE64:  # which has no dashes: its part is over
-                is_text, encoding = True, PLAIN
+                is_text = True
+                encoding = PLAIN
         if in_header:
             encoding, is_text = _describe(raw, place, end, encoding, is_text)
         if in_header or encoding == PLAIN:

@@ -17,7 +17,12 @@ from stream_bayes.kernels.mail.tokens import Buckets
 
 Table = NDArray[np.float32]
 
-WEIGHT, GRADIENT, HAM, SPAM, MEAN, LOST = 0, 1, 2, 3, 4, 5
+WEIGHT = 0
+GRADIENT = 1
+HAM = 2
+SPAM = 3
+MEAN = 4
+LOST = 5
 
 # Evidence below this size counts for less than it is, since a mail has much of it and little of it is independent.
 DOUBTED = np.float32(2.0)
@@ -45,7 +50,9 @@ def sum_weights(table: Table, features: Buckets) -> tuple[float, float, float]:
 
     A variance starts at 1. This comes first, since so short a loop waits for many rows of the table at once.
     """
-    weights, means, lost = 0.0, 0.0, 0.0
+    weights = 0.0
+    means = 0.0
+    lost = 0.0
     if table.shape[1] > LOST:
         for i in range(len(features)):
             bucket = np.uint64(features[i])
@@ -65,10 +72,12 @@ def sum_evidence(table: Table, features: Buckets, logs: Table, prior_odds: np.fl
     The evidence of a feature is the posterior mean of its log-odds, l, weighed by |l| / (|l| + 2); none if it is new.
     """
     counts = table.view(np.uint32)
-    evidence, novelty = 0.0, 0.0
+    evidence = 0.0
+    novelty = 0.0
     for i in range(len(features)):
         bucket = np.uint64(features[i])
-        ham, spam = counts[bucket, HAM], counts[bucket, SPAM]
+        ham = counts[bucket, HAM]
+        spam = counts[bucket, SPAM]
         odds = expected_log(spam, logs) - expected_log(ham, logs) + prior_odds
         seen = ham + spam
         size = abs(odds)
@@ -88,7 +97,8 @@ def count(table: Table, features: Buckets, outcome: int) -> None:
 @kernel
 def descend(table: Table, features: Buckets, gradient: float) -> None:
     """An AdaGrad step: G += g^2, w += rate g / sqrt(stability + G)."""
-    square, step = np.float32(gradient * gradient), RATE * np.float32(gradient)
+    square = np.float32(gradient * gradient)
+    step = RATE * np.float32(gradient)
     for i in range(len(features)):
         bucket = np.uint64(features[i])
         total = table[bucket, GRADIENT] + square
@@ -100,7 +110,8 @@ def descend(table: Table, features: Buckets, gradient: float) -> None:
 def condition(table: Table, features: Buckets, value: float, error: float, variance: float) -> None:
     """Observe the target: with b = 1 / (x'Vx + noise), mean += b error V x, V -= b (V x)^2, each weight by itself."""
     gain = value / (variance + NOISE_VARIANCE)
-    step, shrink = np.float32(gain * error), np.float32(gain * value)
+    step = np.float32(gain * error)
+    shrink = np.float32(gain * value)
     for i in range(len(features)):
         bucket = np.uint64(features[i])
         own = np.float32(1.0) - table[bucket, LOST]

@@ -19,7 +19,8 @@ from stream_bayes.kernels.mail.sources import FEW_BITS, FEW_SLOTS, FEW_VIEWS, MO
 from stream_bayes.kernels.mail.tokens import SPREAD, THIRTY_ONE, Buckets, bucket_of, fold_mail, note
 from stream_bayes.typing import IntArray
 
-GRAMS, WORDS = 0, 1
+GRAMS = 0
+WORDS = 1
 VIEWS = 2 + FEW_VIEWS
 # What one mail can have: a word takes two bytes, and a pair one word.
 MOST_FEATURES = MOST_TEXT + 1
@@ -107,7 +108,8 @@ def find_all(text: Bytes, blocks: Blocks, begins: IntArray, ends: IntArray, hash
     folded = blocks.view(np.uint8)
     fold_mail(text, folded[: len(text)])
     folded[len(text) : len(text) + MARGIN] = 0
-    opened, closed = 0, 0
+    opened = 0
+    closed = 0
     for first in range(0, (len(text) >> 3) + 1, CHUNK):
         opened, ended = find_words(blocks, first, len(text), begins, ends[closed:], opened)
         closed += ended
@@ -131,18 +133,23 @@ def note_words(
 
     `origins` says which word a feature ends with, and by its sign whether it is a pair.
     """
-    before, before_field, count = np.uint64(0), -1, 0
+    before = np.uint64(0)
+    before_field = -1
+    count = 0
     for at in range(len(hashes)):
         field = field_of[at]
         word = hashes[at] ^ field_hashes[field] * GOLDEN
         bucket = bucket_of(word + WORD, bits)
-        features[count], origins[count] = bucket, at
+        features[count] = bucket
+        origins[count] = at
         count += note(slots, mark, bucket, bits)
         if pairs and field == before_field:
             bucket = bucket_of((before * THIRTY_ONE + word) * SPREAD + WORD, bits)
-            features[count], origins[count] = bucket, ~at
+            features[count] = bucket
+            origins[count] = ~at
             count += note(slots, mark, bucket, bits)
-        before, before_field = word, field
+        before = word
+        before_field = field
     return count
 
 
@@ -175,7 +182,8 @@ def next_stamp(scratch: Scratch, bits: int) -> int:
     if scratch.stamps[0] != bits or scratch.stamps[1] + 1 == 1 << (32 - max(bits, FEW_BITS)):
         scratch.slots[:] = 0
         scratch.few_slots[:] = 0
-        scratch.stamps[0], scratch.stamps[1] = bits, 0
+        scratch.stamps[0] = bits
+        scratch.stamps[1] = 0
     scratch.stamps[1] += 1
     return int(scratch.stamps[1])
 
@@ -185,19 +193,27 @@ def read_mail(raw: Bytes, shape: Shape, scratch: Scratch) -> None:
     """Write all features of one mail."""
     room = MOST_TEXT if shape.tail > 0 else max(shape.head, shape.text)
     length, header_end = decode_mail(raw[: RAW_A_BYTE * room], scratch.text[:room])
-    text, counts, stamp = scratch.text[:length], scratch.counts, next_stamp(scratch, shape.bits)
-    mark, few_mark = np.uint32(stamp << shape.bits), np.uint32(stamp << FEW_BITS)
+    text = scratch.text[:length]
+    counts = scratch.counts
+    stamp = next_stamp(scratch, shape.bits)
+    mark = np.uint32(stamp << shape.bits)
+    few_mark = np.uint32(stamp << FEW_BITS)
     counts[:] = 0
     slots = scratch.slots[GRAMS, : slots_for(shape.head + shape.tail)]
     count = note_grams(text[: shape.head], slots, mark, shape.bits, scratch.grams, 0)
     tail = text[max(shape.head, length - shape.tail) :]
     counts[GRAMS] = note_grams(tail, slots, mark, shape.bits, scratch.grams, count)
     text = text[: shape.text]
-    begins, ends, hashes, field_of = scratch.begins, scratch.ends, scratch.hashes, scratch.field_of
+    begins = scratch.begins
+    ends = scratch.ends
+    hashes = scratch.hashes
+    field_of = scratch.field_of
     words = find_all(text, scratch.blocks, begins, ends, hashes, field_of)
     fields = split_header(text, min(header_end, len(text)), scratch.fields, scratch.field_hashes)
     words = assign_fields(scratch.fields[:fields], begins, ends, hashes, words, field_of)
-    names, hashes, field_of = scratch.field_hashes, hashes[:words], field_of[:words]
+    names = scratch.field_hashes
+    hashes = hashes[:words]
+    field_of = field_of[:words]
     slots = scratch.slots[WORDS, : slots_for(2 * words)]
     counts[WORDS] = note_words(
         hashes, field_of, names, shape.pairs, slots, mark, shape.bits, scratch.words, scratch.word_origins

@@ -35,7 +35,8 @@ from stream_bayes.typing import FloatArray, IntArray
 TAKEN = (0.35, 0.2, 0.2)
 STEPPED = len(TAKEN)
 # Columns of the scores: counts of all views, then steps, then the Bayesian weights.
-STEPS, POSTERIOR = VIEWS, VIEWS + STEPPED
+STEPS = VIEWS
+POSTERIOR = VIEWS + STEPPED
 MEMBERS = POSTERIOR + 1
 LARGEST_INPUT = 10.0
 
@@ -96,11 +97,14 @@ def score(
 ) -> tuple[float, float]:
     """Write what each member in use says of a mail; returns the variance of its Bayesian score, and how new it is."""
     prior_odds = np.float32(math.log((evidence.totals[0] + 1.0) / (evidence.totals[1] + 1.0)))
-    novelty, views, variance = 0.0, 0, 0.0
+    novelty = 0.0
+    views = 0
+    variance = 0.0
     for view in range(VIEWS):
         if not is_used(used, view):
             continue
-        part, table = part_of(features, view_starts, row, view), table_of(evidence, view)
+        part = part_of(features, view_starts, row, view)
+        table = table_of(evidence, view)
         weights, means, variances = sum_weights(table, part)
         found, new = sum_evidence(table, part, logs, prior_odds)
         value = value_of(part)
@@ -111,7 +115,8 @@ def score(
             novelty += value * value * new
             views += 1
         if view == 0:
-            scores[POSTERIOR], variance = value * means, value * value * variances
+            scores[POSTERIOR] = value * means
+            variance = value * value * variances
     return variance, novelty / max(views, 1)
 
 
@@ -122,7 +127,8 @@ def step(evidence: Evidence, view: int, part: Buckets, log_odds: float, outcome:
     if abs(error) <= MARGIN:
         return
     descend(table_of(evidence, view), part, error * value_of(part))
-    bias, gradient = evidence.biases[view], error * BIAS_INPUT
+    bias = evidence.biases[view]
+    gradient = error * BIAS_INPUT
     bias[1] += gradient * gradient
     bias[0] += RATE * gradient / math.sqrt(STABILITY + bias[1])
 
@@ -178,7 +184,8 @@ def fold_mails(
     log-odds of members that are not compiled. `spread` is the variance of the fused log-odds, and how new the mail is.
     """
     width = len(target)
-    vector, whitened = np.ones(width), np.empty(width)
+    vector = np.ones(width)
+    whitened = np.empty(width)
     for at in range(len(rows)):
         variance, novelty = score(evidence, features, view_starts, rows[at], used, logs, scores[at])
         for member in range(MEMBERS):
@@ -188,8 +195,10 @@ def fold_mails(
             vector[width - 1 - others.shape[1] + other] = clipped(others[at, other], LARGEST_INPUT)
         vector[width - 1] = 1.0
         whiten(factor, vector, whitened)
-        mean, own = dot(whitened, target), dot(whitened, whitened)
-        combined[at], spread[at] = moderated(mean, own), own + novelty
+        mean = dot(whitened, target)
+        own = dot(whitened, whitened)
+        combined[at] = moderated(mean, own)
+        spread[at] = own + novelty
         if outcomes[at] >= 0:
             logistic_step(factor, target, vector, mean, own, outcomes[at], 1.0)
             learn(evidence, features, view_starts, rows[at], outcomes[at], used, scores[at], variance)

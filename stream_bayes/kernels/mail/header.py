@@ -12,7 +12,9 @@ from stream_bayes.typing import IntArray
 
 # Those beyond count as one field with the last.
 MOST_FIELDS = 1024
-BEGIN, COLON, END = 0, 1, 2
+BEGIN = 0
+COLON = 1
+END = 2
 
 
 @kernel
@@ -27,7 +29,8 @@ def name_hash(text: Bytes, begin: int, end: int) -> np.uint64:
 @kernel
 def split_header(text: Bytes, end: int, fields: IntArray, hashes: Blocks) -> int:
     """Write where each field begins, has its colon and ends, and the hash of its name; returns how many there are."""
-    place, count = 0, 0
+    place = 0
+    count = 0
     while place < end:
         begin = place
         place = min(line_end(text, place, end) + 1, end)
@@ -35,7 +38,9 @@ def split_header(text: Bytes, end: int, fields: IntArray, hashes: Blocks) -> int
             place = min(line_end(text, place, end) + 1, end)
         # A line of the envelope has no colon: its name is empty.
         colon = max(name_end(text, begin, place), begin)
-        fields[count, BEGIN], fields[count, COLON], fields[count, END] = begin, colon, place
+        fields[count, BEGIN] = begin
+        fields[count, COLON] = colon
+        fields[count, END] = place
         hashes[count] = name_hash(text, begin, colon)
         count += 1
     hashes[count] = 0
@@ -50,10 +55,14 @@ def assign_fields(
 
     The names of fields are no words, and are taken out.
     """
-    kept, field = 0, 0
+    kept = 0
+    field = 0
     for word in range(words):
         while field < len(fields) and begins[word] >= fields[field, END]:
             field += 1
-        begins[kept], ends[kept], hashes[kept], field_of[kept] = begins[word], ends[word], hashes[word], field
+        begins[kept] = begins[word]
+        ends[kept] = ends[word]
+        hashes[kept] = hashes[word]
+        field_of[kept] = field
         kept += field == len(fields) or begins[word] >= fields[field, COLON]
     return kept

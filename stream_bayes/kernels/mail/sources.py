@@ -13,7 +13,9 @@ from stream_bayes.kernels.mail.decode import SLASH
 from stream_bayes.kernels.mail.tokens import AT, DOT, SPREAD, THIRTY_ONE, Buckets, bucket_of, hash_of, note
 from stream_bayes.typing import IntArray
 
-STRUCTURE, SENDERS, HOSTS = 0, 1, 2
+STRUCTURE = 0
+SENDERS = 1
+HOSTS = 2
 FEW_VIEWS = 3
 FEW_BITS = 18
 # Of one of these views a mail has no more; what comes after that is left out.
@@ -21,11 +23,15 @@ MOST_FEW = 1024
 FEW_SLOTS = 4 * MOST_FEW
 
 FROM = hash_of(b"from") | np.uint64(1)
-SHORTEST_HOST, LONGEST_HOST = 4, 60
-ZERO, NINE = 48, 57
+SHORTEST_HOST = 4
+LONGEST_HOST = 60
+ZERO = 48
+NINE = 57
 # Kinds of features of one view are hashed apart.
-ADDRESS, DOMAIN = np.uint64(99), np.uint64(98)
-HEADER_HOST, BODY_HOST = np.uint64(7), np.uint64(8)
+ADDRESS = np.uint64(99)
+DOMAIN = np.uint64(98)
+HEADER_HOST = np.uint64(7)
+BODY_HOST = np.uint64(8)
 
 
 @kernel
@@ -40,9 +46,11 @@ def note_few(
     counts: IntArray,
 ) -> None:
     """Append a feature to a view unless the mail has it, or is full of them, with where it comes from."""
-    bucket, count = bucket_of(hashed, FEW_BITS), counts[view]
+    bucket = bucket_of(hashed, FEW_BITS)
+    count = counts[view]
     if count < MOST_FEW and note(slots[view], mark, bucket, FEW_BITS):
-        few[view, count], origins[view, count] = bucket, origin
+        few[view, count] = bucket
+        origins[view, count] = origin
         counts[view] = count + 1
 
 
@@ -69,13 +77,20 @@ def is_host(text: Bytes, begin: int) -> bool:
 @kernel
 def address_at(text: Bytes, begin: int, end: int) -> np.int64:
     """The internet address that stands here as four numbers with dots; -1 if none does."""
-    value, part, digits, dots = np.int64(0), 0, 0, 0
+    value = np.int64(0)
+    part = 0
+    digits = 0
+    dots = 0
     for place in range(begin, end):
         byte = text[place]
         if ZERO <= byte <= NINE and digits < 3:
-            part, digits = 10 * part + byte - ZERO, digits + 1
+            part = 10 * part + byte - ZERO
+            digits = digits + 1
         elif byte == DOT and digits > 0 and dots < 3:
-            value, part, digits, dots = value << 8 | part & 255, 0, 0, dots + 1
+            value = value << 8 | part & 255
+            part = 0
+            digits = 0
+            dots = dots + 1
         else:
             return np.int64(-1)
     return value << 8 | part & 255 if dots == 3 and digits > 0 else np.int64(-1)
@@ -97,7 +112,9 @@ def find_sources(
 ) -> None:
     """Append hosts, senders and the networks of internet addresses; their origin is the word that names them."""
     for at in range(len(begins)):
-        begin, word, field = begins[at], hashes[at], names[field_of[at]]
+        begin = begins[at]
+        word = hashes[at]
+        field = names[field_of[at]]
         if is_host(text, begin):
             if not SHORTEST_HOST <= ends[at] - begin <= LONGEST_HOST:
                 continue

@@ -58,7 +58,8 @@ def learn_row(
     powers: Powers,
 ) -> int:
     """Add one row to its class; returns by how many words the vocabulary grew."""
-    label, weight = rows.labels[row], rows.weights[row]
+    label = rows.labels[row]
+    weight = rows.weights[row]
     cells = evidence.cells
     evidence.class_weight[label] = added(evidence.class_weight[label], weight)
     mass = prior_b + evidence.class_weight[label]

@@ -36,7 +36,8 @@ def score_row(
 ) -> None:
     """Add the log-likelihood of the row, and its mean and variance under the posterior, to each class."""
     for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
-        feature, column = features[place], rows.columns[place]
+        feature = features[place]
+        column = rows.columns[place]
         if feature < 0 or feature_sizes[feature] == 0:
             continue
         fresh = column < 0 or row_total(evidence.cells, column) == 0.0
@@ -68,9 +69,11 @@ def learn_row(
     evidence: CategoryCounts,
 ) -> None:
     """Add one row to its class, or take it back."""
-    label, weight = rows.labels[row], rows.weights[row]
+    label = rows.labels[row]
+    weight = rows.weights[row]
     for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
-        feature, column = features[place], rows.columns[place]
+        feature = features[place]
+        column = rows.columns[place]
         owned = row_total(evidence.cells, column) > 0.0
         if weight > 0.0 and not (owned and feature_of[column] <= feature):
             feature_sizes[feature] += 1

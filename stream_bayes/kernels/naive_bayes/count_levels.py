@@ -32,7 +32,8 @@ def find_level(counts: FloatArray, size: int, count: float) -> int:
     guess = int(count) - 1  # small counts stand without gaps from 1 on
     if 0 <= guess < size and counts[guess] == count:
         return guess
-    low, high = 0, size
+    low = 0
+    high = size
     while low < high:
         middle = (low + high) // 2
         if counts[middle] < count:
@@ -51,7 +52,9 @@ def change_level(levels: Levels, c: int, before: float, after: float) -> None:
     """
     if levels.size[c] == levels.counts.shape[1]:
         close_gaps(levels, c)
-    counts, words, size = levels.counts[c], levels.words[c], levels.size[c]
+    counts = levels.counts[c]
+    words = levels.words[c]
+    size = levels.size[c]
     place = 0
     if before > 0.0:
         place = find_level(counts, size, before)
@@ -96,7 +99,9 @@ def sum_levels(
     levels: Levels, c: int, prior_b: float, class_weight: float, table_b: FloatArray
 ) -> tuple[float, float, float]:
     """The three sums, from the distinct counts."""
-    log_sum, mean_sum, variance_sum = 0.0, 0.0, 0.0
+    log_sum = 0.0
+    mean_sum = 0.0
+    variance_sum = 0.0
     for place in range(levels.size[c]):
         words = levels.words[c, place]
         if words != 0:

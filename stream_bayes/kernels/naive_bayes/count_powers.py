@@ -158,12 +158,14 @@ def light_slopes(sums: FloatArray, mass: float) -> tuple[float, float]:
 
     Stirling's series from 20 on (error 1e-12 a word); a smaller mass steps up: psi(x) = psi(x + 1) - 1/x.
     """
-    below, squares = 0.0, 0.0
+    below = 0.0
+    squares = 0.0
     while mass < 20.0:
         below += light_inverses(sums, mass, 1)
         squares += light_inverses(sums, mass, 2)
         mass += 1.0
-    first, second = light_inverses(sums, mass, 1), light_inverses(sums, mass, 2)
+    first = light_inverses(sums, mass, 1)
+    second = light_inverses(sums, mass, 2)
     mean = light_logs(sums, mass) - first / 2 - second / 12 - below
     mean += light_inverses(sums, mass, 4) / 120 - light_inverses(sums, mass, 6) / 252
     variance = first + second / 2 + light_inverses(sums, mass, 3) / 6 + squares

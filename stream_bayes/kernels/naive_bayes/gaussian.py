@@ -72,14 +72,19 @@ def score_value(
 ) -> None:
     """Add the log density of one value, and its mean and variance under the posterior, to each class."""
     classes = len(evidence.class_weight)
-    pooled_n, pooled_scatter, pooled_scale = 0.0, 0.0, 0.0
+    pooled_n = 0.0
+    pooled_scatter = 0.0
+    pooled_scale = 0.0
     for c in range(classes):
-        n, scatter = evidence.weight[column, c], evidence.scatter[column, c]
+        n = evidence.weight[column, c]
+        scatter = evidence.scatter[column, c]
         pooled_n += n
         pooled_scatter += scatter
         pooled_scale += posterior_scale(prior, n, evidence.mean[column, c], scatter)
     for c in range(classes):
-        n, mean, scatter = evidence.weight[column, c], evidence.mean[column, c], evidence.scatter[column, c]
+        n = evidence.weight[column, c]
+        mean = evidence.mean[column, c]
+        scatter = evidence.scatter[column, c]
         strength = prior.strength + n
         location = (prior.strength * prior.mean + n * mean) / strength
         shape = prior.shape + 0.5 * (pooled_n if shared else n)
@@ -136,14 +141,16 @@ def fold_gaussian(
     Posterior predictive: Student's t. Plug-in: the normal with the maximum-likelihood mean and variance.
     """
     for row in range(len(rows.labels)):
-        begin, end = rows.row_starts[row], rows.row_starts[row + 1]
+        begin = rows.row_starts[row]
+        end = rows.row_starts[row + 1]
         if score:
             start_row(class_prior_count, declared, evidence.class_weight, joint, row)
             for place in range(begin, end):
                 column = rows.columns[place]
                 if column >= 0 and row_total(evidence.weight, column) > 0.0:
                     score_value(rows.values[place], column, plug_in, shared, prior, evidence, joint, row)
-        label, weight = rows.labels[row], rows.weights[row]
+        label = rows.labels[row]
+        weight = rows.weights[row]
         if label >= 0 and weight != 0.0:
             for place in range(begin, end):
                 learn_value(rows.values[place], rows.columns[place], label, weight, evidence)

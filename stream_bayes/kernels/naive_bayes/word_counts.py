@@ -28,7 +28,8 @@ class WordCounts(NamedTuple):
 @kernel
 def learn_row(rows: Rows, row: int, evidence: WordCounts) -> int:
     """Add one row to its class; returns by how many words the vocabulary grew."""
-    label, weight = rows.labels[row], rows.weights[row]
+    label = rows.labels[row]
+    weight = rows.weights[row]
     cells = evidence.cells
     amount = 0.0
     growth = 0
@@ -66,7 +67,8 @@ def score_words(
     cells = evidence.cells
     length = 0.0
     for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
-        count, column = rows.values[place], rows.columns[place]
+        count = rows.values[place]
+        column = rows.columns[place]
         if column >= 0 and count != 0.0 and row_total(cells, column) > 0.0:
             length += count
             for c in range(cells.shape[1]):

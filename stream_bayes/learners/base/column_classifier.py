@@ -48,7 +48,9 @@ class ColumnClassifier(ColumnLearner, LabelLearner):
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to the evidence of its class."""
-        batch, label, weight = self._one(x), check_label(y), check_weight(w)
+        batch = self._one(x)
+        label = check_label(y)
+        weight = check_weight(w)
         self._learn(batch, [label if weight else None], np.array((weight,)), score=False)
 
     def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:

@@ -40,7 +40,9 @@ class ColumnRegressor(ColumnLearner, NumberLearner):
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to the evidence."""
-        batch, target, weight = self._one(x), check_target(y), check_weight(w)
+        batch = self._one(x)
+        target = check_target(y)
+        weight = check_weight(w)
         self._learn(batch, np.array((target if weight else np.nan,)), np.array((weight,)), score=False)
 
     def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:

@@ -76,7 +76,8 @@ class ColumnLearner(Learner):
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Where there is no memory for new names, or no number for what they lead to, they were never registered."""
-        names, texts = len(self._vocabulary), self._vocabulary.texts
+        names = len(self._vocabulary)
+        texts = self._vocabulary.texts
         try:
             yield
         except (MemoryError, NumericalError) as problem:
@@ -116,7 +117,8 @@ class ColumnLearner(Learner):
         numbers = plain_values(values)
         if numbers is None:
             return self._new_pairs(x)
-        self._last_values, self._last_pairs = values, (self._last_pairs[0], numbers)
+        self._last_values = values
+        self._last_pairs = (self._last_pairs[0], numbers)
         return self._last_pairs
 
     def _new_pairs(self, x: Features) -> Pairs:
@@ -124,7 +126,9 @@ class ColumnLearner(Learner):
         _, columns, values = self._cells(batch, self._find(batch))
         # Texts are part of the names, and hashing may put two of them into one column: such columns are good once.
         if self.buckets is None and not batch.texts and (len(columns) == 0 or columns.min() >= 0):
-            self._last_names, self._last_values, self._last_pairs = list(x), list(x.values()), (columns, values)
+            self._last_names = list(x)
+            self._last_values = list(x.values())
+            self._last_pairs = (columns, values)
         return columns, values
 
     def _as_batch(self, events: Batch | Iterable[Features]) -> Batch:
@@ -205,7 +209,9 @@ class ColumnLearner(Learner):
         if batch.names is None:
             columns = batch.columns
         elif self.buckets is not None:
-            starts, merged, values = np.empty_like(batch.row_starts), np.empty_like(columns), np.empty(len(columns))
+            starts = np.empty_like(batch.row_starts)
+            merged = np.empty_like(columns)
+            values = np.empty(len(columns))
             left = merge_duplicates(batch.row_starts, columns, batch.values, starts, merged, values)
             return Cells(starts, merged[:left], values[:left])
         return Cells(batch.row_starts, columns, batch.values)
@@ -217,7 +223,8 @@ class ColumnLearner(Learner):
 
     def _adopt_names(self, other: Self) -> IntArray:
         """Register the other's names here and make room; returns where its columns stand here."""
-        mine, theirs = self._vocabulary, other._vocabulary
+        mine = self._vocabulary
+        theirs = other._vocabulary
         if not isinstance(mine, Vocabulary) or not isinstance(theirs, Vocabulary):
             self._reserve()
             return np.arange(len(mine))

@@ -188,7 +188,8 @@ class Additive(Learner):
         if type(other) is not type(self):
             message = f"cannot merge a {type(other).__name__} into a {type(self).__name__}"
             raise MergeError(message)
-        mine, theirs = self._get_params(), other._get_params()
+        mine = self._get_params()
+        theirs = other._get_params()
         differences = [name for name in mine if mine[name] != theirs[name]]
         if differences:
             shown = ", ".join(f"{name} is {mine[name]!r} here and {theirs[name]!r} there" for name in differences)

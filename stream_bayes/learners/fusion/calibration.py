@@ -37,7 +37,8 @@ class Calibration:
         """Map each row's log-odds and their variance, then learn the row where its outcome is known."""
         if self._kind == "none":
             return scores, spread
-        calibrated, calibrated_spread = np.empty_like(scores), np.empty_like(spread)
+        calibrated = np.empty_like(scores)
+        calibrated_spread = np.empty_like(spread)
         state = self._weights.factor, self._weights.target
         fold_calibration(scores, spread, outcomes, weights, self._bound, *state, calibrated, calibrated_spread)
         return calibrated, calibrated_spread

@@ -147,7 +147,8 @@ class Members:
 
 def take_opinion(predictions: LabelPredictions, classes: tuple[Label, Label], opinions: Opinions, place: int) -> None:
     """Write what one member says in its column."""
-    labels, (first, second) = predictions.labels, classes
+    labels = predictions.labels
+    (first, second) = classes
     if first in labels and second in labels:
         probabilities = np.ascontiguousarray(predictions.probabilities)
         sizes, variances = map(np.ascontiguousarray, (predictions.log_odds, predictions.latent_variance))

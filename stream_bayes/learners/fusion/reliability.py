@@ -101,7 +101,8 @@ class Record:
 
     def restore(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
-        cells, losses = arrays["reliability"], arrays["losses"]
+        cells = arrays["reliability"]
+        losses = arrays["losses"]
         for new, old in ((cells, self._cells), (losses, self._losses)):
             if new.dtype != np.float64 or new.shape != old.shape or not ((new >= 0.0) & (new < LARGEST_SUM)).all():
                 message = "the record of reliability must be sums of 0 or more, three an interval and three for all"
@@ -109,4 +110,5 @@ class Record:
         if (cells[:, 1:] > _ROUNDED_ONE * cells[:, :1]).any() or losses[1] > _ROUNDED_ONE * losses[0]:
             message = "the record of reliability has more predicted, observed or lost than events"
             raise ValueError(message)
-        self._cells, self._losses = np.ascontiguousarray(cells), np.ascontiguousarray(losses)
+        self._cells = np.ascontiguousarray(cells)
+        self._losses = np.ascontiguousarray(losses)

@@ -15,7 +15,8 @@ from stream_bayes.validation import positive
 
 # Learners that always agree leave the difference of their weights to the prior, which must be more than the rounding of
 # what the data say of their sum. Measured over 1e5 events, the weights of equals part by 0.9 at 1e-12, by 3e-6 at 1e-6.
-SMALLEST_PRECISION, LARGEST_PRECISION = 1e-6, 1e12
+SMALLEST_PRECISION = 1e-6
+LARGEST_PRECISION = 1e12
 # No stream of events of the largest weight comes near it, and what is below it can be learned on without overflow.
 LARGEST_SUM = 1e100
 _ROUNDING = 1e-9
@@ -54,7 +55,8 @@ class LogisticWeights:
 
     def restore(self, arrays: Arrays, name: str, rising: int = 0) -> None:
         """Take over what `arrays` gave; the first `rising` weights are never below 0."""
-        factor, target = arrays[f"{name}_factor"], arrays[f"{name}_target"]
+        factor = arrays[f"{name}_factor"]
+        target = arrays[f"{name}_target"]
         right = all(
             new.dtype == np.float64 and new.shape == old.shape and (np.abs(new) < LARGEST_SUM).all()
             for new, old in ((factor, self.factor), (target, self.target))
@@ -64,7 +66,8 @@ class LogisticWeights:
         if not right or np.triu(factor, 1).any() or (factor.diagonal() < least).any():
             message = f"the {name} weights need a lower triangular factor, no less precise than the prior, and a target"
             raise ValueError(message)
-        self.factor, self.target = np.ascontiguousarray(factor), np.ascontiguousarray(target)
+        self.factor = np.ascontiguousarray(factor)
+        self.target = np.ascontiguousarray(target)
         mean = self.mean()
         if not (np.abs(mean) < LARGEST_SUM).all() or (mean[:rising] < -_ROUNDING).any():
             message = (

@@ -25,7 +25,9 @@ LARGEST_RATE = 1e6
 LARGEST_VALUE = 1e60
 LARGEST_COUNT = 1e30
 # What a snapshot may hold: far more than any stream can make, and linear predictors are finite still.
-LARGEST_WEIGHT, LARGEST_SQUARES, MOST_EVENTS = 1e150, 1e250, 2.0**63
+LARGEST_WEIGHT = 1e150
+LARGEST_SQUARES = 1e250
+MOST_EVENTS = 2.0**63
 
 
 class GradientLearner(ColumnLearner):
@@ -43,7 +45,8 @@ class GradientLearner(ColumnLearner):
         if not 1.0 / LARGEST_RATE <= self.rate <= LARGEST_RATE:
             message = f"rate must lie between {1.0 / LARGEST_RATE:g} and {LARGEST_RATE:g}; got {shown(rate)}"
             raise ParameterError(message)
-        self.l1, self.l2 = non_negative("l1", l1), non_negative("l2", l2)
+        self.l1 = non_negative("l1", l1)
+        self.l2 = non_negative("l2", l2)
         check_scale("l1", self.l1)
         check_scale("l2", self.l2)
         self.intercept = truth("intercept", intercept, ParameterError)
@@ -65,7 +68,8 @@ class GradientLearner(ColumnLearner):
 
     def _reserve(self) -> None:
         cells, offsets, clock = self._model
-        rows, outputs = len(self._vocabulary), len(offsets)
+        rows = len(self._vocabulary)
+        outputs = len(offsets)
         if rows > len(cells) or self._outputs > outputs:
             # Twice as many as there were, so that a stream of new labels copies each cell a few times only.
             outputs = outputs if self._outputs <= outputs else max(self._outputs, 2 * outputs)

@@ -16,7 +16,8 @@ MOST_STEPS = 1000
 MOST_ROUNDED = 3
 # A direction shorter than FLAT does not matter to the squares: a step along it goes on until a weight becomes 0. None
 # is taken where no more than rounding, LEVEL of the penalty, says which way.
-FLAT, LEVEL = 1e-13, 1e-12
+FLAT = 1e-13
+LEVEL = 1e-12
 
 
 def minimise(
@@ -28,7 +29,8 @@ def minimise(
     the minimum of the rest but do not know which they are. In turns they need few of either, and as each minimum on a
     set of signs is lower than the one before, none comes twice.
     """
-    most, rounded = PENALTY_SHARE * lasso, 0
+    most = PENALTY_SHARE * lasso
+    rounded = 0
     for _ in range(MOST_STEPS):
         state = descend(columns, target, lasso, ridge, TOLERANCE, most, weights)
         if state == REACHED:
@@ -52,7 +54,8 @@ def _step(columns: FloatArray, target: FloatArray, lasso: FloatArray, ridge: Flo
     active = np.flatnonzero(weights)
     if len(active) == 0:
         return False
-    own, roots = weights[active], np.sqrt(ridge[active])
+    own = weights[active]
+    roots = np.sqrt(ridge[active])
     rest = np.concatenate((target - own @ columns[active], -roots * own))
     left, s, right = np.linalg.svd(np.vstack((columns[active].T, np.diag(roots))), full_matrices=False)
     slope = s * (left.T @ rest) - right @ (lasso[active] * np.sign(own))

@@ -50,7 +50,8 @@ def maximum(spectrum: Spectrum, count: float, *, intercept: bool) -> EvidenceMax
     _check(spectrum, count, (grid[0], best, grid[-1]), intercept=intercept)
     ratio = math.exp(best)
     noise = spectrum.loss(ratio) / count
-    precision, effective = ratio / noise, float(spectrum.kept(ratio).sum())
+    precision = ratio / noise
+    effective = float(spectrum.kept(ratio).sum())
     return EvidenceMaximum(precision, noise, log_evidence(spectrum, count, precision, noise), effective)
 
 
@@ -61,7 +62,8 @@ def _grid(spectrum: Spectrum, count: float) -> list[float]:
     above 0; with no residual none is far below the least s^2.
     """
     squares = spectrum.singular**2
-    least, known = float(squares[squares > 0.0].min()), float(spectrum.target @ spectrum.target)
+    least = float(squares[squares > 0.0].min())
+    known = float(spectrum.target @ spectrum.target)
     share = 0.5 * len(squares) * spectrum.residual / (count * known) if known > 0.0 else 1.0
     low = max(least * min(share or 1.0, 1.0 / MARGIN), SMALLEST_RATIO)
     ends = math.log(low), math.log(float(squares.max())) + math.log(MARGIN)

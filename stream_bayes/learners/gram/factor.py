@@ -75,7 +75,8 @@ def reduced(factor: Factor, limits: FloatArray) -> Factor:
 
     The limits are shares of the squares of each column, so that the scales of the columns do not matter.
     """
-    lengths, target = factor.lengths, factor.target.copy()
+    lengths = factor.lengths
+    target = factor.target.copy()
     rows = np.ascontiguousarray(factor.columns / lengths[:, None])
     rank = independent(rows, target, limits, np.empty(len(rows), dtype=np.int64))
     beyond = target[rank:]
@@ -86,7 +87,8 @@ def ridge(factor: Factor, strength: float) -> Ridge:
     """Least squares of the factor with sqrt(k) I beneath it, by a QR decomposition that never forms X'X + k."""
     width, rank = factor.columns.shape
     stacked = np.zeros((rank + width, width + 1))
-    stacked[:rank, :width], stacked[:rank, width] = factor.columns.T, factor.target
+    stacked[:rank, :width] = factor.columns.T
+    stacked[:rank, width] = factor.target
     np.fill_diagonal(stacked[rank:, :width], np.sqrt(strength))
     triangle = cast(FloatArray, np.linalg.qr(stacked, mode="r"))
     inverse = lapack.dtrtri(triangle[:width, :width])[0] if width else np.zeros((0, 0))

@@ -62,7 +62,9 @@ class GramLearner(ColumnRegressor, Additive):
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back; refused when it cannot have been learned."""
-        batch, target, weight = self._one(x), check_target(y), check_weight(w)
+        batch = self._one(x)
+        target = check_target(y)
+        weight = check_weight(w)
         found = self._find(batch)
         check_size(np.array((target,)), LARGEST_VALUE)
         if weight == 0.0:
@@ -75,7 +77,8 @@ class GramLearner(ColumnRegressor, Additive):
         if rows.values[~known].any():
             message = "a feature of this event was never learned, so the event was not either"
             raise UnlearnError(message)
-        columns, values = rows.columns[known], rows.values[known]
+        columns = rows.columns[known]
+        values = rows.values[known]
         place = first_misfit(self._moments, columns, values, target, weight)
         if place != NONE:
             message = f"an event with {self._misfit(place)} cannot be taken back: no such event was learned"
@@ -115,9 +118,12 @@ class GramLearner(ColumnRegressor, Additive):
         self._design_now = self._belief_now = None
 
     def _score(self, rows: TargetRows) -> StudentPredictions:
-        belief, mean, ignorance = self._belief(), np.empty(len(rows.targets)), np.empty(len(rows.targets))
+        belief = self._belief()
+        mean = np.empty(len(rows.targets))
+        ignorance = np.empty(len(rows.targets))
         score_rows(rows, belief.line, mean, ignorance)
-        noise, degrees = np.full(len(mean), belief.noise), np.full(len(mean), belief.degrees)
+        noise = np.full(len(mean), belief.noise)
+        degrees = np.full(len(mean), belief.degrees)
         return StudentPredictions(mean, belief.noise * ignorance, noise, degrees)
 
     def _design(self) -> Design:
@@ -132,13 +138,15 @@ class GramLearner(ColumnRegressor, Additive):
 
     def _drawn(self) -> Belief:
         design = self._design()
-        fit, degrees = ridge(design.factor, self.strength), self.noise_degrees + design.count
+        fit = ridge(design.factor, self.strength)
+        degrees = self.noise_degrees + design.count
         noise = (self.noise_degrees * self.noise_variance + fit.loss) / degrees
         places = np.full(len(self._moments.present), -1, dtype=np.int64)
         places[design.columns] = np.arange(len(design.columns))
         centre = design.mean if self.intercept else np.zeros_like(design.mean)
         least = 1.0 / max(design.count, 1.0) if self.intercept else 0.0
-        shift, level = centre[:, 1:].copy(), centre[:, 0].copy()
+        shift = centre[:, 1:].copy()
+        level = centre[:, 0].copy()
         return Belief(Line(places, shift, level, fit.weights, fit.root, 1.0 / self.strength, least), noise, degrees)
 
     def _reserve(self) -> None:
@@ -186,6 +194,8 @@ class GramLearner(ColumnRegressor, Additive):
 
 
 def _row(rows: TargetRows, row: int) -> TargetRows:
-    begin, end = rows.row_starts[row], rows.row_starts[row + 1]
-    starts, own = np.array((0, end - begin)), slice(row, row + 1)
+    begin = rows.row_starts[row]
+    end = rows.row_starts[row + 1]
+    starts = np.array((0, end - begin))
+    own = slice(row, row + 1)
     return TargetRows(starts, rows.columns[begin:end], rows.values[begin:end], rows.targets[own], rows.weights[own])

@@ -89,11 +89,14 @@ def add(mine: Moments, theirs: Moments, columns: IntArray) -> None:
     """Add the events of another, whose columns stand at these here (Chan, Golub and LeVeque)."""
     if theirs.events[0] == 0.0:
         return
-    width, places = len(mine.present), np.concatenate(([0], 1 + columns))
-    their_mean, their_scatter = np.zeros((2, 1 + width)), np.zeros((1 + width, 1 + width))
+    width = len(mine.present)
+    places = np.concatenate(([0], 1 + columns))
+    their_mean = np.zeros((2, 1 + width))
+    their_scatter = np.zeros((1 + width, 1 + width))
     their_mean[:, places] = theirs.mean[:, : len(places)]
     their_scatter[np.ix_(places, places)] = symmetric(theirs, np.arange(len(places)))
-    before, share = mine.events[0], theirs.events[0] / (mine.events[0] + theirs.events[0])
+    before = mine.events[0]
+    share = theirs.events[0] / (mine.events[0] + theirs.events[0])
     offset = (their_mean[0] - mine.mean[0]) + (their_mean[1] - mine.mean[1])
     mine.scatter[...] += np.tril(their_scatter + np.outer(offset, offset * (before * share)))
     if before == 0.0:
@@ -109,7 +112,8 @@ def add(mine: Moments, theirs: Moments, columns: IntArray) -> None:
 def restored(arrays: Arrays, width: int) -> Moments:
     """The moments in a snapshot, if they can be those of events."""
     for name, shape in zip(Moments._fields, _shapes(width), strict=True):
-        array, most = arrays[name], 2.0 * LARGEST_VALUE if name == "mean" else LARGEST_SUM
+        array = arrays[name]
+        most = 2.0 * LARGEST_VALUE if name == "mean" else LARGEST_SUM
         if array.dtype != np.float64 or array.shape != shape or not (np.abs(array) <= most).all():
             message = f"array {name!r} has {array.dtype} of shape {array.shape}, expected finite float64 of {shape}"
             raise ValueError(message)

@@ -45,7 +45,8 @@ class Penalty(NamedTuple):
 
 def weights_of(design: Design, penalty: Penalty, strength: float, start: FloatArray) -> tuple[FloatArray, float]:
     """Weights on the scale of the data, and the degrees of freedom."""
-    lasso, ridge = strength * penalty.share, strength * (1.0 - penalty.share)
+    lasso = strength * penalty.share
+    ridge = strength * (1.0 - penalty.share)
     if lasso == 0.0:
         return penalty.spectrum.ridge(ridge) / penalty.scales, float(penalty.spectrum.kept(ridge).sum())
     weights = _descended(design, lasso * penalty.scales, ridge * penalty.scales**2, start)
@@ -56,11 +57,13 @@ def weights_of(design: Design, penalty: Penalty, strength: float, start: FloatAr
 
 def _descended(design: Design, lasso: FloatArray, ridge: FloatArray, start: FloatArray) -> FloatArray:
     """Penalties of the scales in; coordinate descent works on columns and a target of unit length."""
-    lengths, size = design.full.lengths, math.sqrt(design.squares(np.zeros(len(lasso))))
+    lengths = design.full.lengths
+    size = math.sqrt(design.squares(np.zeros(len(lasso))))
     if size == 0.0:
         return np.zeros(len(lengths))
     columns = np.ascontiguousarray(design.full.columns / lengths[:, None])
-    lasso, ridge = lasso / lengths / size, ridge / lengths / lengths
+    lasso = lasso / lengths / size
+    ridge = ridge / lengths / lengths
     weights = np.ascontiguousarray(start * lengths / size)
     return minimise(columns, design.full.target / size, lasso, ridge, weights) / lengths * size
 

@@ -121,7 +121,8 @@ class GramRegression(GramLearner):
         design = self._taught()
         under = Penalty.on(design, penalty, share, standardise=standardise)
         sizes = strengths_for(design, under, strengths)
-        weights, degrees = np.zeros((len(sizes), len(design.columns))), np.zeros(len(sizes))
+        weights = np.zeros((len(sizes), len(design.columns)))
+        degrees = np.zeros(len(sizes))
         for row, size in enumerate(sizes.tolist()):
             start = weights[max(row - 1, 0)]
             weights[row], degrees[row] = weights_of(design, under, size, start)
@@ -145,7 +146,8 @@ class GramRegression(GramLearner):
         came is another, and on centred data lower by log(1 + n / (prior_precision noise_variance)) / 2. The singular
         values are found once for all precisions and variances.
         """
-        precision, noise = positive("prior_precision", prior_precision), positive("noise_variance", noise_variance)
+        precision = positive("prior_precision", prior_precision)
+        noise = positive("noise_variance", noise_variance)
         check_scale("prior_precision", precision)
         check_scale("noise_variance", noise)
         return log_evidence(self._design().spectrum, float(self._moments.events[0]), precision, noise)
@@ -183,10 +185,12 @@ class GramRegression(GramLearner):
         The true intercept goes by the name "intercept", unless a feature has it; with an intercept of its own the
         learner finds any. The noise variance is the one the learner now expects, if not given.
         """
-        design, size = self._taught(), self._strength(strength)
+        design = self._taught()
+        size = self._strength(strength)
         noise = self._belief().noise if noise_variance is None else positive("noise_variance", noise_variance)
         true = {name: finite(f"weight of {shown(name)}", weight) for name, weight in weights.items()}
-        names, event = self._names(design.columns), self._event(x)
+        names = self._names(design.columns)
+        event = self._event(x)
         level = 0.0 if INTERCEPT in names else true.pop(INTERCEPT, 0.0)
         # What a feature that no event had does to the target, no prediction can know.
         unknown = math.fsum(event[name] * true.get(name, 0.0) for name in event.keys() - set(names))
@@ -222,7 +226,8 @@ def bias_variance(
     """
     spectrum = design.spectrum
     away = event - design.means if design.intercept else event
-    z, true = spectrum.vectors.T @ away, spectrum.vectors.T @ weights
+    z = spectrum.vectors.T @ away
+    true = spectrum.vectors.T @ weights
     gain = spectrum.gain(strength)
     bias = -float((z * spectrum.lost(strength)) @ true)
     if not spectrum.full:
@@ -249,7 +254,8 @@ def stepwise(design: Design, direction: str, count: Any) -> tuple[IntArray, Floa
 
 
 def _joined(rows: FloatArray, target: FloatArray, limits: FloatArray, wanted: int) -> tuple[IntArray, FloatArray]:
-    order, squares = np.empty(wanted, dtype=np.int64), np.empty(wanted)
+    order = np.empty(wanted, dtype=np.int64)
+    squares = np.empty(wanted)
     forward(rows, target, limits, order, squares)
     return order, squares
 
@@ -261,7 +267,8 @@ def _left(rows: FloatArray, target: FloatArray, limits: FloatArray, wanted: int)
     inside = inside[:rank]
     spare = np.setdiff1d(np.arange(len(rows)), inside)[:wanted]
     inverse = solve_triangular(rows[inside, :rank], np.eye(rank), lower=True) if rank else np.zeros((0, 0))
-    order, squares = np.empty(wanted - len(spare), dtype=np.int64), np.empty(wanted - len(spare))
+    order = np.empty(wanted - len(spare), dtype=np.int64)
+    squares = np.empty(wanted - len(spare))
     backward(np.ascontiguousarray(inverse.T), target[:rank].copy(), order, squares)
     unexplained = float(target[rank:] @ target[rank:])
     return np.concatenate((spare, inside[order])), unexplained + np.concatenate((np.zeros(len(spare)), squares))

@@ -19,7 +19,8 @@ ROUNDING = 1e-14
 # whole to what is taken, and there may be a hundred.
 EXCESS = 1e-2
 
-NONE, TOGETHER = -1, -2
+NONE = -1
+TOGETHER = -2
 
 
 class Taken(NamedTuple):
@@ -42,10 +43,13 @@ def first_misfit(moments: Moments, columns: IntArray, values: FloatArray, target
     that would fall below zero. TOGETHER where each can, but not all in one event: the scatter less what is taken would
     have a negative eigenvalue.
     """
-    count, present = float(moments.events[0]), moments.present
+    count = float(moments.events[0])
+    present = moments.present
     event = np.zeros(1 + len(present))
-    event[0], event[1 + columns] = target, values
-    left, least = count - weight, residue(count)
+    event[0] = target
+    event[1 + columns] = values
+    left = count - weight
+    least = residue(count)
     taken = _taken(moments, event, weight, count / left if left > least else 1.0)
     squares = moments.scatter.diagonal() + taken.slack
     bad = taken.factor * taken.offset**2 > taken.most * squares
@@ -58,7 +62,8 @@ def first_misfit(moments: Moments, columns: IntArray, values: FloatArray, target
 
 def _taken(moments: Moments, event: FloatArray, weight: float, ratio: float) -> Taken:
     """With ratio n / (n - w), the mean is n / (n - w) times closer to the event than the other events are."""
-    offset, blur = (event - moments.mean[0]) - moments.mean[1], ROUNDING * ratio
+    offset = (event - moments.mean[0]) - moments.mean[1]
+    blur = ROUNDING * ratio
     slack = (SLACK + blur**2) * (moments.peak + weight * offset**2)
     return Taken(offset, weight * ratio, slack, 1.0 + EXCESS + blur)
 

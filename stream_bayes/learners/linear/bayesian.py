@@ -124,7 +124,9 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
         """Add one event to the evidence."""
         # What was just predicted is not encoded again. Its solution would not help: the pass that rotates the event in
         # finds it on the way, and reads the factor no less often with it.
-        (columns, values), target, weight = self._pairs(x), check_target(y), check_weight(w)
+        (columns, values) = self._pairs(x)
+        target = check_target(y)
+        weight = check_weight(w)
         belief = self._belief
         plain = weight and self.forgetting == 1.0 and (self.buckets is None or belief.width)
         if plain and isinstance(belief, FullBelief):
@@ -135,7 +137,9 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back, as if it had never come; refused when it cannot have been learned."""
-        (columns, values), target, weight = self._pairs(x), check_target(y), check_weight(w)
+        (columns, values) = self._pairs(x)
+        target = check_target(y)
+        weight = check_weight(w)
         check_size(values)
         self._check_adds_up(UnlearnError)
         if weight and isinstance(self._belief, FullBelief):
@@ -144,7 +148,8 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
                 raise UnlearnError(message)
             columns = columns + int(self.intercept)
             if self.intercept:
-                columns, values = np.append(0, columns), np.append(1.0, values)
+                columns = np.append(0, columns)
+                values = np.append(1.0, values)
             corrections.take_back(self._belief, columns, values, target, weight)
 
     def entropy(self) -> float:
@@ -201,7 +206,8 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
 
     def _absorb(self, other: Self) -> None:
         self._check_adds_up(MergeError)
-        mine, theirs = self._belief, other._belief
+        mine = self._belief
+        theirs = other._belief
         if isinstance(mine, FullBelief) and isinstance(theirs, FullBelief):
             before = mine.copy()
             try:

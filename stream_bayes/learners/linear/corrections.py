@@ -39,7 +39,8 @@ def merge(belief: FullBelief, other: FullBelief, columns: IntArray) -> None:
     for column in columns:
         belief.rotate(np.array((column,)), np.ones(1), 0.0, -belief.setting.prior)
     squares = max(float(belief.numbers[SQUARES] + other.numbers[SQUARES]), 0.0)
-    belief.numbers[[COUNT, ADDED, SQUARES]], belief.vectors[PRESENT] = (count, added, squares), present
+    belief.numbers[[COUNT, ADDED, SQUARES]] = (count, added, squares)
+    belief.vectors[PRESENT] = present
     _check_digits(belief)
 
 
@@ -52,10 +53,13 @@ def scale(belief: FullBelief, factor: float) -> None:
     belief.vectors[Z] *= math.sqrt(factor)
     belief.vectors[PRESENT] *= factor
     belief.numbers[[COUNT, SQUARES, ADDED]] *= factor
-    count, added, present = belief.numbers[COUNT], belief.numbers[ADDED], belief.vectors[PRESENT].copy()
+    count = belief.numbers[COUNT]
+    added = belief.numbers[ADDED]
+    present = belief.vectors[PRESENT].copy()
     for column in range(belief.width):
         belief.rotate(np.array((column,)), np.ones(1), 0.0, (1.0 - factor) * belief.setting.prior)
-    belief.numbers[[COUNT, ADDED]], belief.vectors[PRESENT] = (count, added), present
+    belief.numbers[[COUNT, ADDED]] = (count, added)
+    belief.vectors[PRESENT] = present
 
 
 def empty(belief: FullBelief) -> None:
@@ -72,7 +76,8 @@ def take_back(belief: FullBelief, columns: IntArray, values: FloatArray, target:
     x'P^-1 x at most what it would be if this event were the only one.
     """
     count = float(belief.numbers[COUNT])
-    left, least = count - weight, min(residue(count), 0.5 * weight)
+    left = count - weight
+    least = min(residue(count), 0.5 * weight)
     if left < -least or int(columns.max(initial=-1)) >= belief.width:
         message = f"the events learned weigh {count:g} in all, and {weight:g} is to be taken back: was it learned?"
         raise UnlearnError(message)
@@ -85,7 +90,8 @@ def take_back(belief: FullBelief, columns: IntArray, values: FloatArray, target:
         empty(belief)
         return
     _take_out(rest, x, target, weight, (x != 0.0) & (present <= least))
-    rest.numbers[[COUNT, ADDED]], rest.vectors[PRESENT, : belief.width] = (left, belief.numbers[ADDED]), present
+    rest.numbers[[COUNT, ADDED]] = (left, belief.numbers[ADDED])
+    rest.vectors[PRESENT, : belief.width] = present
     belief.take(rest)
 
 
@@ -131,14 +137,16 @@ def _left(belief: FullBelief, x: FloatArray, target: float, weight: float) -> tu
     it below that, so much less is taken. Refused when the event contradicts the rest by more.
     """
     solved = solve_triangular(belief.upper, x, trans="T")
-    prior, spread = belief.setting.prior, weight * float(solved @ solved)
+    prior = belief.setting.prior
+    spread = weight * float(solved @ solved)
     bound = prior / (prior + weight * float(x @ x))
     rounding = SAFETY * ROUNDING * (len(x) + 1) + spread * _moved(belief) / prior
     remaining = max(1.0 - spread, bound)
     if 1.0 - spread < (1.0 - SLACK) * bound - rounding:
         message = "without it the precision would not be positive definite: was this event learned?"
         raise UnlearnError(message)
-    z, squares = belief.vectors[Z, : belief.width], float(belief.numbers[SQUARES])
+    z = belief.vectors[Z, : belief.width]
+    squares = float(belief.numbers[SQUARES])
     taken = weight * (target - float(solved @ z)) ** 2 / remaining
     least = SLACK * (squares + float(z @ z) + weight * target**2) + taken * rounding / remaining
     if squares - taken < -least:

@@ -64,7 +64,8 @@ class DiagonalBelief:
 
     def _restore_unless(self, done: bool, places: IntArray | slice, cells: FloatArray, numbers: FloatArray) -> None:
         if not done:
-            self.cells[places], self.numbers = cells, numbers
+            self.cells[places] = cells
+            self.numbers = numbers
 
     def _before(self, rows: Rows | TargetRows, learned: BoolArray) -> tuple[IntArray | slice, FloatArray, FloatArray]:
         """The cells that the rows may change: none where nothing is learned, nor for one row, which fails at once."""
@@ -98,7 +99,8 @@ class DiagonalBelief:
 
     def restore(self, arrays: Arrays, largest: int) -> None:
         """Take over what `arrays` gave, if it can be a belief about at most so many weights."""
-        cells, totals = arrays["cells"], arrays["totals"]
+        cells = arrays["cells"]
+        totals = arrays["totals"]
         shapes = cells.ndim == 2 and cells.shape[1:] == (2,) and totals.shape == (TOTALS,)
         if not shapes or not all(array.dtype == np.float64 and np.isfinite(array).all() for array in (cells, totals)):
             message = "cells and totals must be finite float64, two numbers a cell"
@@ -107,4 +109,5 @@ class DiagonalBelief:
         if (cells[:, 0] < 1e-10 * self.setting.prior).any() or np.abs(cells).max(initial=0.0) > MOST**2:
             message = "precisions must be those of a belief"
             raise ValueError(message)
-        self.cells, self.numbers[:TOTALS] = cells, totals
+        self.cells = cells
+        self.numbers[:TOTALS] = totals

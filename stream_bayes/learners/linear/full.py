@@ -96,8 +96,10 @@ class FullBelief:
         """Make room for so many weights; it doubles when it runs out."""
         if size > self.vectors.shape[1]:
             room = max(size, 2 * self.vectors.shape[1], SMALLEST_ROOM)
-            factor, vectors = padded(self.factor, (room, room)), padded(self.vectors, (VECTORS, room))
-            self.factor, self.vectors = factor, vectors
+            factor = padded(self.factor, (room, room))
+            vectors = padded(self.vectors, (VECTORS, room))
+            self.factor = factor
+            self.vectors = vectors
 
     def fill(self, size: int) -> None:
         """Give every weight up to a size its prior, where it has none yet."""
@@ -151,7 +153,8 @@ class FullBelief:
 
         No digits of the other columns are lost, however large the dropped ones were.
         """
-        width, kept = self.width, np.flatnonzero(~which)
+        width = self.width
+        kept = np.flatnonzero(~which)
         rows = np.column_stack((self.factor[:width, kept], self.vectors[Z, :width]))
         turned: Any = np.linalg.qr(rows, mode="r")
         turned *= np.where(np.diag(turned) < 0.0, -1.0, 1.0)[:, None]
@@ -164,12 +167,16 @@ class FullBelief:
     def copy(self) -> FullBelief:
         """The same belief, apart from this one."""
         twin = FullBelief(self.setting)
-        twin.factor, twin.vectors, twin.numbers = self.factor.copy(), self.vectors.copy(), self.numbers.copy()
+        twin.factor = self.factor.copy()
+        twin.vectors = self.vectors.copy()
+        twin.numbers = self.numbers.copy()
         return twin
 
     def take(self, other: FullBelief) -> None:
         """Become the other belief, which nobody else holds."""
-        self.factor, self.vectors, self.numbers = other.factor, other.vectors, other.numbers
+        self.factor = other.factor
+        self.vectors = other.vectors
+        self.numbers = other.numbers
 
     def rotate(self, columns: IntArray, values: FloatArray, target: float, weight: float) -> None:
         """Rotate one event in, or out where its weight is below zero; the columns are those of the weights."""
@@ -209,7 +216,8 @@ class FullBelief:
         check_totals(totals, width, largest, self.setting.forgetting)
         self.reserve(width)
         self.factor[np.triu_indices(width)[0], np.triu_indices(width)[1]] = factor
-        self.vectors[[Z, PRESENT], :width], self.numbers[:TOTALS] = (z, present), totals
+        self.vectors[[Z, PRESENT], :width] = (z, present)
+        self.numbers[:TOTALS] = totals
         if not self.is_sound():
             message = "the diagonal of factor is that of no belief, or numbers are too large"
             raise ValueError(message)
@@ -217,7 +225,9 @@ class FullBelief:
 
 def check_totals(totals: FloatArray, width: int, largest: int, forgetting: float) -> None:
     """Refuse totals that cannot be those of a belief."""
-    sums, discount, share = totals[[COUNT, SQUARES, ADDED]], totals[DISCOUNT], totals[PRIOR_SHARE]
+    sums = totals[[COUNT, SQUARES, ADDED]]
+    discount = totals[DISCOUNT]
+    share = totals[PRIOR_SHARE]
     sound = (sums >= 0.0).all() and SMALLEST_DISCOUNT <= discount <= 1.0 and 0.0 <= share <= 1.0
     if forgetting == 1.0:
         sound = sound and discount == share == 1.0

@@ -33,7 +33,8 @@ def entropy(weights: int, log_determinant: float, scale: float, degrees: float) 
     if degrees == math.inf:
         return weights * (UNIT_NORMAL_ENTROPY + 0.5 * math.log(scale)) - 0.5 * log_determinant
     a = 0.5 * degrees
-    psi, log_b = float(digamma(a)), math.log(a * scale)
+    psi = float(digamma(a))
+    log_b = math.log(a * scale)
     noise = unit_gamma_entropy(a) - 2.0 * psi + log_b
     return noise + weights * (UNIT_NORMAL_ENTROPY + 0.5 * (log_b - psi)) - 0.5 * log_determinant
 
@@ -58,7 +59,8 @@ def log_evidence(belief: FullBelief) -> float:
     Unknown: the multivariate t that the inverse gamma makes of it.
     """
     prior, _, _, variance, degrees = belief.setting
-    count, squares = float(belief.numbers[COUNT]), float(belief.numbers[SQUARES])
+    count = float(belief.numbers[COUNT])
+    squares = float(belief.numbers[SQUARES])
     volume = 0.5 * (belief.width * math.log(prior) - belief.log_determinant() - count * math.log(2.0 * math.pi))
     if degrees == math.inf:
         return volume - 0.5 * (count * math.log(variance) + squares / variance)
@@ -77,7 +79,8 @@ def rank(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells, k: int
         precision = np.full(width, belief.setting.prior)
         precision[: belief.width] = belief.cells[: belief.width, 0] * belief.numbers[DISCOUNT]
         chosen = np.empty(count, dtype=np.int64)
-        intercept, forgetting = belief.setting.intercept, belief.setting.forgetting
+        intercept = belief.setting.intercept
+        forgetting = belief.setting.forgetting
         rank_diagonal(cells.row_starts, columns, cells.values, intercept, forgetting, precision, chosen)
         return chosen
     return _largest_in_turn(_whitened(belief, cells, columns, width), count, belief.setting.forgetting)
@@ -86,7 +89,8 @@ def rank(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells, k: int
 def _with_new(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells) -> tuple[IntArray, int]:
     """The weight of each pair, with a place at the end for each that no event has had; and how many there are."""
     intercept = belief.setting.intercept
-    columns, width = cells.columns + intercept, max(belief.width, intercept)
+    columns = cells.columns + intercept
+    width = max(belief.width, intercept)
     new = (cells.columns < 0) | (columns >= width)
     known_by = cells.columns.copy()
     nameless = known_by < 0

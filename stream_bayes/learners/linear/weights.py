@@ -26,7 +26,8 @@ INTERCEPT = "intercept"
 """What the weight of the constant is called; no feature can have the name beside it."""
 
 # The product of two of them is what the squares of values are divided by.
-SMALLEST, LARGEST = 1e-20, 1e20
+SMALLEST = 1e-20
+LARGEST = 1e20
 # A full covariance of so many buckets takes half a gigabyte.
 MOST_BUCKETS = 2**13
 
@@ -73,9 +74,11 @@ class WeightBelief(ColumnLearner):
 
         Where names were hashed, those of the buckets that events have had, by number.
         """
-        means, variances = self._belief.means(), self._belief.variances()
+        means = self._belief.means()
+        variances = self._belief.variances()
         told = (means != 0.0) | (variances != 1.0 / self._belief.setting.prior)
-        names, places = self._weight_names(), np.flatnonzero(told | (self.buckets is None)).tolist()
+        names = self._weight_names()
+        places = np.flatnonzero(told | (self.buckets is None)).tolist()
         return {names[place]: self._marginal(float(means[place]), float(variances[place])) for place in places}
 
     def joint(self, *names: FeatureName) -> MvNormal | MvStudentT:
@@ -112,7 +115,8 @@ class WeightBelief(ColumnLearner):
         """Means and covariances of some weights, over the noise; one that no event has had is as the prior has it."""
         wanted = np.array(places)
         known = np.flatnonzero(wanted >= 0)
-        means, covariances = np.zeros(len(wanted)), np.eye(len(wanted)) / self._belief.setting.prior
+        means = np.zeros(len(wanted))
+        covariances = np.eye(len(wanted)) / self._belief.setting.prior
         means[known] = self._belief.means()[wanted[known]]
         covariances[np.ix_(known, known)] = self._belief.covariances(wanted[known])
         return means, covariances

@@ -136,7 +136,8 @@ class NaiveBayes(AdditiveClassifier):
 
     def _cell(self, array: FloatArray, name: FeatureName, label: Any) -> float:
         """One entry of the evidence; a name or a label never seen has none."""
-        column, code = self._column(name), self._labels.code(label)
+        column = self._column(name)
+        code = self._labels.code(label)
         return float(array[column, code]) if column >= 0 and code >= 0 and column < len(array) else 0.0
 
     def _in_vocabulary(self, name: FeatureName) -> bool:
@@ -158,7 +159,8 @@ class NaiveBayes(AdditiveClassifier):
         self._restore_names(arrays)
         evidence = []
         for name in self._fields():
-            array, lowest = arrays[name], -np.inf if name == "mean" else 0.0
+            array = arrays[name]
+            lowest = -np.inf if name == "mean" else 0.0
             right = array.dtype == np.float64 and array.shape == self._shape(name)
             if not right or not ((array >= lowest) & (array < np.inf)).all():
                 message = f"array {name!r} must be float64 of shape {self._shape(name)} and hold evidence"

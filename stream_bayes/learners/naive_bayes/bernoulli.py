@@ -92,7 +92,8 @@ class BernoulliNB(NaiveBayes):
             self._fold_rows(rows, joint, score=score)
             return
         # The row with the first fraction is still predicted from whole counts, as it would be in a loop.
-        first, count = int(fractions[0]), len(rows.labels)
+        first = int(fractions[0])
+        count = len(rows.labels)
         self._fold_rows(_between(rows, 0, first), _joint_between(joint, 0, first), score=score)
         turning = _between(rows, first, first + 1)
         unlabelled = turning._replace(labels=np.full(1, -1))
@@ -137,7 +138,8 @@ class BernoulliNB(NaiveBayes):
         return np.where(values != 0.0, 1.0, 0.0)
 
     def _check_rest(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
-        size, left = int(self._levels.size[label]), self._evidence.class_weight[label] - weight
+        size = int(self._levels.size[label])
+        left = self._evidence.class_weight[label] - weight
         if self._whole and size and self._levels.counts[label, size - 1] <= left:
             return  # no word is in more messages than will be left
         words = np.arange(len(self._evidence.cells))
@@ -178,7 +180,8 @@ class BernoulliNB(NaiveBayes):
 
     def _refresh(self) -> None:
         """Count again what follows from the evidence."""
-        cells, weights = self._evidence.cells, self._evidence.class_weight
+        cells = self._evidence.cells
+        weights = self._evidence.class_weight
         columns, classes = cells.shape
         self._vocabulary_size = vocabulary_size(cells)
         used = np.count_nonzero(cells, axis=0).astype(np.int64)
@@ -202,7 +205,8 @@ class BernoulliNB(NaiveBayes):
     def _restore(self, arrays: Arrays) -> None:
         self._whole = bool(arrays["whole"])
         super()._restore(arrays)
-        cells, weights = self._evidence.cells, self._evidence.class_weight
+        cells = self._evidence.cells
+        weights = self._evidence.class_weight
         if (cells > weights + slack(weights)).any() or (self._whole and (cells != np.floor(cells)).any()):
             message = "a word is in more messages than there are, or counts called whole are not"
             raise ValueError(message)

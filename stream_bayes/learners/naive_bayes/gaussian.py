@@ -81,7 +81,8 @@ class GaussianNB(NaiveBayes):
         own = self.prior.update_moments(count, mean, scatter)
         if self.variance == "class":
             return own
-        shape, scale = self.prior.shape, self.prior.scale
+        shape = self.prior.shape
+        scale = self.prior.scale
         column = self._column(feature)
         if column >= 0:
             moments = zip(*(array[column].tolist() for array in self._evidence[1:]), strict=True)
@@ -108,7 +109,8 @@ class GaussianNB(NaiveBayes):
 
     def _check_unlearn(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
         count, mean, scatter = (self._held(array, rows, label) for array in self._evidence[1:])
-        left, least = count - weight, slack(count)
+        left = count - weight
+        least = slack(count)
         offset = rows.values - mean
         # Welford backwards: scatter - w (x - mean)^2 n / (n - w); with nothing left there must be no scatter either.
         some = left > least

@@ -32,7 +32,8 @@ class WordCountNB(NaiveBayes):
         self._vocabulary_size = vocabulary_size(self._evidence.cells)
 
     def _check_rest(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
-        messages, words = self._evidence.class_weight[label], self._evidence.class_total[label]
+        messages = self._evidence.class_weight[label]
+        words = self._evidence.class_total[label]
         words_left = words - weight * float(np.sum(rows.values))
         if messages - weight < residue(messages) and words_left > residue(words):
             message = "this would leave words of a label without a message they came in: this event was never learned"

@@ -21,7 +21,8 @@ def as_features(raw: bytes, takes: str) -> dict[Hashable, Any]:
     """The subject, the sender and the text of a mail, or numbers about it."""
     header, body = decoded(raw)
     fields = {name.lower(): b" ".join(value.split()) for name, value in reversed(_FIELD.findall(header))}
-    subject, sender = fields.get(b"subject", b""), fields.get(b"from", b"")
+    subject = fields.get(b"subject", b"")
+    sender = fields.get(b"from", b"")
     if takes == "numbers":
         return _numbers(len(raw), header, subject, body)
     return {"subject": _text(subject), "sender": _text(sender), "text": _text(body)}

@@ -51,7 +51,8 @@ def named_features(mail: Mail, shape: Shape) -> list[NamedFeature]:
     4 host example.com
     """
     scratch = read_places(mail, shape)
-    names, count = _Names(scratch), int(scratch.counts[WORDS])
+    names = _Names(scratch)
+    count = int(scratch.counts[WORDS])
     found = [
         NamedFeature(WORDS, bucket, *names.of_word(origin))
         for bucket, origin in zip(scratch.words[:count].tolist(), scratch.word_origins[:count].tolist(), strict=True)
@@ -63,7 +64,9 @@ def named_features(mail: Mail, shape: Shape) -> list[NamedFeature]:
 
 def _few_features(few: int, scratch: Scratch, names: _Names) -> list[NamedFeature]:
     count = int(scratch.counts[FEW + few])
-    found, before, turn = [], None, 0
+    found = []
+    before = None
+    turn = 0
     for bucket, origin in zip(
         scratch.few[few, :count].tolist(), scratch.few_origins[few, :count].tolist(), strict=True
     ):
@@ -98,7 +101,8 @@ class _Names:
         if few == SENDERS:
             return "sender", f"{'' if turn else self._word(origin - 1)}@{self._word(origin)}"
         begin = int(self._places.begins[origin])
-        domain, link = self._text[begin - 1 : begin] == b"@", self._text[max(begin - 2, 0) : begin] == b"//"
+        domain = self._text[begin - 1 : begin] == b"@"
+        link = self._text[max(begin - 2, 0) : begin] == b"//"
         if begin >= 2 and (domain or link):
             kind = "header: host" if self._hashes[self._places.field_of[origin]] else "host"
             return kind, f"{'@' if domain else ''}{self._word(origin)}"
@@ -116,7 +120,8 @@ class _Names:
         return _shown(self._text[self._places.begins[at] : self._places.ends[at]])
 
     def _field(self, field: int) -> str:
-        begin, colon = self._places.fields[field, BEGIN], self._places.fields[field, COLON]
+        begin = self._places.fields[field, BEGIN]
+        colon = self._places.fields[field, COLON]
         return _shown(self._text[begin:colon]) or ENVELOPE_NAME
 
 

@@ -42,7 +42,8 @@ LIGHT_MEMBERS = ("word counts", "word steps")
 SCALES = np.array([member.scale for member in MEMBERS.values()])
 assert len(MEMBERS) == MEMBER_COUNT
 
-FEWEST_BUCKETS, MOST_BUCKETS = 2**10, 2**26
+FEWEST_BUCKETS = 2**10
+MOST_BUCKETS = 2**26
 MOST_REPETITIONS = 1000
 # Of the weight of any input, and of the intercept, which is expected to be small.
 WEIGHT_PRECISION = 1.0

@@ -77,7 +77,8 @@ def evidence_arrays(evidence: Evidence) -> Arrays:
 def restore_evidence(evidence: Evidence, arrays: Arrays) -> None:
     """Write what `evidence_arrays` gave into tables that are empty."""
     for name in ("biases", "totals"):
-        new, old = arrays[name], getattr(evidence, name)
+        new = arrays[name]
+        old = getattr(evidence, name)
         if new.dtype != old.dtype or new.shape != old.shape or not np.isfinite(new).all():
             message = f"{name} must be {old.size} finite numbers"
             raise ValueError(message)

@@ -31,13 +31,16 @@ from stream_bayes.validation import whole
 
 SHOWN = 15
 """How many shares are told apart unless more are wanted."""
-GRAM_SHARE, BIAS_SHARE, INTERCEPT_SHARE = "byte n-grams", "biases", "intercept"
+GRAM_SHARE = "byte n-grams"
+BIAS_SHARE = "biases"
+INTERCEPT_SHARE = "intercept"
 # What features that are not told apart are added up as, by the end of their kind.
 _OTHERS = {kind: f"other {kind}s" for kind in ("word", "pair", "host", "sender", "network", "field")}
 _OTHERS["fields"] = _OTHERS["field"]
 _LONGEST_SHOWN = 60
 COUNTED_AGAINST = "counted the other way, as other signs in the mail say the same already"
-LESS_THAN_ALL, MORE_THAN_ALL = "a smaller share than of all mails", "a larger share than of all mails"
+LESS_THAN_ALL = "a smaller share than of all mails"
+MORE_THAN_ALL = "a larger share than of all mails"
 
 Counts = NDArray[np.uint32]
 
@@ -140,8 +143,10 @@ def explain(
 
     `members` are the compiled ones: those after them in the prediction are classifiers from elsewhere.
     """
-    most, log_odds = int(whole("top", top)), float(said.spam_log_odds[0])
-    scores, others = said.member_log_odds[0], slice(len(members), None)
+    most = int(whole("top", top))
+    log_odds = float(said.spam_log_odds[0])
+    scores = said.member_log_odds[0]
+    others = slice(len(members), None)
     rates = _rates(scores, members, fusion)
     gains = np.zeros(len(MEMBERS))
     gains[places_of(members) >= 0] = rates[: len(members)]
@@ -181,7 +186,8 @@ def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> li
         # A host of the body has one bucket in two views. Other features that fall into it can only add to its counts.
         known = found.get((kind, text, bucket))
         if known is not None:
-            part, (ham, spam) = part + known.log_odds, min((ham, spam), (known.ham, known.spam), key=sum)
+            part = part + known.log_odds
+            (ham, spam) = min((ham, spam), (known.ham, known.spam), key=sum)
         found[kind, text, bucket] = _Found(kind, text, part, ham, spam)
     return sorted((one for one in found.values() if one.ham + one.spam), key=lambda one: -abs(one.log_odds))
 

@@ -99,7 +99,8 @@ class Outsiders:
 
 def _ask(classifier: base.Classifier | Pipeline, x: dict[Hashable, Any]) -> float:
     said = classifier.predict_proba_one(x)
-    ham, spam = said.get(False, 0.0), said.get(True, 0.0)
+    ham = said.get(False, 0.0)
+    spam = said.get(True, 0.0)
     if not 0.0 < ham + spam < math.inf:
         return 0.0  # it does not know the labels yet
     share = min(max(spam / (ham + spam), _LEAST), 1.0 - _LEAST)

@@ -26,7 +26,9 @@ class MailPredictions(LabelPredictions):
 
     def taken(self, rows: IntArray) -> Self:
         """Only these rows."""
-        odds, mean, variance = self.log_odds[rows], self.latent_mean[rows], self.latent_variance[rows]
+        odds = self.log_odds[rows]
+        mean = self.latent_mean[rows]
+        variance = self.latent_variance[rows]
         own = self.spam_log_odds[rows], self.members, self.member_log_odds[rows]
         return type(self)(self.labels, self.probabilities[rows], odds, mean, variance, None, *own)
 

@@ -103,7 +103,8 @@ class SpamFilter(LabelLearner):
         self.tail_bytes = composition.check_bytes("tail_bytes", tail_bytes)
         self.text_bytes = composition.check_bytes("text_bytes", text_bytes)
         self.pairs = truth("pairs", pairs, ParameterError)
-        self.lost_ham, self.passed_spam = positive("lost_ham", lost_ham), positive("passed_spam", passed_spam)
+        self.lost_ham = positive("lost_ham", lost_ham)
+        self.passed_spam = positive("passed_spam", passed_spam)
         self._losses = spam_losses(self.lost_ham, self.passed_spam)
         self._places = composition.places_of(self.members)
         self._shape = composition.shape_of(

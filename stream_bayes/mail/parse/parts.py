@@ -37,7 +37,8 @@ _FIELD = re.compile(
 )
 # A part that no header announces: a line that begins as a boundary does, and a field of MIME below it.
 _UNANNOUNCED = re.compile(rb"^--([^\r\n]{1,70})\r?\nContent-", re.IGNORECASE | re.MULTILINE)
-_PREAMBLE, _BOUNDARY_LINE = 400, 80
+_PREAMBLE = 400
+_BOUNDARY_LINE = 80
 READABLE = (b"text", b"multipart")
 """The first words of content types that may be read; a multipart that has no parts is."""
 _AS_IT_IS = (b"", b"7bit", b"8bit", b"binary")
@@ -105,11 +106,13 @@ def _name_in(field: bytes) -> str:
     found = list(_FILE_NAME.finditer(field))
     special = [value for value in found if value["number"] or value["coded"]]
     values = {int(value["number"] or 0): value for value in reversed(special or found[:1])}
-    octets, charset = b"", ""
+    octets = b""
+    charset = ""
     for number, value in sorted(values.items()):
         text = value["quoted"] or value["word"] or b""
         if number == 0 and (extended := _EXTENDED.fullmatch(text)):
-            charset, text = extended[1].decode("ascii", "replace"), unquote_to_bytes(extended[2])
+            charset = extended[1].decode("ascii", "replace")
+            text = unquote_to_bytes(extended[2])
         elif value["coded"]:
             text = unquote_to_bytes(text)
         octets += text
@@ -242,7 +245,8 @@ def inner_parts(part: Part, most: int) -> list[Part]:
 def _between(boundary: bytes, octets: bytes, most: int) -> list[bytes]:
     """What stands between boundary lines; those of a part within may begin with the same characters."""
     pieces: list[bytes] = []
-    line, start = b"\n--" + boundary, 0
+    line = b"\n--" + boundary
+    start = 0
     place = octets.find(line) if boundary else -1
     while place >= 0 and len(pieces) < most:
         head, newline, _ = octets[place + len(line) : place + len(line) + _BOUNDARY_LINE].partition(b"\n")

@@ -14,7 +14,8 @@ HTML_LINKS = "links of the HTML part"
 _WORD = re.compile(r"[^\W_]+")
 _ADDRESS = re.compile(r"(?:https?:|www\.|mailto:)\S+", re.IGNORECASE)
 # More words than this share of a text, or than this number, are not there by chance.
-_SHARE, _NUMBER = 0.1, 20
+_SHARE = 0.1
+_NUMBER = 20
 # Programs that make a plain text of HTML add some words of their own, but not as many as there were.
 _COMMON = 0.5
 _MOST_LINKS = 20
@@ -47,7 +48,8 @@ def _words(pieces: Iterable[Piece]) -> list[str]:
 
 def _differ(plain: list[str], other: list[str]) -> bool:
     """Whether the other text has words that the plain one has not, or lacks most of its words."""
-    known, found = set(plain), set(other)
+    known = set(plain)
+    found = set(other)
     new = sum(word not in known for word in other)
     common = sum(word in found for word in plain)
     return new > min(_SHARE * len(other), _NUMBER) or common < _COMMON * len(plain)

@@ -102,7 +102,9 @@ class _Page:
         self.gap = ""
         self.bullet = ""
         self.preformatted = 0
-        self.concealed, self.depth, self.told = "", 0, False
+        self.concealed = ""
+        self.depth = 0
+        self.told = False
         # Elements that were found to be hidden.
         self.hidden = 0
 
@@ -167,7 +169,9 @@ class _Page:
         if name == self.concealed:
             self.depth += 1
         elif not self.concealed and name not in _WITHOUT_CONTENT and conceals(rest):
-            self.concealed, self.depth, self.told = name, 1, False
+            self.concealed = name
+            self.depth = 1
+            self.told = False
             self.hidden += 1
 
     def _reveal(self) -> None:
@@ -176,7 +180,8 @@ class _Page:
             self.concealed = ""
             if self.told:
                 # The gap that waits comes behind the mark.
-                gap, self.gap = self.gap, ""
+                gap = self.gap
+                self.gap = ""
                 self._mark("end of hidden text")
                 self._part(gap)
 

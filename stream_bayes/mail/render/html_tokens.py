@@ -34,7 +34,9 @@ class Token(NamedTuple):
 
 def tokens(markup: str, hiding: bool) -> Iterator[Token]:
     """The tokens; `hiding`: an element that is not read hides all that follows if it has no end."""
-    place, tag, endless = 0, _TAG, set[str]()
+    place = 0
+    tag = _TAG
+    endless = set[str]()
     while (begin := markup.find("<", place)) >= 0:
         yield Token("text", markup[place:begin])
         found = tag.match(markup, begin)
@@ -45,7 +47,8 @@ def tokens(markup: str, hiding: bool) -> Iterator[Token]:
             place = _behind(markup, begin, endless)
             yield Token("text", "<" if place == begin + 1 else "")
             continue
-        name, place = found["name"].lower(), found.end()
+        name = found["name"].lower()
+        place = found.end()
         yield Token("end" if found["end"] else "start", name, found["rest"])
         if name in HIDDEN and not found["end"]:
             end = _search(_ENDS[name], markup, place, endless)

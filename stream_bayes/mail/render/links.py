@@ -10,8 +10,11 @@ from urllib.parse import quote, unquote, urljoin
 
 from stream_bayes.mail.render.sanitize import HIDDEN
 
-_LONGEST_URL, _LONGEST_BASE = 4000, 300
-_LONGEST_WRITTEN, _LONGEST_HOST, _LONGEST_LABEL = 2000, 253, 63
+_LONGEST_URL = 4000
+_LONGEST_BASE = 300
+_LONGEST_WRITTEN = 2000
+_LONGEST_HOST = 253
+_LONGEST_LABEL = 63
 _ENDS = "".join(map(chr, range(33)))
 _WITHIN = re.compile(r"[\t\n\r]")
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*+):")

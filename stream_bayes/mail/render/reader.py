@@ -34,10 +34,13 @@ __all__ = ["LOOKED_AT", "Letter", "Piece", "read_letter", "read_text", "visible"
 LOOKED_AT = 1 << 18
 """Bytes of a mail, or characters of a text, that are looked at."""
 
-_MOST_PARTS, _LONGEST_NAME, _LONGEST_TYPE = 64, 100, 60
+_MOST_PARTS = 64
+_LONGEST_NAME = 100
+_LONGEST_TYPE = 60
 _NOT_READ = (b"application", b"audio", b"font", b"image", b"message", b"model", b"video")
 _MAILS = ("message/rfc822", "message/global")
-_PLAIN, _HTML = ("", "text", "text/plain"), ("text/html", "application/xhtml+xml")
+_PLAIN = ("", "text", "text/plain")
+_HTML = ("text/html", "application/xhtml+xml")
 _CALENDAR = "text/calendar"
 _BEGINNING = 2000
 # As browsers do: what latin-1 has for controls is meant as Windows has it.
@@ -103,7 +106,8 @@ def read_text(text: str) -> tuple[tuple[Piece, ...], bool]:
     >>> read_text("see www.x.example, soon")[0][1]
     Piece(kind='link', text='www.x.example', host='www.x.example', url='http://www.x.example/')
     """
-    page, beginning = Pieces(), text[:LOOKED_AT]
+    page = Pieces()
+    beginning = text[:LOOKED_AT]
     whole = beginning == text
     if _ELEMENT.search(beginning, 0, _BEGINNING):
         page.add_runs(read_markup(beginning, page.room, whole))
@@ -195,5 +199,6 @@ def _is_read(part: Part) -> bool:
 
 
 def _label(part: Part) -> str:
-    name, kind = visible_ends(file_name(part), _LONGEST_NAME), visible(full_type(part), _LONGEST_TYPE)
+    name = visible_ends(file_name(part), _LONGEST_NAME)
+    kind = visible(full_type(part), _LONGEST_TYPE)
     return f"{name} ({kind})" if name and kind else name or kind or "text"

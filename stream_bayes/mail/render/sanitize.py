@@ -38,7 +38,8 @@ _NEEDED = (
 _RUN = re.compile(rf"(?P<needed>{_NEEDED})|[{HIDDEN}](?:[ \t]*+[{HIDDEN}])*+")
 # Accents and vowel signs are beyond; a run that could hold too many of them has no other characters.
 _STACK = re.compile(r"[^\x00-\u02ff]{9,}")
-_MOST_STACKED, _MOST_NAMED = 8, 8
+_MOST_STACKED = 8
+_MOST_NAMED = 8
 _BLANK = re.compile(r"[ \t\r\n]+")
 _LONGEST_CODE = 20
 _UNIT = re.compile(rf"⟨[^⟨⟩]{{1,{_LONGEST_CODE}}}⟩|.", re.DOTALL)

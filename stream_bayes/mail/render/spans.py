@@ -10,7 +10,8 @@ from stream_bayes.mail.render.html import LEFT_OUT, Run
 from stream_bayes.mail.render.links import Target, target
 from stream_bayes.mail.render.sanitize import inline, shown, visible
 
-SHOWN, MOST_PIECES = 20_000, 4000
+SHOWN = 20_000
+MOST_PIECES = 4000
 """Characters and pieces that are shown; the words of marks come on top."""
 
 _FIRST_LINES = re.compile(r"\A(?:[ \t]*+\n)++")
@@ -20,7 +21,8 @@ _MANY_LINES = re.compile(r"(?:\n[ \t]*+){4,}+")
 _ADDRESS = re.compile(r"(?<![a-zA-Z0-9])(?:https?:[/\\]{2}|www\.|mailto:)[^\s<>\"]++", re.IGNORECASE)
 _BEHIND_ADDRESS = ".,;:!?'*_)]}|…”’»。，、"
 _WITH_HOSTS = ("", "http", "https", "mailto")
-_LONGEST_MARK, _LONGEST_SCHEME = 120, 20
+_LONGEST_MARK = 120
+_LONGEST_SCHEME = 20
 
 
 class Piece(NamedTuple):
@@ -44,7 +46,8 @@ class Pieces:
         self.shortened = False
         self.room = SHOWN
         self._pieces: list[Piece] = []
-        self._mark, self._times = "", 0
+        self._mark = ""
+        self._times = 0
         self._apart = self._behind_mark = False
 
     def all(self) -> tuple[Piece, ...]:
@@ -84,14 +87,16 @@ class Pieces:
 
     def add_pieces(self, pieces: Iterable[Piece], share: int = 1) -> None:
         """Pieces of another page, in this part of the room that is left."""
-        room, places = max(self.room, 0) // share, (MOST_PIECES - len(self._pieces)) // share
+        room = max(self.room, 0) // share
+        places = (MOST_PIECES - len(self._pieces)) // share
         for number, piece in enumerate(pieces):
             beginning = piece._replace(text=piece.text[: max(room, 0)])
             fits = number < places and beginning == piece
             size = 1 if piece.kind == "mark" else len(beginning.text)
             if fits or (number < places and piece.kind != "mark"):
                 self._put(beginning)
-                room, self.room = room - size, self.room - size
+                room = room - size
+                self.room = self.room - size
             if not fits:
                 self.shortened = True
                 self._put(Piece("mark", "the rest is left out"))
@@ -162,7 +167,8 @@ class Pieces:
             self.cut = True
         else:
             self._pieces.append(piece)
-            self._mark, self._times = piece.text, 1
+            self._mark = piece.text
+            self._times = 1
 
 
 def _trimmed(address: str) -> str:

@@ -29,7 +29,8 @@ LONGEST = 500
 """Characters of a subject or sender that are shown."""
 
 # Bounds for what takes time that grows faster than the text: parts within parts.
-_BODY_BYTES, _MARKUP_CHARACTERS = 1 << 14, 1 << 13
+_BODY_BYTES = 1 << 14
+_MARKUP_CHARACTERS = 1 << 13
 _MOST_PARTS = 16
 _HIDDEN = re.compile(r"<!--.*?(-->|$)|<(style|script|title)\b.*?(</\2\s*>|$)", re.IGNORECASE | re.DOTALL)
 _INLINE = re.compile(r"</?(a|b|i|u|em|font|span|strong)\b[^<>]*>", re.IGNORECASE)

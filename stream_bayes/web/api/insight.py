@@ -22,7 +22,8 @@ from stream_bayes.web.api.schemas import Density, Opinion, Try
 from stream_bayes.web.services.labeling_service import Office
 
 router = APIRouter(prefix="/api", tags=["insight"])
-_NEWS_EVERY, _ALIVE_EVERY = 0.5, 15.0
+_NEWS_EVERY = 0.5
+_ALIVE_EVERY = 15.0
 """Seconds between two events at least, and between two signs of life at most."""
 _TRIED = "tried"
 
@@ -73,11 +74,13 @@ async def follow_events(request: Request, office: TheOffice) -> StreamingRespons
 
 
 async def _news(request: Request, office: Office) -> AsyncIterator[bytes]:
-    seen, alive = -1, time.monotonic()
+    seen = -1
+    alive = time.monotonic()
     while not await request.is_disconnected():
         version = office.desk.version
         if version != seen:
-            seen, alive = version, time.monotonic()
+            seen = version
+            alive = time.monotonic()
             yield _event({"version": version, "open": len(office.desk.questions)})
         elif time.monotonic() > alive + _ALIVE_EVERY:
             alive = time.monotonic()

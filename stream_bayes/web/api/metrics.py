@@ -65,7 +65,8 @@ def exposed(desk: Desk, silent_after: float, login_failures: int) -> str:
     with desk.looking():
         statuses = [status for _, status in sorted(desk.history.newest.items())]
         waiting, taken = desk.questions.count(time.monotonic())
-        counts, well = dict(desk.counts), desk.ready and desk.problem is None
+        counts = dict(desk.counts)
+        well = desk.ready and desk.problem is None
     heard = max((status.at for status in statuses), default=None)
     has_stopped = all(status.stopped for status in statuses)
     working = heard is not None and not has_stopped and (datetime.now(UTC) - heard).total_seconds() <= silent_after

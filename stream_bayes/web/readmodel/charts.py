@@ -24,7 +24,8 @@ _STATES = ("open", "answered", "closed")
 def charts_of(desk: Desk) -> Charts:
     """Everything that is drawn; to be called while looking."""
     history = desk.history
-    points, last = history.spread(MOST_DRAWN), history.last
+    points = history.spread(MOST_DRAWN)
+    last = history.last
     label = second_label(desk.predictions)
     said = [p for one in desk.predictions if (p := _probability(one, label)) is not None]
     return Charts(
@@ -100,7 +101,8 @@ def _scores(scored: Sequence[tuple[float, str]]) -> Iterable[Bin]:
     finite = [(score, state) for score, state in scored if math.isfinite(score)]
     if not finite:
         return ()
-    low, high = min(score for score, _ in finite), max(score for score, _ in finite)
+    low = min(score for score, _ in finite)
+    high = max(score for score, _ in finite)
     return _counted(finite, low, high if high > low else low + max(abs(low), 1.0) * 1e-6, _STATES)
 
 

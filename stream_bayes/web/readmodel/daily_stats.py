@@ -44,7 +44,9 @@ class Answers:
         """An answer was given, or told of again; once corrected it stays so."""
         at = at.astimezone(UTC)
         if self._day is None or at.date() > self._day:
-            self._day, self._answers, self._first_at = at.date(), {}, at
+            self._day = at.date()
+            self._answers = {}
+            self._first_at = at
         if at.date() < self._day:
             return
         before = self._answers.get(place)

@@ -25,13 +25,15 @@ LOOK_EVERY = 0.2
 """Seconds."""
 _TRY_AGAIN = 1.0
 _AT_ONCE = 500
-MOST_QUESTIONS, MOST_LABELS = 100_000, 20_000
+MOST_QUESTIONS = 100_000
+MOST_LABELS = 20_000
 """How far back one looks, in each partition: questions are few, of labels only those matter that nobody has read."""
 STATUS_SAMPLES = 300
 """Status events of the past that are looked at, in each partition, evenly: in a month there are half a million."""
 FIRST_SAMPLES = 100
 """Of the first ones all: a quick backfill has its learning curve in them."""
-LATELY, LATE_SAMPLES = 20_000, 100
+LATELY = 20_000
+LATE_SAMPLES = 100
 """Of the last ones, about a day, so many more."""
 MOST_PREDICTIONS = 100
 """Of each partition at a time: a sample is enough for a histogram."""
@@ -49,7 +51,9 @@ class Tail:
     """
 
     def __init__(self, topic: str, back: int, most: int | None = None) -> None:
-        self.topic, self._back, self.most = topic, back, most
+        self.topic = topic
+        self._back = back
+        self.most = most
         self.positions: dict[Partition, int] = {}
 
     def follow(self, log: Log, tell: Callable[[list[Record]], None]) -> None:
@@ -78,7 +82,9 @@ class Watch:
         on_failure: Callable[[BackgroundError], object] | None = None,
     ) -> None:
         topics = settings.topics
-        self._desk, self._open, self._group = desk, open_log, settings.group
+        self._desk = desk
+        self._open = open_log
+        self._group = settings.group
         self._questions = Tail(topics.label_requests, MOST_QUESTIONS)
         self._labels = Tail(topics.labels, MOST_LABELS, MOST_LABELS)
         self._status = Tail(topics.status, 0)

@@ -201,7 +201,8 @@ class Questions:
         if entry.holder != holder:
             self._let_go(holder)
             self._let_go(entry.holder)
-        entry.holder, entry.until = holder, now + self.lease
+        entry.holder = holder
+        entry.until = now + self.lease
         self._taken[holder] = entry
 
     def _let_go(self, holder: Holder | None) -> None:
@@ -215,7 +216,8 @@ class Questions:
         if entry is None:
             return
         self._let_go(entry.holder)
-        waited, entry.given = entry.waits, given
+        waited = entry.waits
+        entry.given = given
         self._line_up(entry, waited=waited)
 
     def end(self, place: Place, given: Given | None) -> None:
@@ -223,11 +225,13 @@ class Questions:
         entry = self._entries.get(place)
         if entry is None:
             return
-        waited, entry.open = entry.waits, False
+        waited = entry.waits
+        entry.open = False
         self._line_up(entry, waited=waited)
         if given is None:
             return
-        entry.learned, now = given, entry.given
+        entry.learned = given
+        now = entry.given
         if now is None or now.label == given.label or now.at <= given.at:
             self.give(place, given)
 
@@ -236,7 +240,8 @@ class Questions:
         entry = self._entries.get(place)
         if entry is None:
             return None
-        waited, entry.open = entry.waits, still_open
+        waited = entry.waits
+        entry.open = still_open
         self._line_up(entry, waited=waited)
         if entry.given is not None and entry.given.label == label:
             self.give(place, entry.learned)

@@ -67,7 +67,8 @@ class Head(NamedTuple):
     @classmethod
     def of(cls, scope: Mapping[str, Any]) -> Head:
         """That of an ASGI scope."""
-        client, fields = scope.get("client"), scope["headers"]
+        client = scope.get("client")
+        fields = scope["headers"]
         size = len(scope["path"]) + len(scope["query_string"]) + sum(len(name) + len(value) for name, value in fields)
         return cls(scope["method"], scope["path"], scope["scheme"], client[0] if client else "", fields, size)
 

@@ -17,9 +17,11 @@ from stream_bayes.web.security.responses import Answer, Refusal, busy, not_the_t
 logger = logging.getLogger("stream_bayes.web")
 
 _OPEN = frozenset({"/healthz", "/readyz"})
-_API, _EVENTS = "/api/", "/api/events"
+_API = "/api/"
+_EVENTS = "/api/events"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
-_JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
+_JSON = "application/json"
+_FORM = "application/x-www-form-urlencoded"
 _OWN_SITES = (None, "same-origin", "none")
 # The server refuses a head that it has to wait for when it is longer, and not one that comes all at once.
 _MOST_HEAD_BYTES = 16 << 10
@@ -27,7 +29,8 @@ _MOST_BYTES = 64 << 10
 _MOST_BYTES_OF: Mapping[str, int] = {"/api/predict": 2 << 20}
 # Read and thrown away, so that a browser gets to the answer: it looks for one only once it has sent everything.
 _MOST_THROWN_AWAY = 16 << 20
-_MOST_AT_ONCE, _MOST_STREAMS = 1000, 400
+_MOST_AT_ONCE = 1000
+_MOST_STREAMS = 400
 _BODY_SECONDS = 30.0
 _CLOSE = {"connection": "close"}
 _ELSEWHERE = "This was not sent by the page itself but by another site."
@@ -59,8 +62,11 @@ class Guard:
         most_streams: int = _MOST_STREAMS,
         body_seconds: float = _BODY_SECONDS,
     ) -> None:
-        self._app, self._access, self._body_seconds = app, access, body_seconds
-        self._requests, self._streams = _Room(most_at_once), _Room(most_streams)
+        self._app = app
+        self._access = access
+        self._body_seconds = body_seconds
+        self._requests = _Room(most_at_once)
+        self._streams = _Room(most_streams)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -105,7 +111,8 @@ class Guard:
 
     def _check_token(self, head: Head) -> bool:
         """Whether a token in the header let it in."""
-        access, given = self._access, head.bearer
+        access = self._access
+        given = head.bearer
         if not access.secured or head.path in _OPEN:
             return False
         if given is None:
@@ -209,7 +216,9 @@ def _check_media_type(head: Head) -> None:
 
 async def _collected(receive: Receive, most: int) -> bytes | None:
     """What is received, and one byte more than allowed where it is more; None if the client went away."""
-    body, length, more = bytearray(), 0, True
+    body = bytearray()
+    length = 0
+    more = True
     while more and length <= _MOST_THROWN_AWAY:
         message = await receive()
         if message["type"] == "http.disconnect":

@@ -28,7 +28,8 @@ class Refusal(Exception):
 
     def __init__(self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
-        self.status, self.headers = status, dict(headers or {})
+        self.status = status
+        self.headers = dict(headers or {})
         self.problem = Problem(code=code, detail=detail)
         self.content = self.problem.model_dump_json().encode()
         self.media_type = JSON
@@ -36,7 +37,8 @@ class Refusal(Exception):
     def shown_by(self, page: Page) -> Refusal:
         """The same with a page instead of JSON."""
         self.headers |= page.headers
-        self.content, self.media_type = page.content, "text/html; charset=utf-8"
+        self.content = page.content
+        self.media_type = "text/html; charset=utf-8"
         return self
 
     def fields(self) -> Fields:

@@ -65,7 +65,8 @@ class Shelf:
     def look(self, partition: int) -> Seen:
         """What a partition has."""
         with self._lock:
-            before, now = self._seen.get(partition), self._clock()
+            before = self._seen.get(partition)
+            now = self._clock()
             if before is not None and now - before.at < _LOOKED_AT:
                 return before
             seen = self._look(partition, before, now)

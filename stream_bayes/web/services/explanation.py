@@ -22,10 +22,12 @@ from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.typing import FloatArray
 from stream_bayes.web.api.schemas import Reason
 
-OTHERS, ELSE = "other features", "everything else"
+OTHERS = "other features"
+ELSE = "everything else"
 """What the rest is called: features that are not told apart, and what belongs to no single feature."""
 # So many features are left out in turn, those first that say most by themselves; among so many, the first by name.
-_MOST_LEFT_OUT, _MOST_ALONE = 200, 2000
+_MOST_LEFT_OUT = 200
+_MOST_ALONE = 2000
 # Of all events together with a feature left out each.
 _MOST_PAIRS = 400_000
 # For one look at each of them, and for leaving each out.
@@ -123,7 +125,8 @@ class _Trial(NamedTuple):
 
     def _each(self, names: Sequence[Hashable], made: Callable[[Hashable], Content]) -> Iterator[tuple[Hashable, float]]:
         """What is predicted of the event made of each name, as far as time allows."""
-        done, began = 0, monotonic()
+        done = 0
+        began = monotonic()
         # A piece takes as long as all before it. With 600 features one prediction of a discriminant takes 0.6 s.
         while done < len(names) and (done == 0 or 2.0 * (monotonic() - began) < self.seconds):
             piece = names[done : 2 * done + 1]
@@ -141,7 +144,8 @@ def log_odds_of(predictions: LabelPredictions, label: Any) -> FloatArray:
     """The log-odds of one label against all others, of each row; that of certainty is finite."""
     column = predictions.labels.index(label)
     table = np.nan_to_num(predictions.probabilities)
-    own, others = table[:, column], np.delete(table, column, axis=1).sum(axis=1)
+    own = table[:, column]
+    others = np.delete(table, column, axis=1).sum(axis=1)
     plain = np.log(np.maximum(own, _SMALLEST)) - np.log(np.maximum(others, _SMALLEST))
     # Those of the most probable label are known more precisely than its probability, which is close to 1.
     best = table.argmax(axis=1) == column

@@ -42,7 +42,8 @@ logger = logging.getLogger("stream_bayes.web")
 
 _LOCK_SECONDS = 4.0
 """For a lock of another process: less than a labeller waits."""
-_SILENT, _GRACE = 3.0, 5.0
+_SILENT = 3.0
+_GRACE = 5.0
 """After so many times the interval of its status events, and so many seconds, a worker is silent."""
 
 
@@ -95,7 +96,8 @@ class Office:
 
     def next(self, holder: Holder, skip: frozenset[Place]) -> schemas.Next:
         """The next question of a labeller, theirs for a while."""
-        desk, now = self.desk, time.monotonic()
+        desk = self.desk
+        now = time.monotonic()
         with desk.changing():
             entry = desk.questions.take(holder, skip, now)
             waiting, taken = desk.questions.count(now)
@@ -132,12 +134,14 @@ class Office:
         try:
             return Label(id=entry.request.id, label=given.label, labeller=given.labeller, at=given.at, source=source)
         except ValidationError as problem:
-            code, message = "bad-label", f"this cannot be a label: {problem.errors()[0]['msg']}"
+            code = "bad-label"
+            message = f"this cannot be a label: {problem.errors()[0]['msg']}"
             raise QuestionRefused(code, message) from problem
 
     def _check(self, entry: Entry, label: schemas.Answer, before: Given | None) -> None:
         """Refuse what the worker would refuse, or could not do."""
-        unsure, choices = self.desk.unsure_of(entry), choices_of(entry)
+        unsure = self.desk.unsure_of(entry)
+        choices = choices_of(entry)
         if label == unsure and type(label) is str:
             if before is not None and before.label != unsure:
                 code = "cannot-unsay"
@@ -148,7 +152,8 @@ class Office:
             try:
                 check_target(label)
             except InputError as problem:
-                code, message = "bad-label", f"the answer to this question is a number: {problem}"
+                code = "bad-label"
+                message = f"the answer to this question is a number: {problem}"
                 raise QuestionRefused(code, message) from problem
         elif entry.request.labels is not None and not any(_same(label, choice) for choice in choices):
             code = "bad-label"
@@ -157,7 +162,8 @@ class Office:
 
     def session(self, access: Access) -> chart_schemas.Session:
         """What a page needs to know first; of the learner what the checkpoint says, else the settings."""
-        settings, learner = self.settings, self.models.learner()
+        settings = self.settings
+        learner = self.models.learner()
         kind = learner or learner_kind(settings.learner)
         return chart_schemas.Session(
             csrf=access.csrf,
@@ -196,10 +202,12 @@ class Office:
 
     def state(self) -> chart_schemas.State:
         """How the worker is doing."""
-        desk, now = self.desk, datetime.now(UTC)
+        desk = self.desk
+        now = datetime.now(UTC)
         with desk.looking():
             waiting, taken = desk.questions.count(time.monotonic())
-            statuses, problem = sorted(desk.history.newest.items()), desk.problem
+            statuses = sorted(desk.history.newest.items())
+            problem = desk.problem
         silent = self.silent_after
         partitions = tuple(
             chart_schemas.Partition(

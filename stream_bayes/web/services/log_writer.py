@@ -17,7 +17,8 @@ from stream_bayes.records import Record
 
 PATIENCE = 15.0
 """Seconds that somebody waits for what they asked for."""
-_INSISTENCE, _PAUSE = 3.0, 0.1
+_INSISTENCE = 3.0
+_PAUSE = 0.1
 """Seconds for which a log that is locked or away is asked again, and between two times."""
 
 Answer = TypeVar("Answer")
@@ -54,7 +55,8 @@ class Clerk:
     def __init__(
         self, topic: str, open_log: Callable[[], Log], on_failure: Callable[[BackgroundError], object] | None = None
     ) -> None:
-        self._topic, self._open = topic, open_log
+        self._topic = topic
+        self._open = open_log
         self._tasks: SimpleQueue[_Write | _Read | _End] = SimpleQueue()
         self._log: Log | None = None
         self._thread = BackgroundThread(self._run, "web-clerk", on_failure)
@@ -137,7 +139,8 @@ class Clerk:
         return self._log
 
     def _close(self) -> None:
-        log, self._log = self._log, None
+        log = self._log
+        self._log = None
         if log is not None:
             with suppress(StreamBayesError, OSError):
                 log.close()

@@ -73,11 +73,13 @@ class Models:
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = monotonic) -> None:
         self._shelf = Shelf(settings.checkpoint_folder / settings.group, clock)
-        self._clock, self._seconds = clock, settings.checkpoint.seconds
+        self._clock = clock
+        self._seconds = settings.checkpoint.seconds
         # In the order in which they were last used.
         self._open: OrderedDict[int, Opened] = OrderedDict()
         self._failures: dict[int, _Failure] = {}
-        self._lock, self._opening = Lock(), Lock()
+        self._lock = Lock()
+        self._opening = Lock()
 
     def partitions(self) -> list[int]:
         """Those that have a checkpoint."""
@@ -135,7 +137,8 @@ class Models:
     def _current(self, partition: int, stamp: Stamp) -> Opened | None:
         """That which is open, unless there is a newer one; an error again where the file was refused just now."""
         with self._lock:
-            opened, failure = self._open.get(partition), self._failures.get(partition)
+            opened = self._open.get(partition)
+            failure = self._failures.get(partition)
             if opened is not None and (opened.stamp == stamp or self._clock() < opened.fresh_until):
                 self._open.move_to_end(partition)
                 return opened
@@ -176,7 +179,8 @@ class Models:
             return opened
 
     def _read(self, partition: int, stamp: Stamp) -> Opened:
-        folder, begin = self._shelf.folder_of(partition), self._clock()
+        folder = self._shelf.folder_of(partition)
+        begin = self._clock()
         found = folder.newest()
         if found is None:
             message = f"{folder.folder} has no checkpoint that is whole: wait for the worker to write the next one"

@@ -22,7 +22,8 @@ from stream_bayes.web.services.log_writer import Clerk
 from stream_bayes.web.services.model_cache import Models, NoModel
 
 _NO_MODEL = "An explanation comes with the next checkpoint of the worker."
-_KEPT_BYTES, _SHEET_BYTES = 32 << 20, 64 << 10
+_KEPT_BYTES = 32 << 20
+_SHEET_BYTES = 64 << 10
 _MOST_FEATURES = 500
 
 
@@ -40,7 +41,10 @@ class Letters:
     """Reads observations from the log and lays them out; the newest ones are kept."""
 
     def __init__(self, settings: Settings, desk: Desk, clerk: Clerk, models: Models) -> None:
-        self._topic, self._desk, self._clerk, self._models = settings.topics.observations, desk, clerk, models
+        self._topic = settings.topics.observations
+        self._desk = desk
+        self._clerk = clerk
+        self._models = models
         self._sheets: OrderedDict[Place, Sheet] = OrderedDict()
         self._lock = Lock()
 

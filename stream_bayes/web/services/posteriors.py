@@ -114,13 +114,15 @@ def _of_member(learner: SpamFilter | LogOddsFusion, text: str) -> Belief:
 def _of_coin(learner: BetaBernoulli, text: str) -> Belief:
     label = as_key(learner.classes[1])
     if learner.on is None:
-        posterior, meaning = learner.posterior(), f"probability of {label}"
+        posterior = learner.posterior()
+        meaning = f"probability of {label}"
     else:
         value = text.removeprefix(f"{learner.on} = ")
         found = [learner.posterior(each) for each in _values(value)]
         posterior = next((each for each in found if each != learner.prior), learner.prior)
         meaning = f"probability of {label} where {visible(f'{learner.on} = {value}')}"
-    won, lost = round(posterior.successes - learner.prior.successes), round(posterior.failures - learner.prior.failures)
+    won = round(posterior.successes - learner.prior.successes)
+    lost = round(posterior.failures - learner.prior.failures)
     return Belief(posterior, meaning, None if won + lost else _NEW, won + lost, won)
 
 
@@ -138,7 +140,8 @@ def _values(text: str) -> Iterator[Any]:
 
 
 def _of_category(learner: CategoricalNB, text: str) -> Belief:
-    label, (feature, equals, value) = _label(learner), text.partition(" = ")
+    label = _label(learner)
+    (feature, equals, value) = text.partition(" = ")
     values = [str(each) for each in learner.categories(feature)]
     if not equals or value not in values:
         known = ", ".join(f"{feature} = {each}" for each in values[:5]) or "none of that feature"
@@ -189,9 +192,12 @@ Posterior = Beta | Gamma | Normal | StudentT
 """Of one number."""
 
 # A curve of a probability goes so near to 0 and 1, or as far as there is more than so little beyond.
-_CLOSEST, _BEYOND = 1e-4, 0.05
+_CLOSEST = 1e-4
+_BEYOND = 0.05
 # Points of a curve at equal distances, and at equal steps of probability: a narrow peak is drawn as well as its tails.
-_EVEN, _QUANTILES, _TAIL = 81, 110, 1e-3
+_EVEN = 81
+_QUANTILES = 110
+_TAIL = 1e-3
 _FAR_TAILS = (1e-6, 1e-5, 1e-4, 1.0 - 1e-4, 1.0 - 1e-5, 1.0 - 1e-6)
 _QUARTILES = (0.25, 0.5, 0.75)
 
@@ -243,7 +249,8 @@ def _points(posterior: Posterior) -> FloatArray:
     even = np.linspace(_CLOSEST, 1.0 - _CLOSEST, _EVEN).tolist()
     far = [posterior.quantile(probability) for probability in _FAR_TAILS]
     ends = posterior.quantile(_BEYOND), posterior.quantile(1.0 - _BEYOND)
-    low, high = min(_CLOSEST, ends[0]), max(1.0 - _CLOSEST, ends[1])
+    low = min(_CLOSEST, ends[0])
+    high = max(1.0 - _CLOSEST, ends[1])
     return np.unique(np.clip([*quantiles, *even, *far], low, high))
 
 
@@ -319,7 +326,8 @@ def _found(learner: SpamFilter, tiny: _Tiny) -> Belief | None:
     if not any((feature.kind, feature.text) == tiny[1:] for feature in named):
         return None
     shares = {(share.kind, share.text): share for share in learner.explain(tiny.mail, len(named)).shares}
-    share, meaning = shares.get(tiny[1:]), _meaning_in_mail(learner, *tiny[1:])
+    share = shares.get(tiny[1:])
+    meaning = _meaning_in_mail(learner, *tiny[1:])
     if share is None:
         return Belief(Beta(PRIOR_COUNT, PRIOR_COUNT), meaning, "no labelled mail has had it: this is the prior", 0, 0)
     return Belief(share.posterior, meaning, None, share.mails, share.spam)

@@ -15,9 +15,11 @@ _STRATEGY = "variance"
 
 def opinion_of(model: Model, observation: Observation, top: int, origin: tuple[int, int]) -> Opinion:
     """The prediction with its interval and so many reasons, by the model of this partition and version."""
-    learner, content = model.learner, model.content(observation)
+    learner = model.learner
+    content = model.content(observation)
     predictions = learner.predictive_many([content])
-    said, (low, high, told) = model.said(predictions, _STRATEGY), credible(predictions, 0)
+    said = model.said(predictions, _STRATEGY)
+    (low, high, told) = credible(predictions, 0)
     if isinstance(learner, SpamFilter):
         why = reasons_of_mail(learner, content, top)
     else:
