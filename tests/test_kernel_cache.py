@@ -75,7 +75,7 @@ for suffix in (".nbi", ".nbc"):
 USE_MIXED_FILES = """
 import sys
 from pathlib import Path
-from stream_bayes.kernels import cache
+from stream_bayes.kernels.common import jit_cache
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.sigmoid import sigmoid
 
