@@ -21,8 +21,8 @@ from stream_bayes.evaluation.corpora.listing import CORPORA
 from stream_bayes.evaluation.feedback import DEFAULT, FIRST, PACED, RANDOM
 from stream_bayes.evaluation.process_pool import Failure
 from stream_bayes.evaluation.strategy_comparison import QUOTAS
-from stream_bayes.evaluation.stream import Source
-from stream_bayes.evaluation.sweep import Job, Outcome, Spread, spread, sweep, trials
+from stream_bayes.evaluation.stream import StreamSource
+from stream_bayes.evaluation.sweep import AreaSpread, Job, SweepResult, spread, sweep, trials
 
 SEEDS = (1, 2, 3, 4, 5)
 RIVALS = (DEFAULT, RANDOM, PACED, FIRST)
@@ -97,27 +97,27 @@ def run(console: Console) -> None:
         console.print(line)
 
 
-def sources(folder: Path) -> dict[str, Source]:
+def sources(folder: Path) -> dict[str, StreamSource]:
     """The streams whose corpora are there."""
     enron, assassin, sms = (
         folder / f"{name}.jsonl.gz" for name in ("enron_spam", "spamassassin", "sms_spam_collection")
     )
     streams = {
-        SPAMASSASSIN: Source(assassin),
-        SHUFFLED: Source(assassin, shuffle=1),
-        ENRON: Source(enron),
-        INTERLEAVED: Source(enron, interleave=True),
-        SMS: Source(sms),
+        SPAMASSASSIN: StreamSource(assassin),
+        SHUFFLED: StreamSource(assassin, shuffle=1),
+        ENRON: StreamSource(enron),
+        INTERLEAVED: StreamSource(enron, interleave=True),
+        SMS: StreamSource(sms),
     }
     return {name: source for name, source in streams.items() if source.path.exists()}
 
 
-def boxes_of(streams: Mapping[str, Source]) -> dict[str, Source]:
+def boxes_of(streams: Mapping[str, StreamSource]) -> dict[str, StreamSource]:
     """Each mailbox as a stream of its own."""
-    return {name: Source(streams[ENRON].path, prefix=f"{name}/") for name in BOXES if ENRON in streams}
+    return {name: StreamSource(streams[ENRON].path, prefix=f"{name}/") for name in BOXES if ENRON in streams}
 
 
-def count(source: Source) -> int:
+def count(source: StreamSource) -> int:
     return sum(1 for _ in source.open())
 
 
@@ -125,13 +125,15 @@ def quotas_of(messages: int) -> tuple[int, ...]:
     return tuple(quota for quota in QUOTAS if quota < messages)
 
 
-def measured(cells: Iterable[Cell], streams: Mapping[str, Source], seeds: Sequence[int] = SEEDS) -> dict[Cell, Spread]:
+def measured(
+    cells: Iterable[Cell], streams: Mapping[str, StreamSource], seeds: Sequence[int] = SEEDS
+) -> dict[Cell, AreaSpread]:
     """Every cell over the seeds, on all cores."""
     jobs: dict[Job, Cell] = {}
     for cell in cells:
         for regime in trials(cell.strategy, cell.quota, seeds, cell.delay):
             jobs[Job(streams[cell.stream], "default", regime)] = cell
-    outcomes: dict[Cell, list[Outcome]] = {}
+    outcomes: dict[Cell, list[SweepResult]] = {}
     for outcome in sweep(list(jobs)):
         if isinstance(outcome, Failure):
             message = f"{outcome.item}: {outcome.reason}"
@@ -140,7 +142,7 @@ def measured(cells: Iterable[Cell], streams: Mapping[str, Source], seeds: Sequen
     return {cell: spread(own) for cell, own in outcomes.items()}
 
 
-def marks_table(found: Mapping[Cell, Spread]) -> Table:
+def marks_table(found: Mapping[Cell, AreaSpread]) -> Table:
     table = new_table(
         f"(1-ROCA)% with few labels, strategy {DEFAULT}, seeds {SEEDS[0]} to {SEEDS[-1]}, length of the stream unknown",
         ("stream", "quota", "labels told", "mean", "deviation", "range", "floor", "goal", "reached"),
@@ -156,7 +158,7 @@ def marks_table(found: Mapping[Cell, Spread]) -> Table:
     return table
 
 
-def cells_table(name: str, messages: int, found: Mapping[Cell, Spread]) -> Table:
+def cells_table(name: str, messages: int, found: Mapping[Cell, AreaSpread]) -> Table:
     columns = ("quota", "share", *RIVALS, "random / default", f"default, {LATE} late")
     table = new_table(f"{name}, {messages:,} mails: mean (1-ROCA)%, deviation", columns)
     for quota in quotas_of(messages):
@@ -168,7 +170,7 @@ def cells_table(name: str, messages: int, found: Mapping[Cell, Spread]) -> Table
     return table
 
 
-def boxes_table(found: Mapping[Cell, Spread], lengths: Mapping[str, int]) -> Table:
+def boxes_table(found: Mapping[Cell, AreaSpread], lengths: Mapping[str, int]) -> Table:
     columns = ("stream", "mails", "quota", *BOX_RIVALS, "random / default")
     table = new_table(f"each mailbox as its own stream: mean (1-ROCA)%, deviation, {len(BOX_SEEDS)} seeds", columns)
     for name in BOXES:
@@ -178,17 +180,17 @@ def boxes_table(found: Mapping[Cell, Spread], lengths: Mapping[str, int]) -> Tab
     return table
 
 
-def written(over: Spread) -> str:
+def written(over: AreaSpread) -> str:
     return f"{over.mean:.4f}" if over.passes == 1 else f"{over.mean:.4f} ±{over.deviation:.3f}"
 
 
-def ratio(name: str, quota: int, found: Mapping[Cell, Spread]) -> float:
+def ratio(name: str, quota: int, found: Mapping[Cell, AreaSpread]) -> float:
     """Of random choice to the default; of two without a mistake 1."""
     ours, chance = (found[Cell(name, strategy, quota)].mean for strategy in (DEFAULT, RANDOM))
     return chance / ours if ours else (math.inf if chance else 1.0)
 
 
-def ratio_lines(found: Mapping[Cell, Spread], lengths: Mapping[str, int]) -> list[str]:
+def ratio_lines(found: Mapping[Cell, AreaSpread], lengths: Mapping[str, int]) -> list[str]:
     """The geometric mean of random / default over the cells with few labels."""
     own = [name for name in lengths if name not in BOXES]
     as_given = [name for name in own if name != SHUFFLED]
@@ -210,7 +212,7 @@ def ratio_lines(found: Mapping[Cell, Spread], lengths: Mapping[str, int]) -> lis
     return lines
 
 
-def behind_lines(found: Mapping[Cell, Spread]) -> list[str]:
+def behind_lines(found: Mapping[Cell, AreaSpread]) -> list[str]:
     """Every cell in which the first messages do better than the default."""
     lines = []
     for cell, over in found.items():

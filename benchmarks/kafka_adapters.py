@@ -12,7 +12,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.config import KafkaSettings
-from stream_bayes.eventlog.kafka.connection import Connection
+from stream_bayes.eventlog.kafka.connection import KafkaConnection
 
 PATIENCE = 30.0
 # Plain writing, with either client: large batches, since kafka-python has one batch of a partition under way at most.
@@ -80,7 +80,7 @@ class PythonAdapter(Adapter):
         self._plain = KafkaProducer(bootstrap_servers=address, **options)
 
     def _clients(self, address: str, name: str) -> tuple[KafkaConsumer, KafkaProducer]:
-        connection = Connection([address], KafkaSettings())
+        connection = KafkaConnection([address], KafkaSettings())
         return connection.member(name, None), connection.producer(name)
 
     def rewind(self) -> None:

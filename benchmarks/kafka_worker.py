@@ -28,7 +28,7 @@ from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.records import Offsets, Record
 from stream_bayes.runtime import Worker
 from stream_bayes.runtime.timing import STAGES
-from stream_bayes.runtime.worker import look_rarely
+from stream_bayes.runtime.worker import tune_gc
 
 BATCH = CommitSettings().events
 REPEATS = 7
@@ -70,7 +70,7 @@ def run(console: Console) -> None:
         console.print(f"The worker on Kafka is not measured: {missing}")
         return
     logging.getLogger("kafka").setLevel(logging.ERROR)
-    look_rarely()
+    tune_gc()
     mails, origin = read_mails()
     # Twice: no id may come again.
     mails += [mail._replace(id=f"again-{mail.id}") for mail in mails]

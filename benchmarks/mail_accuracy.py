@@ -17,7 +17,7 @@ from stream_bayes.evaluation import baselines
 from stream_bayes.evaluation.corpora import Mail, open_corpus
 from stream_bayes.evaluation.factory import OURS, open_filter
 from stream_bayes.evaluation.metrics import all_metrics, one_minus_roca_percent
-from stream_bayes.evaluation.protocol import Run, warm_up
+from stream_bayes.evaluation.protocol import PassResult, warm_up
 from stream_bayes.evaluation.protocol import run as run_filter
 from stream_bayes.evaluation.serialization import member_areas
 from stream_bayes.evaluation.stream import Stream
@@ -183,7 +183,7 @@ class Areas(NamedTuple):
         return quotient(self.fused, self.members[self.best()])
 
 
-def areas_of(done: Run) -> Areas:
+def areas_of(done: PassResult) -> Areas:
     return Areas(one_minus_roca_percent(done.spam, done.log_odds), member_areas(done))
 
 

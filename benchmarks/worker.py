@@ -37,7 +37,7 @@ from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.records import Offsets, Record
 from stream_bayes.runtime import Worker
 from stream_bayes.runtime.timing import STAGES
-from stream_bayes.runtime.worker import look_rarely
+from stream_bayes.runtime.worker import tune_gc
 
 BATCH = 1_000
 REPEATS = 12
@@ -65,7 +65,7 @@ class Pass(NamedTuple):
 
 def run(console: Console) -> None:
     """Print the tables."""
-    look_rarely()
+    tune_gc()
     mails, origin = read_mails()
     mean = sum(len(mail.raw) for mail in mails) / len(mails)
     with tempfile.TemporaryDirectory() as folder:

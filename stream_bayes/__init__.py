@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from stream_bayes.learners import PoissonRegression as PoissonRegression
     from stream_bayes.learners import Reliability as Reliability
     from stream_bayes.learners import SoftmaxRegression as SoftmaxRegression
+    from stream_bayes.mail.filter import ExternalMember as ExternalMember
     from stream_bayes.mail.filter import MailPredictions as MailPredictions
-    from stream_bayes.mail.filter import Outsider as Outsider
     from stream_bayes.mail.filter import SpamFilter as SpamFilter
     from stream_bayes.posteriors import Beta as Beta
     from stream_bayes.posteriors import Dirichlet as Dirichlet
@@ -77,7 +77,7 @@ _HOMES = {
     "MvStudentT": "posteriors",
     "Normal": "posteriors",
     "NormalInverseGamma": "posteriors",
-    "Outsider": "mail.filter",
+    "ExternalMember": "mail.filter",
     "Poisson": "posteriors",
     "PoissonNB": "learners",
     "PoissonRegression": "learners",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stream_bayes.evaluation import sweep
-from stream_bayes.evaluation.feedback import Regime
+from stream_bayes.evaluation.feedback import FeedbackRegime
 from stream_bayes.evaluation.metrics import one_minus_roca_percent
 from stream_bayes.evaluation.protocol import run as run_filter
 from stream_bayes.evaluation.stream import Stream
@@ -18,7 +18,7 @@ def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "cores", lambda: 1)
 
 
-def area(regime: Regime) -> float:
+def area(regime: FeedbackRegime) -> float:
     """(1-ROCA)% of river's naive Bayes on generated mails."""
     done = run_filter(RiverFilter, Stream("generated", generated_mails(300)), feedback=regime)
     return one_minus_roca_percent(done.spam, done.log_odds)

@@ -6,16 +6,16 @@ import subprocess
 import time
 from pathlib import Path
 
-from stream_bayes.demo.accuracy import Bin
-from stream_bayes.demo.figures import Asking, Crash, Figures
-from stream_bayes.demo.log_follower import Seen
-from stream_bayes.demo.simulated_labeller import Question
+from stream_bayes.demo.accuracy import ProbabilityBin
+from stream_bayes.demo.figures import BudgetFigures, Crash, DemoFigures
+from stream_bayes.demo.log_follower import WorkerProgress
+from stream_bayes.demo.simulated_labeller import RequestLine
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
 
-BINS = tuple(Bin(said, said, 1234) for said in (0.01, 0.1, 0.3, 0.6, 0.9, 0.999))
-SEEN = Seen(2990, 2990, 0, 101.5, 4.321, 0.9876, (9.0, 3.0, 1.0), BINS, {"read": 0.1, "fold": 12.34}, 99)
-ASKING = Asking(500, 120, 118, tuple(Question("Re: " * 30, 0.5, 0.25, "ham") for _ in range(6)))
-FIGURES = Figures("running", 35.2, 31.0, "mailbox", 6000, 3000, SEEN, ASKING, Crash(2400, 512, 0.3), "/tmp/demo")
+BINS = tuple(ProbabilityBin(said, said, 1234) for said in (0.01, 0.1, 0.3, 0.6, 0.9, 0.999))
+SEEN = WorkerProgress(2990, 2990, 0, 101.5, 4.321, 0.9876, (9.0, 3.0, 1.0), BINS, {"read": 0.1, "fold": 12.34}, 99)
+ASKING = BudgetFigures(500, 120, 118, tuple(RequestLine("Re: " * 30, 0.5, 0.25, "ham") for _ in range(6)))
+FIGURES = DemoFigures("running", 35.2, 31.0, "mailbox", 6000, 3000, SEEN, ASKING, Crash(2400, 512, 0.3), "/tmp/demo")
 
 
 def start_demo(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
-from stream_bayes.engine import Arrival, Decided, Engine, Outcome
+from stream_bayes.engine import BatchResult, Engine, InputEvent, ReplayDecisions
 from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.engine.types import nothing
 from stream_bayes.events import DeadLetter, Limits, Observation, Prediction, encode
 from stream_bayes.records import Record
-from stream_bayes.runtime.decoding import arrivals_of
+from stream_bayes.runtime.decoding import decode_records
 
 OBSERVATIONS = "emails"
 LABELS = "labels"
@@ -137,9 +137,9 @@ class Stream:
         return self.put(topic, _json({"type": "label", **fields, "labeller": other.get("labeller")}))
 
     @property
-    def arrivals(self) -> list[Arrival]:
+    def arrivals(self) -> list[InputEvent]:
         """The records with their events."""
-        return arrivals_of(self.records, Settings(), Limits())
+        return decode_records(self.records, Settings(), Limits())
 
 
 def _json(fields: Mapping[str, Any]) -> bytes:
@@ -206,7 +206,9 @@ def streams(kind: Kind, most: int = 60) -> st.SearchStrategy[Stream]:
     return st.builds(random_stream, st.just(kind), st.integers(0, 2**32), st.integers(1, most))
 
 
-def fold(engine: Engine, arrivals: Sequence[Arrival], sizes: Iterable[int], decided: Decided | None = None) -> Outcome:
+def fold(
+    engine: Engine, arrivals: Sequence[InputEvent], sizes: Iterable[int], decided: ReplayDecisions | None = None
+) -> BatchResult:
     """Process events in pieces of these sizes, over and over; what is not in memory is found again."""
     whole = nothing()
     observations = {
@@ -228,13 +230,13 @@ def fold(engine: Engine, arrivals: Sequence[Arrival], sizes: Iterable[int], deci
     return whole
 
 
-def run(settings: Settings, stream: Stream, sizes: Iterable[int] = (1,)) -> tuple[Engine, Outcome]:
+def run(settings: Settings, stream: Stream, sizes: Iterable[int] = (1,)) -> tuple[Engine, BatchResult]:
     """A new engine after a stream, and what it said."""
     engine = Engine(settings)
     return engine, fold(engine, stream.arrivals, sizes)
 
 
-def said(outcome: Outcome) -> tuple[list[Any], ...]:
+def said(outcome: BatchResult) -> tuple[list[Any], ...]:
     """All of an outcome, as it would be written."""
     outputs = [encode(event) for event in outcome.outputs]
     return outputs, [*outcome.asked.items()], outcome.refused, outcome.late, outcome.unsure, outcome.forwards
@@ -248,11 +250,11 @@ def everything(engine: Engine) -> tuple[str, dict[str, tuple[str, tuple[int, ...
     }
 
 
-def predictions(outcome: Outcome) -> list[Prediction]:
+def predictions(outcome: BatchResult) -> list[Prediction]:
     """What was predicted."""
     return [event for event in outcome.outputs if isinstance(event, Prediction)]
 
 
-def codes(outcome: Outcome) -> list[str]:
+def codes(outcome: BatchResult) -> list[str]:
     """Of the dead letters."""
     return [event.code for event in outcome.outputs if isinstance(event, DeadLetter)]

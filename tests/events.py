@@ -15,7 +15,7 @@ from stream_bayes.events import (
     Limits,
     Observation,
     Prediction,
-    Reason,
+    PredictionReason,
     Status,
     decode,
 )
@@ -82,7 +82,7 @@ GOLDEN: dict[bytes, Event] = {
             key="k",
             subject="s",
             preview="hello",
-            explanation=(Reason(what="word free", log_odds=1.5),),
+            explanation=(PredictionReason(what="word free", log_odds=1.5),),
         )
     ),
     b'{"type":"label-outcome","id":"a","outcome":"answered","label":"spam","labeller":"me","open":false,'

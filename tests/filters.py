@@ -20,8 +20,8 @@ from river.naive_bayes import MultinomialNB
 from stream_bayes.evaluation.baselines.bogofilter import Bogofilter
 from stream_bayes.evaluation.baselines.crm114 import Crm114
 from stream_bayes.evaluation.corpora import Mail
-from stream_bayes.evaluation.filters import Scores
-from stream_bayes.evaluation.protocol import Run
+from stream_bayes.evaluation.filters import FilterScores
+from stream_bayes.evaluation.protocol import PassResult
 from stream_bayes.evaluation.protocol import run as run_filter
 from stream_bayes.evaluation.stream import Stream
 from stream_bayes.mail.filter import SpamFilter
@@ -45,10 +45,10 @@ class RiverFilter:
     def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
         return [Counter(mail.decode().split()) for mail in mails]
 
-    def test_then_train(self, features: Any, labels: Sequence[str | None]) -> Scores:
+    def test_then_train(self, features: Any, labels: Sequence[str | None]) -> FilterScores:
         said = np.array([self.event(words, label) for words, label in zip(features, labels, strict=True)])
         self.calls.append(len(said))
-        return Scores(said, {"half": 0.5 * said, "negative": -said})
+        return FilterScores(said, {"half": 0.5 * said, "negative": -said})
 
     def event(self, words: Counter[str], label: str | None) -> float:
         said = self.model.predict_proba_one(words)
@@ -206,7 +206,7 @@ def write(path: Path, mails: Sequence[Mail]) -> Path:
     return path
 
 
-def passed(mails: Sequence[Mail], feedback: str = "immediate") -> Run:
+def passed(mails: Sequence[Mail], feedback: str = "immediate") -> PassResult:
     return run_filter(RiverFilter, Stream("generated", mails), feedback=feedback)
 
 

@@ -23,7 +23,7 @@ from stream_bayes.config import Settings, TopicSettings
 from stream_bayes.eventlog.kafka import KafkaLog
 from stream_bayes.events import DeadLetter
 from stream_bayes.runtime import Worker
-from stream_bayes.runtime.partition_processor import Shard
+from stream_bayes.runtime.partition_processor import PartitionProcessor
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
 from tests.workers import all_records, assert_nothing_lost, inputs_of, settings_in, work, write_config
 
@@ -197,7 +197,7 @@ class Colleague:
             self.problem = problem
 
     @property
-    def shards(self) -> dict[int, Shard]:
+    def shards(self) -> dict[int, PartitionProcessor]:
         """Of the partitions that are read here now."""
         return {} if self.worker is None else dict(self.worker.shards)
 

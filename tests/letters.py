@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from urllib.parse import urlsplit
 
-from stream_bayes.mail.render.reader import Letter, Piece
+from stream_bayes.mail.render.reader import RenderedMail, TextSpan
 from stream_bayes.mail.render.spans import MOST_PIECES, SHOWN
 
 HTML = b"Subject: s\nContent-Type: text/html; charset=utf-8\n\n"
@@ -22,13 +22,13 @@ def is_hidden(character: str) -> bool:
     return (unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and character not in "\n\t") or none
 
 
-def told(pieces: tuple[Piece, ...]) -> str:
+def told(pieces: tuple[TextSpan, ...]) -> str:
     """The pieces in one text: [links -> hosts] and {marks}."""
     ways = {"text": "{0.text}", "link": "[{0.text} -> {0.host}]", "mark": "{{{0.text}}}"}
     return "".join(ways[piece.kind].format(piece) for piece in pieces)
 
 
-def check(pieces: tuple[Piece, ...]) -> None:
+def check(pieces: tuple[TextSpan, ...]) -> None:
     """What holds of any pieces."""
     assert len(pieces) <= MOST_PIECES
     assert sum(len(piece.text) for piece in pieces if piece.kind != "mark") <= SHOWN + 200
@@ -42,7 +42,7 @@ def check(pieces: tuple[Piece, ...]) -> None:
             assert urlsplit(piece.url).hostname == piece.host
 
 
-def check_letter(letter: Letter) -> None:
+def check_letter(letter: RenderedMail) -> None:
     """What holds of any letter."""
     check(letter.pieces)
     for line in (letter.sender, letter.subject, *letter.attachments):

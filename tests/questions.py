@@ -6,30 +6,30 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from stream_bayes.engine import Arrival, Decided, Engine, Outcome, Refused, Terms
+from stream_bayes.engine import BatchResult, Engine, InputEvent, RejectedRecord, ReplayDecisions, RequestPolicy
 from stream_bayes.errors import EventError
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import LabelOutcome, Observation
 from tests.workers import State, events
 
 
-def decided_in(outcome: Outcome, terms: Terms | None = None) -> Decided:
+def decided_in(outcome: BatchResult, terms: RequestPolicy | None = None) -> ReplayDecisions:
     """What a journal says of it; without terms, what one of before they were written down says."""
-    return Decided(outcome.asked, set(outcome.unsure), terms)
+    return ReplayDecisions(outcome.asked, set(outcome.unsure), terms)
 
 
-def as_then(arrivals: Sequence[Arrival], outcome: Outcome) -> list[Arrival]:
+def as_then(arrivals: Sequence[InputEvent], outcome: BatchResult) -> list[InputEvent]:
     """What a journal gives back: events that were refused are refused again with the same code."""
     then = {(refused.topic, refused.offset): refused for refused in outcome.refused}
     found = [(arrival, then.get((arrival.record.topic, arrival.record.offset))) for arrival in arrivals]
     return [arrival if one is None else _refused(arrival, one) for arrival, one in found]
 
 
-def _refused(arrival: Arrival, then: Refused) -> Arrival:
+def _refused(arrival: InputEvent, then: RejectedRecord) -> InputEvent:
     problem = EventError(then.code, "as it was", then.observation)
     if isinstance(arrival.event, Observation) and then.observation == arrival.record.offset:
         return arrival._replace(label_problem=problem)
-    return Arrival(arrival.record, problem)
+    return InputEvent(arrival.record, problem)
 
 
 def waiting(engine: Engine) -> list[int]:
@@ -37,7 +37,7 @@ def waiting(engine: Engine) -> list[int]:
     return [int(place) for place in engine.selector.requests]
 
 
-def outcomes(outcome: Outcome) -> list[tuple[int, str, bool]]:
+def outcomes(outcome: BatchResult) -> list[tuple[int, str, bool]]:
     """What became of questions: the observation, how, and whether it is still open."""
     found = [event for event in outcome.outputs if isinstance(event, LabelOutcome)]
     return [(event.source.offset, event.outcome, event.open) for event in found]

@@ -32,7 +32,7 @@ from stream_bayes.eventlog.base import Headers
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Partition
 from stream_bayes.runtime import Worker
-from stream_bayes.runtime.worker import look_rarely
+from stream_bayes.runtime.worker import tune_gc
 from tests.fuzz_events import resident_bytes
 from tests.mails import COMMON_WORDS, HAM_WORDS, SPAM_WORDS, make_mails
 
@@ -225,7 +225,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.events < 20 * SAMPLES:
         parser.error(f"--events must be at least {20 * SAMPLES}")
-    look_rarely()
+    tune_gc()
     start = time.perf_counter()
 
     def passed(number: int, memory: int) -> None:

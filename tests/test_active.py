@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.config import LabelSettings, Settings
-from stream_bayes.engine import Arrival, Decided, Engine
+from stream_bayes.engine import Engine, InputEvent, ReplayDecisions
 from stream_bayes.engine.state import bookkeeping_of, restore, state_of
 from stream_bayes.engine.types import nothing
 from stream_bayes.errors import ConfigError
@@ -23,7 +23,7 @@ SPAM = KINDS["SpamFilter"]
 PERIOD = 60_000
 
 
-def mails(count: int, gaps: Sequence[int] = (1000,)) -> list[Arrival]:
+def mails(count: int, gaps: Sequence[int] = (1000,)) -> list[InputEvent]:
     """Mails of which no two look alike, without labels; the gaps between them are repeated, in milliseconds."""
     stream = Stream()
     clock = 0
@@ -120,7 +120,7 @@ def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: b
         state = saved(engine)
 
 
-def check_periods(arrivals: list[Arrival], asked: list[int], most: int, new: set[int]) -> None:
+def check_periods(arrivals: list[InputEvent], asked: list[int], most: int, new: set[int]) -> None:
     """Each new question, with all that was asked in the period before it, also before a restart."""
     times = {arrival.record.offset: arrival.record.timestamp for arrival in arrivals}
     spans = zip(asked, asked[most:], strict=False) if most else ((offset, offset) for offset in asked)
@@ -174,6 +174,6 @@ def test_a_strategy_that_is_none_is_a_bad_setting() -> None:
 
 def test_nothing_is_asked_in_silence() -> None:
     engine = Engine(settings_for(SPAM, budget=30, open_requests=30))
-    outcome = fold(engine, mails(50), (10,), Decided({}))
+    outcome = fold(engine, mails(50), (10,), ReplayDecisions({}))
     assert (outcome.asked, outcome.outputs, engine.selector.budget.used) == ({}, [], 0)
     assert engine.selector.budget.seen == 50

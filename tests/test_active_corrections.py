@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes.engine import Engine, Outcome
+from stream_bayes.engine import BatchResult, Engine
 from stream_bayes.evaluation.corpora import open_corpus
 from stream_bayes.evaluation.metrics import one_minus_roca_percent
 from stream_bayes.testing import answer, assert_close, events, targets
@@ -49,7 +49,7 @@ def observed(name: str, count: int, seed: int) -> Iterator[tuple[dict[str, Any],
         yield {str(feature): value for feature, value in x.items()}, y
 
 
-def taught(name: str, *, mistaken: bool) -> tuple[Engine, Outcome]:
+def taught(name: str, *, mistaken: bool) -> tuple[Engine, BatchResult]:
     """An engine after answers to its questions, every second of them at first a wrong one, or never."""
     stream = Stream()
     labels = targets(LEARNERS[name])

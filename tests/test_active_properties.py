@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stream_bayes import LabelBudget, LabelSelector
-from stream_bayes.active import Candidate, Expected, Question
+from stream_bayes.active import Candidate, Expected, RequestReason
 from stream_bayes.validation import FloatArray
 
 PERIOD = 60_000
@@ -50,7 +50,7 @@ class Stream(NamedTuple):
             clock += gap
             yield Candidate(place, score, Expected("spam", 0.9), f"{place * 7919} is a number"), clock
 
-    def step(self, selector: LabelSelector, candidate: Candidate, clock: int) -> Question | None:
+    def step(self, selector: LabelSelector, candidate: Candidate, clock: int) -> RequestReason | None:
         """Ask or not, and answer."""
         selector.expire(clock)
         question = selector.question(candidate, clock)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from stream_bayes import BayesianLinearRegression, LabelBudget, LabelSelector
 from stream_bayes.active import Candidate
-from stream_bayes.active.strategies import doubt_of, doubts_of, scores
+from stream_bayes.active.strategies import scores
 from stream_bayes.active.threshold import Threshold
+from stream_bayes.active.uncertainty import uncertainties_of, uncertainty_of
 from stream_bayes.errors import InputError
 
 MONOTONE: dict[str, Callable[[float], float]] = {
@@ -76,8 +77,8 @@ def quantiles_asked(strategy: str, weights: int, total: int, seed: int) -> list[
             continue
         recent = events[max(0, place - RECENT) : place]
         if recent and selector.counts["audited"] == audited:
-            score = scores(measured, doubt_of(predictive))[0]
-            others = scores(measured, doubts_of(model.predictive_many(recent)))
+            score = scores(measured, uncertainty_of(predictive))[0]
+            others = scores(measured, uncertainties_of(model.predictive_many(recent)))
             quantiles.append(float((others < score).mean()))
         target = float(rows[place] @ true + generator.normal())
         model.learn_one(x, target)

@@ -15,7 +15,7 @@ from scipy import integrate, special, stats
 import stream_bayes
 from stream_bayes import Beta, LabelPredictive, Normal
 from stream_bayes.active.strategies import STRATEGIES, check_strategy, scores
-from stream_bayes.active.uncertainty import Doubts, doubt_of, doubts_of
+from stream_bayes.active.uncertainty import Uncertainties, uncertainties_of, uncertainty_of
 from stream_bayes.errors import ParameterError
 from stream_bayes.learners import LabelPredictions
 from stream_bayes.posteriors import LogitNormal, StudentT
@@ -23,7 +23,7 @@ from stream_bayes.typing import FloatArray
 
 
 def score(strategy: str, predictive: Any) -> float:
-    (number,) = scores(strategy, doubt_of(predictive))
+    (number,) = scores(strategy, uncertainty_of(predictive))
     return float(number)
 
 
@@ -109,7 +109,7 @@ def test_a_line_is_scored_by_its_variance(precision: float, noise: float) -> Non
     model.learn_many(stream_bayes.Batch.from_matrix(known, list("abc")), generator.normal(size=12))
     covariance: Any = np.linalg.inv(precision * np.eye(3) + known.T @ known / noise)
     ignorance = np.einsum("ij,jk,ik->i", rows, covariance, rows)
-    doubts = doubts_of(model.predictive_many(stream_bayes.Batch.from_matrix(rows, list("abc"))))
+    doubts = uncertainties_of(model.predictive_many(stream_bayes.Batch.from_matrix(rows, list("abc"))))
     np.testing.assert_allclose(scores("variance", doubts), noise + ignorance)
     np.testing.assert_allclose(scores("epistemic", doubts), ignorance)
     gains = [model.information_gain(dict(zip("abc", row, strict=True))) for row in rows.tolist()]
@@ -140,7 +140,7 @@ probability = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 5e-324, 1e-300, 0.5, 
 size = st.floats(0, allow_infinity=False, allow_nan=False)
 
 
-def sound(doubts: Doubts) -> None:
+def sound(doubts: Uncertainties) -> None:
     for name in STRATEGIES:
         found = scores(name, doubts)
         assert found.shape == doubts.variance.shape
@@ -155,7 +155,7 @@ def test_any_probabilities(probabilities: dict[int, float]) -> None:
         probabilities = {label: p / total for label, p in probabilities.items()}
     elif probabilities:
         probabilities = dict.fromkeys(probabilities, 1.0 / len(probabilities))
-    sound(doubt_of(probabilities))
+    sound(uncertainty_of(probabilities))
 
 
 @given(
@@ -164,14 +164,14 @@ def test_any_probabilities(probabilities: dict[int, float]) -> None:
     | st.builds(Beta, st.floats(1e-300, 1e300), st.floats(1e-300, 1e300)),
 )
 def test_any_label(p: float, latent: Any) -> None:
-    sound(doubt_of(label(p, latent)))
+    sound(uncertainty_of(label(p, latent)))
 
 
 @given(variance=st.floats(5e-324), share=st.floats(0, 1), degrees=st.floats(1e-3, 1e6), scale=st.floats(1e-150, 1e150))
 def test_any_number(variance: float, share: float, degrees: float, scale: float) -> None:
     if variance < math.inf:
-        sound(doubt_of(Normal(0, variance, share * variance)))
-    sound(doubt_of(StudentT(degrees, 0, scale)))
+        sound(uncertainty_of(Normal(0, variance, share * variance)))
+    sound(uncertainty_of(StudentT(degrees, 0, scale)))
 
 
 @given(st.integers(0, 5), st.integers(1, 4), st.data())
@@ -186,13 +186,13 @@ def test_any_batch(rows: int, labels: int, data: st.DataObject) -> None:
     odds, mean = drawn(2, rows, numbers=st.floats(-1e308, 1e308))
     spread = drawn(rows, numbers=size)
     said = LabelPredictions(tuple(range(labels)), np.minimum(table, 1.0), odds, mean, spread)
-    sound(doubts_of(said))
+    sound(uncertainties_of(said))
 
 
 def test_what_is_no_strategy() -> None:
     assert [check_strategy(name) for name in STRATEGIES] == list(STRATEGIES)
     with pytest.raises(ParameterError, match=r"no strategy 'epistemc'; did you mean 'epistemic'.*known are variance, "):
-        scores("epistemc", doubt_of({}))
+        scores("epistemc", uncertainty_of({}))
     wrong: Any = 7
     with pytest.raises(ParameterError, match="no strategy 7; known are"):
         check_strategy(wrong)

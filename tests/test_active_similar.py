@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.active.near_duplicates import BINS, Similar, similarities, sketch_of
+from stream_bayes.active.near_duplicates import BINS, NearDuplicates, similarities, sketch_of
 from stream_bayes.errors import InputError, ParameterError
 from tests.mails import make_mails
 
@@ -58,7 +58,7 @@ def test_the_share_of_common_parts_is_estimated() -> None:
 
 def test_copies_of_a_campaign_are_near_duplicates() -> None:
     text = " ".join(words(60, 1))
-    similar = Similar()
+    similar = NearDuplicates()
     similar.add(0, copy_of(text, 0))
     assert all(similar.find(copy_of(text, seed), 0.8) for seed in range(1, 30))
     assert not any(similar.find(copy_of(" ".join(words(60, seed)), 0), 0.5) for seed in range(2, 30))
@@ -74,7 +74,7 @@ def test_the_encoding_of_a_mail_is_taken_off() -> None:
 
 def test_different_mails_are_not() -> None:
     mails = make_mails(200, seed=4)
-    similar = Similar()
+    similar = NearDuplicates()
     for place, mail in enumerate(mails[:100]):
         similar.add(place, mail)
     assert sum(similar.find(mail, 0.8) for mail in mails[100:]) == 0
@@ -97,7 +97,7 @@ def test_a_dict_with_a_message_is_compared_by_it() -> None:
 def test_nothing_is_like_nothing() -> None:
     nothing: list[Any] = [b"", "", {}, "  \n"]
     for empty in nothing:
-        similar = Similar()
+        similar = NearDuplicates()
         similar.add(1, empty)
         assert not similar.find(empty, 0.01)
         assert not similar.find("some text", 0.01)
@@ -109,7 +109,7 @@ def test_a_content_is_like_itself(content: Any) -> None:
     assert sketch.shape == (BINS,)
     assert sketch.dtype == np.uint32
     assert similarity(content, content) in (0.0, 1.0)
-    similar = Similar()
+    similar = NearDuplicates()
     similar.add(1, content)
     before = similar.arrays()
     similar.find(content, 0.5)
@@ -131,7 +131,7 @@ def test_values_of_numpy_are_the_same_as_plain_ones() -> None:
 
 def test_the_oldest_are_forgotten_and_what_is_removed() -> None:
     texts = [" ".join(words(20, seed)) for seed in range(10)]
-    similar = Similar(capacity=4)
+    similar = NearDuplicates(capacity=4)
     for place, text in enumerate(texts):
         similar.add(place, text)
     assert [similar.find(text, 0.8) for text in texts] == [False] * 6 + [True] * 4
@@ -148,13 +148,13 @@ def test_the_oldest_are_forgotten_and_what_is_removed() -> None:
     st.integers(0, 6),
 )
 def test_what_is_kept_comes_back(added: list[tuple[int | str, Any]], capacity: int) -> None:
-    similar = Similar()
-    other = Similar(capacity)
+    similar = NearDuplicates()
+    other = NearDuplicates(capacity)
     for place, content in added:
         similar.add(place, content)
     other.restore(similar.arrays())
     assert len(other) == min(len(similar), capacity)
-    same = Similar()
+    same = NearDuplicates()
     same.restore(similar.arrays())
     assert all(same.arrays()[name].tobytes() == array.tobytes() for name, array in similar.arrays().items())
     assert all(same.find(content, 0.9) == similar.find(content, 0.9) for _, content in added)
@@ -162,7 +162,7 @@ def test_what_is_kept_comes_back(added: list[tuple[int | str, Any]], capacity: i
 
 @pytest.mark.parametrize("bad", [None, 3, [1, 2], object()])
 def test_other_contents_are_refused(bad: object) -> None:
-    similar = Similar()
+    similar = NearDuplicates()
     with pytest.raises(InputError, match="raw mails, texts and dicts"):
         similar.add(1, bad)
     assert len(similar) == 0
@@ -170,4 +170,4 @@ def test_other_contents_are_refused(bad: object) -> None:
 
 def test_a_capacity_is_a_whole_number() -> None:
     with pytest.raises(ParameterError, match="capacity"):
-        Similar(capacity=-1)
+        NearDuplicates(capacity=-1)

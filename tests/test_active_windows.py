@@ -13,9 +13,9 @@ from river import compose, linear_model, naive_bayes, preprocessing
 from scipy.special import expit
 
 import stream_bayes
-from stream_bayes.active.batch_selection import pick
+from stream_bayes.active.batch_selection import select_batch
 from stream_bayes.active.strategies import STRATEGIES, scores
-from stream_bayes.active.uncertainty import doubts_of
+from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.typing import FloatArray
@@ -45,7 +45,7 @@ def test_a_line_is_asked_about_in_the_order_of_its_variances(precision: float, n
     window = as_dicts(events(40))
     expected = model.rank_by_information(window, 10).tolist()
     for strategy in set(STRATEGIES) - {"random"}:
-        assert pick(model, window, 10, strategy) == expected
+        assert select_batch(model, window, 10, strategy) == expected
     # The variances fall by what each answer, whatever it is, takes away.
     chosen: list[int] = []
     for _ in range(10):
@@ -89,7 +89,7 @@ def test_log_odds_are_asked_about_by_what_answers_leave_of_the_covariance(
     names = (*NAMES, "new", "intercept") if intercept else (*NAMES, "new")
     belief: Any = model.joint(*names)
     expected = greedy(belief.mean, belief.covariance, design[:, : len(names)], 8, strategy)
-    assert pick(model, window, 8, strategy) == expected
+    assert select_batch(model, window, 8, strategy) == expected
 
 
 def test_a_label_takes_the_same_from_the_covariance_whichever_it_is() -> None:
@@ -106,13 +106,13 @@ def test_copies_of_the_best_row_are_not_chosen_with_it() -> None:
     """By score alone all copies come first; one answer leaves little to learn from the others."""
     model = logistic(0.01)
     window: list[Any] = [{"a": 1.0, "b": 1.0}, *([{"c": 0.0, "d": 3.0}] * 3), {"a": 2.0, "b": -1.0}]
-    alone = scores("epistemic", doubts_of(model.predictive_many(window)))
+    alone = scores("epistemic", uncertainties_of(model.predictive_many(window)))
     assert set(np.argsort(-alone)[:3].tolist()) == {1, 2, 3}
-    chosen = pick(model, window, 3)
+    chosen = select_batch(model, window, 3)
     assert len({1, 2, 3} & set(chosen)) < 3
     diagonal = logistic(0.01, covariance="diagonal")
-    assert len({1, 2, 3} & set(pick(diagonal, window, 5))) == 1
-    assert len(pick(diagonal, window, 5)) == 3
+    assert len({1, 2, 3} & set(select_batch(diagonal, window, 5))) == 1
+    assert len(select_batch(diagonal, window, 5)) == 3
 
 
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
@@ -121,8 +121,8 @@ def test_others_are_asked_about_by_their_scores(strategy: str) -> None:
     rows = events(30, seed=4)
     model.learn_many(as_dicts(rows[:10]), ["x", "y"] * 5)
     window = as_dicts(rows)
-    chosen = pick(model, window, 12, strategy)
-    worth = scores(strategy, doubts_of(model.predictive_many(window)))
+    chosen = select_batch(model, window, 12, strategy)
+    worth = scores(strategy, uncertainties_of(model.predictive_many(window)))
     assert len(set(chosen)) == 12
     assert worth[chosen].tolist() == sorted(worth, reverse=True)[:12]
 
@@ -130,8 +130,8 @@ def test_others_are_asked_about_by_their_scores(strategy: str) -> None:
 def test_random_rows_are_shuffled_by_the_seed() -> None:
     model = stream_bayes.BayesianLinearRegression()
     window = as_dicts(events(200))
-    chosen = pick(model, window, 20, "random")
-    assert chosen == pick(model, window, 20, "random") != pick(model, window, 20, "random", seed=2)
+    chosen = select_batch(model, window, 20, "random")
+    assert chosen == select_batch(model, window, 20, "random") != select_batch(model, window, 20, "random", seed=2)
     assert chosen != sorted(chosen)
 
 
@@ -141,8 +141,8 @@ def test_mails_of_one_campaign_are_asked_about_once() -> None:
         f"Subject: You won\n\nDear friend {n}, claim the great prize at once, call us now".encode() for n in range(6)
     ]
     other = b"Subject: lunch\n\nShall we meet at noon in the small place by the river, as last week?"
-    assert sorted(row == 6 for row in pick(model, [*campaign, other], 5)) == [False, True]
-    assert len(pick(model, [*campaign, other], 5, similarity=1.0)) == 2
+    assert sorted(row == 6 for row in select_batch(model, [*campaign, other], 5)) == [False, True]
+    assert len(select_batch(model, [*campaign, other], 5, similarity=1.0)) == 2
 
 
 def test_learners_of_river() -> None:
@@ -157,9 +157,9 @@ def test_learners_of_river() -> None:
     window = as_dicts(events(20, seed=6))
     for model in (classifier, bayes):
         nearest = [abs(model.predict_proba_one(x)[True] - 0.5) for x in window]
-        assert pick(model, window, 5) == np.argsort(nearest, kind="stable")[:5].tolist()
+        assert select_batch(model, window, 5) == np.argsort(nearest, kind="stable")[:5].tolist()
     spread = [-line.predict_one(x, with_dist=True).sigma for x in window]
-    assert pick(line, window, 5, "variance") == np.argsort(spread, kind="stable")[:5].tolist()
+    assert select_batch(line, window, 5, "variance") == np.argsort(spread, kind="stable")[:5].tolist()
 
 
 @given(st.integers(0, 6), st.integers(0, 8), st.sampled_from(sorted(STRATEGIES)), st.booleans())
@@ -168,7 +168,7 @@ def test_any_window(rows: int, count: int, strategy: str, intercept: bool) -> No
     for model in (logistic(0.3, intercept), stream_bayes.BayesianLinearRegression(0.3, 2.0, intercept=intercept)):
         before = model.state()
         window: list[Any] = [{"a": float(row), "new": 1.0} if row % 2 else {} for row in range(rows)]
-        chosen = pick(model, window, count, strategy)
+        chosen = select_batch(model, window, count, strategy)
         assert len(set(chosen)) == len(chosen) <= min(count, rows)
         assert set(chosen) <= set(range(rows))
         after = model.state()
@@ -178,8 +178,8 @@ def test_any_window(rows: int, count: int, strategy: str, intercept: bool) -> No
 def test_hashed_names_are_chosen_by_score() -> None:
     model = logistic(0.3, buckets=64)
     window = as_dicts(events(10, seed=7))
-    worth = scores("epistemic", doubts_of(model.predictive_many(window)))
-    assert pick(model, window, 4) == np.argsort(-worth, kind="stable")[:4].tolist()
+    worth = scores("epistemic", uncertainties_of(model.predictive_many(window)))
+    assert select_batch(model, window, 4) == np.argsort(-worth, kind="stable")[:4].tolist()
 
 
 def test_what_cannot_be_picked_from() -> None:
@@ -187,11 +187,11 @@ def test_what_cannot_be_picked_from() -> None:
     wrong: tuple[Any, ...] = (-1, 1.5, "2")
     for count in wrong:
         with pytest.raises(ParameterError, match="count must be"):
-            pick(model, [{"a": 1.0}], count)
+            select_batch(model, [{"a": 1.0}], count)
     with pytest.raises(ParameterError, match="no strategy 'largest'"):
-        pick(model, [{"a": 1.0}], 1, "largest")
+        select_batch(model, [{"a": 1.0}], 1, "largest")
     with pytest.raises(InputError, match="finite"):
-        pick(logistic(1.0), [{"a": math.nan}], 1)
+        select_batch(logistic(1.0), [{"a": math.nan}], 1)
     for learner in (linear_model.LinearRegression(), object()):
         with pytest.raises(ParameterError, match="gives no predictive"):
-            pick(learner, [{"a": 1.0}], 1)
+            select_batch(learner, [{"a": 1.0}], 1)

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from stream_bayes import BetaBernoulli
 from stream_bayes.errors import CheckpointMismatch, ParameterError, SnapshotError
 from stream_bayes.persistence.checkpoint import read_checkpoint
-from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.persistence.compatibility import differences
 from tests.checkpoints import SHAPING, assert_same, made, name_of, names
 from tests.commands import ENVIRONMENT, PATIENCE
@@ -25,13 +25,13 @@ __all__ = ["small_disk"]
 
 
 def test_nothing_is_there_at_first(tmp_path: Path) -> None:
-    assert CheckpointFolder(tmp_path / "none").newest() is None
+    assert CheckpointStore(tmp_path / "none").newest() is None
     assert not (tmp_path / "none").exists()
-    assert CheckpointFolder(tmp_path).newest(SHAPING) is None
+    assert CheckpointStore(tmp_path).newest(SHAPING) is None
 
 
 def test_what_was_written_comes_back(tmp_path: Path) -> None:
-    folder = CheckpointFolder(tmp_path / "a" / "b")
+    folder = CheckpointStore(tmp_path / "a" / "b")
     path = folder.write(12, made(12))
     assert path == tmp_path / "a" / "b" / name_of(12)
     found = folder.newest(SHAPING)
@@ -42,7 +42,7 @@ def test_what_was_written_comes_back(tmp_path: Path) -> None:
 
 
 def test_the_newest_few_stay(tmp_path: Path) -> None:
-    folder = CheckpointFolder(tmp_path, keep=2)
+    folder = CheckpointStore(tmp_path, keep=2)
     (tmp_path / "notes.txt").touch()
     for number in (0, 5, 40, 300, 300):
         folder.write(number, made(number))
@@ -51,7 +51,7 @@ def test_the_newest_few_stay(tmp_path: Path) -> None:
 
 
 def test_checkpoints_ahead_of_the_journal_are_set_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    folder = CheckpointFolder(tmp_path)
+    folder = CheckpointStore(tmp_path)
     for number in (10, 20, 30):
         folder.write(number, made(number))
     folder.set_aside(30)
@@ -66,14 +66,14 @@ def test_checkpoints_ahead_of_the_journal_are_set_aside(tmp_path: Path, caplog: 
 
 def test_a_checkpoint_that_is_written_late_takes_no_newer_ones_place(tmp_path: Path) -> None:
     """By a worker that lost its partition while it wrote."""
-    folder = CheckpointFolder(tmp_path, keep=2)
+    folder = CheckpointStore(tmp_path, keep=2)
     for number in (20, 30, 10):
         folder.write(number, made(number))
     assert names(tmp_path) == [name_of(20), name_of(30)]
 
 
 def test_a_folder_whose_files_go_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = CheckpointFolder(tmp_path)
+    folder = CheckpointStore(tmp_path)
     for number in (10, 20, 30):
         folder.write(number, made(number))
     listed = folder.checkpoints()
@@ -111,16 +111,16 @@ def test_several_processes_write_to_one_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [-1, 10**20])
 def test_numbers_that_no_file_name_has(tmp_path: Path, number: int) -> None:
     with pytest.raises(ParameterError, match="number"):
-        CheckpointFolder(tmp_path).write(number, made(1))
+        CheckpointStore(tmp_path).write(number, made(1))
 
 
 def test_keeping_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="keep must be 1 or more"):
-        CheckpointFolder(tmp_path, keep=0)
+        CheckpointStore(tmp_path, keep=0)
 
 
 def test_other_settings_are_listed(tmp_path: Path) -> None:
-    folder = CheckpointFolder(tmp_path)
+    folder = CheckpointStore(tmp_path)
     folder.write(1, made(1))
     other = {
         "learner": {"name": "SpamFilter", "parameters": {"buckets": 4194304, "members": ("word steps",)}},
@@ -139,7 +139,7 @@ def test_other_settings_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_another_log_is_called_so(tmp_path: Path) -> None:
-    folder = CheckpointFolder(tmp_path)
+    folder = CheckpointStore(tmp_path)
     folder.write(1, made(1)._replace(shaping={**SHAPING, "log": "0123"}))
     with pytest.raises(CheckpointMismatch, match="is of another log") as caught:
         folder.newest({**SHAPING, "log": "4567", "ids": 7})
@@ -151,7 +151,7 @@ def test_a_checkpoint_of_another_log_is_called_so(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_damaged_checkpoints_is_of_no_log(tmp_path: Path) -> None:
-    folder = CheckpointFolder(tmp_path)
+    folder = CheckpointStore(tmp_path)
     folder.write(1, made(1)).write_bytes(b"")
     folder.check_log("4567")
 
@@ -178,38 +178,38 @@ def test_a_learners_snapshot_is_no_checkpoint(tmp_path: Path, caplog: pytest.Log
     BetaBernoulli().save(tmp_path / name_of(3))
     with pytest.raises(SnapshotError, match="is not a stream_bayes checkpoint"):
         read_checkpoint(tmp_path / name_of(3))
-    assert CheckpointFolder(tmp_path).newest() is None
+    assert CheckpointStore(tmp_path).newest() is None
     assert caplog.record_tuples[0][:2] == ("stream_bayes.persistence", logging.WARNING)
 
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    folder = CheckpointFolder(tmp_path / "file")
+    folder = CheckpointStore(tmp_path / "file")
     with pytest.raises(OSError, match="folder cannot be read: not a directory") as caught:
         folder.newest()
     assert caught.value.filename == str(tmp_path / "file")
     with pytest.raises(OSError, match="a checkpoint cannot be written: file exists"):
         folder.write(1, made(1))
     with pytest.raises(OSError, match="a checkpoint cannot be written: not a directory"):
-        CheckpointFolder(tmp_path / "file" / "below").write(1, made(1))
+        CheckpointStore(tmp_path / "file" / "below").write(1, made(1))
 
 
 def test_a_folder_that_cannot_be_written_is_noticed_beforehand(small_disk: Path, tmp_path: Path) -> None:
-    folder = CheckpointFolder(small_disk / "a" / "b")
+    folder = CheckpointStore(small_disk / "a" / "b")
     folder.prepare()
     assert names(small_disk / "a" / "b") == []
     mount("-o", "remount,ro", small_disk)
     for path in (small_disk / "a" / "b", small_disk / "c"):
         with pytest.raises(OSError, match="folder cannot be written: read-only file system") as caught:
-            CheckpointFolder(path).prepare()
+            CheckpointStore(path).prepare()
         assert caught.value.filename == str(path)
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="folder cannot be written: not a directory"):
-        CheckpointFolder(tmp_path / "file" / "below").prepare()
+        CheckpointStore(tmp_path / "file" / "below").prepare()
 
 
 def test_a_folder_that_is_read_only(small_disk: Path) -> None:
-    folder = CheckpointFolder(small_disk)
+    folder = CheckpointStore(small_disk)
     folder.write(1, made(1))
     mount("-o", "remount,ro", small_disk)
     with pytest.raises(OSError, match=r"cannot be written: read-only file system; the older ones are kept") as caught:

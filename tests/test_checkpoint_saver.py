@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from stream_bayes import SpamFilter
-from stream_bayes.learners.base.learner import State
+from stream_bayes.learners.base.learner import LearnerState
 from stream_bayes.persistence.checkpoint import Checkpoint
-from stream_bayes.persistence.checkpoint_store import BackgroundSaver, CheckpointFolder
+from stream_bayes.persistence.checkpoint_store import BackgroundWriter, CheckpointStore
 from tests.checkpoints import made, name_of, names
 from tests.spam import SMALL, stream
 
 
 def test_the_saver_writes_beside_the_stream(tmp_path: Path) -> None:
     """`make` runs in the thread; the next save waits for the one before."""
-    saver = BackgroundSaver(CheckpointFolder(tmp_path))
+    saver = BackgroundWriter(CheckpointStore(tmp_path))
     go = threading.Event()
     threads = []
 
@@ -45,7 +45,7 @@ def test_the_saver_writes_beside_the_stream(tmp_path: Path) -> None:
 
 
 def test_what_goes_wrong_in_the_thread_is_raised_once(tmp_path: Path) -> None:
-    saver = BackgroundSaver(CheckpointFolder(tmp_path))
+    saver = BackgroundWriter(CheckpointStore(tmp_path))
     saver.save(1, lambda: json.loads("nonsense"))
     with pytest.raises(json.JSONDecodeError):
         saver.save(2, lambda: made(2))
@@ -58,9 +58,9 @@ def test_what_goes_wrong_in_the_thread_is_raised_once(tmp_path: Path) -> None:
 def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
     mails, labels = stream(120, seed=8)
     model = SpamFilter(buckets=SMALL)
-    folder = CheckpointFolder(tmp_path)
+    folder = CheckpointStore(tmp_path)
     image = model.image()
-    saver = BackgroundSaver(folder)
+    saver = BackgroundWriter(folder)
     expected = None
 
     def make() -> Checkpoint:
@@ -83,7 +83,7 @@ def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
     assert found[1].arrays.keys() == expected.arrays.keys()
     for name, array in expected.arrays.items():
         np.testing.assert_array_equal(found[1].arrays[name], array, strict=True)
-    state = State(found[1].scalars["kind"], found[1].scalars["parameters"], found[1].arrays)
+    state = LearnerState(found[1].scalars["kind"], found[1].scalars["parameters"], found[1].arrays)
     restored = SpamFilter.from_state(state, copy=False)
     restored.learn_many(mails, labels)
     np.testing.assert_array_equal(restored.predictive_many(mails).probabilities, said.probabilities)

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.errors import SnapshotTooNew
-from stream_bayes.persistence.checkpoint_store import BackgroundSaver, CheckpointFolder
+from stream_bayes.persistence.checkpoint_store import BackgroundWriter, CheckpointStore
 from tests.checkpoints import SHAPING, assert_same, made, names
 from tests.commands import ENVIRONMENT, PATIENCE
 from tests.disks import fill, small_disk
@@ -41,30 +41,30 @@ while True:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> CheckpointFolder:
+def folder(tmp_path: Path) -> CheckpointStore:
     """One with two checkpoints, of numbers 1 and 2."""
     return two_in(tmp_path)
 
 
-def two_in(path: Path) -> CheckpointFolder:
-    folder = CheckpointFolder(path)
+def two_in(path: Path) -> CheckpointStore:
+    folder = CheckpointStore(path)
     folder.write(1, made(1, size=5))
     folder.write(2, made(2, size=5))
     return folder
 
 
-def newest_file(folder: CheckpointFolder) -> Path:
+def newest_file(folder: CheckpointStore) -> Path:
     return folder.checkpoints()[0][1]
 
 
-def assert_newest(folder: CheckpointFolder, number: int, size: int = 5) -> None:
+def assert_newest(folder: CheckpointStore, number: int, size: int = 5) -> None:
     found = folder.newest(SHAPING)
     assert found is not None
     assert found[0] == number
     assert_same(found[1], made(number, size))
 
 
-def test_cut_short_anywhere_the_one_before_counts(folder: CheckpointFolder, caplog: pytest.LogCaptureFixture) -> None:
+def test_cut_short_anywhere_the_one_before_counts(folder: CheckpointStore, caplog: pytest.LogCaptureFixture) -> None:
     path = newest_file(folder)
     content = path.read_bytes()
     lengths = sorted({0, 1, 7, 8, 9, len(content) - 1, *range(10, len(content), 17)})
@@ -96,13 +96,13 @@ def test_a_flipped_bit_anywhere_is_noticed(place: float, bit: int) -> None:
             assert_same(found[1], made(found[0], size=5))
 
 
-def test_when_none_is_whole_there_is_none(folder: CheckpointFolder) -> None:
+def test_when_none_is_whole_there_is_none(folder: CheckpointStore) -> None:
     for _, path in folder.checkpoints():
         path.write_bytes(b"")
     assert folder.newest(SHAPING) is None
 
 
-def test_from_the_future_is_never_passed_over(folder: CheckpointFolder) -> None:
+def test_from_the_future_is_never_passed_over(folder: CheckpointStore) -> None:
     """Going on from the one before it would undo what a newer program did."""
     path = newest_file(folder)
     path.write_bytes(path.read_bytes().replace(b'"version":"3"', b'"version":"7"'))
@@ -112,7 +112,7 @@ def test_from_the_future_is_never_passed_over(folder: CheckpointFolder) -> None:
 
 
 def test_a_renamed_checkpoint_is_not_taken_at_its_name(
-    folder: CheckpointFolder, caplog: pytest.LogCaptureFixture
+    folder: CheckpointStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = newest_file(folder)
     path.rename(path.with_name(path.name.replace("02.", "09.")))
@@ -120,7 +120,7 @@ def test_a_renamed_checkpoint_is_not_taken_at_its_name(
     assert "is the checkpoint of number 2: it was renamed" in caplog.text
 
 
-def test_what_dead_writers_left_is_removed(folder: CheckpointFolder, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_dead_writers_left_is_removed(folder: CheckpointStore, caplog: pytest.LogCaptureFixture) -> None:
     """Even of a process number that is alive again, as in a container, where every worker may be number 1."""
     left = [f".{newest_file(folder).name}.{process}.0123abcd" for process in (1, os.getpid(), 2**30)]
     for name in left:
@@ -142,12 +142,12 @@ def test_a_writer_killed_at_any_moment_leaves_a_newest_one(tmp_path: Path) -> No
             wait_for_another(tmp_path)
             time.sleep(generator.uniform(0.0, 0.02))
             writer.send_signal(signal.SIGKILL)
-        found = CheckpointFolder(tmp_path).newest(SHAPING)
+        found = CheckpointStore(tmp_path).newest(SHAPING)
         assert found is not None
         assert found[0] > last
         assert_same(found[1], made(found[0], size=20_000))
         last = found[0]
-    folder = CheckpointFolder(tmp_path)
+    folder = CheckpointStore(tmp_path)
     folder.write(last + 1, made(last + 1))
     assert names(tmp_path) == [path.name for _, path in reversed(folder.checkpoints())]
 
@@ -163,7 +163,7 @@ def wait_for_another(path: Path) -> None:
 
 def test_a_full_disk(small_disk: Path) -> None:
     """Older ones stay, nothing half is left, and the next one is written once there is space."""
-    folder = CheckpointFolder(small_disk / "checkpoints")
+    folder = CheckpointStore(small_disk / "checkpoints")
     folder.write(1, made(1, size=60_000))
     ballast = fill(small_disk, but=500_000)
     for attempt in (2, 3):
@@ -179,7 +179,7 @@ def test_a_full_disk(small_disk: Path) -> None:
 
 
 def test_a_full_disk_behind_the_saver(small_disk: Path) -> None:
-    saver = BackgroundSaver(CheckpointFolder(small_disk))
+    saver = BackgroundWriter(CheckpointStore(small_disk))
     saver.save(1, lambda: made(1, size=300_000))
     with pytest.raises(OSError, match="no space left for a checkpoint"):
         saver.finish()

@@ -11,11 +11,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from stream_bayes.demo.mail_sources import corpus_post
+from stream_bayes.demo.mail_sources import corpus_mails
 from stream_bayes.demo.mailbox import GeneratedMail, mailbox, spans
 from stream_bayes.demo.mailbox.campaigns import CAMPAIGNS, choose, wording
 from stream_bayes.demo.mailbox.damage import DAMAGES
-from stream_bayes.demo.mailbox.grammar import Writer, read_rules
+from stream_bayes.demo.mailbox.grammar import GrammarWriter, read_rules
 from stream_bayes.demo.mailbox.names import MAKERS
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.metrics import one_minus_roca_percent
@@ -104,7 +104,7 @@ def test_campaigns_start_drift_and_stop() -> None:
 
 
 def test_every_slot_of_every_text_can_be_filled() -> None:
-    writer = Writer(Random(1), MAKERS)
+    writer = GrammarWriter(Random(1), MAKERS)
     writer.bind(**dict.fromkeys(BOUND, "x"))
     for name, alternatives in read_rules().items():
         assert len(set(alternatives)) == len(alternatives), name
@@ -124,11 +124,11 @@ def test_every_campaign_has_its_texts() -> None:
 
 def test_a_corpus_without_mail_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="there is no mail in it that can be read"):
-        corpus_post(put(tmp_path / "empty.jsonl", '{"id": "a", "label": "ham"}\n'), 10, seed=1)
+        corpus_mails(put(tmp_path / "empty.jsonl", '{"id": "a", "label": "ham"}\n'), 10, seed=1)
 
 
 @pytest.mark.parametrize("label", ["", ', "label": "unlabelled"'])
 def test_a_corpus_without_labels_is_refused_with_what_to_do_instead(tmp_path: Path, label: str) -> None:
     corpus = put(tmp_path / "inbox.jsonl", f'{{"id": "a", "text": "hello"{label}}}\n')
     with pytest.raises(CorpusError, match=r"needs labels to play the labeller.*--labels none, then stream-bayes run"):
-        corpus_post(corpus, 10, seed=1)
+        corpus_mails(corpus, 10, seed=1)

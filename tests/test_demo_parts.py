@@ -16,17 +16,17 @@ from rich.console import Console
 
 from stream_bayes.config import Settings, TopicSettings, load_settings
 from stream_bayes.demo import screen
-from stream_bayes.demo.accuracy import Scores
-from stream_bayes.demo.display import LineStage, LiveStage, line, open_stage
-from stream_bayes.demo.feeder import FIRST, Postman
+from stream_bayes.demo.accuracy import PredictionScores
+from stream_bayes.demo.display import LineDisplay, LiveDisplay, line, open_display
+from stream_bayes.demo.feeder import FIRST, Feeder
 from stream_bayes.demo.figures import Crash
-from stream_bayes.demo.log_follower import Watch
+from stream_bayes.demo.log_follower import DemoFollower
 from stream_bayes.demo.mailbox import mailbox, spans
 from stream_bayes.demo.picture import learning_picture
 from stream_bayes.demo.screen import bar, sparkline
-from stream_bayes.demo.simulated_labeller import SHOWN, Labeller
+from stream_bayes.demo.simulated_labeller import SHOWN, SimulatedLabeller
 from stream_bayes.demo.summary import commands, sentence, summary
-from stream_bayes.demo.workspace import Place
+from stream_bayes.demo.workspace import Workspace
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.metrics import one_minus_roca_percent
 from stream_bayes.eventlog.base import Log
@@ -58,7 +58,7 @@ def test_scores_are_those_of_all_predictions_and_of_the_last() -> None:
     said = [random.random() for _ in ids]
     log = MemoryLog()
     predict(log, ids, said)
-    watch = Watch(log, TopicSettings(), truth)
+    watch = DemoFollower(log, TopicSettings(), truth)
     watch.read()
     spam = np.array([truth[id_] == "spam" for id_ in ids[1:]])
     log_odds = np.log(said[1:]) - np.log1p(-np.array(said[1:]))
@@ -71,7 +71,7 @@ def test_scores_are_those_of_all_predictions_and_of_the_last() -> None:
 
 
 def test_scores_of_nothing_and_of_certainty() -> None:
-    scores = Scores({"a": "spam", "b": "ham"})
+    scores = PredictionScores({"a": "spam", "b": "ham"})
     assert math.isnan(scores.area())
     assert scores.calibration() == []
     log = MemoryLog()
@@ -83,7 +83,7 @@ def test_scores_of_nothing_and_of_certainty() -> None:
 def test_the_postman_keeps_his_pace() -> None:
     mails = list(mailbox(1, 200))
     log = MemoryLog()
-    postman = Postman(log, "emails", mails, seconds=10.0)
+    postman = Feeder(log, "emails", mails, seconds=10.0)
     postman.send_first()
     sent = []
     for now in (100.0, 101.0, 105.0, 109.5, 200.0):
@@ -96,7 +96,7 @@ def test_the_postman_keeps_his_pace() -> None:
 
 
 def test_without_a_pace_the_postman_waits_for_the_worker() -> None:
-    postman = Postman(MemoryLog(), "emails", list(mailbox(1, 200)), seconds=None)
+    postman = Feeder(MemoryLog(), "emails", list(mailbox(1, 200)), seconds=None)
     postman.send_first()
     for answered in (0, 0, 50):
         postman.send_due(1.0, answered)
@@ -106,7 +106,7 @@ def test_without_a_pace_the_postman_waits_for_the_worker() -> None:
 def test_the_labeller_answers_after_a_while_with_the_truth() -> None:
     log = MemoryLog()
     topics = ("label-requests", "labels")
-    labeller = Labeller(log, topics, {"a": "spam", "b": "ham"}, thinking=1.0)
+    labeller = SimulatedLabeller(log, topics, {"a": "spam", "b": "ham"}, thinking=1.0)
     for offset, id_ in enumerate("abc"):
         source = Source("emails", 0, offset)
         request = LabelRequest(id=id_, score=1.0, strategy="s", variance=0.24, source=source, subject="Hello")
@@ -132,7 +132,7 @@ def test_the_labeller_answers_after_a_while_with_the_truth() -> None:
 def test_the_newest_answers_are_shown_before_open_requests() -> None:
     log = MemoryLog()
     ids = [f"m{place}" for place in range(20)]
-    labeller = Labeller(log, ("label-requests", "labels"), dict.fromkeys(ids, "spam"), thinking=1.0)
+    labeller = SimulatedLabeller(log, ("label-requests", "labels"), dict.fromkeys(ids, "spam"), thinking=1.0)
     for moment, id_ in enumerate(ids):
         source = Source("emails", 0, moment)
         request = LabelRequest(id=id_, score=1.0, strategy="s", variance=0.24, source=source, subject=id_)
@@ -150,14 +150,14 @@ def test_the_newest_answers_are_shown_before_open_requests() -> None:
 
 
 def test_the_settings_of_a_place_are_settings(tmp_path: Path) -> None:
-    place = Place(tmp_path / 'a "b"')
+    place = Workspace(tmp_path / 'a "b"')
     place.write_settings(budget=7)
     settings = load_settings(place.settings, {}, {}).settings
     assert (settings.log, settings.labels.budget) == (place.url, 7)
     assert settings.checkpoint.folder == place.checkpoints
     assert Settings.model_validate(tomllib.loads(place.settings.read_text()), strict=False) == settings
     with pytest.raises(ParameterError, match="is there already"):
-        Place(tmp_path / 'a "b"')
+        Workspace(tmp_path / 'a "b"')
 
 
 def drawn(content: object, width: int = 80) -> list[str]:
@@ -188,15 +188,15 @@ def test_the_screen_says_what_happens() -> None:
 
 
 def test_a_terminal_too_small_or_too_simple_gets_lines() -> None:
-    for width, height, kind in ((100, 40, LiveStage), (60, 40, LineStage), (100, 20, LineStage)):
+    for width, height, kind in ((100, 40, LiveDisplay), (60, 40, LineDisplay), (100, 20, LineDisplay)):
         console = Console(file=io.StringIO(), width=width, height=height, force_terminal=True)
-        assert isinstance(open_stage(console, quiet=False), kind)
-    assert isinstance(open_stage(Console(file=io.StringIO()), quiet=False), LineStage)
+        assert isinstance(open_display(console, quiet=False), kind)
+    assert isinstance(open_display(Console(file=io.StringIO()), quiet=False), LineDisplay)
 
 
 def test_who_wants_no_lines_is_told_only_what_takes_long() -> None:
     console = Console(file=io.StringIO(), width=200)
-    with open_stage(console, quiet=True) as stage:
+    with open_display(console, quiet=True) as stage:
         for phase in ("starting", "compiling", "compiling"):
             stage.show(FIGURES._replace(phase=phase, seconds=50.0))
     assert isinstance(console.file, io.StringIO)
@@ -205,7 +205,7 @@ def test_who_wants_no_lines_is_told_only_what_takes_long() -> None:
 
 def test_lines_come_every_few_seconds_and_tell_each_event_once() -> None:
     console = Console(file=io.StringIO(), width=200)
-    with open_stage(console, quiet=False) as stage:
+    with open_display(console, quiet=False) as stage:
         for seconds in (0.0, 1.0, 2.0, 6.0, 7.0):
             stage.show(FIGURES._replace(flow_seconds=seconds))
     assert isinstance(console.file, io.StringIO)
@@ -215,7 +215,7 @@ def test_lines_come_every_few_seconds_and_tell_each_event_once() -> None:
 
 
 def test_the_end_tells_whether_each_mail_has_one_prediction(tmp_path: Path) -> None:
-    place = Place(tmp_path)
+    place = Workspace(tmp_path)
     seen = FIGURES.seen._replace(predicted=6000, distinct=6000)
     whole = FIGURES._replace(seen=seen)
     assert sentence(whole) == (

@@ -26,7 +26,7 @@ def test_kernels_count_what_they_compile() -> None:
 def test_a_terminal_shows_the_compilation_notice_in_place_of_loading() -> None:
     usual = NOTICE.announce
     console = Console(file=io.StringIO(), width=120, force_terminal=True)
-    with startup_screen.Waiting(console, sys.exit) as shown:
+    with startup_screen.StartupScreen(console, sys.exit) as shown:
         NOTICE.announce("compiling [kernels]")
         assert "compiling [kernels] ..." in shown.text
     assert NOTICE.announce == usual
@@ -35,7 +35,7 @@ def test_a_terminal_shows_the_compilation_notice_in_place_of_loading() -> None:
 def test_elsewhere_the_notice_goes_where_it_always_goes() -> None:
     usual = NOTICE.announce
     console = Console(file=io.StringIO(), width=120)
-    with startup_screen.Waiting(console, sys.exit):
+    with startup_screen.StartupScreen(console, sys.exit):
         assert NOTICE.announce == usual
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == ""

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.demo import scenario
-from stream_bayes.demo.figures import Figures
-from stream_bayes.demo.mail_sources import generated_post
+from stream_bayes.demo.figures import DemoFigures
+from stream_bayes.demo.mail_sources import generated_mails
 from stream_bayes.demo.process import WorkerProcess
-from stream_bayes.demo.scenario import Play, Terms
-from stream_bayes.demo.workspace import Place
+from stream_bayes.demo.scenario import Scenario, ScenarioOptions
+from stream_bayes.demo.workspace import Workspace
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE
@@ -52,14 +52,14 @@ def test_one_that_ends_by_itself_is_an_error_that_names_its_reports(tmp_path: Pa
 
 def test_one_that_does_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scenario, "PATIENCE", 0.5)
-    place = Place(tmp_path)
+    place = Workspace(tmp_path)
 
-    def hold(_: Figures) -> None:
+    def hold(_: DemoFigures) -> None:
         for worker in workers_of(tmp_path):
             os.kill(worker, signal.SIGSTOP)
 
     with (
-        Play(generated_post(1, 40), place, Terms(budget=5, fast=True), hold, lambda: False) as one,
+        Scenario(generated_mails(1, 40), place, ScenarioOptions(budget=5, fast=True), hold, lambda: False) as one,
         pytest.raises(StreamBayesError, match=r"has done nothing for \d+ s; it said .*worker.log"),
     ):
         one.run()

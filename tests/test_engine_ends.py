@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.config import LabelSettings
-from stream_bayes.engine import Engine, Outcome
+from stream_bayes.engine import BatchResult, Engine
 from stream_bayes.engine.label_requests import selector_for
 from stream_bayes.engine.state import restore
 from tests.engines import KINDS, Stream, everything, fold, run, settings_for, streams
@@ -32,7 +32,7 @@ def one_question(later: int) -> Stream:
     return stream
 
 
-def again(engine: Engine, stream: Stream, outcome: Outcome, then: Engine | None) -> Outcome:
+def again(engine: Engine, stream: Stream, outcome: BatchResult, then: Engine | None) -> BatchResult:
     """Events that came before, by a journal that says by which terms, or by one that does not."""
     terms = None if then is None else then.terms
     return fold(engine, as_then(stream.arrivals, outcome), (2,), decided_in(outcome, terms))
@@ -116,7 +116,7 @@ def test_each_question_ends_once_or_waits(stream: Stream, spans: list[str], lost
     """Through restarts with other waits, from a checkpoint or by the journal from the beginning."""
     parts = len(spans)
     cuts = [len(stream.records) * part // parts for part in range(parts + 1)]
-    runs: list[tuple[Stream, Engine, Outcome]] = []
+    runs: list[tuple[Stream, Engine, BatchResult]] = []
     for number, expires in enumerate(spans):
         engine = Engine(settings_for(WORDS, expires=expires))
         if runs and not lost[number]:

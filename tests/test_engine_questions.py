@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from stream_bayes.engine import Engine, Outcome
+from stream_bayes.engine import BatchResult, Engine
 from stream_bayes.events import LabelOutcome, LabelRequest, Observation, Prediction
-from stream_bayes.learners.base.classifier import LabelLearner
+from stream_bayes.learners.base.classifier import Classifier
 from tests.engines import KINDS, Kind, Stream, codes, everything, fold, random_stream, run, settings_for
 from tests.questions import as_then, decided_in, outcomes, waiting
 
@@ -27,7 +27,7 @@ def asked(count: int = 2) -> Stream:
     return stream
 
 
-def after(stream: Stream, kind: Kind = WORDS, **labels: Any) -> tuple[Engine, Outcome]:
+def after(stream: Stream, kind: Kind = WORDS, **labels: Any) -> tuple[Engine, BatchResult]:
     """An engine that asks about all, after a stream; in silence and in other cuts it is the same."""
     own = settings_for(kind, **{**ASKING, **labels})
     engine, outcome = run(own, stream, (3,))
@@ -57,7 +57,7 @@ def test_a_question_says_how_far_the_prediction_is_known(name: str) -> None:
             predictive = learner.predictive_one(engine.model.content(event))
             (said,) = (output for output in outputs if isinstance(output, Prediction))
             assert (request.variance, request.epistemic_variance) == (said.variance, said.epistemic_variance)
-            if not isinstance(learner, LabelLearner):
+            if not isinstance(learner, Classifier):
                 assert (request.interval, request.interval_of) == (predictive.interval(0.95), None)
             else:
                 table = learner.predict_proba_one(engine.model.content(event))

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import stream_bayes
 from stream_bayes.active import Candidate
-from stream_bayes.active.strategies import doubt_of, scores
-from stream_bayes.active.uncertainty import expected_of
+from stream_bayes.active.strategies import scores
+from stream_bayes.active.uncertainty import expected_of, uncertainty_of
 from stream_bayes.config import Settings
-from stream_bayes.engine import Arrival
+from stream_bayes.engine import InputEvent
 from stream_bayes.engine.label_requests import selector_for
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
@@ -43,7 +43,7 @@ class Reference:
         self.selector = selector_for(settings.labels, 0, 1)
         self.said: list[tuple[Any, ...]] = []
 
-    def take(self, arrival: Arrival) -> None:
+    def take(self, arrival: InputEvent) -> None:
         record = arrival.record
         event = arrival.event
         self.clock = max(self.clock, record.timestamp)
@@ -111,7 +111,7 @@ class Reference:
 
     def maybe_ask(self, offset: int, name: str, content: Any, answer: Any, variance: float) -> None:
         predictive = self.learner.predictive_one(content)
-        score = float(scores(self.selector.strategy, doubt_of(predictive))[0])
+        score = float(scores(self.selector.strategy, uncertainty_of(predictive))[0])
         candidate = Candidate(offset, score, expected_of(predictive), content, name)
         question = self.selector.question(candidate, self.clock)
         self.selector.note(candidate, self.clock, question)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.engine import Arrival, Decided, Engine, Outcome
+from stream_bayes.engine import BatchResult, Engine, InputEvent, ReplayDecisions
 from stream_bayes.engine.state import bookkeeping_of, restore, shaping_of, state_of
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.events import DeadLetter
@@ -81,7 +81,7 @@ def test_an_answer_that_was_unsure_stays_so_whatever_the_settings_say_now() -> N
             assert everything(silent) == everything(loud)
     # A journal of before there was such an answer.
     before = Engine(settings_for(kind))
-    fold(before, stream.arrivals, (10,), Decided({}))
+    fold(before, stream.arrivals, (10,), ReplayDecisions({}))
     assert before.model_version == 2
 
 
@@ -104,7 +104,7 @@ def test_saving_and_going_on_is_as_never_stopping(name: str, data: st.DataObject
     assert everything(second) == everything(whole)
 
 
-def going_on(engine: Engine, arrivals: list[Arrival], begin: int) -> Outcome:
+def going_on(engine: Engine, arrivals: list[InputEvent], begin: int) -> BatchResult:
     """The rest of a stream; earlier observations are found in the log."""
     observations = {a.record.offset: a.event for a in arrivals if a.record.topic == "emails"}
     rest = arrivals[begin:]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from stream_bayes.active.audit import AuditEstimate
-from stream_bayes.evaluation.active_learning import Asked
+from stream_bayes.evaluation.active_learning import RequestCounts
 from stream_bayes.evaluation.bootstrap import summarise
-from stream_bayes.evaluation.feedback import DEFAULT, Regime
+from stream_bayes.evaluation.feedback import DEFAULT, FeedbackRegime
 from stream_bayes.evaluation.metrics import one_minus_roca_percent
 from stream_bayes.evaluation.protocol import run as run_filter
 from stream_bayes.evaluation.stream import Stream
@@ -31,7 +31,7 @@ def test_json_says_what_became_of_the_questions(evaluate: Command, corpus: Path)
     assert (code, errors) == (0, "")
     found = json.loads(output)
     done = run_filter(
-        RiverFilter, Stream("generated", generated_mails(300)), feedback=Regime("active:60", "margin", "5")
+        RiverFilter, Stream("generated", generated_mails(300)), feedback=FeedbackRegime("active:60", "margin", "5")
     )
     assert found["feedback"] == "active:60, margin, labels 5 late"
     assert found["labels_used"] == done.learned.sum() <= 60
@@ -51,12 +51,14 @@ def test_the_summary_has_labels_used(evaluate: Command, corpus: Path) -> None:
 
 def test_the_summary_has_the_estimate_of_the_audit_beside_the_accuracy() -> None:
     estimate = AuditEstimate(0.95, 0.81, 0.9876, 40, 31.5)
-    done = made_run([True] * 30 + [False] * 10, [2.0] * 39 + [-2.0], asked=Asked({"asked": 90}, estimate, False))
+    done = made_run(
+        [True] * 30 + [False] * 10, [2.0] * 39 + [-2.0], asked=RequestCounts({"asked": 90}, estimate, False)
+    )
     shown = pass_table(done, summarise(done.spam, done.log_odds, replicates=2), members=False)
     assert re.search(r"^  asked +90\n  audited +0\n  answered +0\n  suppressed +0\n", shown, re.MULTILINE)
     assert re.search(r"^  accuracy % +77\.50$", shown, re.MULTILINE)
     assert re.search(r"^  estimated by the audit +95\.00   81\.00 to 98\.76, of 40 answers$", shown, re.MULTILINE)
-    silent = made_run([True, False], [1.0, -1.0], asked=Asked({"asked": 2}, None, False))
+    silent = made_run([True, False], [1.0, -1.0], asked=RequestCounts({"asked": 2}, None, False))
     assert "no audited answer came" in pass_table(silent, summarise(silent.spam, silent.log_odds), members=False)
 
 
@@ -84,7 +86,7 @@ def test_mailboxes_in_turn(evaluate: Command, tmp_path: Path) -> None:
 def test_repeated_with_other_seeds(evaluate: Command, corpus: Path) -> None:
     options = ("--filter", RIVER, "--feedback", "active:40", "--strategy", "random", "--repeat", "3", "--seed", "7")
     found = json.loads(evaluate(corpus, *options, "--json")[1])
-    areas = [area(Regime("active:40", "random", None, seed)) for seed in (7, 8, 9)]
+    areas = [area(FeedbackRegime("active:40", "random", None, seed)) for seed in (7, 8, 9)]
     (cell,) = found["cells"]
     assert sorted(one["one_minus_roca_percent"] for one in cell["runs"]) == sorted(areas)
     assert cell["mean"] == pytest.approx(np.mean(areas))

@@ -16,11 +16,11 @@ from stream_bayes.cli.evaluate_runs import Passes, Task, chosen_filters
 from stream_bayes.errors import CorpusError, ParameterError
 from stream_bayes.evaluation import baselines
 from stream_bayes.evaluation.factory import open_filter
-from stream_bayes.evaluation.feedback import Regime
+from stream_bayes.evaluation.feedback import FeedbackRegime
 from stream_bayes.evaluation.metrics import all_metrics
 from stream_bayes.evaluation.protocol import run as run_filter
 from stream_bayes.evaluation.protocol import warm_up
-from stream_bayes.evaluation.stream import Source, Stream
+from stream_bayes.evaluation.stream import Stream, StreamSource
 from stream_bayes.evaluation.tables import comparison_table
 from tests.commands import run
 from tests.filters import RIVER, Command, Talkative, corpus, evaluate, generated_mails, passed
@@ -29,7 +29,7 @@ __all__ = ["corpus", "evaluate", "run"]
 
 
 def task(path: Path, feedback: str = "immediate") -> Task:
-    return Task(Source(path), Regime(feedback))
+    return Task(StreamSource(path), FeedbackRegime(feedback))
 
 
 def ran(names: Sequence[str], what: Task) -> Passes:

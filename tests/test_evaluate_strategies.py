@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from stream_bayes.evaluation import sweep
-from stream_bayes.evaluation.feedback import STRATEGIES, Regime
-from stream_bayes.evaluation.filters import Scores
+from stream_bayes.evaluation.feedback import STRATEGIES, FeedbackRegime
+from stream_bayes.evaluation.filters import FilterScores
 from stream_bayes.evaluation.report.markup import figure
 from tests.asked_passes import area, one_core
 from tests.commands import on_a_terminal, run
@@ -28,7 +28,7 @@ class Overfed(RiverFilter):
     name = "overfed"
     learned = 0
 
-    def test_then_train(self, features: Any, labels: Sequence[str | None]) -> Scores:
+    def test_then_train(self, features: Any, labels: Sequence[str | None]) -> FilterScores:
         self.learned += sum(label is not None for label in labels)
         if 30 <= self.learned < 100:
             message = "enough"
@@ -45,9 +45,9 @@ def test_strategies_in_a_table_and_a_picture(evaluate: Command, corpus: Path, tm
     assert (code, errors) == (0, "")
     assert output.startswith("generated: 300 messages\n")
     areas, labels = (line.split()[1:] for line in output.splitlines() if line.startswith("  first"))
-    assert areas == [figure(area(Regime(f"first:{quota}"))) for quota in (20, 60)]
+    assert areas == [figure(area(FeedbackRegime(f"first:{quota}"))) for quota in (20, 60)]
     assert labels == ["20", "60"]
-    assert f"all labels: {figure(area(Regime()))}" in output
+    assert f"all labels: {figure(area(FeedbackRegime()))}" in output
     assert "note: left out, since the stream has no more than 300 messages: 300" in output
     page = tmp_path / "here" / "labels.html"
     assert output.endswith(f"report: {page}\npicture: {page.with_suffix('.svg')}\n")

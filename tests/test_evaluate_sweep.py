@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.evaluation.feedback import Regime
-from stream_bayes.evaluation.label_delay import Delay, MailClock, Timetable, open_delay
+from stream_bayes.evaluation.feedback import FeedbackRegime
+from stream_bayes.evaluation.label_delay import Delay, LabelSchedule, MailClock, open_delay
 from stream_bayes.evaluation.process_pool import Failure, answers, cores
-from stream_bayes.evaluation.strategy_comparison import Found, Plan
-from stream_bayes.evaluation.stream import Source
-from stream_bayes.evaluation.sweep import Job, Outcome, perform, spread, sweep
+from stream_bayes.evaluation.strategy_comparison import ComparisonPlan, ComparisonResult
+from stream_bayes.evaluation.stream import StreamSource
+from stream_bayes.evaluation.sweep import Job, SweepResult, perform, spread, sweep
 from stream_bayes.evaluation.tables import strategies_table
 from tests.filters import RIVER, generated_mails, write
 
@@ -58,14 +58,17 @@ def test_work_can_be_ended() -> None:
 
 
 def jobs(tmp_path: Path) -> list[Job]:
-    source = Source(write(tmp_path / "mails.jsonl.gz", generated_mails(200)))
-    return [Job(source, RIVER, regime) for regime in (Regime(), Regime("active:20", "margin"), Regime("first:9"))]
+    source = StreamSource(write(tmp_path / "mails.jsonl.gz", generated_mails(200)))
+    return [
+        Job(source, RIVER, regime)
+        for regime in (FeedbackRegime(), FeedbackRegime("active:20", "margin"), FeedbackRegime("first:9"))
+    ]
 
 
 def test_processes_change_nothing(tmp_path: Path) -> None:
     wanted = jobs(tmp_path)
     here, there = (
-        {one.job: one for one in sweep(wanted, processes=count) if isinstance(one, Outcome)} for count in (1, 2)
+        {one.job: one for one in sweep(wanted, processes=count) if isinstance(one, SweepResult)} for count in (1, 2)
     )
     assert here == there
     assert list(here) == wanted
@@ -75,9 +78,9 @@ def test_processes_change_nothing(tmp_path: Path) -> None:
 
 def test_a_sweep_can_be_ended(tmp_path: Path) -> None:
     wanted = jobs(tmp_path)
-    done: list[Outcome] = []
+    done: list[SweepResult] = []
     for outcome in sweep(wanted, processes=1, stop=lambda: bool(done)):
-        assert isinstance(outcome, Outcome)
+        assert isinstance(outcome, SweepResult)
         done.append(outcome)
     assert [outcome.job for outcome in done] == wanted[:1]
     assert perform(wanted[0], lambda: True) is None
@@ -85,8 +88,10 @@ def test_a_sweep_can_be_ended(tmp_path: Path) -> None:
 
 def test_a_table_of_passes_that_are_not_all_done(tmp_path: Path) -> None:
     full, active, _ = jobs(tmp_path)
-    outcomes = tuple(one for one in sweep([active], processes=1) if isinstance(one, Outcome))
-    found = Found(Plan(full.source, RIVER, ("margin", "first"), (20,), (1, 2)), "mails", 200, outcomes)
+    outcomes = tuple(one for one in sweep([active], processes=1) if isinstance(one, SweepResult))
+    found = ComparisonResult(
+        ComparisonPlan(full.source, RIVER, ("margin", "first"), (20,), (1, 2)), "mails", 200, outcomes
+    )
     assert found.full is None
     assert found.cell("first", 20) is None
     assert found.cell("margin", 20) == spread(outcomes)
@@ -158,11 +163,11 @@ def test_whatever_the_dates_the_clock_never_goes_back(days: list[int]) -> None:
 
 
 def test_when_labels_are_due() -> None:
-    by_messages = Timetable(Delay(2))
+    by_messages = LabelSchedule(Delay(2))
     first = by_messages.arrive(b"")
     second = by_messages.arrive(b"")
     assert (first.before, first.after, second.before, first.clock) == (0, 1, 1, 0)
     assert by_messages.due(first) == 3, "after the prediction of the message at place 2"
-    by_time = Timetable(open_delay("1h"))
+    by_time = LabelSchedule(open_delay("1h"))
     moment = by_time.arrive(RECEIVED % (b"Sun, 9 Sep 2001 01:46:40 +0000", b"x"))
     assert by_time.due(moment) == NOON + 3_600_000

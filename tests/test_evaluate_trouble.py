@@ -11,7 +11,7 @@ import pytest
 
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.factory import filter_names, open_filter
-from stream_bayes.evaluation.filters import Filter
+from stream_bayes.evaluation.filters import MailFilter
 from tests.commands import COMMAND, ENVIRONMENT, PATIENCE, run
 from tests.filters import RIVER, Command, corpus, evaluate, generated_mails, passed, write
 
@@ -125,6 +125,6 @@ def test_names_of_filters() -> None:
         with pytest.raises(ParameterError):
             open_filter(f"{name}?")
         peer = open_filter(name)
-        assert isinstance(peer, Filter)
+        assert isinstance(peer, MailFilter)
         assert peer.name == name
         peer.close()

@@ -23,7 +23,7 @@ from stream_bayes import (
 )
 from stream_bayes.errors import EvidenceError, InputError, NumericalError, StreamBayesError
 from stream_bayes.features.values import Features
-from stream_bayes.learners.base.classifier import LabelLearner, Many
+from stream_bayes.learners.base.classifier import Classifier, Many
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.testing import frozen, refused, taught
 
@@ -92,7 +92,7 @@ def test_no_memory_in_the_last_member() -> None:
 @pytest.mark.parametrize("place", range(4))
 def test_what_is_interrupted_nobody_has_learned(place: int) -> None:
     """A class from elsewhere may raise anything, even after it has learned: it and those before it are put back."""
-    members: list[LabelLearner] = [Raising(), BayesianLogisticRegression(0.5, forgetting=0.9), BetaBernoulli(on="b")]
+    members: list[Classifier] = [Raising(), BayesianLogisticRegression(0.5, forgetting=0.9), BetaBernoulli(on="b")]
     members.insert(place, Raising(variance="shared"))
     model = taught(LogOddsFusion(tuple(members)), STREAM)
     before = frozen(model)

@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes import BernoulliNB, Beta, BetaBernoulli, GaussianNB, Learner
 from stream_bayes.errors import SnapshotDamaged, SnapshotError
-from stream_bayes.learners.base.learner import State
+from stream_bayes.learners.base.learner import LearnerState
 from stream_bayes.learners.fusion import LogOddsFusion
 from stream_bayes.persistence import snapshot
 from stream_bayes.testing import events, frozen, taught
@@ -51,7 +51,7 @@ def test_goes_on_exactly_in_batches(tmp_path: Path, model: LogOddsFusion) -> Non
     assert frozen(again) == frozen(through)
 
 
-def _edited(state: State, change: Any) -> State:
+def _edited(state: LearnerState, change: Any) -> LearnerState:
     arrays = {name: array.copy() for name, array in state.arrays.items()}
     change(arrays)
     return state._replace(arrays=arrays)
@@ -138,7 +138,7 @@ def _nested(depth: int) -> dict[str, Any]:
 )
 def test_a_header_that_describes_no_members(learners: Any) -> None:
     with pytest.raises(SnapshotError):
-        Learner.from_state(State("LogOddsFusion", {"learners": learners}, {}))
+        Learner.from_state(LearnerState("LogOddsFusion", {"learners": learners}, {}))
 
 
 def test_fusions_nest_a_few_deep() -> None:
@@ -149,4 +149,4 @@ def test_fusions_nest_a_few_deep() -> None:
     model.learn_one({}, True)
     assert frozen(LogOddsFusion.from_state(model.state())) == frozen(model)
     with pytest.raises(SnapshotDamaged):
-        Learner.from_state(State("LogOddsFusion", {"learners": {"tuple": [_nested(5000)]}}, {}))
+        Learner.from_state(LearnerState("LogOddsFusion", {"learners": {"tuple": [_nested(5000)]}}, {}))

@@ -20,9 +20,9 @@ from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, 
 from stream_bayes.engine import Engine
 from stream_bayes.engine.state import bookkeeping_of, restore, shaping_of, state_of
 from stream_bayes.events import Prediction
-from stream_bayes.learners.base.learner import State
+from stream_bayes.learners.base.learner import LearnerState
 from stream_bayes.persistence.checkpoint import CHECKPOINT, Checkpoint, read_checkpoint, write_checkpoint
-from stream_bayes.persistence.compatibility import check_shaping
+from stream_bayes.persistence.compatibility import check_compatibility
 from tests.engines import Stream
 
 FOLDER = Path(__file__).with_name("golden") / "checkpoints"
@@ -88,7 +88,7 @@ def said(checkpoint: Checkpoint) -> Any:
     if "model_version" in checkpoint.scalars:
         return found | {"engine": said_by_engine(checkpoint)}
     if "parameters" in checkpoint.scalars:
-        state = State(checkpoint.shaping["learner"], checkpoint.scalars["parameters"], checkpoint.arrays)
+        state = LearnerState(checkpoint.shaping["learner"], checkpoint.scalars["parameters"], checkpoint.arrays)
         model: Any = Learner.from_state(state)
         return found | {"probabilities": [round(model.predict_proba_one(mail)["spam"], 9) for mail in MAILS]}
     arrays = {name: [str(array.dtype), array.tolist()] for name, array in checkpoint.arrays.items()}
@@ -98,7 +98,7 @@ def said(checkpoint: Checkpoint) -> Any:
 def said_by_engine(checkpoint: Checkpoint) -> Any:
     """What the engine of a checkpoint knows, and what it says next."""
     engine = Engine(settings_then())
-    check_shaping(Path("golden"), checkpoint.shaping, shaping_of(engine))
+    check_compatibility(Path("golden"), checkpoint.shaping, shaping_of(engine))
     restore(engine, checkpoint.scalars, checkpoint.arrays)
     stream = Stream()
     stream.ends["emails"] = 30

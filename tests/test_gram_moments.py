@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import Learner
 from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged, UnlearnError
-from stream_bayes.learners.base.learner import State
+from stream_bayes.learners.base.learner import LearnerState
 from stream_bayes.learners.gram import GramRegression
 from stream_bayes.testing import frozen, refused
 from tests.test_gram import LEARNERS, sample, taught
@@ -242,7 +242,7 @@ def test_crafted_arrays_are_refused(name: str, value: Any) -> None:
     state = learned([({"a": 1.0, "b": 2.0}, 2.0, 1.0)]).state()
     arrays = {key: array for key, array in {**state.arrays, name: value}.items() if array is not None}
     with pytest.raises(SnapshotDamaged):
-        Learner.from_state(State(state.kind, state.parameters, arrays))
+        Learner.from_state(LearnerState(state.kind, state.parameters, arrays))
 
 
 def test_a_scatter_that_no_events_have_does_no_harm() -> None:

@@ -32,8 +32,8 @@ from stream_bayes.config import load_settings
 from stream_bayes.engine import Engine
 from stream_bayes.engine.state import bookkeeping_of, restore, state_of
 from stream_bayes.errors import ConfigError, InputError, ParameterError, SnapshotDamaged, StreamBayesError
-from stream_bayes.learners.base.learner import State
-from stream_bayes.learners.base.regressor import NumberLearner
+from stream_bayes.learners.base.learner import LearnerState
+from stream_bayes.learners.base.regressor import Regressor
 from stream_bayes.testing import frozen
 from tests.engines import KINDS, random_stream, settings_for
 from tests.learners import LEARNERS
@@ -52,7 +52,7 @@ DICTS = [name for name in LEARNERS if not name.startswith("SpamFilter")]
 def taught(name: str) -> tuple[Any, Any, Any]:
     """A learner that knows two events, the first of them and its label or target."""
     learner: Any = LEARNERS[name].clone()
-    labels = (2.0, 1.0) if isinstance(learner, NumberLearner) else getattr(learner, "classes", None) or ("red", "green")
+    labels = (2.0, 1.0) if isinstance(learner, Regressor) else getattr(learner, "classes", None) or ("red", "green")
     mail = name.startswith("SpamFilter")
     first = b"Subject: hi\n\nhello you" if mail else {"a": 1, "b": 2}
     second = b"Subject: yo\n\nbuy" if mail else {"a": 2, "c": 1}
@@ -192,13 +192,13 @@ def test_item20_nested_json_in_a_snapshot_is_damage(name: str) -> None:
     nested = np.frombuffer(b"[" * 100_000 + b"]" * 100_000, dtype=np.uint8)
     for array in [array for array, values in state.arrays.items() if values.dtype == np.uint8]:
         with pytest.raises(SnapshotDamaged):
-            Learner.from_state(State(state.kind, state.parameters, {**state.arrays, array: nested}))
+            Learner.from_state(LearnerState(state.kind, state.parameters, {**state.arrays, array: nested}))
     value: Any = 1
     for _ in range(100_000):
         value = {"tuple": [value]}
     parameters = {**state.parameters, next(iter(state.parameters)): value}
     with pytest.raises(SnapshotDamaged):
-        Learner.from_state(State(state.kind, parameters, state.arrays))
+        Learner.from_state(LearnerState(state.kind, parameters, state.arrays))
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -286,7 +286,7 @@ def extreme_event(name: str, generator: random.Random) -> Any:
 def extreme_row(name: str, learner: Any, generator: random.Random) -> tuple[Any, Any, float]:
     """An event, its label or target and its weight."""
     labels = getattr(learner, "classes", None) or ("red", "green")
-    target = generator.choice(EXTREME_SIZES if isinstance(learner, NumberLearner) else labels)
+    target = generator.choice(EXTREME_SIZES if isinstance(learner, Regressor) else labels)
     weight = 1.0 if generator.random() < 0.5 else abs(generator.choice(EXTREME_SIZES))
     return extreme_event(name, generator), target, weight
 
@@ -328,7 +328,7 @@ def assert_sound(learner: Any, events: list[Any]) -> None:
             learner.predict_one(x)
         except InputError:
             continue
-        if isinstance(learner, NumberLearner):
+        if isinstance(learner, Regressor):
             assert math.isfinite(predictive.mean)
             assert predictive.variance >= 0.0
         elif predictive.probabilities:

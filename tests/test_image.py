@@ -10,7 +10,7 @@ from river.naive_bayes import GaussianNB as RiverGaussianNB
 
 from stream_bayes import BernoulliNB, Learner, MultinomialNB, SpamFilter
 from stream_bayes.errors import ParameterError, SnapshotError
-from stream_bayes.learners.base.learner import State
+from stream_bayes.learners.base.learner import LearnerState
 from stream_bayes.testing import events, frozen, taught
 from tests.learners import LEARNERS
 from tests.spam import SMALL, stream
@@ -76,7 +76,7 @@ def test_a_state_may_be_taken_over_without_a_copy() -> None:
     state = model.state()
     before = frozen(model)
     taken: BernoulliNB = BernoulliNB.from_state(model.state(), copy=False)
-    copied = Learner.from_state(State(*state))
+    copied = Learner.from_state(LearnerState(*state))
     assert frozen(taken) == frozen(copied) == before
     taken.learn_one({"a": 1}, True)
     assert frozen(taken) != before

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from stream_bayes import SpamFilter
-from stream_bayes.engine.metrics import Metrics
+from stream_bayes.engine.metrics import RunningMetrics
 from stream_bayes.engine.state import bookkeeping_of, shaping_of, state_of
 from stream_bayes.persistence.checkpoint import Checkpoint
-from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from tests.checkpoints import made
 from tests.commands import Run, run
 from tests.engines import KINDS, Stream, settings_for
@@ -40,7 +40,7 @@ def of_a_filter() -> Checkpoint:
         "labels": {"end": 17, "labels": ["ham", "spam"]},
     }
     shaping = {"learner": {"name": state.kind, "parameters": state.parameters}, "engine": {"remembered_ids": 100}}
-    metrics = Metrics(100)
+    metrics = RunningMetrics(100)
     for offset, (log_odds, spam) in enumerate([(2.0, True), (-1.0, False), (-3.0, True), (-4.0, False)]):
         metrics.remember(offset, log_odds, int(log_odds > 0.0))
         metrics.count_label(offset, int(spam))
@@ -56,14 +56,14 @@ def plain(value: Any) -> Any:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> CheckpointFolder:
-    folder = CheckpointFolder(tmp_path / "checkpoints" / "group" / "partition-0")
+def folder(tmp_path: Path) -> CheckpointStore:
+    folder = CheckpointStore(tmp_path / "checkpoints" / "group" / "partition-0")
     folder.write(7, made(7))
     folder.write(42, of_a_filter())
     return folder
 
 
-def test_what_a_checkpoint_stands_for(run: Run, folder: CheckpointFolder) -> None:
+def test_what_a_checkpoint_stands_for(run: Run, folder: CheckpointStore) -> None:
     code, output, errors = run("inspect", folder.path_of(42))
     assert (code, errors) == (0, "")
     assert output.splitlines()[:5] == [
@@ -94,7 +94,7 @@ def test_what_a_checkpoint_stands_for(run: Run, folder: CheckpointFolder) -> Non
     assert re.search(r"^ +learner\.totals +float64 +2$", output, re.MULTILINE)
 
 
-def test_for_machines(run: Run, folder: CheckpointFolder) -> None:
+def test_for_machines(run: Run, folder: CheckpointStore) -> None:
     code, output, _ = run("inspect", folder.path_of(42), "--json")
     found: dict[str, Any] = json.loads(output)
     expected = of_a_filter()
@@ -126,7 +126,7 @@ def of_an_engine() -> Checkpoint:
 
 
 def test_questions_audit_and_labellers(run: Run, tmp_path: Path) -> None:
-    folder = CheckpointFolder(tmp_path)
+    folder = CheckpointStore(tmp_path)
     path = folder.write(3, of_an_engine())
     code, output, errors = run("inspect", path)
     assert (code, errors) == (0, "")
@@ -153,20 +153,20 @@ def test_questions_audit_and_labellers(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("above", [0, 1, 2], ids=["itself", "one above", "two above"])
-def test_the_newest_of_a_folder(run: Run, folder: CheckpointFolder, above: int) -> None:
+def test_the_newest_of_a_folder(run: Run, folder: CheckpointStore, above: int) -> None:
     given = (folder.folder, *folder.folder.parents)[above]
     assert run("inspect", given) == run("inspect", folder.path_of(42))
 
 
-def test_a_damaged_one_is_passed_over(run: Run, folder: CheckpointFolder) -> None:
+def test_a_damaged_one_is_passed_over(run: Run, folder: CheckpointStore) -> None:
     folder.path_of(42).write_bytes(folder.path_of(42).read_bytes()[:-1])
     code, output, _ = run("inspect", folder.folder)
     assert code == 0
     assert output.startswith(f"{folder.path_of(7)}\n  journal     what came before record 7\n  state ")
 
 
-def test_of_several_partitions_all_are_shown(run: Run, folder: CheckpointFolder, tmp_path: Path) -> None:
-    other = CheckpointFolder(folder.folder.with_name("partition-1"))
+def test_of_several_partitions_all_are_shown(run: Run, folder: CheckpointStore, tmp_path: Path) -> None:
+    other = CheckpointStore(folder.folder.with_name("partition-1"))
     other.write(1, made(1))
     (folder.folder.with_name("partition-2")).mkdir()
     code, output, errors = run("inspect", tmp_path)
@@ -192,7 +192,7 @@ def test_a_folder_without_any(run: Run, tmp_path: Path) -> None:
     ],
 )
 def test_a_checkpoint_that_cannot_be_read(
-    run: Run, folder: CheckpointFolder, edit: tuple[bytes, bytes], problem: str
+    run: Run, folder: CheckpointStore, edit: tuple[bytes, bytes], problem: str
 ) -> None:
     path = folder.path_of(42)
     path.write_bytes(path.read_bytes().replace(*edit))

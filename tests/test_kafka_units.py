@@ -19,8 +19,8 @@ from kafka.cluster import ClusterMetadata
 from kafka.partitioner.default import DefaultPartitioner
 
 from stream_bayes.errors import LogError
-from stream_bayes.eventlog.kafka.instance_id import WorkerSlot
-from stream_bayes.eventlog.kafka.time_merge import Merger
+from stream_bayes.eventlog.kafka.instance_id import InstanceIdLease
+from stream_bayes.eventlog.kafka.time_merge import MergeQueue
 from stream_bayes.eventlog.kafka.writer import partition_of
 from stream_bayes.records import Partition, Record
 from tests.commands import ENVIRONMENT, ROOT
@@ -56,7 +56,7 @@ any_fetches = st.lists(st.tuples(st.sampled_from(PLACES), any_times), max_size=1
 def test_every_record_comes_once_and_in_the_order_of_its_partition(
     fetches: list[tuple[Partition, list[int]]], takes: list[int]
 ) -> None:
-    merger = Merger(TOPICS)
+    merger = MergeQueue(TOPICS)
     ends = defaultdict[Partition, int](int)
     taken = list[Record]()
     for (place, times), most in zip(fetches, takes, strict=False):
@@ -74,7 +74,7 @@ def test_every_record_comes_once_and_in_the_order_of_its_partition(
 
 @given(st.lists(st.tuples(st.sampled_from(TOPICS), st.integers(0, 9))), st.integers(1, 9))
 def test_what_shares_a_number_is_merged_by_time_and_then_by_topic(written: list[tuple[str, int]], most: int) -> None:
-    merger = Merger(TOPICS)
+    merger = MergeQueue(TOPICS)
     queues = {topic: sorted(time for name, time in written if name == topic) for topic in TOPICS}
     for topic, times in queues.items():
         merger.add(Partition(topic, 1), [record(Partition(topic, 1), at, time) for at, time in enumerate(times)])
@@ -89,7 +89,7 @@ def test_what_shares_a_number_is_merged_by_time_and_then_by_topic(written: list[
 
 @given(any_times, any_times)
 def test_a_record_waits_for_another_topic_of_its_number_and_of_no_other(mine: list[int], others: list[int]) -> None:
-    merger = Merger(TOPICS)
+    merger = MergeQueue(TOPICS)
     awaited = Partition("labels", 0)
     emails = Partition("emails", 0)
     elsewhere = Partition("emails", 1)
@@ -106,7 +106,7 @@ def test_a_record_waits_for_another_topic_of_its_number_and_of_no_other(mine: li
 
 
 def test_what_is_cleared_is_gone_and_has_no_first() -> None:
-    merger = Merger(TOPICS)
+    merger = MergeQueue(TOPICS)
     for place in PLACES:
         merger.add(place, [record(place, 7, 0)])
     assert {merger.first(place) for place in PLACES} == {7}
@@ -117,7 +117,7 @@ def test_what_is_cleared_is_gone_and_has_no_first() -> None:
 
 
 def test_numbers_take_turns() -> None:
-    merger = Merger(TOPICS)
+    merger = MergeQueue(TOPICS)
     for place in PLACES:
         merger.add(place, [record(place, at, at) for at in range(100)])
     for _ in range(5):
@@ -161,7 +161,7 @@ def holding(folder: Path, *name: str) -> Iterator[tuple[subprocess.Popen[str], s
 
 
 def test_each_worker_of_a_machine_has_a_name_of_its_own(tmp_path: Path) -> None:
-    with holding(tmp_path) as (_, one), holding(tmp_path) as (_, two), WorkerSlot(tmp_path) as three:
+    with holding(tmp_path) as (_, one), holding(tmp_path) as (_, two), InstanceIdLease(tmp_path) as three:
         assert one
         assert two
         assert len({one, two, three.member}) == 3
@@ -171,9 +171,9 @@ def test_the_name_of_a_worker_that_was_killed_is_free(tmp_path: Path) -> None:
     with holding(tmp_path) as (process, name):
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        with WorkerSlot(tmp_path) as slot, WorkerSlot(tmp_path) as next_one:
+        with InstanceIdLease(tmp_path) as slot, InstanceIdLease(tmp_path) as next_one:
             assert slot.member == name != next_one.member
-        with WorkerSlot(tmp_path) as again:
+        with InstanceIdLease(tmp_path) as again:
             assert again.member == name
 
 
@@ -181,17 +181,17 @@ def test_a_name_is_given_once(tmp_path: Path) -> None:
     with holding(tmp_path, "worker") as (_, name):
         assert name == "worker"
         with pytest.raises(LogError, match=r"has the name 'worker'.*kafka\.worker") as refusal:
-            WorkerSlot(tmp_path, "worker")
+            InstanceIdLease(tmp_path, "worker")
         assert not refusal.value.retriable
-        with WorkerSlot(tmp_path, "another") as slot:
+        with InstanceIdLease(tmp_path, "another") as slot:
             assert slot.member == "another"
 
 
 def test_a_slot_may_be_closed_twice(tmp_path: Path) -> None:
-    slot = WorkerSlot(tmp_path, "worker")
+    slot = InstanceIdLease(tmp_path, "worker")
     slot.close()
     slot.close()
-    with WorkerSlot(tmp_path, "worker") as again:
+    with InstanceIdLease(tmp_path, "worker") as again:
         assert again.member == "worker"
 
 
@@ -200,7 +200,7 @@ def test_any_host_name_makes_a_name_that_a_broker_takes(
     host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: host)
-    with WorkerSlot(tmp_path) as slot:
+    with InstanceIdLease(tmp_path) as slot:
         assert set(slot.member) <= set("abcdefghijklmnopqrstuvwxyz.-_0123456789")
         assert 0 < len(slot.member) <= 70
         assert [path.name for path in (tmp_path / "workers").iterdir()] == [f"{slot.member}.lock"]
@@ -209,4 +209,4 @@ def test_any_host_name_makes_a_name_that_a_broker_takes(
 def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "workers").write_text("not a folder")
     with pytest.raises(LogError, match="workers"):
-        WorkerSlot(tmp_path)
+        InstanceIdLease(tmp_path)

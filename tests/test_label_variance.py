@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import BetaBernoulli, SpamFilter
 from stream_bayes.errors import InputError
-from stream_bayes.learners.base.classifier import LabelLearner
+from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.label_predictions import CERTAIN, CLUELESS, LabelPredictions
 from stream_bayes.mail.filter.predictions import MailPredictions, both_probabilities
 from stream_bayes.testing import events, taught
@@ -20,7 +20,7 @@ from stream_bayes.typing import FloatArray
 from tests.learners import LEARNERS
 from tests.spam import SMALL, stream
 
-CLASSIFIERS = [name for name, learner in LEARNERS.items() if isinstance(learner, LabelLearner)]
+CLASSIFIERS = [name for name, learner in LEARNERS.items() if isinstance(learner, Classifier)]
 MEANS = (0.0, 1e-9, 0.3, 1.0, -2.5, 7.0, -30.0, 700.0, CERTAIN, -2.0 * CERTAIN, math.inf)
 VARIANCES = (0.0, 1e-12, 1e-3, 0.7, 1.0, 1.01, 4.0, 63.9, 64.0, 64.1, 900.0, 1e6, CLUELESS, 2.0 * CLUELESS, math.inf)
 

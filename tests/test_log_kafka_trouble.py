@@ -15,7 +15,7 @@ from kafka.producer.transaction_manager import TransactionalRequestResult, TxnOf
 from stream_bayes.errors import LogConflict, LogError, LogRebalanced
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.kafka import KafkaLog
-from stream_bayes.eventlog.kafka.transactions import Attempt
+from stream_bayes.eventlog.kafka.transactions import TransactionAttempt
 from tests.broker import Broker, kafka_jars
 from tests.kafka_logs import KafkaLogs, Other, Watched, again, await_that
 from tests.logs import PATIENCE, commit, everything, first, polled, put, values
@@ -165,7 +165,7 @@ def test_a_transaction_that_was_given_up_and_yet_committed_is_not_written_again(
     log.append(topic, b"two", partition=0)
     ends = commit(log)
     # As if the answer to the commit had been lost.
-    log._writer._doubtful = attempt = Attempt()
+    log._writer._doubtful = attempt = TransactionAttempt()
     attempt.ends = ends
     log._writer._unended.add(first(topic))
     log.append(topic, b"one", partition=0)
@@ -173,7 +173,7 @@ def test_a_transaction_that_was_given_up_and_yet_committed_is_not_written_again(
     assert log.commit({}) == ends
     assert values(everything(log, topic)) == [b"one", b"two"]
     # And as if a transaction had been given up whose records came to nothing.
-    log._writer._doubtful = attempt = Attempt()
+    log._writer._doubtful = attempt = TransactionAttempt()
     attempt.ends = {first(topic): ends[first(topic)] + 1}
     log._writer._unended.add(first(topic))
     log.append(topic, b"three", partition=0)

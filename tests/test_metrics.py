@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 
 from stream_bayes.evaluation.bootstrap import draws, summarise
 from stream_bayes.evaluation.metrics import Metrics, Outcomes, all_metrics, one_minus_roca_percent
-from stream_bayes.learners.fusion.reliability import Record
+from stream_bayes.learners.fusion.reliability import ReliabilityRecord
 from stream_bayes.typing import BoolArray, FloatArray
 
 
@@ -114,7 +114,7 @@ def test_against_scikit_learn(seed: int) -> None:
 @pytest.mark.parametrize("spread", [0.5, 3.0, 30.0])
 def test_losses_are_those_of_a_fusions_own_record(spread: float) -> None:
     spam, log_odds = messages(700, 3, spread, decimals=6)
-    record = Record()
+    record = ReliabilityRecord()
     record.fold(log_odds, spam.astype(np.int64), np.ones(len(spam)))
     table = record.reliability(15)
     found = all_metrics(spam, log_odds)

@@ -14,7 +14,7 @@ from scipy.special import expit
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
-from stream_bayes.engine.metrics import Metrics
+from stream_bayes.engine.metrics import RunningMetrics
 from stream_bayes.evaluation.metrics import all_metrics, one_minus_roca_percent
 from tests.engines import KINDS, Kind, Stream, predictions, run, settings_for
 
@@ -29,9 +29,9 @@ def pairs(seed: int = 4) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return log_odds, rng.random(COUNT) < expit(0.7 * log_odds - 0.2)
 
 
-def counted(log_odds: Any, labels: Any, remembered: int = COUNT) -> Metrics:
+def counted(log_odds: Any, labels: Any, remembered: int = COUNT) -> RunningMetrics:
     """Every prediction remembered first, then every label counted, in another order."""
-    metrics = Metrics(remembered)
+    metrics = RunningMetrics(remembered)
     for offset, said in enumerate(log_odds.tolist()):
         metrics.remember(offset, said, int(said > 0.0))
     for offset in random.Random(1).sample(range(len(labels)), len(labels)):
@@ -77,7 +77,7 @@ def test_the_calibration_is_that_of_scikit_learn() -> None:
 
 
 def test_nothing_is_said_before_there_is_anything() -> None:
-    metrics = Metrics(10)
+    metrics = RunningMetrics(10)
     assert [*metrics.figures(numbers=False).values()] == [0.0, None, None, None, None]
     assert [*metrics.figures(numbers=True).values()] == [0.0, None, None]
     assert metrics.calibration() == []
@@ -109,7 +109,7 @@ def test_only_what_is_still_remembered_is_counted() -> None:
 
 
 def test_more_than_two_labels_have_an_accuracy_only() -> None:
-    metrics = Metrics(10)
+    metrics = RunningMetrics(10)
     for offset, (guess, label) in enumerate([(0, 0), (1, 2), (2, 2), (-1, 0), (-1, -1), (1, -1)]):
         metrics.remember(offset, math.nan, guess)
         metrics.count_label(offset, label)
@@ -121,7 +121,7 @@ def test_more_than_two_labels_have_an_accuracy_only() -> None:
 def test_metrics_go_on_from_their_arrays(remembered: int) -> None:
     log_odds, labels = pairs()
     whole = counted(log_odds, labels, remembered)
-    other = Metrics(remembered)
+    other = RunningMetrics(remembered)
     other.restore(whole.arrays())
     for metrics in (whole, other):
         metrics.remember(COUNT, 0.3, 1)
@@ -175,7 +175,7 @@ def test_two_labels_that_are_not_the_first_two_are_not_taken_for_them() -> None:
 
 
 def test_large_targets_keep_their_errors() -> None:
-    metrics = Metrics(10)
+    metrics = RunningMetrics(10)
     for offset, (said, target) in enumerate([(1e45, 1e45), (2.0**40, 2.0**40 + 0.5)]):
         metrics.remember(offset, said, -1)
         metrics.count_target(offset, target)

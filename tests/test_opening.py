@@ -9,7 +9,7 @@ import pytest
 
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.factory import open_filter
-from stream_bayes.evaluation.filters import Filter
+from stream_bayes.evaluation.filters import MailFilter
 from tests.commands import Run, run
 from tests.corpora import put
 
@@ -56,7 +56,7 @@ def test_places_where_there_is_no_filter(place: str, words: str) -> None:
 
 @pytest.mark.usefixtures("modules")
 def test_a_place_where_there_is_one() -> None:
-    assert isinstance(open_filter("kitchen_done:make"), Filter)
+    assert isinstance(open_filter("kitchen_done:make"), MailFilter)
 
 
 def test_the_command_line_says_it_in_one_line(run: Run, tmp_path: Path) -> None:

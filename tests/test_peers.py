@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stream_bayes.evaluation.baselines import available, missing
-from stream_bayes.evaluation.filters import Filter
+from stream_bayes.evaluation.filters import MailFilter
 
 EVERY_PEER = (
     "vowpal-wabbit",
@@ -26,7 +26,7 @@ HAM_WORDS = ("meeting", "lunch", "report", "agenda", "project", "review", "monda
 
 
 @pytest.fixture(params=EVERY_PEER)
-def peer(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Filter]:
+def peer(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MailFilter]:
     """A new filter of each kind that is installed, its temporary files in `tmp_path`."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     if request.param not in available():
@@ -66,7 +66,7 @@ def test_libraries_are_imported_when_a_peer_is_made() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_a_peer_learns(peer: Filter) -> None:
+def test_a_peer_learns(peer: MailFilter) -> None:
     texts, labels = mails(80)
     said = peer.test_then_train(peer.features(texts), labels).log_odds
     later = said[40:]
@@ -74,10 +74,10 @@ def test_a_peer_learns(peer: Filter) -> None:
     assert np.isfinite(said).all()
     assert later[spam].min() > later[~spam].max()
     assert peer.name in EVERY_PEER
-    assert isinstance(peer, Filter)
+    assert isinstance(peer, MailFilter)
 
 
-def test_a_peer_predicts_before_it_learns(peer: Filter) -> None:
+def test_a_peer_predicts_before_it_learns(peer: MailFilter) -> None:
     texts, labels = mails(20)
     other = available()[peer.name]()
     swapped = ["ham" if label == "spam" else "spam" for label in labels[-1:]]
@@ -88,7 +88,7 @@ def test_a_peer_predicts_before_it_learns(peer: Filter) -> None:
         other.close()
 
 
-def test_size_of_pieces_changes_nothing_and_no_label_teaches_nothing(peer: Filter) -> None:
+def test_size_of_pieces_changes_nothing_and_no_label_teaches_nothing(peer: MailFilter) -> None:
     texts, labels = mails(30)
     known: list[str | None] = [label if place % 3 else None for place, label in enumerate(labels)]
     whole = peer.test_then_train(peer.features(texts), known).log_odds
@@ -106,7 +106,7 @@ def test_size_of_pieces_changes_nothing_and_no_label_teaches_nothing(peer: Filte
     assert len(peer.test_then_train(peer.features([]), []).log_odds) == 0
 
 
-def test_any_mail_has_a_finite_score(peer: Filter) -> None:
+def test_any_mail_has_a_finite_score(peer: MailFilter) -> None:
     hostile = [
         b"",
         b"\n",
@@ -124,7 +124,7 @@ def test_any_mail_has_a_finite_score(peer: Filter) -> None:
         assert np.isfinite(said).all()
 
 
-def test_nothing_is_left_behind(peer: Filter, tmp_path: Path) -> None:
+def test_nothing_is_left_behind(peer: MailFilter, tmp_path: Path) -> None:
     texts, labels = mails(4)
     peer.test_then_train(peer.features(texts), labels)
     peer.close()

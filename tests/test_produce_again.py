@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream_bayes.cli.observation_index import ObservationIndex
-from stream_bayes.cli.produce_writer import ID_REUSED, Labelling, Producer
+from stream_bayes.cli.produce_writer import ID_REUSED, CorpusProducer, Labelling
 from stream_bayes.config import Settings
 from stream_bayes.demo.mailbox import mailbox
 from stream_bayes.errors import CorpusError
@@ -76,18 +76,20 @@ def append_mail(log: Log, id_: str, raw: bytes, label: str, partition: int | Non
     log.append("emails", raw, id_.encode(), partition, headers)
 
 
-def feed(log: Log, corpus: Iterable[Mail], labelling: Labelling | None = None, abstain: str | None = None) -> Producer:
+def feed(
+    log: Log, corpus: Iterable[Mail], labelling: Labelling | None = None, abstain: str | None = None
+) -> CorpusProducer:
     """Write a corpus after a look at what is there."""
     with ObservationIndex(log, "emails", "labels", abstain_label=abstain) as index:
         index.refresh()
-        producer = Producer(log, "emails", "labels", labelling or Labelling("with"), index=index)
+        producer = CorpusProducer(log, "emails", "labels", labelling or Labelling("with"), index=index)
         for mail in corpus:
             producer.add(mail)
         producer.finish()
     return producer
 
 
-def counts(producer: Producer) -> tuple[int, int, int, int]:
+def counts(producer: CorpusProducer) -> tuple[int, int, int, int]:
     """Mails, labels, corrections, and mails that were there already."""
     return producer.written, producer.labels_written, producer.corrections, producer.already_there
 

@@ -10,9 +10,9 @@ import pytest
 
 from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.evaluation.corpora import Mail
-from stream_bayes.evaluation.feedback import Feedback, Regime, Row, open_feedback
-from stream_bayes.evaluation.filters import Filter, Scores
-from stream_bayes.evaluation.protocol import Progress, Run, run
+from stream_bayes.evaluation.feedback import Feedback, FeedbackRegime, FeedbackRow, open_feedback
+from stream_bayes.evaluation.filters import FilterScores, MailFilter
+from stream_bayes.evaluation.protocol import PassProgress, PassResult, run
 from stream_bayes.evaluation.stream import Stream
 from stream_bayes.typing import FloatArray
 from tests.filters import RiverFilter
@@ -43,7 +43,7 @@ def naive(mails: Sequence[Mail], regime: str) -> tuple[FloatArray, set[int]]:
     return np.array(said), learned
 
 
-def evaluated(mails: Sequence[Mail], regime: str = "immediate", chunk: int = 32) -> Run:
+def evaluated(mails: Sequence[Mail], regime: str = "immediate", chunk: int = 32) -> PassResult:
     return run(RiverFilter, Stream("generated", mails), feedback=regime, chunk=chunk)
 
 
@@ -88,7 +88,7 @@ def test_rows_by_hand() -> None:
 def test_a_label_that_comes_late_comes_with_its_own_message() -> None:
     mails = stream(10, unlabelled=4)
     late = [row for row in opened("delayed:3").rows(mails) if not row.scored]
-    expected = [Row(place, mails[place].raw, mails[place].label, False) for place in (1, 2, 3, 5, 6)]
+    expected = [FeedbackRow(place, mails[place].raw, mails[place].label, False) for place in (1, 2, 3, 5, 6)]
     assert late == expected, "those of 7 to 9 never come, 0, 4 and 8 have none"
 
 
@@ -116,12 +116,12 @@ def test_partial_tells_its_share() -> None:
 def test_a_regime_that_is_none(text: str) -> None:
     assert open_feedback(text) is None
     with pytest.raises(ParameterError, match="feedback must be immediate, delayed:N, first:N, partial:FRACTION"):
-        Regime(text).check()
+        FeedbackRegime(text).check()
 
 
 def test_the_filter_is_called_once_a_chunk_and_closed_once() -> None:
     chosen = RiverFilter()
-    assert isinstance(chosen, Filter)
+    assert isinstance(chosen, MailFilter)
     run(lambda: chosen, Stream("generated", stream(70)), chunk=32)
     assert (chosen.calls, chosen.closed) == ([32, 32, 6], 1)
     chosen = RiverFilter()
@@ -147,7 +147,7 @@ def test_a_pass_can_be_ended_between_chunks() -> None:
     chosen = RiverFilter()
     seen = []
 
-    def stop(progress: Progress) -> bool:
+    def stop(progress: PassProgress) -> bool:
         spam, log_odds = progress.so_far
         seen.append((len(progress), len(spam), len(log_odds)))
         return len(progress) >= 60
@@ -172,8 +172,8 @@ def test_a_score_that_is_no_number_is_refused(wrong: float) -> None:
 
 def test_too_few_scores_are_refused() -> None:
     class Lazy(RiverFilter):
-        def test_then_train(self, features: Any, labels: Sequence[str | None]) -> Scores:
-            return Scores(np.zeros(1), {})
+        def test_then_train(self, features: Any, labels: Sequence[str | None]) -> FilterScores:
+            return FilterScores(np.zeros(1), {})
 
     with pytest.raises(InputError, match="one finite score to each"):
         run(Lazy, Stream("generated", stream(20)))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.evaluation.corpora import open_corpus
-from stream_bayes.mail.render.reader import Piece, read_letter, read_text
+from stream_bayes.mail.render.reader import TextSpan, render_mail, render_text
 from stream_bayes.mail.render.spans import SHOWN
 from stream_bayes.mail.render.summary import preview
 from tests.attack_mails import ATTACKS, SECRET, SENTENCE, TRACKER
@@ -48,7 +48,7 @@ CORPORA = os.environ.get("STREAM_BAYES_CORPORA", "")
     ],
 )
 def test_plain_text(text: str, told_as: str) -> None:
-    letter = read_letter(PLAIN + text.encode())
+    letter = render_mail(PLAIN + text.encode())
     check_letter(letter)
     assert told(letter.pieces) == told_as
 
@@ -97,7 +97,7 @@ def test_plain_text(text: str, told_as: str) -> None:
     ],
 )
 def test_parts(raw: bytes, told_as: str, attachments: tuple[str, ...]) -> None:
-    letter = read_letter(raw)
+    letter = render_mail(raw)
     check_letter(letter)
     assert (told(letter.pieces), letter.attachments, letter.size) == (told_as, attachments, len(raw))
 
@@ -109,11 +109,11 @@ def test_a_mail_as_programs_write_it() -> None:
     message.set_content("Größe: plain\n", charset="iso-8859-1", cte="base64")
     message.add_alternative("<p>Größe: <b>plain</b></p>", subtype="html")
     message.add_attachment(b"\x00\x01", maintype="application", subtype="zip", filename="rechnung–1.zip")
-    letter = read_letter(message.as_bytes())
+    letter = render_mail(message.as_bytes())
     assert letter[:5] == (
         "Jörg <joerg@example.org>",
         "Größe ⟨U+202E⟩",
-        (Piece("text", "Größe: plain"),),
+        (TextSpan("text", "Größe: plain"),),
         ("rechnung–1.zip (application/zip)",),
         len(message.as_bytes()),
     )
@@ -121,7 +121,7 @@ def test_a_mail_as_programs_write_it() -> None:
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attacks_are_inert(name: str) -> None:
-    letter = read_letter(ATTACKS[name])
+    letter = render_mail(ATTACKS[name])
     check_letter(letter)
     assert SENTENCE in told(letter.pieces)
     assert letter.cut == name.startswith("5 MB")
@@ -150,18 +150,18 @@ def test_attacks_are_inert(name: str) -> None:
     ],
 )
 def test_attacks_are_told(name: str, seen: str) -> None:
-    assert seen in told(read_letter(ATTACKS[name]).pieces)
+    assert seen in told(render_mail(ATTACKS[name]).pieces)
 
 
 def test_texts() -> None:
-    assert told(read_text("2 &lt; 3 www.x.example")[0]) == "2 < 3 [www.x.example -> www.x.example]"
-    assert told(read_text("a<br>b<script>x</script>")[0]) == "a\nb {script}"
-    assert told(read_text("<3 you\nand <john> too")[0]) == "<3 you\nand <john> too"
-    assert told(read_text("<br>")[0]) == "<br>"
-    assert told(read_text("a\x85b\ud800")[0]) == "a{U+0085 NEXT LINE}b{U+D800 HALF OF A PAIR}"
-    assert read_text("") == ((), False)
-    assert read_text("a" * (SHOWN + 1)) == ((Piece("text", "a" * SHOWN),), True)
-    assert not read_text("a" * SHOWN)[1]
+    assert told(render_text("2 &lt; 3 www.x.example")[0]) == "2 < 3 [www.x.example -> www.x.example]"
+    assert told(render_text("a<br>b<script>x</script>")[0]) == "a\nb {script}"
+    assert told(render_text("<3 you\nand <john> too")[0]) == "<3 you\nand <john> too"
+    assert told(render_text("<br>")[0]) == "<br>"
+    assert told(render_text("a\x85b\ud800")[0]) == "a{U+0085 NEXT LINE}b{U+D800 HALF OF A PAIR}"
+    assert render_text("") == ((), False)
+    assert render_text("a" * (SHOWN + 1)) == ((TextSpan("text", "a" * SHOWN),), True)
+    assert not render_text("a" * SHOWN)[1]
 
 
 @pytest.mark.parametrize("cut", [1999, 2000, 2001, 2002, 2003])
@@ -175,13 +175,13 @@ def test_a_text_cut_within_a_character_is_not_taken_for_latin_1(cut: int, encodi
         + b"\n\n"
         + coded[:cut]
     )
-    assert told(read_letter(raw).pieces).startswith("é€😀" * 100)
+    assert told(render_mail(raw).pieces).startswith("é€😀" * 100)
     assert preview(raw).startswith("é€😀" * 60)
 
 
 def test_numbers_beyond_all_characters_are_no_characters() -> None:
     assert preview(b"Subject: s\n\n&#" + b"9" * 5000) == "\ufffd"
-    assert told(read_letter(HTML + b"a&#" + b"0" * 9000 + b"66;" + b"&#x" + b"f" * 9000).pieces) == "aB\ufffd"
+    assert told(render_mail(HTML + b"a&#" + b"0" * 9000 + b"66;" + b"&#x" + b"f" * 9000).pieces) == "aB\ufffd"
 
 
 @given(
@@ -191,15 +191,15 @@ def test_numbers_beyond_all_characters_are_no_characters() -> None:
     st.binary(max_size=300) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")),
 )
 def test_any_bytes_are_a_letter(prefix: bytes, rest: bytes) -> None:
-    letter = read_letter(prefix + rest)
+    letter = render_mail(prefix + rest)
     check_letter(letter)
-    assert letter == read_letter(prefix + rest)
+    assert letter == render_mail(prefix + rest)
     assert letter.size == len(prefix + rest)
 
 
 @given(st.text() | st.text("<>/a!-\"'= &#;bhtp:.\u200b\u0301\n", max_size=200))
 def test_any_text_has_pieces(text: str) -> None:
-    pieces, cut = read_text(text)
+    pieces, cut = render_text(text)
     check(pieces)
     assert not cut
     if any("!" < character < "\x7f" for character in text) and "<" not in text and "&" not in text:
@@ -208,7 +208,7 @@ def test_any_text_has_pieces(text: str) -> None:
 
 def test_mails_of_every_encoding_are_read() -> None:
     for raw in make_mails(300, seed=8):
-        letter = read_letter(raw)
+        letter = render_mail(raw)
         check_letter(letter)
         assert letter.pieces
         assert not letter.cut
@@ -217,7 +217,7 @@ def test_mails_of_every_encoding_are_read() -> None:
 @pytest.mark.skipif(not CORPORA, reason="no real mail: name a folder of corpora in STREAM_BAYES_CORPORA")
 def test_real_mails_are_read() -> None:
     mails = islice(open_corpus(Path(CORPORA) / "spamassassin.jsonl.gz"), 2000)
-    letters = [read_letter(mail.raw) for mail in mails]
+    letters = [render_mail(mail.raw) for mail in mails]
     for letter in letters:
         check_letter(letter)
     assert all(letter.pieces or letter.attachments for letter in letters)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from stream_bayes.mail.render.reader import read_letter
+from stream_bayes.mail.render.reader import render_mail
 from stream_bayes.mail.render.spans import MOST_PIECES, SHOWN
 from tests.letters import ALTERNATIVES, MIXED, check_letter, told
 
@@ -35,7 +35,7 @@ def letter_of(plain: str, *others: str) -> bytes:
     ],
 )
 def test_the_html_is_shown_where_it_says_something_else(html: str, told_as: str) -> None:
-    letter = read_letter(letter_of(LUNCH, html))
+    letter = render_mail(letter_of(LUNCH, html))
     check_letter(letter)
     assert told(letter.pieces) == told_as
     assert not letter.cut
@@ -43,18 +43,18 @@ def test_the_html_is_shown_where_it_says_something_else(html: str, told_as: str)
 
 def test_links_of_both_are_shown_once() -> None:
     raw = letter_of(f"{LUNCH} http://x.example/", f"{LUNCH} <a href='http://X.example'>good</a>")
-    assert told(read_letter(raw).pieces) == f"{LUNCH} [http://x.example/ -> x.example]"
+    assert told(render_mail(raw).pieces) == f"{LUNCH} [http://x.example/ -> x.example]"
 
 
 def test_links_are_bounded() -> None:
-    letter = read_letter(letter_of(LUNCH, LUNCH + "".join(f" <a href=//x.example/{n}>lunch</a>" for n in range(30))))
+    letter = render_mail(letter_of(LUNCH, LUNCH + "".join(f" <a href=//x.example/{n}>lunch</a>" for n in range(30))))
     assert sum(piece.kind == "link" for piece in letter.pieces) == 20
     assert letter.pieces[-1].text == "10 more links"
 
 
 @pytest.mark.parametrize("unit", ["lunch ", "\u200bF", "lunch"])
 def test_no_text_pushes_another_out_of_sight(unit: str) -> None:
-    letter = read_letter(letter_of(unit * SHOWN, "<p>Buy cheap pills", "<p>and watches" * 5000, "<p>or loans"))
+    letter = render_mail(letter_of(unit * SHOWN, "<p>Buy cheap pills", "<p>and watches" * 5000, "<p>or loans"))
     check_letter(letter)
     assert all(text in told(letter.pieces) for text in ("{the rest is left out}", "Buy cheap pills", "or loans"))
     assert letter.cut
@@ -67,14 +67,14 @@ def test_html_with_its_pictures() -> None:
         "--y\nContent-Type: image/png; name=p.png\n\nPNG\n--y--"
     )
     raw = ALTERNATIVES + f"Content-Type: text/plain\n\n{LUNCH}\n--x\n{related}\n--x--".encode()
-    letter = read_letter(raw)
+    letter = render_mail(raw)
     assert told(letter.pieces) == f"{LUNCH}{INSTEAD}Buy pills"
     assert letter.attachments == ("p.png (image/png)",)
 
 
 def test_two_plain_texts_and_an_invitation() -> None:
     raw = ALTERNATIVES + b"\none\n--x\nContent-Type: text/calendar\n\nBEGIN:VCALENDAR\n--x\n\ntwo\n--x--"
-    assert told(read_letter(raw).pieces) == "one\n\n{another part, which some mail programs show instead}\ntwo"
+    assert told(render_mail(raw).pieces) == "one\n\n{another part, which some mail programs show instead}\ntwo"
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,6 @@ def test_two_plain_texts_and_an_invitation() -> None:
 def test_names_in_pieces(parameters: str, name: str) -> None:
     for field in (f"Content-Disposition: attachment; {parameters}", f"X: y; {parameters}"):
         kind = "application/octet-stream" + (f"; {parameters.replace('file', '')}" if field[0] == "X" else "")
-        letter = read_letter(MIXED + f"Content-Type: {kind}\n{field}\n\nMZ\n--x--".encode())
+        letter = render_mail(MIXED + f"Content-Type: {kind}\n{field}\n\nMZ\n--x--".encode())
         check_letter(letter)
         assert letter.attachments == (f"{name} (application/octet-stream)",)

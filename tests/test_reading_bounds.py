@@ -4,20 +4,20 @@ import time
 
 import pytest
 
-from stream_bayes.mail.render.reader import LOOKED_AT, read_letter, read_text
+from stream_bayes.mail.render.reader import LOOKED_AT, render_mail, render_text
 from stream_bayes.mail.render.spans import MOST_PIECES, SHOWN
 from tests.letters import ALTERNATIVES, HTML, PLAIN, check_letter
 
 
 def test_an_address_that_was_cut_is_no_link() -> None:
     text = "a" * (SHOWN - 20) + " http://x.example.evil.example/"
-    assert [piece.kind for piece in read_text(text)[0]] == ["text"]
+    assert [piece.kind for piece in render_text(text)[0]] == ["text"]
 
 
 def test_what_is_not_looked_at_changes_nothing() -> None:
     start = HTML + b"<p>hello " + b"<b>" * LOOKED_AT
     first, second = (
-        read_letter(start[:LOOKED_AT] + rest) for rest in (b"x" * 10, b"</b><a href=http://x.example>y" * 9)
+        render_mail(start[:LOOKED_AT] + rest) for rest in (b"x" * 10, b"</b><a href=http://x.example>y" * 9)
     )
     assert first.pieces == second.pieces
     assert first.cut
@@ -62,7 +62,7 @@ def test_four_times_the_mail_takes_about_four_times_as_long(name: str) -> None:
     for size in (LOOKED_AT // 4, LOOKED_AT):
         raw = (head + unit * (size // len(unit)))[:size]
         start = time.process_time()
-        check_letter(read_letter(raw))
+        check_letter(render_mail(raw))
         seconds.append(time.process_time() - start)
     # Work that grows as the square of 256 KiB takes minutes; the half second is for small times that vary.
     assert seconds[1] < 8 * seconds[0] + 0.5
@@ -70,15 +70,15 @@ def test_four_times_the_mail_takes_about_four_times_as_long(name: str) -> None:
 
 def test_parts_within_parts() -> None:
     raw = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (depth, depth) for depth in range(3000))
-    letter = read_letter(raw)
+    letter = render_mail(raw)
     check_letter(letter)
     assert letter.cut
 
 
 def test_pieces_are_bounded() -> None:
-    pieces, cut = read_text("F\u200b" * 10_000)
+    pieces, cut = render_text("F\u200b" * 10_000)
     assert (len(pieces), cut) == (MOST_PIECES, True)
-    assert read_letter(HTML + b"<a href=http://x.example>y</a> " * 8000).cut
-    letter = read_letter(HTML + "F\u200b".encode() * 10_000)
+    assert render_mail(HTML + b"<a href=http://x.example>y</a> " * 8000).cut
+    letter = render_mail(HTML + "F\u200b".encode() * 10_000)
     assert (len(letter.pieces), letter.cut) == (MOST_PIECES, True)
-    assert read_letter(HTML + b"<img>" * 30_000).cut
+    assert render_mail(HTML + b"<img>" * 30_000).cut

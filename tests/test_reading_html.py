@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.mail.render.reader import read_letter
+from stream_bayes.mail.render.reader import render_mail
 from tests.attack_mails import SECRET
 from tests.letters import HTML, check_letter, told
 
@@ -55,7 +55,7 @@ from tests.letters import HTML, check_letter, told
     ],
 )
 def test_html(markup: str, text: str) -> None:
-    letter = read_letter(HTML + markup.encode())
+    letter = render_mail(HTML + markup.encode())
     check_letter(letter)
     assert told(letter.pieces) == text
     assert not letter.cut
@@ -79,7 +79,7 @@ def test_html(markup: str, text: str) -> None:
 )
 def test_hidden_text_is_told(attribute: str) -> None:
     markup = f"<p>seen<div {attribute}> <div>not</div> this </div>again"
-    letter = read_letter(HTML + markup.encode())
+    letter = render_mail(HTML + markup.encode())
     check_letter(letter)
     assert told(letter.pieces) == "seen\n{hidden text} not\nthis {end of hidden text}\nagain"
 
@@ -96,7 +96,7 @@ def test_hidden_text_is_told(attribute: str) -> None:
     ],
 )
 def test_where_hidden_text_begins_and_ends(markup: str, text: str) -> None:
-    assert told(read_letter(HTML + markup.encode()).pieces) == text
+    assert told(render_mail(HTML + markup.encode()).pieces) == text
 
 
 TAGS = [
@@ -122,4 +122,4 @@ TAGS = [
 )
 def test_what_is_in_a_script_is_never_text(before: list[str], after: list[str], within: str) -> None:
     markup = f"{''.join(before)}><script type='x'>{within}{SECRET}</script>{''.join(after)}"
-    assert SECRET not in told(read_letter(HTML + markup.encode()).pieces)
+    assert SECRET not in told(render_mail(HTML + markup.encode()).pieces)

@@ -11,7 +11,7 @@ from threading import Event, Thread
 from typing import NamedTuple
 
 from stream_bayes.mail.render.links import target
-from stream_bayes.mail.render.reader import LOOKED_AT, read_letter, read_text
+from stream_bayes.mail.render.reader import LOOKED_AT, render_mail, render_text
 from stream_bayes.mail.render.summary import preview, sender, subject
 from tests.letters import HTML, PLAIN
 
@@ -78,7 +78,7 @@ class Construct(NamedTuple):
 
 
 def _render(raw: bytes) -> object:
-    return read_letter(raw), preview(raw), subject(raw), sender(raw)
+    return render_mail(raw), preview(raw), subject(raw), sender(raw)
 
 
 def _follow_link(href: bytes) -> object:
@@ -183,10 +183,10 @@ def test_item08_no_mail_holds_the_interpreter() -> None:
 
 def test_item08_rendering_reads_a_bounded_number_of_tags() -> None:
     for markup in (b"<b>", b"<img>", b"<a href=x>", b"<i hidden>a"):
-        letter = read_letter(HTML + b"hello" + markup * (LOOKED_AT // len(markup) // 2))
+        letter = render_mail(HTML + b"hello" + markup * (LOOKED_AT // len(markup) // 2))
         assert letter.cut
         assert letter.pieces[-1].text == "the rest is left out: it has too many tags"
-    pieces, cut = read_text("<p>hello" + "<b>" * 50_000)
+    pieces, cut = render_text("<p>hello" + "<b>" * 50_000)
     assert pieces[-1].text == "the rest is left out: it has too many tags"
     assert cut
 

@@ -9,8 +9,8 @@ import pytest
 
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.bootstrap import summarise
-from stream_bayes.evaluation.metrics import Summary, all_metrics
-from stream_bayes.evaluation.protocol import Run
+from stream_bayes.evaluation.metrics import MetricsSummary, all_metrics
+from stream_bayes.evaluation.protocol import PassResult
 from stream_bayes.evaluation.report import report_page, worst_ids, write_report
 from stream_bayes.evaluation.report.charts import roc_chart
 from stream_bayes.evaluation.report.findings import worst_mistakes
@@ -21,11 +21,11 @@ from tests.runs import STAGES, made_run, noisy
 HOSTILE = '<script>alert("1")</script> & \u202e\x00\ud800 ]]> --><b>'
 
 
-def summarised(run: Run) -> Summary:
+def summarised(run: PassResult) -> MetricsSummary:
     return summarise(run.spam, run.log_odds, replicates=20)
 
 
-def page(*runs: Run, subjects: dict[str, str] | None = None) -> str:
+def page(*runs: PassResult, subjects: dict[str, str] | None = None) -> str:
     return report_page(runs, [summarised(run) for run in runs], subjects or {})
 
 
@@ -137,7 +137,7 @@ def test_one_class_alone(spam: bool, count: int) -> None:
     ],
     ids=["nothing", "right", "wrong", "ties", "sure", "unlabelled"],
 )
-def test_odd_passes_have_a_page(run: Run) -> None:
+def test_odd_passes_have_a_page(run: PassResult) -> None:
     shown = words(page(run))
     assert "nan" not in shown.lower()
     assert len(list(tree(page(run, noisy(50, 1, "other"))).iter("svg"))) == 4

@@ -131,7 +131,7 @@ print(peak() - before)
 
 
 def test_what_a_file_says_it_is(tmp_path: Path, path: Path) -> None:
-    other = snapshot.Kind("somebody's own", 3, "file", "files are made here")
+    other = snapshot.FileKind("somebody's own", 3, "file", "files are made here")
     snapshot.write(tmp_path / "other", [1, None], {}, other)
     (tmp_path / "text").write_bytes(b"{}")
     save_file({"weights": np.ones(3)}, tmp_path / "plain")

@@ -16,15 +16,15 @@ from scipy.special import digamma
 from stream_bayes.errors import InputError
 from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.mail.features.batch import Mail
-from stream_bayes.mail.filter import Outsider, SpamFilter
+from stream_bayes.mail.filter import ExternalMember, SpamFilter
 from stream_bayes.mail.filter.composition import ALL_MEMBERS, MEMBERS
 from stream_bayes.mail.filter.explanation import (
     COUNTED_AGAINST,
     LESS_THAN_ALL,
     MORE_THAN_ALL,
+    Contribution,
     Explanation,
-    Share,
-    _Found,
+    _FoundFeature,
     explain,
 )
 from stream_bayes.posteriors import Beta
@@ -67,11 +67,11 @@ def assert_adds_up(model: SpamFilter, mail: Mail, top: int = 15) -> Explanation:
     return why
 
 
-def shares_of(why: Explanation) -> dict[tuple[str, str], Share]:
+def shares_of(why: Explanation) -> dict[tuple[str, str], Contribution]:
     return {(share.kind, share.text): share for share in why.shares}
 
 
-NUMBERS = Outsider("shape of the mail", naive_bayes.GaussianNB(), "numbers")
+NUMBERS = ExternalMember("shape of the mail", naive_bayes.GaussianNB(), "numbers")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_word_that_is_as_much_of_the_one_as_of_the_other_is_known_all_the_same
     model = SpamFilter(members=("word counts",), buckets=2**12)
     for label in model.classes:
         model.learn_one("buy", label)
-    assert assert_adds_up(model, "buy zebra").shares == (Share("word", "buy", 0.0, Beta(1.35, 1.35)),)
+    assert assert_adds_up(model, "buy zebra").shares == (Contribution("word", "buy", 0.0, Beta(1.35, 1.35)),)
 
 
 def test_a_mail_without_known_features_has_only_biases_and_the_intercept() -> None:
@@ -144,7 +144,7 @@ def test_clipped_inputs_and_large_counts_add_up() -> None:
 
 
 def test_a_classifier_from_elsewhere_that_is_too_sure_is_clipped() -> None:
-    sure = Outsider("sure", linear_model.LogisticRegression(optim.SGD(99.0)), "numbers")
+    sure = ExternalMember("sure", linear_model.LogisticRegression(optim.SGD(99.0)), "numbers")
     model = taught(SpamFilter(buckets=2**12, others=(sure,), classes=(False, True)))
     said = model.predictive_many(["pills"])
     assert abs(said.member_log_odds[0, -1]) > 10.0
@@ -229,8 +229,8 @@ def test_a_top_that_is_no_number_is_refused(top: Any) -> None:
 
 def test_it_reads_as_a_table() -> None:
     shares = (
-        Share("word", "prescription", 1.32, Beta(12.35, 0.35)),
-        Share("subject: pair", "a" * 70, -0.5, Beta(0.35, 3.35)),
+        Contribution("word", "prescription", 1.32, Beta(12.35, 0.35)),
+        Contribution("subject: pair", "a" * 70, -0.5, Beta(0.35, 3.35)),
     )
     shown = str(Explanation(-0.001, 0.49975, shares, {"intercept": -0.001, "byte n-grams": -0.82})).splitlines()
     assert shown[0] == "log-odds of spam +0.00, probability 0.4998"
@@ -274,7 +274,7 @@ def test_item11_a_share_against_its_counts_is_explained_in_words() -> None:
 
 
 def test_item11_a_share_that_is_rare_among_all_mails_is_explained_in_words() -> None:
-    found = _Found("word", "lunch", -1.0, ham=10, spam=20)
+    found = _FoundFeature("word", "lunch", -1.0, ham=10, spam=20)
     assert found.share(np.array([100.0, 10_000.0])).note == LESS_THAN_ALL
     assert found.share(np.array([100.0, 100.0])).note == COUNTED_AGAINST
     assert found._replace(log_odds=1.0, ham=20, spam=10).share(np.array([10_000.0, 100.0])).note == MORE_THAN_ALL

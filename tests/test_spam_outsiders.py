@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from river import base, feature_extraction, linear_model, neighbors, preprocessing, tree
 
-from stream_bayes import BernoulliNB, Outsider, SpamFilter
+from stream_bayes import BernoulliNB, ExternalMember, SpamFilter
 from stream_bayes.errors import SnapshotError
 from stream_bayes.mail.features.fields import as_features
 from tests.spam import SMALL, area, stream
 
 
-def outsiders() -> tuple[Outsider, ...]:
+def outsiders() -> tuple[ExternalMember, ...]:
     return (
-        Outsider("neighbours", preprocessing.StandardScaler() | neighbors.KNNClassifier(), "numbers"),
-        Outsider("tree", tree.HoeffdingTreeClassifier(), "numbers"),
-        Outsider("words", feature_extraction.BagOfWords(on="text") | linear_model.LogisticRegression()),
-        Outsider("ours", BernoulliNB(), "numbers"),
+        ExternalMember("neighbours", preprocessing.StandardScaler() | neighbors.KNNClassifier(), "numbers"),
+        ExternalMember("tree", tree.HoeffdingTreeClassifier(), "numbers"),
+        ExternalMember("words", feature_extraction.BagOfWords(on="text") | linear_model.LogisticRegression()),
+        ExternalMember("ours", BernoulliNB(), "numbers"),
     )
 
 
@@ -56,7 +56,7 @@ class Grumpy(linear_model.LogisticRegression):
 
 
 def test_what_one_member_refuses_none_has_learned() -> None:
-    model = SpamFilter(buckets=SMALL, others=(*outsiders()[:1], Outsider("grumpy", Grumpy(), "numbers")))
+    model = SpamFilter(buckets=SMALL, others=(*outsiders()[:1], ExternalMember("grumpy", Grumpy(), "numbers")))
     model.learn_one("see http://a.example.com", "spam")
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="too many links"):
@@ -76,7 +76,7 @@ class Oracle(base.Classifier):
 
 
 def test_what_an_outsider_says_counts_in_its_direction() -> None:
-    model = SpamFilter(members=("hosts",), others=(Outsider("oracle", Oracle()),), buckets=SMALL)
+    model = SpamFilter(members=("hosts",), others=(ExternalMember("oracle", Oracle()),), buckets=SMALL)
     for _ in range(30):
         model.learn_one("pills", "spam")
         model.learn_one("lunch", "ham")
@@ -88,7 +88,7 @@ def test_what_an_outsider_says_counts_in_its_direction() -> None:
 
 def test_prototypes_are_never_taught() -> None:
     prototype = BernoulliNB(classes=(False, True))
-    model = SpamFilter(others=(Outsider("ours", prototype, "numbers"),), buckets=SMALL)
+    model = SpamFilter(others=(ExternalMember("ours", prototype, "numbers"),), buckets=SMALL)
     before = prototype.class_posterior()
     model.learn_one("pills", "spam")
     assert prototype.class_posterior() == before

@@ -8,12 +8,12 @@ import inspect
 import pytest
 
 from stream_bayes.web.security import auth
-from stream_bayes.web.security.auth import Access, Failures, hosts_of, is_loopback, new_token
+from stream_bayes.web.security.auth import Authenticator, FailedAttempts, hosts_of, is_loopback, new_token
 from tests.web_guarded import TOKEN, Clock
 
 
 def test_only_the_token_is_accepted() -> None:
-    page = Access(TOKEN)
+    page = Authenticator(TOKEN)
     assert page.secured
     assert page.accepts(TOKEN)
     for other in ("", TOKEN[:-1], f"{TOKEN} ", TOKEN.upper(), "\ud800", "\0", "é" * 20, page.cookie, page.csrf):
@@ -21,8 +21,8 @@ def test_only_the_token_is_accepted() -> None:
 
 
 def test_only_the_cookie_of_this_process_is_accepted() -> None:
-    page = Access(TOKEN)
-    other = Access(TOKEN)
+    page = Authenticator(TOKEN)
+    other = Authenticator(TOKEN)
     assert page.accepts_cookie(page.cookie)
     for value in ("", TOKEN, other.cookie, page.cookie[:-1], page.csrf):
         assert not page.accepts_cookie(value)
@@ -31,7 +31,7 @@ def test_only_the_cookie_of_this_process_is_accepted() -> None:
 
 
 def test_without_a_token_nothing_is_one() -> None:
-    page = Access()
+    page = Authenticator()
     assert not page.secured
     assert not any(page.accepts(text) or page.accepts_cookie(text) for text in ("", "None", page.cookie))
     assert page.accepts_csrf(page.csrf)
@@ -50,7 +50,7 @@ def test_secrets_are_compared_in_constant_time_only() -> None:
 
 def test_ten_failures_within_a_minute_make_an_address_wait() -> None:
     clock = Clock()
-    failures = Failures(clock)
+    failures = FailedAttempts(clock)
     for _ in range(9):
         failures.note("10.0.0.1")
         clock.now += 5.0
@@ -66,7 +66,7 @@ def test_ten_failures_within_a_minute_make_an_address_wait() -> None:
 
 def test_failures_that_come_slowly_are_forgiven() -> None:
     clock = Clock()
-    failures = Failures(clock)
+    failures = FailedAttempts(clock)
     for _ in range(50):
         failures.note("10.0.0.1")
         clock.now += 6.7
@@ -75,7 +75,7 @@ def test_failures_that_come_slowly_are_forgiven() -> None:
 
 def test_after_the_wait_the_next_failures_are_counted_anew() -> None:
     clock = Clock()
-    failures = Failures(clock)
+    failures = FailedAttempts(clock)
     for _ in range(10):
         failures.note("10.0.0.1")
     clock.now += 61.0
@@ -87,7 +87,7 @@ def test_after_the_wait_the_next_failures_are_counted_anew() -> None:
 
 
 def test_neighbours_in_ipv6_are_one() -> None:
-    failures = Failures(Clock())
+    failures = FailedAttempts(Clock())
     for number in range(10):
         failures.note(f"2001:db8::{number:x}")
     assert failures.seconds_to_wait("2001:db8::ffff") == 60
@@ -98,7 +98,7 @@ def test_neighbours_in_ipv6_are_one() -> None:
 
 
 def test_no_number_of_addresses_takes_more_memory() -> None:
-    failures = Failures(Clock())
+    failures = FailedAttempts(Clock())
     for _ in range(10):
         failures.note("10.0.0.1")
     for number in range(999):
@@ -123,10 +123,10 @@ def test_what_only_this_machine_reaches(host: str, answer: bool) -> None:
 
 def test_names_of_a_loopback_page() -> None:
     assert hosts_of("127.0.0.2") == {"localhost", "127.0.0.1", "[::1]", "127.0.0.2"}
-    page = Access(None, hosts_of("::1"))
+    page = Authenticator(None, hosts_of("::1"))
     assert page.known_as("LocalHost")
     assert not page.known_as("localhost.example")
-    assert Access().known_as("anything")
+    assert Authenticator().known_as("anything")
 
 
 def test_tokens_that_are_made_up_differ_and_are_long() -> None:

@@ -12,10 +12,10 @@ import httpx
 import pytest
 from starlette.types import Message
 
-from stream_bayes.web.http_protocol import Connection
-from stream_bayes.web.security.auth import Access
+from stream_bayes.web.http_protocol import HttpProtocol
+from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.headers import CONTENT_POLICY
-from stream_bayes.web.security.middleware import Guard
+from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.commands import PATIENCE
 from tests.web_guarded import SECRET, application, assert_no_http, client, open_access, page, refused, safe
 from tests.web_served import Served, served
@@ -128,7 +128,7 @@ def is_closed_in_the_middle(connection: socket.socket) -> bool:
 
 
 def test_a_head_that_never_ends_is_not_waited_for(page: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Connection, "head_seconds", 0.5)
+    monkeypatch.setattr(HttpProtocol, "head_seconds", 0.5)
     assert page.say(b"") == b""
     with answered_twice(page.port) as connection:
         assert is_closed_in_the_middle(connection)
@@ -140,7 +140,7 @@ def test_no_upgrade(page: Served) -> None:
     assert answer.startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_web_socket_is_closed_before_it_is_open(open_access: Access) -> None:
+def test_a_web_socket_is_closed_before_it_is_open(open_access: Authenticator) -> None:
     # This server has no library for them; another that runs the application may.
     sent: list[Message] = []
 
@@ -150,7 +150,9 @@ def test_a_web_socket_is_closed_before_it_is_open(open_access: Access) -> None:
     async def receive() -> Message:
         return {"type": "websocket.connect"}
 
-    asyncio.run(Guard(application(open_access), open_access)({"type": "websocket", "path": "/"}, receive, send))
+    asyncio.run(
+        SecurityMiddleware(application(open_access), open_access)({"type": "websocket", "path": "/"}, receive, send)
+    )
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
@@ -186,8 +188,11 @@ def test_no_failure_in_words_of_its_own(client: httpx.Client) -> None:
     refused(client.get("/broken"), 500, "internal")
 
 
-def test_too_many_at_once(open_access: Access) -> None:
-    with served(Guard(application(open_access), open_access, most_at_once=0)) as place, place.client() as browser:
+def test_too_many_at_once(open_access: Authenticator) -> None:
+    with (
+        served(SecurityMiddleware(application(open_access), open_access, most_at_once=0)) as place,
+        place.client() as browser,
+    ):
         for path in ("/", "/api/echo", "/metrics", "/healthz/"):
             answer = browser.get(path)
             refused(answer, 503, "busy")
@@ -199,8 +204,11 @@ def test_too_many_at_once(open_access: Access) -> None:
             assert events.status_code == 200
 
 
-def test_too_many_streams(open_access: Access) -> None:
-    with served(Guard(application(open_access), open_access, most_streams=2)) as place, place.client() as browser:
+def test_too_many_streams(open_access: Authenticator) -> None:
+    with (
+        served(SecurityMiddleware(application(open_access), open_access, most_streams=2)) as place,
+        place.client() as browser,
+    ):
         with browser.stream("GET", "/api/events"), browser.stream("GET", "/api/events"):
             answer = browser.get("/api/events")
             refused(answer, 503, "busy")
@@ -220,7 +228,10 @@ def opened_again(browser: httpx.Client) -> bool:
     return False
 
 
-def test_as_many_as_there_is_room_for_one_after_another(open_access: Access) -> None:
-    with served(Guard(application(open_access), open_access, most_at_once=1)) as place, place.client() as browser:
+def test_as_many_as_there_is_room_for_one_after_another(open_access: Authenticator) -> None:
+    with (
+        served(SecurityMiddleware(application(open_access), open_access, most_at_once=1)) as place,
+        place.client() as browser,
+    ):
         for path, status in (("/api/echo", 200), ("/fail", 500), ("/nothing", 404), ("/", 200)):
             assert browser.get(path).status_code == status

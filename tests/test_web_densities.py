@@ -27,9 +27,9 @@ from stream_bayes import (
     SpamFilter,
 )
 from stream_bayes.posteriors import Beta, Gamma, Normal, NormalInverseGamma, StudentT
-from stream_bayes.web.api.schemas import Density
-from stream_bayes.web.services.model_cache import Models
-from stream_bayes.web.services.posteriors import Belief, NoPosterior, density, density_of, kinds_of
+from stream_bayes.web.api.schemas import DensityBody
+from stream_bayes.web.services.model_cache import ModelCache
+from stream_bayes.web.services.posteriors import NamedPosterior, NoPosterior, density, density_of, kinds_of
 from tests.learners import LEARNERS
 from tests.web_models import Mailroom, mails, taught_something
 
@@ -43,7 +43,7 @@ buy cheap pills at http://www.shop.example:80/x or ask help@desk.example
 """
 
 
-def assert_is_a_curve(found: Density) -> None:
+def assert_is_a_curve(found: DensityBody) -> None:
     x = np.array(found.x)
     y = np.array(found.y)
     assert 150 <= len(x) == len(y) <= 210
@@ -68,7 +68,7 @@ CURVES: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize("name", CURVES)
 def test_a_curve_is_the_density(name: str) -> None:
     posterior, truth = CURVES[name]
-    found = density("kind", "text", Belief(posterior, "what it is"))
+    found = density("kind", "text", NamedPosterior(posterior, "what it is"))
     assert_is_a_curve(found)
     np.testing.assert_allclose(found.y, truth.pdf(found.x), rtol=1e-6, atol=1e-12)
     assert np.trapezoid(found.y, found.x) == pytest.approx(1.0, abs=0.01), "it covers nearly all"
@@ -81,7 +81,7 @@ def test_a_curve_is_the_density(name: str) -> None:
     "posterior", [Beta(0.35, 0.35), Beta(12.35, 0.35), Beta(0.35, 5000.0), Gamma(0.2, 3.0), StudentT(0.5, 0.0, 1.0)]
 )
 def test_a_density_without_bound_is_cut_off(posterior: Any) -> None:
-    found = density("kind", "text", Belief(posterior, "what it is", "first"))
+    found = density("kind", "text", NamedPosterior(posterior, "what it is", "first"))
     assert_is_a_curve(found)
     within = [place for place, x in enumerate(found.x) if posterior.quantile(0.3) < x < posterior.quantile(0.7)]
     assert len(within) >= 5, "the middle is drawn"
@@ -92,11 +92,11 @@ def test_a_density_without_bound_is_cut_off(posterior: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+def models(tmp_path_factory: pytest.TempPathFactory) -> ModelCache:
     room = Mailroom(tmp_path_factory.mktemp("mails"), learner={"name": "SpamFilter", "parameters": {"buckets": 2**22}})
     extra = {"id": "x", "label": "ham", "text": "cheap bread", "sender": "offer@shop.example", "subject": "lunch"}
     room.work(*mails(20), extra)
-    return Models(room.settings)
+    return ModelCache(room.settings)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
         ("field", "subject", 'the field "subject"', (10, 11)),
     ],
 )
-def test_beliefs_of_a_mail_filter(models: Models, kind: str, text: str, meaning: str, counts: tuple[int, int]) -> None:
+def test_beliefs_of_a_mail_filter(
+    models: ModelCache, kind: str, text: str, meaning: str, counts: tuple[int, int]
+) -> None:
     spam, ham = counts
     found = models.posterior(kind, text)
     assert_is_a_curve(found)
@@ -163,7 +165,7 @@ def test_everything_that_explains_a_mail_can_be_asked_about() -> None:
         ("weight", "zebra", "no posterior of a weight of 'zebra': there are gram counts, word counts,"),
     ],
 )
-def test_what_a_mail_filter_has_no_belief_about(models: Models, kind: str, text: str, message: str) -> None:
+def test_what_a_mail_filter_has_no_belief_about(models: ModelCache, kind: str, text: str, message: str) -> None:
     with pytest.raises(NoPosterior) as caught:
         models.posterior(kind, text)
     assert message in str(caught.value)

@@ -14,10 +14,10 @@ from stream_bayes.active import LabelBudget
 from stream_bayes.events import Label, LabelOutcome, Prediction, Status
 from stream_bayes.records import Source
 from stream_bayes.runtime.monitoring import next_curve_count
-from stream_bayes.web.api.metrics import exposed
+from stream_bayes.web.api.metrics import exposition
 from stream_bayes.web.readmodel.charts import BINS, charts_of
-from stream_bayes.web.readmodel.state_store import Desk, Errors
-from stream_bayes.web.readmodel.status_history import MOST_POINTS, History
+from stream_bayes.web.readmodel.state_store import PredictionErrors, StateStore
+from stream_bayes.web.readmodel.status_history import MOST_POINTS, StatusHistory
 from tests.test_web_questions import NOW, request
 
 
@@ -43,7 +43,7 @@ def outcome(offset: int, what: Any, seconds: float = 0.0, **fields: Any) -> Labe
 
 
 def test_partitions_are_added_up() -> None:
-    history = History()
+    history = StatusHistory()
     history.add(status(0, 0, events_in=10, predictions=8, labelled=4, accuracy=0.5, log_loss=1.0, lag=3))
     history.add(status(0, 1, events_in=5, predictions=5, labelled=12, accuracy=1.0, log_loss=0.2, labels_left=7))
     (point,) = history.points
@@ -53,7 +53,7 @@ def test_partitions_are_added_up() -> None:
 
 
 def test_figures_since_an_earlier_point_are_of_those_labelled_since() -> None:
-    history = History()
+    history = StatusHistory()
     history.add(status(0, events_in=100, labelled=10, accuracy=0.5, log_loss=0.9))
     history.add(status(10, events_in=300, labelled=30, accuracy=0.9, log_loss=0.4))
     first, last = history.points
@@ -66,7 +66,7 @@ def test_figures_since_an_earlier_point_are_of_those_labelled_since() -> None:
 
 def test_rates_are_those_of_each_partition_between_its_own_reports() -> None:
     """Two workers, 0.3 s apart, each with 1,000 events a second."""
-    history = History()
+    history = StatusHistory()
     for tick in range(5):
         for partition, late in enumerate((0.0, 0.3)):
             history.add(status(5 * tick + late, partition, events_in=5000 * tick))
@@ -74,14 +74,14 @@ def test_rates_are_those_of_each_partition_between_its_own_reports() -> None:
 
 
 def test_many_reporters_that_never_pause_still_make_points() -> None:
-    history = History()
+    history = StatusHistory()
     for tick in range(1000):
         history.add(status(0.1 * tick, tick % 32, events_in=tick))
     assert 300 <= len(history.points) <= 600
 
 
 def test_areas_are_the_mean_of_the_partitions_by_their_labels() -> None:
-    history = History()
+    history = StatusHistory()
     history.add(status(0, 0, labelled=1, one_minus_roca_percent=4.0))
     history.add(status(0, 1, labelled=3, one_minus_roca_percent=8.0))
     history.add(status(0, 2, labelled=9))
@@ -89,14 +89,14 @@ def test_areas_are_the_mean_of_the_partitions_by_their_labels() -> None:
 
 
 def test_a_status_that_comes_late_does_not_go_back() -> None:
-    history = History()
+    history = StatusHistory()
     history.add(status(5, events_in=50))
     history.add(status(1, events_in=10))
     assert [point.events for point in history.points] == [50]
 
 
 def test_points_are_thinned_and_keep_both_ends() -> None:
-    history = History()
+    history = StatusHistory()
     for second in range(5000):
         history.add(status(second, events_in=second))
     assert len(history.points) < 2 * MOST_POINTS
@@ -109,7 +109,7 @@ def test_points_are_thinned_and_keep_both_ends() -> None:
 
 def test_item10_points_of_the_learning_curve_outlast_many_later_reports() -> None:
     """A backfill reports at growing counts within a second; then nothing changes for a day."""
-    desk = Desk(10.0, None)
+    desk = StateStore(10.0, None)
     count = 0
     second = 0.0
     while count < 5000:
@@ -124,7 +124,7 @@ def test_item10_points_of_the_learning_curve_outlast_many_later_reports() -> Non
 
 
 def test_calibration_of_several_partitions_is_by_tenths() -> None:
-    history = History()
+    history = StatusHistory()
     history.add(status(0, 0, calibration=((0.12, 0.0, 10), (0.95, 1.0, 4))))
     history.add(status(0, 1, calibration=((0.18, 1.0, 10),)))
     (low, high) = history.calibration()
@@ -133,7 +133,7 @@ def test_calibration_of_several_partitions_is_by_tenths() -> None:
 
 
 def test_answers_of_the_log_are_counted_and_close_their_questions() -> None:
-    desk = Desk(10.0, "unsure")
+    desk = StateStore(10.0, "unsure")
     for offset in range(4):
         desk.asked(request(offset))
     desk.asked(outcome(0, "answered", label="spam", labeller="ann"))
@@ -142,12 +142,12 @@ def test_answers_of_the_log_are_counted_and_close_their_questions() -> None:
     desk.asked(outcome(3, "expired"))
     tally, before, after = desk.tally(NOW.date(), "bob")
     assert tally[:6] == (3, 2, 1, 2, 1, 0)
-    assert (before, after) == (Errors(), Errors())
+    assert (before, after) == (PredictionErrors(), PredictionErrors())
     assert desk.questions.waiting() == []
 
 
 def test_a_label_of_somebody_elses_takes_a_question_away_before_the_worker_says_so() -> None:
-    desk = Desk(10.0, "unsure")
+    desk = StateStore(10.0, "unsure")
     desk.asked(request(0))
     other = Label(id="another", label="spam", source=Source("emails", 0, 0))
     desk.labelled(other, NOW)
@@ -160,7 +160,7 @@ def test_a_label_of_somebody_elses_takes_a_question_away_before_the_worker_says_
 
 
 def test_a_label_that_is_read_after_the_worker_has_told_of_it_changes_nothing() -> None:
-    desk = Desk(10.0, "unsure")
+    desk = StateStore(10.0, "unsure")
     desk.asked(request(0))
     desk.asked(outcome(0, "answered", label="spam", labeller="ann"))
     desk.labelled(Label(id="mail-0", label="spam", labeller="ann", source=Source("emails", 0, 0)), NOW)
@@ -170,7 +170,7 @@ def test_a_label_that_is_read_after_the_worker_has_told_of_it_changes_nothing() 
 
 
 def test_the_error_before_todays_answers_and_after_them() -> None:
-    desk = Desk(10.0, "unsure")
+    desk = StateStore(10.0, "unsure")
     desk.told(status(-60, labelled=10, accuracy=0.5))
     desk.asked(request(0))
     desk.asked(outcome(0, "answered", label="ham", labeller="ann"))
@@ -181,7 +181,7 @@ def test_the_error_before_todays_answers_and_after_them() -> None:
 
 
 def test_charts_hold_what_was_said() -> None:
-    desk = Desk(10.0, "unsure")
+    desk = StateStore(10.0, "unsure")
     for second in (0, 10, 20):
         counts = {"predictions": 100 * second, "events_in": 110 * second, "labels_used": second}
         counts |= {"labels_left": 80 - second, "labels_planned": second + 1}
@@ -215,7 +215,7 @@ def test_charts_hold_what_was_said() -> None:
 
 
 def test_charts_of_nothing_are_empty() -> None:
-    charts = charts_of(Desk(10.0, None))
+    charts = charts_of(StateStore(10.0, None))
     assert (charts.curve, charts.rates, charts.scores, charts.budget_left) == ((), (), (), None)
     assert sum(bar.counts["said"] for bar in charts.histogram) == 0
 
@@ -245,9 +245,9 @@ def test_a_plan_is_what_the_pace_asks_for() -> None:
 
 
 def test_counters_are_text_that_prometheus_reads() -> None:
-    desk = Desk(10.0, None)
+    desk = StateStore(10.0, None)
     desk.told(status(0, 3, events_in=12, dead_by_code={'odd"\\\n': 2}, log_loss=0.25, labelled=4))
-    text = exposed(desk, 60.0, 3)
+    text = exposition(desk, 60.0, 3)
     assert 'stream_bayes_events_total{group="g",partition="3"} 12.0\n' in text
     assert 'stream_bayes_dead_letters_total{group="g",partition="3",code="odd\\"\\\\\\n"} 2.0\n' in text
     assert 'stream_bayes_metric_log_loss{group="g",partition="3"} 0.25\n' in text
@@ -260,7 +260,7 @@ def test_counters_are_text_that_prometheus_reads() -> None:
 
 
 def test_figures_of_late_wait_for_enough_labels() -> None:
-    desk = Desk(10.0, None)
+    desk = StateStore(10.0, None)
     for second, (labelled, loss) in enumerate([(10, 1.0), (40, 1.0), (60, 1.0), (100, 0.8), (160, 0.65)]):
         desk.told(status(second, labelled=labelled, log_loss=loss))
     curve = charts_of(desk).curve
@@ -275,7 +275,7 @@ def test_figures_of_late_wait_for_enough_labels() -> None:
 
 
 def test_the_expected_error_is_what_the_probabilities_say() -> None:
-    desk = Desk(10.0, None)
+    desk = StateStore(10.0, None)
     for p in (0.5, 0.9, 1.0):
         known = {"ham": 1.0 - p, "spam": p}
         place = Source("emails", 0, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from stream_bayes.web.security.auth import Access
+from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.headers import SESSION_COOKIE
 from tests.web_guarded import (
     TOKEN,
@@ -66,7 +66,7 @@ def test_a_wrong_bearer(stranger: httpx.Client, value: str) -> None:
     refused(stranger.get("/metrics", headers=httpx.Headers(raw)), 401, "token")
 
 
-def test_two_bearers_are_none(stranger: httpx.Client, access: Access) -> None:
+def test_two_bearers_are_none(stranger: httpx.Client, access: Authenticator) -> None:
     both = [("Authorization", f"Bearer {TOKEN}"), ("Authorization", "Bearer x")]
     refused(stranger.get("/metrics", headers=both), 401, "token")
     twice = [("Authorization", f"Bearer {TOKEN}"), ("Authorization", f"Bearer {TOKEN}")]
@@ -78,7 +78,7 @@ def test_two_bearers_are_none(stranger: httpx.Client, access: Access) -> None:
     assert stranger.get("/metrics", headers=basic).status_code == 200
 
 
-def test_the_cookie_among_others(stranger: httpx.Client, access: Access) -> None:
+def test_the_cookie_among_others(stranger: httpx.Client, access: Authenticator) -> None:
     good = f"{SESSION_COOKIE}={access.cookie}"
     for line in (
         good,

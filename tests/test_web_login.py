@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from stream_bayes.web.security.auth import Access
+from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.headers import SESSION_COOKIE
 from tests.web_guarded import TOKEN, Clock, access, client, open_access, page, proxied, refused, secured, stranger
 from tests.web_served import Served
@@ -15,7 +15,7 @@ from tests.web_served import Served
 __all__ = ["access", "client", "open_access", "page", "proxied", "secured", "stranger"]
 
 
-def test_logging_in_as_a_program_and_out(stranger: httpx.Client, access: Access) -> None:
+def test_logging_in_as_a_program_and_out(stranger: httpx.Client, access: Authenticator) -> None:
     answer = stranger.post("/api/login", json={"token": TOKEN})
     assert (answer.status_code, answer.content) == (204, b"")
     assert answer.headers["set-cookie"] == f"{SESSION_COOKIE}={access.cookie}; Path=/; HttpOnly; SameSite=Strict"
@@ -50,7 +50,7 @@ def test_a_cookie_of_a_page_behind_https_stays_there(secured: Served, proxied: S
     [b"", b"{}", b"[]", b"x", b"\xff", b'{"token": 5}', b'{"token": ""}', b'{"token": "a", "x": 1}', b'"' + b"x" * 99],
 )
 @pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded"])
-def test_what_is_no_login_lets_nobody_in(stranger: httpx.Client, access: Access, body: bytes, kind: str) -> None:
+def test_what_is_no_login_lets_nobody_in(stranger: httpx.Client, access: Authenticator, body: bytes, kind: str) -> None:
     answer = stranger.post("/api/login", content=body, headers={"Content-Type": kind})
     assert answer.status_code == 401
     assert "set-cookie" not in answer.headers
@@ -88,7 +88,7 @@ def attempts(browser: httpx.Client, address: str) -> list[Callable[[str], httpx.
 
 
 @pytest.mark.parametrize("way", [0, 1, 2])
-def test_who_fails_too_often_must_wait(access: Access, proxied: Served, way: int) -> None:
+def test_who_fails_too_often_must_wait(access: Authenticator, proxied: Served, way: int) -> None:
     clock = access.failures._clock
     assert isinstance(clock, Clock)
     with proxied.client() as browser:
@@ -106,7 +106,7 @@ def test_who_fails_too_often_must_wait(access: Access, proxied: Served, way: int
 
 
 @pytest.mark.parametrize("way", [0, 1, 2])
-def test_nobody_is_kept_out_by_the_failures_of_another(access: Access, stranger: httpx.Client, way: int) -> None:
+def test_nobody_is_kept_out_by_the_failures_of_another(access: Authenticator, stranger: httpx.Client, way: int) -> None:
     ways = attempts(stranger, "10.0.0.1")
     for _ in range(10):
         assert ways[way]("wrong").status_code == 401
@@ -124,7 +124,7 @@ def test_no_address_is_believed_that_anybody_can_make_up(stranger: httpx.Client)
     assert answers == [401] * 10 + [429] * 5
 
 
-def test_of_addresses_that_a_proxy_adds_to_its_own_one_counts(proxied: Served, access: Access) -> None:
+def test_of_addresses_that_a_proxy_adds_to_its_own_one_counts(proxied: Served, access: Authenticator) -> None:
     with proxied.client() as browser:
         made_up = [attempts(browser, f"10.9.9.{number}, 10.7.7.7")[0]("wrong").status_code for number in range(15)]
     assert made_up == [401] * 10 + [429] * 5

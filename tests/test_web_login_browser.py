@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from stream_bayes.web.security.auth import Access
-from stream_bayes.web.security.middleware import Guard
+from stream_bayes.web.security.auth import Authenticator
+from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.browser import browser
 from tests.web_guarded import TOKEN, application
 from tests.web_served import Served, served
@@ -31,8 +31,8 @@ def page(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def secured() -> Iterator[Served]:
-    access = Access(TOKEN)
-    with served(Guard(application(access), access)) as place:
+    access = Authenticator(TOKEN)
+    with served(SecurityMiddleware(application(access), access)) as place:
         yield place
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from stream_bayes import BayesianLinearRegression, BernoulliNB, SpamFilter
 from stream_bayes.events import Observation
-from stream_bayes.persistence.checkpoint_store import CheckpointFolder
-from stream_bayes.web.services.model_cache import Models, NoModel
+from stream_bayes.persistence.checkpoint_store import CheckpointStore
+from stream_bayes.web.services.model_cache import ModelCache, NoModel
 from tests.web_models import Clock, Mailroom, folder_of, mails, write_model
 from tests.workers import settings_in
 
@@ -36,7 +36,7 @@ def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
 def test_a_checkpoint_believes_what_the_worker_does(room: Mailroom) -> None:
     worker = room.work(*mails(40))
     before = contents(room.settings.checkpoint_folder)
-    models = Models(room.settings)
+    models = ModelCache(room.settings)
     assert (models.partitions(), models.why_none(), models.why_none(0)) == ([0], "", "")
     opinion = models.opinion(SPAM)
     learner = worker.shards[0].engine.model.learner
@@ -58,14 +58,14 @@ def test_the_learner_is_that_of_the_checkpoint_whatever_the_settings_say(tmp_pat
     learner = BayesianLinearRegression(0.3, 2.5)
     learner.learn_one({"x": 2.0}, 3.0)
     write_model(settings, learner, version=7)
-    opinion = Models(settings).opinion(Observation(id="a", features={"x": 1.0}))
+    opinion = ModelCache(settings).opinion(Observation(id="a", features={"x": 1.0}))
     assert (opinion.mean, opinion.model_version) == (learner.predict_one({"x": 1.0}), 7)
 
 
 def test_a_newer_checkpoint_is_noticed_within_a_second(room: Mailroom) -> None:
     clock = Clock()
     room.work(*mails(20))
-    models = Models(room.settings, clock)
+    models = ModelCache(room.settings, clock)
     assert models.opinion(SPAM).model_version == 20
     room.work(*mails(10, first=20))
     clock.now = 0.9
@@ -83,7 +83,7 @@ def test_a_model_that_is_made_anew_is_noticed(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     clock = Clock()
     write_model(settings, BernoulliNB(), number=9, version=50)
-    models = Models(settings, clock)
+    models = ModelCache(settings, clock)
     assert models.newest().model_version == 50
     for number, version in ((9, 3), (4, 1)):
         folder_of(settings).path_of(9).unlink()
@@ -95,7 +95,7 @@ def test_a_model_that_is_made_anew_is_noticed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("partition", [None, 0, 5, 2**31 - 1])
 def test_before_the_first_checkpoint(tmp_path: Path, partition: int | None) -> None:
     settings = settings_in(tmp_path)
-    models = Models(settings)
+    models = ModelCache(settings)
     assert models.partitions() == []
     with pytest.raises(NoModel) as caught:
         models.opinion(SPAM, partition)
@@ -114,7 +114,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> Non
     newest = write_model(settings, BernoulliNB(), 2, version=12)
     whole = newest.read_bytes()
     newest.write_bytes(whole[:-3] + b"xyz")
-    models = Models(settings, clock)
+    models = ModelCache(settings, clock)
     first = models.newest()
     assert first.model_version == 11
     clock.now = 5.0
@@ -132,7 +132,7 @@ def test_when_none_is_whole_it_is_tried_again_later(tmp_path: Path) -> None:
     when = path.stat().st_mtime_ns
     path.write_bytes(whole[:-3] + b"xyz")
     os.utime(path, ns=(when, when))
-    models = Models(settings, clock)
+    models = ModelCache(settings, clock)
     with pytest.raises(
         NoModel, match="has no checkpoint that is whole: wait for the worker to write the next one"
     ) as caught:
@@ -172,7 +172,7 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path, change: Callable[[bytes], 
     settings = settings_in(tmp_path)
     path = write_model(settings, BernoulliNB())
     path.write_bytes(change(path.read_bytes()))
-    models = Models(settings)
+    models = ModelCache(settings)
     assert message in models.why_none()
     assert models.partitions() == [0]
 
@@ -181,7 +181,7 @@ def test_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     settings.checkpoint_folder.mkdir()
     (settings.checkpoint_folder / settings.group).write_text("no folder")
-    models = Models(settings)
+    models = ModelCache(settings)
     with pytest.raises(NoModel, match="Not a directory"):
         models.partitions()
     assert "Not a directory" in models.why_none()
@@ -192,7 +192,7 @@ def test_the_partition_that_has_learned_most_speaks_first(tmp_path: Path) -> Non
     room = Mailroom(tmp_path, partitions=3)
     room.work(*mails(10), partition=0)
     room.work(*mails(30), partition=2)
-    models = Models(room.settings)
+    models = ModelCache(room.settings)
     assert models.partitions() == [0, 1, 2]
     versions = {number: models.newest(number).model_version for number in models.partitions()}
     assert versions == {0: 10, 1: 0, 2: 30}
@@ -205,7 +205,7 @@ def test_few_models_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     settings = settings_in(tmp_path)
     for number in range(4):
         write_model(settings, BernoulliNB(), version=number, partition=number)
-    models = Models(settings)
+    models = ModelCache(settings)
     learners = [weakref.ref(models.newest(number).model.learner) for number in (0, 1, 2)]
     kept = weakref.ref(models.newest(1))
     models.newest(3)
@@ -219,9 +219,9 @@ def test_many_threads_get_the_answers_of_one(tmp_path: Path) -> None:
     room.work(*mails(40))
     texts = [f"cheap pills lunch {word} at http://{word}.example" for word in ("noon", "bread", "buy", "now")] * 30
     asked = [Observation(id="q", raw=f"Subject: {text}\n\n{text}".encode()) for text in texts]
-    alone = Models(room.settings)
+    alone = ModelCache(room.settings)
     expected = [alone.opinion(one) for one in asked]
-    models = Models(room.settings)
+    models = ModelCache(room.settings)
     with ThreadPoolExecutor(16) as threads:
         assert list(threads.map(models.opinion, asked)) == expected
 
@@ -231,7 +231,7 @@ def test_checkpoints_that_come_and_go_while_they_are_read(tmp_path: Path) -> Non
     clock = Clock()
     over = Event()
     write_model(settings, BernoulliNB(classes=("ham", "spam")))
-    folder = CheckpointFolder(folder_of(settings).folder, keep=1)
+    folder = CheckpointStore(folder_of(settings).folder, keep=1)
     found = folder.newest()
     assert found is not None
 
@@ -246,7 +246,7 @@ def test_checkpoints_that_come_and_go_while_they_are_read(tmp_path: Path) -> Non
         clock.now += 1.1
         return models.opinion(Observation(id="q", features={"x": 1.0})).model_version
 
-    models = Models(settings, clock)
+    models = ModelCache(settings, clock)
     writer = Thread(target=write)
     writer.start()
     try:
@@ -274,7 +274,7 @@ def test_the_one_before_serves_while_opening_would_take_too_much_of_the_time(tmp
     settings = settings_in(tmp_path)
     clock = Ticking()
     write_model(settings, BernoulliNB(), version=1)
-    models = Models(settings, clock)
+    models = ModelCache(settings, clock)
     assert models.newest().model_version == 1
     # To open it took a tenth of a second: for five seconds it is new enough.
     write_model(settings, BernoulliNB(), version=2, number=2)

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from stream_bayes.web.api.schemas import Density
+from stream_bayes.web.api.schemas import DensityBody
 from tests.commands import PATIENCE
 from tests.webs import Office, client, page
 from tests.workers import events
@@ -147,7 +147,7 @@ def test_no_posterior_breaks_the_server(tmp_path: Path, address: str) -> None:
     assert "Tested: 1" in schemathesis(tmp_path, address, "--include-path", POSTERIOR)
     with client(address, TOKEN) as http:
         answer = http.get(POSTERIOR, params={"kind": "word", "text": "the"})
-    assert Density.model_validate_json(answer.content).text == "the"
+    assert DensityBody.model_validate_json(answer.content).text == "the"
 
 
 NUMBERS = {"name": "BayesianLinearRegression"}, {"features": {"length": 2.0}}

@@ -21,16 +21,16 @@ from stream_bayes import (
     SoftmaxRegression,
     SpamFilter,
 )
-from stream_bayes.engine.model_adapter import Model
+from stream_bayes.engine.model_adapter import ModelAdapter
 from stream_bayes.errors import InputError
 from stream_bayes.events import Observation
-from stream_bayes.learners.base.classifier import LabelLearner
+from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.posteriors import Beta
 from stream_bayes.testing import frozen
-from stream_bayes.web.api.schemas import Opinion
-from stream_bayes.web.services.explanation import ELSE, OTHERS, Predicted, log_odds_of, reasons_of
-from stream_bayes.web.services.model_cache import Models
-from stream_bayes.web.services.prediction import opinion_of
+from stream_bayes.web.api.schemas import PredictionBody
+from stream_bayes.web.services.explanation import ELSE, OTHERS, ModelPrediction, log_odds_of, reasons_of
+from stream_bayes.web.services.model_cache import ModelCache
+from stream_bayes.web.services.prediction import prediction_view
 from tests.learners import LEARNERS
 from tests.web_models import taught_something, write_model
 from tests.workers import settings_in
@@ -39,11 +39,11 @@ FEATURES: dict[str, Any] = {"a": 2.0, "b": 1, "c": True, "e": 3.0}
 WHOLE = Observation(id="q", features=FEATURES)
 
 
-def opinion(learner: Any, observation: Observation = WHOLE, top: int = 15) -> Opinion:
-    return opinion_of(Model(learner), observation, top, (0, 1))
+def opinion(learner: Any, observation: Observation = WHOLE, top: int = 15) -> PredictionBody:
+    return prediction_view(ModelAdapter(learner), observation, top, (0, 1))
 
 
-def assert_adds_up(found: Opinion) -> None:
+def assert_adds_up(found: PredictionBody) -> None:
     assert found.total is not None
     parts = [*(reason.share for reason in found.reasons), *found.rest.values()]
     assert math.fsum(parts) == pytest.approx(found.total, rel=1e-9, abs=1e-9)
@@ -51,7 +51,7 @@ def assert_adds_up(found: Opinion) -> None:
     assert sizes == sorted(sizes, reverse=True)
 
 
-def shares(found: Opinion) -> dict[str, float]:
+def shares(found: PredictionBody) -> dict[str, float]:
     return {reason.text: reason.share for reason in found.reasons}
 
 
@@ -60,7 +60,7 @@ def test_every_learner_has_an_opinion_with_reasons(name: str, tmp_path: Path) ->
     settings = settings_in(tmp_path)
     learner = taught_something(LEARNERS[name])
     write_model(settings, learner)
-    models = Models(settings)
+    models = ModelCache(settings)
     found = models.opinion(WHOLE)
     own: Any = models.newest().model.learner
     before = frozen(learner)
@@ -72,7 +72,7 @@ def test_every_learner_has_an_opinion_with_reasons(name: str, tmp_path: Path) ->
     assert found.aleatoric_variance == pytest.approx(predictive.aleatoric_variance)
     low, high = found.interval
     assert low <= high
-    if not isinstance(own, LabelLearner):
+    if not isinstance(own, Classifier):
         assert (found.mean, found.total) == (predictive.mean, predictive.mean)
         assert (found.label, found.probabilities, found.interval_of, found.towards) == (None, None, None, None)
         assert found.interval == predictive.interval(0.95)
@@ -96,7 +96,7 @@ def test_a_share_is_what_is_missing_without_the_feature(name: str) -> None:
     by_name = {text.split(" = ")[0]: share for text, share in shares(found).items()}
 
     def total(x: dict[str, Any]) -> float:
-        if not isinstance(learner, LabelLearner):
+        if not isinstance(learner, Classifier):
             return float(learner.predict_one(x))
         table = {str(label).lower(): p for label, p in learner.predict_proba_one(x).items()}
         own = table.pop(str(found.towards))
@@ -111,7 +111,7 @@ def test_a_share_is_what_is_missing_without_the_feature(name: str) -> None:
 def test_before_any_learning(name: str) -> None:
     learner = LEARNERS[name].clone()
     found = opinion(learner)
-    if isinstance(learner, LabelLearner) and len(learner.predict_proba_one(FEATURES)) < 2:
+    if isinstance(learner, Classifier) and len(learner.predict_proba_one(FEATURES)) < 2:
         assert (found.label, found.total, found.reasons, found.interval_of) == (None, None, (), None)
         assert found.interval == pytest.approx((0.025, 0.975)), "nothing is known"
     else:
@@ -209,7 +209,7 @@ def test_features_that_are_not_shown_are_added_up() -> None:
 
 def test_where_time_runs_out_the_rest_is_everything_else() -> None:
     learner = taught_something(GaussianDiscriminant())
-    event = Predicted(FEATURES, "feature", learner.predictive_many([FEATURES]))
+    event = ModelPrediction(FEATURES, "feature", learner.predictive_many([FEATURES]))
     why = reasons_of(learner, event, 15, seconds=0.0)
     all_of_them = reasons_of(learner, event, 15)
     assert len(why.reasons) == 1 < len(all_of_them.reasons)

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from scipy.stats import spearmanr
 
-from stream_bayes.active.strategies import doubts_of, scores
+from stream_bayes.active.strategies import scores
+from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.demo.mailbox import mailbox
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import Observation
-from stream_bayes.web.readmodel.log_follower import Watch
+from stream_bayes.web.readmodel.log_follower import LogFollower
 from stream_bayes.web.readmodel.request_queue import Place
-from stream_bayes.web.readmodel.state_store import Desk
+from stream_bayes.web.readmodel.state_store import StateStore
 from stream_bayes.web.services import model_cache, rescoring
-from stream_bayes.web.services.model_cache import Models
+from stream_bayes.web.services.model_cache import ModelCache
 from stream_bayes.web.services.rescoring import Rescorer
 from tests.webs import HEADERS, Office, client, page, rescored, said, taken, until
 from tests.workers import all_records
@@ -23,12 +24,12 @@ from tests.workers import all_records
 
 def _own_scores(office: Office, strategy: str) -> dict[int, float]:
     """What the label of each mail is worth by the newest checkpoint, by offset."""
-    model = Models(office.settings).newest(0).model
+    model = ModelCache(office.settings).newest(0).model
     with office.open() as log:
         records = list(all_records(log, "emails", 0))
     assert all(HEADERS[0] in record.headers for record in records)
     contents = [model.content(Observation(id="a", raw=record.value)) for record in records]
-    found = scores(strategy, doubts_of(model.learner.predictive_many(contents)))
+    found = scores(strategy, uncertainties_of(model.learner.predictive_many(contents)))
     return {record.offset: float(score) for record, score in zip(records, found, strict=True)}
 
 
@@ -74,11 +75,11 @@ class _Rescoring:
     """The open questions of a log with their rescorer, which is called here, and the places that it has read."""
 
     def __init__(self, office: Office, log: Log) -> None:
-        self.desk = Desk(10.0, None)
+        self.desk = StateStore(10.0, None)
         self.reads: list[Place] = []
         self._log = log
-        self._watch = Watch(office.settings, self.desk, lambda: log)
-        self._models = Models(office.settings)
+        self._watch = LogFollower(office.settings, self.desk, lambda: log)
+        self._models = ModelCache(office.settings)
         self.rescorer = Rescorer(self.desk, self._models, self._read, "epistemic")
         self.look()
 

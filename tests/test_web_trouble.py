@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from stream_bayes.events import Observation
-from stream_bayes.web.services.labeling_service import Office as WebOffice
-from stream_bayes.web.services.observation_view import Sheet, shown_of
+from stream_bayes.web.services.labeling_service import LabelingService as WebOffice
+from stream_bayes.web.services.observation_view import RenderedObservation, shown_of
 from tests.commands import PATIENCE
 from tests.webs import Office, client, http, office, page, path_of, rescored, said, taken, until
 
@@ -242,7 +242,7 @@ def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path,
                     begin = time.thread_time()
                     shown = shown_of(observation)
                     opinion = office.models.opinion(observation, 0)
-                    sheet = Sheet(observation, shown, 0)
+                    sheet = RenderedObservation(observation, shown, 0)
                     question = office.letters.question_of(entry, sheet, opinion)
                     question.model_dump_json()
                     seconds = min(seconds, time.thread_time() - begin)

@@ -18,9 +18,9 @@ from stream_bayes.errors import LogUnavailable
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.events import Label, LabelOutcome, encode
 from stream_bayes.records import Offsets, Record, Source
-from stream_bayes.web.readmodel.log_follower import Watch
-from stream_bayes.web.readmodel.state_store import Desk
-from stream_bayes.web.services.log_writer import Clerk
+from stream_bayes.web.readmodel.log_follower import LogFollower
+from stream_bayes.web.readmodel.state_store import StateStore
+from stream_bayes.web.services.log_writer import LogWriter
 from tests.test_web_questions import request
 from tests.webs import Office, client, http, office, page, path_of, said, taken, until
 from tests.workers import settings_in
@@ -59,8 +59,8 @@ def test_nothing_is_lost_when_a_read_fails_in_the_middle_of_a_look(tmp_path: Pat
         log.commit({})
         failed = 0
         for fails_at in range(1, 20):
-            desk = Desk(10.0, None)
-            watch = Watch(settings, desk, lambda: log)
+            desk = StateStore(10.0, None)
+            watch = LogFollower(settings, desk, lambda: log)
             log.calls = 0
             log.fails_at = fails_at
             for _ in range(3):
@@ -81,7 +81,7 @@ def test_a_label_that_nobody_waits_for_any_more_is_not_written(tmp_path: Path, m
         may_open.wait(30)
         return SqliteLog(tmp_path / "log.db")
 
-    clerk = Clerk("labels", opened)
+    clerk = LogWriter("labels", opened)
     clerk.start()
     first, second = (Label(id=name, label="spam", source=Source("emails", 0, 0)) for name in ("a", "b"))
     with ThreadPoolExecutor(1) as pool:
@@ -169,8 +169,8 @@ def test_item05_a_copy_of_a_label_is_no_answer_of_its_own(tmp_path: Path) -> Non
             log.commit({})
             # The times of labels are the log's own, in milliseconds.
             sleep(0.005)
-        desk = Desk(10.0, None)
-        Watch(settings, desk, lambda: log).look(log)
+        desk = StateStore(10.0, None)
+        LogFollower(settings, desk, lambda: log).look(log)
         entry = desk.questions.known((asked.source.partition, asked.source.offset))
         assert entry is not None
         assert entry.given is not None
@@ -201,8 +201,8 @@ def test_item16_labels_that_the_engine_accepts_are_answers_on_the_page(
         log.append("labels", json.dumps({"type": "observation", "id": "17", "text": "x"}).encode(), partition=0)
         log.append("labels", json.dumps(label).encode(), partition=0)
         log.commit({})
-        desk = Desk(10.0, None)
-        Watch(settings, desk, lambda: log).look(log)
+        desk = StateStore(10.0, None)
+        LogFollower(settings, desk, lambda: log).look(log)
     entry = desk.questions.known((asked.source.partition, asked.source.offset))
     assert entry is not None
     assert entry.given is not None

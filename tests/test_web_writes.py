@@ -12,9 +12,9 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from stream_bayes.web.security.auth import Access
+from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.headers import SESSION_COOKIE
-from stream_bayes.web.security.middleware import Guard
+from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.commands import PATIENCE
 from tests.web_guarded import (
     MOST,
@@ -37,7 +37,7 @@ __all__ = ["access", "client", "open_access", "page", "proxied", "secured"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_every_write_needs_the_page_s_own_word(page: Served, open_access: Access, method: str) -> None:
+def test_every_write_needs_the_page_s_own_word(page: Served, open_access: Authenticator, method: str) -> None:
     word = {"X-CSRF-Token": open_access.csrf}
     with page.client() as browser:
         for path in ("/api/echo", "/healthz", "/nothing"):
@@ -98,14 +98,16 @@ def test_two_origins_are_none(client: httpx.Client, page: Served) -> None:
     refused(client.post("/api/echo", json={}, headers=headers), 403, "csrf")
 
 
-def with_https(place: Served, access: Access, scheme: str) -> httpx.Response:
+def with_https(place: Served, access: Authenticator, scheme: str) -> httpx.Response:
     """What is answered to a write that a proxy passes on from a page with HTTPS."""
     fields = {"X-Forwarded-Proto": scheme, "Origin": f"https://127.0.0.1:{place.port}", "X-CSRF-Token": access.csrf}
     with place.client(Cookie=f"{SESSION_COOKIE}={access.cookie}", **fields) as browser:
         return browser.post("/api/echo", json={})
 
 
-def test_behind_a_proxy_with_https(page: Served, open_access: Access, proxied: Served, access: Access) -> None:
+def test_behind_a_proxy_with_https(
+    page: Served, open_access: Authenticator, proxied: Served, access: Authenticator
+) -> None:
     assert with_https(proxied, access, "https").status_code == 200
     for answer in (with_https(proxied, access, "http"), with_https(page, open_access, "https")):
         detail = refused(answer, 403, "csrf")
@@ -154,13 +156,13 @@ def test_a_read_may_not_bring_more_either(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "fields", [("Content-Length: 99999999999",), ("Content-Length: 70000", "Expect: 100-continue")]
 )
-def test_too_long_by_its_own_account(page: Served, open_access: Access, fields: tuple[str, ...]) -> None:
+def test_too_long_by_its_own_account(page: Served, open_access: Authenticator, fields: tuple[str, ...]) -> None:
     answer = page.say(raw_post(open_access.csrf, *fields))
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"100 Continue" not in answer
 
 
-def test_no_more_than_some_is_thrown_away(page: Served, open_access: Access) -> None:
+def test_no_more_than_some_is_thrown_away(page: Served, open_access: Authenticator) -> None:
     with socket.create_connection(("127.0.0.1", page.port), PATIENCE) as connection:
         connection.sendall(raw_post(open_access.csrf, "Transfer-Encoding: chunked"))
         sent = 0
@@ -172,14 +174,14 @@ def test_no_more_than_some_is_thrown_away(page: Served, open_access: Access) -> 
     assert 16 << 20 < sent < 64 << 20
 
 
-def test_a_body_that_does_not_come(open_access: Access) -> None:
-    with served(Guard(application(open_access), open_access, body_seconds=0.5)) as place:
+def test_a_body_that_does_not_come(open_access: Authenticator) -> None:
+    with served(SecurityMiddleware(application(open_access), open_access, body_seconds=0.5)) as place:
         answer = place.say(raw_post(open_access.csrf, "Content-Length: 10") + b"{")
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert answer.endswith(b'{"code":"timeout","detail":"What was sent did not arrive in time."}')
 
 
-def test_a_client_that_leaves_in_the_middle(open_access: Access, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_client_that_leaves_in_the_middle(open_access: Authenticator, caplog: pytest.LogCaptureFixture) -> None:
     begun = Event()
     over = Event()
     passed_on = []
@@ -189,7 +191,7 @@ def test_a_client_that_leaves_in_the_middle(open_access: Access, caplog: pytest.
             passed_on.append(scope["path"])
         await application(open_access)(scope, receive, send)
 
-    guard = Guard(behind, open_access)
+    guard = SecurityMiddleware(behind, open_access)
 
     async def watched(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
@@ -211,7 +213,7 @@ def test_a_client_that_leaves_in_the_middle(open_access: Access, caplog: pytest.
 
 
 @pytest.mark.parametrize("path", ["/api/echo", "/healthz"])
-def test_a_body_with_two_ends(page: Served, open_access: Access, path: str) -> None:
+def test_a_body_with_two_ends(page: Served, open_access: Authenticator, path: str) -> None:
     head = raw_post(open_access.csrf, "Content-Length: 4", "Transfer-Encoding: chunked")
     hidden = b"GET /api/echo HTTP/1.1\r\nHost: localhost\r\n\r\n"
     answer = page.say(head.replace(b"/api/echo", path.encode()) + b"0\r\n\r\n" + hidden)
@@ -223,5 +225,5 @@ def test_a_body_with_two_ends(page: Served, open_access: Access, path: str) -> N
 @pytest.mark.parametrize(
     "fields", [("Content-Length: 1", "Content-Length: 2"), ("Content-Length: -1",), ("Content-Length: x",)]
 )
-def test_lengths_that_are_none(page: Served, open_access: Access, fields: tuple[str, ...]) -> None:
+def test_lengths_that_are_none(page: Served, open_access: Authenticator, fields: tuple[str, ...]) -> None:
     assert_no_http(page.say(raw_post(open_access.csrf, *fields) + b"{}"))

@@ -12,7 +12,7 @@ from stream_bayes.config import Settings
 from stream_bayes.errors import CheckpointMismatch, RecoveryError, SnapshotDamaged, SnapshotTooNew
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.persistence.checkpoint import Checkpoint
-from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.runtime import Worker
 from tests.checkpointed import check, files, go_on, more, path_of, settings, worked
 from tests.commands import Run, run
@@ -173,7 +173,7 @@ def test_inputs_that_are_gone_are_named(settings: Settings) -> None:
 
 def test_a_checkpoint_that_makes_no_engine(settings: Settings) -> None:
     """A whole file with another content: damaged, said so, and nothing else happens."""
-    folder = CheckpointFolder(files(settings)[0].parent)
+    folder = CheckpointStore(files(settings)[0].parent)
     found = folder.newest()
     assert found is not None
     number, checkpoint = found

@@ -8,10 +8,10 @@ import time
 from stream_bayes.config import CommitSettings, Settings
 from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.records import Record
-from stream_bayes.runtime.poller import Gathering
-from stream_bayes.runtime.rebalance import Partitions
-from stream_bayes.runtime.retry import Patience
-from stream_bayes.runtime.timing import Stages
+from stream_bayes.runtime.poller import Poller
+from stream_bayes.runtime.rebalance import AssignedPartitions
+from stream_bayes.runtime.retry import RetryPolicy
+from stream_bayes.runtime.timing import StageTimer
 from tests.logs import put, told
 
 SECONDS = 1000.0
@@ -20,7 +20,7 @@ SECONDS = 1000.0
 class Counted(MemoryLog):
     """A log that says stop when it is asked a fifth time."""
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: RetryPolicy) -> None:
         super().__init__(group="readers", topics=["emails"])
         self._patience = patience
         self.polls = 0
@@ -33,15 +33,15 @@ class Counted(MemoryLog):
 
 def gathered(last: float) -> tuple[int, int]:
     """Where the last gathering was so many seconds ago: how many records, and how many polls it took."""
-    patience = Patience()
+    patience = RetryPolicy()
     settings = Settings()
     with Counted(patience) as log:
         told(log)
         put(log, "emails", b"one", b"two")
         log.polls = 0
         commit = CommitSettings(events=10, milliseconds=int(1000 * SECONDS))
-        stages = Stages()
-        gathering = Gathering(commit, log, Partitions(settings, log, stages, patience), stages, patience)
+        stages = StageTimer()
+        gathering = Poller(commit, log, AssignedPartitions(settings, log, stages, patience), stages, patience)
         gathering._last = time.monotonic() - last
         return len(gathering.gather(math.inf, until_end=False)), log.polls
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.active import Question
+from stream_bayes.active import RequestReason
 from stream_bayes.config import Settings
-from stream_bayes.engine import Decided, Terms
+from stream_bayes.engine import ReplayDecisions, RequestPolicy
 from stream_bayes.engine.types import nothing
 from stream_bayes.errors import RecoveryError
 from stream_bayes.eventlog.sqlite import SqliteLog
@@ -18,7 +18,7 @@ from stream_bayes.persistence import snapshot
 from stream_bayes.persistence.checkpoint import CHECKPOINT, read_checkpoint
 from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
-from stream_bayes.runtime.journal import Entry, Run, new_entry
+from stream_bayes.runtime.journal import JournalEntry, OffsetRange, new_entry
 from tests.questions import different, requests, waiting
 from tests.workers import (
     INPUTS,
@@ -35,15 +35,15 @@ from tests.workers import (
 ASKING: dict[str, Any] = {"budget": 40, "open_requests": 40, "audit_share": 0.5}
 
 
-def entry_of(content: dict[str, Any]) -> Entry:
-    return Entry.decode(Record(JOURNAL, 0, 3, 0, None, json.dumps(content).encode()))
+def entry_of(content: dict[str, Any]) -> JournalEntry:
+    return JournalEntry.decode(Record(JOURNAL, 0, 3, 0, None, json.dumps(content).encode()))
 
 
 def test_a_journal_entry_says_what_was_decided() -> None:
     outcome = nothing()
-    outcome.asked.update({3: Question(), 5: Question(0.0625)})
+    outcome.asked.update({3: RequestReason(), 5: RequestReason(0.0625)})
     outcome.unsure.append(("labels", 7))
-    terms = Terms(expires=4000, remembered=100, partitions=2)
+    terms = RequestPolicy(expires=4000, remembered=100, partitions=2)
     records = [Record("emails", 0, offset, 0, None, b"") for offset in (2, 5)]
     entry = new_entry(terms).noted(records, outcome)
     content = json.loads(entry.encode())
@@ -57,13 +57,13 @@ def test_a_journal_entry_says_what_was_decided() -> None:
         "terms": {"expires": 4000, "remembered": 100, "partitions": 2},
     }
     assert entry_of(content) == entry
-    assert entry.decided == Decided({3: Question(), 5: Question(0.0625)}, {("labels", 7)}, terms)
+    assert entry.decided == ReplayDecisions({3: RequestReason(), 5: RequestReason(0.0625)}, {("labels", 7)}, terms)
 
 
 def test_entries_of_version_1_have_neither_audits_nor_unsure_answers_nor_terms() -> None:
     entry = entry_of({"version": 1, "runs": [["emails", 0, 2, 6]], "asked": [3], "dead": [["labels", 1, "not-json"]]})
-    assert entry.runs == [Run("emails", 0, 2, 6)]
-    assert entry.decided == Decided({3: Question()}, frozenset(), None)
+    assert entry.runs == [OffsetRange("emails", 0, 2, 6)]
+    assert entry.decided == ReplayDecisions({3: RequestReason()}, frozenset(), None)
     with pytest.raises(RecoveryError, match="has version 3, and this stream_bayes reads up to 2"):
         entry_of({"version": 3})
 

@@ -17,7 +17,7 @@ from stream_bayes.errors import CheckpointMismatch, RecoveryError
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Partition, Record
 from stream_bayes.runtime import Worker
-from stream_bayes.runtime.journal import Entry
+from stream_bayes.runtime.journal import JournalEntry
 from stream_bayes.runtime.retention import Retention
 from tests.checkpointed import check, files, go_on, more, path_of, settings, worked
 from tests.commands import Run, run
@@ -49,16 +49,16 @@ def test_a_stop_while_replaying(settings: Settings, monkeypatch: pytest.MonkeyPa
     """Noticed before the next journal entry: no model that is not whole is ever saved."""
     config = write_config(settings, path_of(settings).parent / "settings.toml")
     before = {path: path.read_bytes() for path in files(settings)}
-    decode = Entry.decode
+    decode = JournalEntry.decode
     seen = list[Record]()
 
-    def stopped_at_the_third(record: Record) -> Entry:
+    def stopped_at_the_third(record: Record) -> JournalEntry:
         seen.append(record)
         if len(seen) == 3:
             os.kill(os.getpid(), signal.SIGTERM)
         return decode(record)
 
-    monkeypatch.setattr(Entry, "decode", stopped_at_the_third)
+    monkeypatch.setattr(JournalEntry, "decode", stopped_at_the_third)
     code, output, errors = worker_command("rebuild", "--config", config)
     assert (code, output, len(seen)) == (130, "", 3)
     assert errors == "stream-bayes: stopped\n"

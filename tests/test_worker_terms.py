@@ -16,10 +16,10 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.persistence import snapshot
 from stream_bayes.persistence.checkpoint import CHECKPOINT, read_checkpoint
 from stream_bayes.runtime import Worker
-from stream_bayes.runtime.journal import Entry
-from stream_bayes.runtime.partition_processor import Shard
+from stream_bayes.runtime.journal import JournalEntry
+from stream_bayes.runtime.partition_processor import PartitionProcessor
 from stream_bayes.runtime.recovery import recover
-from stream_bayes.runtime.timing import Stages
+from stream_bayes.runtime.timing import StageTimer
 from tests.questions import different, requests, waiting
 from tests.workers import INPUTS, JOURNAL, all_records, assert_same, events, feed, saved_state, settings_in, state, work
 
@@ -93,8 +93,8 @@ def test_each_question_ends_once_though_the_wait_changes(
 def test_a_journal_without_terms_is_replayed_by_those_of_now(
     tmp_path: Path, log: Log, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encode = Entry.encode
-    monkeypatch.setattr(Entry, "encode", lambda entry: encode(entry._replace(terms=None)))
+    encode = JournalEntry.encode
+    monkeypatch.setattr(JournalEntry, "encode", lambda entry: encode(entry._replace(terms=None)))
     first = waits(tmp_path, "5h")
     feed(log, different(60))
     work(first, log)
@@ -106,7 +106,9 @@ def test_a_journal_without_terms_is_replayed_by_those_of_now(
     lose_checkpoints(first)
     assert waiting(recovered(waits(tmp_path, "5h"), log).shards[0].engine) == asked
     assert waiting(recovered(waits(tmp_path, "1h"), log).shards[0].engine) == []
-    assert recover(Shard(first, 0, 2, Stages()), log) is not None, "it does not say how many partitions there were"
+    assert recover(PartitionProcessor(first, 0, 2, StageTimer()), log) is not None, (
+        "it does not say how many partitions there were"
+    )
 
 
 # A log in a file keeps its number of partitions; that of a broker can grow.
@@ -128,23 +130,23 @@ WHAT_TO_DO = r"1 partition, and there are 2 now: .*label budget.* Go back .*anot
 def test_a_checkpoint_of_another_number_of_partitions(spent: Settings, log: Log) -> None:
     before = sorted(spent.checkpoint_folder.rglob("*"))
     with pytest.raises(CheckpointMismatch, match=f"safetensors is of an engine for {WHAT_TO_DO}"):
-        recover(Shard(spent, 0, 2, Stages()), log)
+        recover(PartitionProcessor(spent, 0, 2, StageTimer()), log)
     assert sorted(spent.checkpoint_folder.rglob("*")) == before
-    assert recover(Shard(spent, 0, 1, Stages()), log) is not None
+    assert recover(PartitionProcessor(spent, 0, 1, StageTimer()), log) is not None
 
 
 def test_a_journal_of_another_number_of_partitions(spent: Settings, log: Log) -> None:
     assert {entry["terms"]["partitions"] for entry in events(log, JOURNAL)} == {1}
     lose_checkpoints(spent)
     with pytest.raises(RecoveryError, match=f"record 0 of '{JOURNAL}' was written for {WHAT_TO_DO}"):
-        recover(Shard(spent, 0, 2, Stages()), log)
-    assert recover(Shard(spent, 0, 1, Stages()), log) is not None
+        recover(PartitionProcessor(spent, 0, 2, StageTimer()), log)
+    assert recover(PartitionProcessor(spent, 0, 1, StageTimer()), log) is not None
 
 
 def test_a_new_model_shares_the_budget_anew_and_says_so(
     spent: Settings, log: Log, caplog: pytest.LogCaptureFixture
 ) -> None:
-    shard = Shard(spent, 0, 2, Stages())
+    shard = PartitionProcessor(spent, 0, 2, StageTimer())
     assert recover(shard, log, rebuild=True) is not None
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
     used = len(requests(log))
@@ -160,6 +162,6 @@ def test_a_checkpoint_that_does_not_say_how_many_there_were(spent: Settings, log
     assert shaping.pop("partitions") == 1
     snapshot.write(path, {"number": number, "shaping": shaping, "scalars": scalars}, arrays, CHECKPOINT)
     for partitions in (1, 2):
-        found = recover(Shard(spent, 0, partitions, Stages()), log)
+        found = recover(PartitionProcessor(spent, 0, partitions, StageTimer()), log)
         assert found is not None
         assert found.checkpoint == number == len(list(all_records(log, JOURNAL)))

@@ -15,10 +15,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Mount, Route
 
 from stream_bayes.web.api.schemas import Problem
-from stream_bayes.web.security.auth import Access, hosts_of
+from stream_bayes.web.security.auth import Authenticator, hosts_of
 from stream_bayes.web.security.headers import SAFETY
 from stream_bayes.web.security.login import login_router
-from stream_bayes.web.security.middleware import Guard
+from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.web_served import Served, served
 
 TOKEN = "a-token-of-16-or-more"
@@ -73,7 +73,7 @@ async def file(_: Request) -> Response:
     return PlainTextResponse("a file", headers={"ETag": '"1"'})
 
 
-def application(access: Access) -> FastAPI:
+def application(access: Authenticator) -> FastAPI:
     """The routes of the page, which all do nothing."""
     everything = ["GET", "POST", "PUT", "PATCH", "DELETE"]
     app = FastAPI(
@@ -108,47 +108,47 @@ class Clock:
 
 
 @pytest.fixture(scope="module")
-def open_access() -> Access:
+def open_access() -> Authenticator:
     """Of a page that everybody on the machine may use."""
-    return Access(None, hosts_of("127.0.0.1"))
+    return Authenticator(None, hosts_of("127.0.0.1"))
 
 
 @pytest.fixture(scope="module")
-def page(open_access: Access) -> Iterator[Served]:
+def page(open_access: Authenticator) -> Iterator[Served]:
     """One that everybody on the machine may use."""
-    with served(Guard(application(open_access), open_access)) as place:
+    with served(SecurityMiddleware(application(open_access), open_access)) as place:
         yield place
 
 
 @pytest.fixture(scope="module")
-def access() -> Access:
+def access() -> Authenticator:
     """Of a page with a token."""
-    return Access(TOKEN, clock=Clock())
+    return Authenticator(TOKEN, clock=Clock())
 
 
 @pytest.fixture(scope="module")
-def secured(access: Access) -> Iterator[Served]:
+def secured(access: Authenticator) -> Iterator[Served]:
     """One that needs the token."""
-    with served(Guard(application(access), access)) as place:
+    with served(SecurityMiddleware(application(access), access)) as place:
         yield place
 
 
 @pytest.fixture(scope="module")
-def proxied(access: Access) -> Iterator[Served]:
+def proxied(access: Authenticator) -> Iterator[Served]:
     """The same behind a proxy on this machine, which is believed."""
-    with served(Guard(application(access), access), "127.0.0.0/8") as place:
+    with served(SecurityMiddleware(application(access), access), "127.0.0.0/8") as place:
         yield place
 
 
 @pytest.fixture
-def client(page: Served, open_access: Access) -> Iterator[httpx.Client]:
+def client(page: Served, open_access: Authenticator) -> Iterator[httpx.Client]:
     """The page itself, in the open."""
     with page.client(**{"X-CSRF-Token": open_access.csrf}) as browser:
         yield browser
 
 
 @pytest.fixture
-def stranger(secured: Served, access: Access) -> Iterator[httpx.Client]:
+def stranger(secured: Served, access: Authenticator) -> Iterator[httpx.Client]:
     """Somebody without the token, whose failures of earlier tests are forgotten."""
     access.failures._times.clear()
     with secured.client() as browser:

@@ -8,11 +8,11 @@ from typing import Any
 
 from stream_bayes.config import Settings
 from stream_bayes.engine import Engine
-from stream_bayes.engine.model_adapter import Model
+from stream_bayes.engine.model_adapter import ModelAdapter
 from stream_bayes.engine.state import bookkeeping_of, shaping_of, state_of
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.persistence.checkpoint import Checkpoint
-from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.runtime import Worker
 from stream_bayes.testing.streams import events, taught
 from tests.workers import inputs_of, settings_in
@@ -28,15 +28,15 @@ class Clock:
         return self.now
 
 
-def folder_of(settings: Settings, partition: int = 0) -> CheckpointFolder:
+def folder_of(settings: Settings, partition: int = 0) -> CheckpointStore:
     """Where a worker writes its checkpoints."""
-    return CheckpointFolder(settings.checkpoint_folder / settings.group / f"partition-{partition}")
+    return CheckpointStore(settings.checkpoint_folder / settings.group / f"partition-{partition}")
 
 
 def write_model(settings: Settings, learner: Any, number: int = 1, version: int = 1, partition: int = 0) -> Path:
     """A checkpoint of an engine whose learner this is."""
     engine = Engine(settings, partition)
-    engine.model = Model(learner)
+    engine.model = ModelAdapter(learner)
     engine.model_version = version
     scalars, arrays = state_of(learner, bookkeeping_of(engine))
     return folder_of(settings, partition).write(number, Checkpoint(shaping_of(engine), scalars, arrays))

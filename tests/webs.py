@@ -19,7 +19,7 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.runtime import Worker
 from stream_bayes.web.api.app import make_app
-from stream_bayes.web.security.auth import Access
+from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.server import Server, bound
 from tests.commands import PATIENCE
 from tests.workers import all_records, events, inputs_of, settings_in
@@ -124,7 +124,7 @@ def _all(log: Log, topic: str, partitions: int) -> Iterator[Any]:
 @contextmanager
 def page(settings: Settings, token: str | None = None) -> Iterator[str]:
     """The address of the page, which is served within."""
-    access = Access(token, None if token else {"127.0.0.1", "localhost"})
+    access = Authenticator(token, None if token else {"127.0.0.1", "localhost"})
     ready = Event()
     problems = list[BaseException]()
     with bound("127.0.0.1", 0) as listener:

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import pytest
 
 from stream_bayes.config import Settings
-from stream_bayes.engine import Arrival, Engine
+from stream_bayes.engine import Engine, InputEvent
 from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Limits, Observation, Prediction, encode
 from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING
-from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
-from stream_bayes.runtime.decoding import arrivals_of
+from stream_bayes.runtime.decoding import decode_records
 from tests.commands import Run, run
 
 __all__ = ["run"]
@@ -178,7 +178,7 @@ def state(engine: Engine) -> State:
 def saved_state(settings: Settings, partition: int = 0) -> tuple[int, State]:
     """The newest checkpoint and its number."""
     folder = settings.checkpoint_folder / settings.group / f"partition-{partition}"
-    found = CheckpointFolder(folder).newest()
+    found = CheckpointStore(folder).newest()
     assert found is not None
     number, checkpoint = found
     scalars = {name: value for name, value in checkpoint.scalars.items() if name not in ("positions", "mark")}
@@ -219,13 +219,13 @@ def _after(record: Record, rest: Iterator[Record]) -> Iterator[Record]:
     yield from rest
 
 
-def _arrival(record: Record, settings: Settings) -> Arrival:
+def _arrival(record: Record, settings: Settings) -> InputEvent:
     limits = Limits(settings.events.record_bytes, settings.events.depth, settings.events.id_bytes)
-    (arrival,) = arrivals_of([record], settings, limits)
+    (arrival,) = decode_records([record], settings, limits)
     return arrival
 
 
-def _found(engine: Engine, arrival: Arrival, log: Log) -> dict[int, Observation | None]:
+def _found(engine: Engine, arrival: InputEvent, log: Log) -> dict[int, Observation | None]:
     found: dict[int, Observation | None] = {}
     for offset in engine.wanted([arrival]):
         (record,) = log.read(engine.settings.topics.observations, engine.partition, offset)

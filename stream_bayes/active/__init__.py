@@ -12,8 +12,8 @@ windows     the best rows of a window, all at once
 """
 
 from stream_bayes.active.budget import LabelBudget
-from stream_bayes.active.requests import Candidate, Expected, Question, Request
+from stream_bayes.active.requests import Candidate, Expected, Request, RequestReason
 from stream_bayes.active.selector import LabelSelector
 from stream_bayes.active.strategies import STRATEGIES
 
-__all__ = ["STRATEGIES", "Candidate", "Expected", "LabelBudget", "LabelSelector", "Question", "Request"]
+__all__ = ["STRATEGIES", "Candidate", "Expected", "LabelBudget", "LabelSelector", "Request", "RequestReason"]

@@ -20,7 +20,7 @@ OTHERS = "others"
 _PRIOR = Beta(1.0, 1.0)
 
 
-class Labellers:
+class Annotators:
     """For each labeller a Beta posterior of how probably a label of theirs agrees with the next one for the same place.
 
     The first label for a place checks nobody. The next one, by somebody else, agrees with the newest of those who gave

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from river import base
 
-from stream_bayes.active.near_duplicates import Similar
+from stream_bayes.active.near_duplicates import NearDuplicates
 from stream_bayes.active.strategies import check_strategy, scores
-from stream_bayes.active.uncertainty import doubt_of, doubts_of
+from stream_bayes.active.uncertainty import uncertainties_of, uncertainty_of
 from stream_bayes.errors import ParameterError
 from stream_bayes.features import Batch
 from stream_bayes.learners import BayesianLinearRegression, BayesianLogisticRegression, LabelPredictions
-from stream_bayes.learners.base.classifier import LabelLearner
-from stream_bayes.learners.base.regressor import NumberLearner
+from stream_bayes.learners.base.classifier import Classifier
+from stream_bayes.learners.base.regressor import Regressor
 from stream_bayes.learners.linear.weights import INTERCEPT
 from stream_bayes.mail.filter.predictions import both_probabilities
 from stream_bayes.typing import FloatArray
@@ -30,7 +30,7 @@ from stream_bayes.validation import whole
 _LEAST_VARIANCE = 1e-300
 
 
-def pick(
+def select_batch(
     learner: Any, xs: Sequence[Any], count: int, score: str = "epistemic", *, similarity: float = 0.8, seed: int = 1
 ) -> list[int]:
     """At most `count` rows of a window to ask the labels of, best first; nothing is learned.
@@ -77,7 +77,7 @@ def _pick_in_turn(learner: BayesianLogisticRegression, xs: Sequence[Any], count:
         k = 1.0 / np.sqrt(1.0 + math.pi * variance / 8.0)
         table = both_probabilities(k * mean)
         said = LabelPredictions(learner.classes, table, np.abs(k * mean), np.abs(mean), variance)
-        worth = scores(strategy, doubts_of(said))
+        worth = scores(strategy, uncertainties_of(said))
         worth[chosen] = -1.0
         best = int(worth.argmax())
         row = whitened[best]
@@ -116,7 +116,7 @@ def _pick_highest(
     if strategy != "random":
         order = np.argsort(-_scores_of(learner, xs, strategy), kind="stable")
     rows: list[int] = []
-    similar = Similar(capacity=count)
+    similar = NearDuplicates(capacity=count)
     for row in order.tolist():
         if not similar.find(xs[row], similarity):
             similar.add(row, xs[row])
@@ -127,9 +127,9 @@ def _pick_highest(
 
 
 def _scores_of(learner: Any, xs: Sequence[Any], strategy: str) -> FloatArray:
-    if isinstance(learner, (LabelLearner, NumberLearner)):
-        return scores(strategy, doubts_of(learner.predictive_many(xs)))
-    return np.concatenate([scores(strategy, doubt_of(_predictive_of(learner, x))) for x in xs])
+    if isinstance(learner, (Classifier, Regressor)):
+        return scores(strategy, uncertainties_of(learner.predictive_many(xs)))
+    return np.concatenate([scores(strategy, uncertainty_of(_predictive_of(learner, x))) for x in xs])
 
 
 def _predictive_of(learner: Any, x: Any) -> Any:

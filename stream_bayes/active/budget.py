@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stream_bayes.active.sliding_window import Times
+from stream_bayes.active.sliding_window import SlidingWindow
 from stream_bayes.errors import ParameterError
 from stream_bayes.persistence.scalars import LARGEST_INT, stored_float, stored_int
 from stream_bayes.units import milliseconds
@@ -86,8 +86,8 @@ class LabelBudget:
         """Messages that came by."""
         # Kept without a limit for periods too: there may be one after the next start.
         most = max(self.per_period or 0, _MOST_TIMES)
-        self._times = Times(most)
-        self._audit_times = Times(most)
+        self._times = SlidingWindow(most)
+        self._audit_times = SlidingWindow(most)
         # Messages that came by, each as urgent as it was then; and those of a period, the older ones counting less.
         self._age = 0.0
         self._flow = 0.0

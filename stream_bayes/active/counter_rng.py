@@ -7,7 +7,7 @@ import numpy as np
 _BLOCK = 1024
 
 
-class Draws:
+class CounterRng:
     """Numbers between 0 and 1 by their place.
 
     >>> Draws(seed=1).at(10) == Draws(seed=1).at(10) != Draws(seed=2).at(10)

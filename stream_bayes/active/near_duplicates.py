@@ -40,7 +40,7 @@ _PLAIN = bytes.maketrans(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0" * 10 + b"
 _MIX = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 
 
-class Similar:
+class NearDuplicates:
     """The sketches of what was asked about lately, in bounded memory.
 
     Parameters

@@ -34,7 +34,7 @@ class Expected(NamedTuple):
     """Of that label."""
 
 
-class Question(NamedTuple):
+class RequestReason(NamedTuple):
     """Why an observation is asked about."""
 
     audited: float | None = None

@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.active.annotators import Labellers
+from stream_bayes.active.annotators import Annotators
 from stream_bayes.active.audit import Audit
-from stream_bayes.active.batch_selection import pick
+from stream_bayes.active.batch_selection import select_batch
 from stream_bayes.active.budget import LabelBudget
-from stream_bayes.active.counter_rng import Draws
-from stream_bayes.active.near_duplicates import Similar
-from stream_bayes.active.requests import Candidate, Place, Question, Request, Requests
+from stream_bayes.active.counter_rng import CounterRng
+from stream_bayes.active.near_duplicates import NearDuplicates
+from stream_bayes.active.requests import Candidate, Place, Request, RequestReason, Requests
 from stream_bayes.active.strategies import check_strategy, scores
-from stream_bayes.active.surprise import Urgency
+from stream_bayes.active.surprise import Surprise
 from stream_bayes.active.threshold import Threshold
-from stream_bayes.active.uncertainty import doubt_of, expected_of
+from stream_bayes.active.uncertainty import expected_of, uncertainty_of
 from stream_bayes.active.validation import (
     Clock,
     check_answer,
@@ -85,22 +85,22 @@ class LabelSelector:
             raise refuse("similarity", "above 0 and at most 1", similarity)
         self.requests = Requests(milliseconds("expires", expires))
         self.audit = Audit()
-        self.labellers = Labellers()
+        self.labellers = Annotators()
         self.counts: Counter[str] = Counter()
         """Of what became of observations and questions: "asked", "audited", "suppressed", "answered", ..."""
         self._threshold = Threshold()
-        self._similar = Similar()
-        self._urgency = Urgency()
+        self._similar = NearDuplicates()
+        self._urgency = Surprise()
         self.seed = check_seed(seed)
         self._clock = 0
-        self._draws = Draws(2 * self.seed)
-        self._audit_draws = Draws(2 * self.seed + 1)
-        self._tie_draws = Draws(2 * self.seed + _TIES)
+        self._draws = CounterRng(2 * self.seed)
+        self._audit_draws = CounterRng(2 * self.seed + 1)
+        self._tie_draws = CounterRng(2 * self.seed + _TIES)
         kept = max(math.ceil(self.budget.audit_share * self.open_requests), 1) if self.budget.audit_share else 0
         # Places among the open questions for those chosen by their score.
         self._places = max(self.open_requests - kept, min(self.open_requests, 1))
 
-    def question(self, candidate: Candidate, clock: int = 0) -> Question | None:
+    def question(self, candidate: Candidate, clock: int = 0) -> RequestReason | None:
         """Whether and why to ask about the observation that came now; changes nothing."""
         budget = self.budget
         waiting = len(self.requests)
@@ -110,12 +110,12 @@ class LabelSelector:
             and waiting < self.open_requests
             and draw < (chance := budget.audit_rate(clock))
         ):
-            return Question(chance)
+            return RequestReason(chance)
         if waiting >= self._places or not self._is_let_through(candidate, clock) or not budget.may_ask(clock):
             return None
-        return None if self._is_similar(candidate) else Question()
+        return None if self._is_similar(candidate) else RequestReason()
 
-    def note(self, candidate: Candidate, clock: int = 0, question: Question | None = None) -> None:
+    def note(self, candidate: Candidate, clock: int = 0, question: RequestReason | None = None) -> None:
         """The observation came by, and this was decided: now, or when the events came for the first time.
 
         Refused, with nothing changed, where the score is no finite number from 0 on.
@@ -141,7 +141,7 @@ class LabelSelector:
         Never twice about the same one. The clock is in milliseconds or a datetime; it never falls.
         """
         own = check_place(place)
-        score = float(scores(self.strategy, doubt_of(predictive))[0])
+        score = float(scores(self.strategy, uncertainty_of(predictive))[0])
         candidate = Candidate(own, score, expected_of(predictive), content)
         clock = self._now(clock)
         self.expire(clock)
@@ -151,13 +151,15 @@ class LabelSelector:
         self.note(candidate, clock, question)
         return question is not None
 
-    def pick(self, learner: Any, window: Mapping[Place, Any], count: int, clock: Clock = 0) -> list[Place]:
+    def select_batch(self, learner: Any, window: Mapping[Place, Any], count: int, clock: Clock = 0) -> list[Place]:
         """The best observations of a window, at most so many and no more than may be asked; questions are open then."""
         clock = self._now(clock)
         self.expire(clock)
         rows = list(window.values())
         seed = self.seed + self.budget.seen
-        ranked = pick(learner, rows, min(count, len(rows)), self.strategy, similarity=self.similarity, seed=seed)
+        ranked = select_batch(
+            learner, rows, min(count, len(rows)), self.strategy, similarity=self.similarity, seed=seed
+        )
         names = [plain(place) for place in window]
         chosen = list[Place]()
         for row in ranked:
@@ -166,13 +168,13 @@ class LabelSelector:
             )
             if free and len(self.requests) < self._places and self.budget.may_ask(clock):
                 expected = expected_of(learner.predictive_one(rows[row]))
-                self._open(Candidate(names[row], 0.0, expected, rows[row]), clock, Question())
+                self._open(Candidate(names[row], 0.0, expected, rows[row]), clock, RequestReason())
                 chosen.append(names[row])
         for _ in rows:
             self.budget.see(clock, self._urgency.value)
         return chosen
 
-    def _open(self, candidate: Candidate, clock: int, question: Question) -> None:
+    def _open(self, candidate: Candidate, clock: int, question: RequestReason) -> None:
         place, _, expected, content, title = candidate
         if content is not None:
             self._similar.add(place, content)

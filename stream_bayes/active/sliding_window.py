@@ -8,7 +8,7 @@ from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.persistence.scalars import LARGEST_INT, stored_int, stored_list
 
 
-class Times:
+class SlidingWindow:
     """The last so many times, at least; they never fall."""
 
     def __init__(self, most: int) -> None:

@@ -15,20 +15,20 @@ from difflib import get_close_matches
 import numpy as np
 from scipy.special import digamma, entr, expit
 
-from stream_bayes.active.uncertainty import LARGEST, Doubts, doubt_of, doubts_of
+from stream_bayes.active.uncertainty import LARGEST, Uncertainties
 from stream_bayes.errors import ParameterError, shown
 from stream_bayes.kernels.common.label_information import label_information
 from stream_bayes.learners.base.label_predictions import CERTAIN, CLUELESS
 from stream_bayes.typing import FloatArray
 
-__all__ = ["STRATEGIES", "Doubts", "check_strategy", "doubt_of", "doubts_of", "scores"]
+__all__ = ["STRATEGIES", "check_strategy", "scores"]
 
 _UNIT_ENTROPY_POWER = 2.0 * math.pi * math.e
 # The largest number below 1.
 _NEARLY_ALL = 1.0 - 2.0**-53
 
 
-def variance(doubts: Doubts) -> FloatArray:
+def variance(doubts: Uncertainties) -> FloatArray:
     """The variance of the answer: p (1 - p) of the most probable label, noise and ignorance of a number together.
 
     For numbers with equal noise its largest value is the largest fall of the entropy of the weights. For labels it
@@ -37,7 +37,7 @@ def variance(doubts: Doubts) -> FloatArray:
     return _with_coins(doubts, np.minimum(doubts.variance, LARGEST), 0.25)
 
 
-def epistemic(doubts: Doubts) -> FloatArray:
+def epistemic(doubts: Uncertainties) -> FloatArray:
     """The part of the variance that more data would remove: Var[q] of the latent probability, x'S x of a line.
 
     Noise does not attract it. It is as good as the learner's own idea of what it does not know: one that is sure and
@@ -47,7 +47,7 @@ def epistemic(doubts: Doubts) -> FloatArray:
     return _with_coins(doubts, _or(doubts.epistemic_variance, doubts.variance), 1.0 / 12.0)
 
 
-def latent(doubts: Doubts) -> FloatArray:
+def latent(doubts: Uncertainties) -> FloatArray:
     """The variance of the latent log-odds; of a number, of its expectation.
 
     It ignores whether the label is in doubt: it asks for odd messages whose label is certain all the same, and their
@@ -57,7 +57,7 @@ def latent(doubts: Doubts) -> FloatArray:
     return _with_coins(doubts, _or(doubts.latent_variance, ignorance), math.pi**2 / 3.0)
 
 
-def information(doubts: Doubts) -> FloatArray:
+def information(doubts: Uncertainties) -> FloatArray:
     """How far the answer is expected to make entropy fall, in nats: H(E q) - E H(q), 1/2 ln(variance / noise).
 
     Of more than two labels, what is told of the most probable against all others. It counts what is learned of this
@@ -72,7 +72,7 @@ def information(doubts: Doubts) -> FloatArray:
     return _with_coins(doubts, _or(told, entropy(doubts)), math.log(2.0) - 0.5)
 
 
-def margin(doubts: Doubts) -> FloatArray:
+def margin(doubts: Uncertainties) -> FloatArray:
     """1 - (p1 - p2): how close the second most probable label is to the first.
 
     Of two labels it ranks as `variance` does, and fails as that does. Of more it ignores all but two. Numbers have no
@@ -85,7 +85,7 @@ def margin(doubts: Doubts) -> FloatArray:
     return _with_coins(doubts, np.clip(1.0 - (table[:, -1] - second), 0.0, 1.0), 1.0)
 
 
-def entropy(doubts: Doubts) -> FloatArray:
+def entropy(doubts: Uncertainties) -> FloatArray:
     """The entropy of the label in nats; of a number 1/2 ln(1 + 2 pi e variance), that of a normal kept above 0.
 
     Of many labels it prefers rows where several are possible, even where the first of them is clear. It is drawn to
@@ -97,7 +97,7 @@ def entropy(doubts: Doubts) -> FloatArray:
     return _with_coins(doubts, np.maximum(summed, 0.0), math.log(2.0))
 
 
-def disagreement(doubts: Doubts) -> FloatArray:
+def disagreement(doubts: Uncertainties) -> FloatArray:
     """The variance of the probability over the members of a fusion.
 
     It fails where members are always apart, as a blunt and a sharp one are, and where all of them are wrong together.
@@ -108,12 +108,12 @@ def disagreement(doubts: Doubts) -> FloatArray:
     return _with_coins(doubts, expit(doubts.members).var(axis=1), 1.0 / 12.0)
 
 
-def random(doubts: Doubts) -> FloatArray:
+def random(doubts: Uncertainties) -> FloatArray:
     """The same for every row, so that chance decides: what the others have to beat."""
     return np.ones(len(doubts.variance))
 
 
-STRATEGIES: dict[str, Callable[[Doubts], FloatArray]] = {
+STRATEGIES: dict[str, Callable[[Uncertainties], FloatArray]] = {
     strategy.__name__: strategy
     for strategy in (variance, epistemic, latent, information, margin, entropy, disagreement, random)
 }
@@ -130,7 +130,7 @@ def check_strategy(name: str, known: Collection[str] = STRATEGIES) -> str:
     raise ParameterError(message)
 
 
-def scores(strategy: str, doubts: Doubts) -> FloatArray:
+def scores(strategy: str, doubts: Uncertainties) -> FloatArray:
     """The score of each row by the strategy of this name: 0 or more, finite."""
     return STRATEGIES[check_strategy(strategy)](doubts)
 
@@ -141,7 +141,7 @@ def _or(stated: FloatArray, other: FloatArray) -> FloatArray:
     return np.minimum(np.where(silent, other, stated) if silent.any() else stated, LARGEST)
 
 
-def _with_coins(doubts: Doubts, values: FloatArray, coin: float) -> FloatArray:
+def _with_coins(doubts: Uncertainties, values: FloatArray, coin: float) -> FloatArray:
     """The values, but that of a coin of which nothing is known where fewer than two labels are."""
     table = doubts.probabilities
     if not table.shape[1] or (table.shape[1] > 1 and not math.isnan(table.sum())):
@@ -158,7 +158,7 @@ def _beta_information(counts: FloatArray) -> FloatArray:
     return told
 
 
-def _logit_normal_information(doubts: Doubts) -> FloatArray:
+def _logit_normal_information(doubts: Uncertainties) -> FloatArray:
     """H(E q) - E H(q) of normal log-odds, NaN where there are none."""
     told = np.empty(len(doubts.variance))
     mean = np.clip(doubts.latent_mean, -CERTAIN, CERTAIN)

@@ -20,7 +20,7 @@ _AT_FIRST = 0.5
 _LARGEST_SHARE = 1.0 + 1e-9
 
 
-class Urgency:
+class Surprise:
     """1 while answers are not what was expected; less the less they surprise, unless they are of several kinds.
 
     A stream that begins with one class alone must not eat the budget before the other comes: its answers are neither

@@ -26,7 +26,7 @@ LARGEST = 1e300
 PROBABILITY_SLACK = 1e-6
 
 
-class Doubts(NamedTuple):
+class Uncertainties(NamedTuple):
     """What predictions say of their own doubt, a row each."""
 
     probabilities: FloatArray
@@ -45,7 +45,7 @@ class Doubts(NamedTuple):
     """Pseudo-counts of exact Beta posteriors, a pair a row; no columns where there are none."""
 
 
-def doubts_of(predictions: LabelPredictions | NumberPredictions) -> Doubts:
+def uncertainties_of(predictions: LabelPredictions | NumberPredictions) -> Uncertainties:
     """The doubts of a batch."""
     rows = len(predictions)
     none = np.empty((rows, 0))
@@ -60,7 +60,7 @@ def doubts_of(predictions: LabelPredictions | NumberPredictions) -> Doubts:
     if isinstance(predictions, RatePredictions):
         epistemic = nothing
     if not isinstance(predictions, LabelPredictions):
-        return Doubts(none, variance, epistemic, nothing, none, nothing, none)
+        return Uncertainties(none, variance, epistemic, nothing, none, nothing, none)
     spread = predictions.latent_variance
     table = predictions.probabilities
     members = none
@@ -71,10 +71,10 @@ def doubts_of(predictions: LabelPredictions | NumberPredictions) -> Doubts:
     if isinstance(predictions, MailPredictions) and len(predictions.member_log_odds) == rows:
         members = predictions.member_log_odds
     counts = none if predictions.counts is None else predictions.counts
-    return Doubts(table, variance, epistemic, spread, members, predictions.latent_mean, counts)
+    return Uncertainties(table, variance, epistemic, spread, members, predictions.latent_mean, counts)
 
 
-def doubt_of(predictive: Any) -> Doubts:
+def uncertainty_of(predictive: Any) -> Uncertainties:
     """The doubt of a single prediction, as one row.
 
     A prediction is what `predictive_one` gives (anything with `variance`, and `epistemic_variance` where it is known),
@@ -103,7 +103,7 @@ def _row(*numbers: float) -> FloatArray:
     return np.array((numbers,), dtype=np.float64)
 
 
-def _of_label(predictive: LabelPredictive) -> Doubts:
+def _of_label(predictive: LabelPredictive) -> Uncertainties:
     latent = predictive.latent
     none = np.empty((1, 0))
     counts = np.empty((1, 0))
@@ -120,10 +120,10 @@ def _of_label(predictive: LabelPredictive) -> Doubts:
         spread = float(polygamma(1, latent).sum())
     table = _row(*(predictive.probabilities.values() or (math.nan,)))
     parts = _row(predictive.variance, epistemic, spread, mean)[0]
-    return Doubts(table, parts[:1], parts[1:2], parts[2:3], none, parts[3:], counts)
+    return Uncertainties(table, parts[:1], parts[1:2], parts[2:3], none, parts[3:], counts)
 
 
-def _of_probabilities(probabilities: Mapping[Any, float]) -> Doubts:
+def _of_probabilities(probabilities: Mapping[Any, float]) -> Uncertainties:
     """Of a table of probabilities that sum to 1 but for rounding, or an empty one where no label is known."""
     stated = [non_negative(f"probability of {shown(label)}", p, InputError) for label, p in probabilities.items()]
     total = math.fsum(stated)
@@ -134,15 +134,15 @@ def _of_probabilities(probabilities: Mapping[Any, float]) -> Doubts:
     most = table.max(axis=1)
     none = np.empty((1, 0))
     nothing = np.full(1, np.nan)
-    return Doubts(table, most * (1.0 - most), nothing, nothing, none, nothing, none)
+    return Uncertainties(table, most * (1.0 - most), nothing, nothing, none, nothing, none)
 
 
-def _of_number(variance: Any, epistemic: Any) -> Doubts:
+def _of_number(variance: Any, epistemic: Any) -> Uncertainties:
     total = LARGEST if variance == math.inf else non_negative("variance", variance, InputError)
     ignorance = math.nan if epistemic is None else float(np.clip(epistemic, 0.0, total))
     none = np.empty((1, 0))
     nothing = np.full(1, np.nan)
-    return Doubts(none, np.array((total,)), np.array((ignorance,)), nothing, none, nothing, none)
+    return Uncertainties(none, np.array((total,)), np.array((ignorance,)), nothing, none, nothing, none)
 
 
 def expected_of(predictive: Any) -> Expected | None:

@@ -49,14 +49,14 @@ def _check_cost(cost: float | None) -> float | None:
     return cost
 
 
-class Label(StrEnum):
+class MailLabel(StrEnum):
     """What a mail can be."""
 
     SPAM = "spam"
     HAM = "ham"
 
 
-class Kind(StrEnum):
+class FilterKind(StrEnum):
     """What a filter can be at first."""
 
     DEFAULT = "default"
@@ -77,8 +77,8 @@ class Verdict(NamedTuple):
 
 def classify(
     model: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False, help=_MODEL)] = None,
-    learn: Annotated[Label | None, typer.Option(show_default=False, help=_LEARN)] = None,
-    kind: Annotated[Kind | None, typer.Option("--filter", show_default=False, help=_FILTER)] = None,
+    learn: Annotated[MailLabel | None, typer.Option(show_default=False, help=_LEARN)] = None,
+    kind: Annotated[FilterKind | None, typer.Option("--filter", show_default=False, help=_FILTER)] = None,
     cost: Annotated[
         float | None, typer.Option(metavar="SPAMS", callback=_check_cost, show_default=False, help=_COST)
     ] = None,
@@ -122,7 +122,7 @@ def classify(
     raise typer.Exit(code)
 
 
-def _classify(path: Path, learn: Label | None, kind: Kind | None, cost: float | None, as_json: bool) -> int:
+def _classify(path: Path, learn: MailLabel | None, kind: FilterKind | None, cost: float | None, as_json: bool) -> int:
     from stream_bayes.kernels.mail.decode import MOST_RAW
 
     if learn is not None:
@@ -163,7 +163,7 @@ def _read_mail(size: int) -> bytes:
     return raw
 
 
-def _judge(path: Path, raw: bytes, kind: Kind | None, cost: float | None) -> Verdict:
+def _judge(path: Path, raw: bytes, kind: FilterKind | None, cost: float | None) -> Verdict:
     from stream_bayes.decisions import spam_losses
 
     if not path.exists():
@@ -174,7 +174,7 @@ def _judge(path: Path, raw: bytes, kind: Kind | None, cost: float | None) -> Ver
     said = model.predictive_many([raw])
     ham, spam = said.probabilities[0].tolist()
     action = losses.bayes_action({"ham": ham, "spam": spam}).action
-    return Verdict(Label.SPAM if spam > ham else Label.HAM, spam, float(said.spam_log_odds[0]), action)
+    return Verdict(MailLabel.SPAM if spam > ham else MailLabel.HAM, spam, float(said.spam_log_odds[0]), action)
 
 
 def _header_line(verdict: Verdict) -> str:
@@ -183,7 +183,7 @@ def _header_line(verdict: Verdict) -> str:
     return f"X-Stream-Bayes: {verdict.label}; {numbers}"
 
 
-def _learn(path: Path, mail: bytes, label: Label, kind: Kind | None) -> Change:
+def _learn(path: Path, mail: bytes, label: MailLabel, kind: FilterKind | None) -> Change:
     from stream_bayes.kernels.mail.decode import MOST_RAW
     from stream_bayes.mail.filter.learned_mails import save_filter
 
@@ -196,28 +196,28 @@ def _learn(path: Path, mail: bytes, label: Label, kind: Kind | None) -> Change:
         raise typer.BadParameter(message, param_hint="--learn")
     with _locked(path):
         model, learned = _opened(path, kind)
-        change = learned.learn(model, mail[:MOST_RAW], mail, spam=label is Label.SPAM)
+        change = learned.learn(model, mail[:MOST_RAW], mail, spam=label is MailLabel.SPAM)
         if change != "unchanged":
             save_filter(path, model, learned)
     return change
 
 
-def _opened(path: Path, kind: Kind | None) -> tuple[SpamFilter, LearnedMails]:
+def _opened(path: Path, kind: FilterKind | None) -> tuple[SpamFilter, LearnedMails]:
     from stream_bayes.mail.filter import SpamFilter
     from stream_bayes.mail.filter.learned_mails import LearnedMails
 
     if path.exists():
         return _loaded(path, kind)
-    return (SpamFilter.light() if kind is Kind.LIGHT else SpamFilter()), LearnedMails()
+    return (SpamFilter.light() if kind is FilterKind.LIGHT else SpamFilter()), LearnedMails()
 
 
-def _loaded(path: Path, kind: Kind | None) -> tuple[SpamFilter, LearnedMails]:
+def _loaded(path: Path, kind: FilterKind | None) -> tuple[SpamFilter, LearnedMails]:
     """The filter of a file with its record, and a word on a kind that was asked for and is not that of the file."""
     from stream_bayes.mail.filter.composition import ALL_MEMBERS, LIGHT_MEMBERS
     from stream_bayes.mail.filter.learned_mails import LearnedMails, load_filter
 
     model, learned = (_worker_filter(path), LearnedMails()) if _is_of_worker(path) else load_filter(path)
-    if kind is not None and model.members != (LIGHT_MEMBERS if kind is Kind.LIGHT else ALL_MEMBERS):
+    if kind is not None and model.members != (LIGHT_MEMBERS if kind is FilterKind.LIGHT else ALL_MEMBERS):
         say(f"the filter in {path} is not the {kind} one: --filter {kind} changes nothing")
     return model, learned
 
@@ -247,11 +247,11 @@ def _worker_filter(path: Path) -> SpamFilter:
 
 def _newest_checkpoint(folder: Path) -> Checkpoint:
     """The newest of a folder; of several partitions below it, that of the one that has learned most labels."""
-    from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+    from stream_bayes.persistence.checkpoint_store import CheckpointStore
 
     below = {found.parent for found in folder.rglob("checkpoint-*.safetensors")}
     for place in sorted(below, key=lambda place: (-_labels_learned(place), place)):
-        found = CheckpointFolder(place).newest()
+        found = CheckpointStore(place).newest()
         if found is not None:
             return found[1]
     message = f"{folder} is a folder without a checkpoint; `stream-bayes run` writes them"
@@ -262,11 +262,11 @@ def _labels_learned(folder: Path) -> int:
     """Those that the newest checkpoint of a partition says; -1 if it says nothing that can be read."""
     from stream_bayes.errors import SnapshotError
     from stream_bayes.persistence.checkpoint import CHECKPOINT
-    from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+    from stream_bayes.persistence.checkpoint_store import CheckpointStore
     from stream_bayes.persistence.snapshot import read_header
 
     try:
-        _, newest = CheckpointFolder(folder).checkpoints()[0]
+        _, newest = CheckpointStore(folder).checkpoints()[0]
         return int(read_header(newest, CHECKPOINT)["scalars"]["model_version"])
     except (OSError, SnapshotError, IndexError, KeyError, TypeError, ValueError):
         return -1

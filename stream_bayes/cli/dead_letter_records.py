@@ -15,7 +15,7 @@ from stream_bayes.events import DeadLetter
 from stream_bayes.records import Record
 
 
-class Letter(NamedTuple):
+class DeadLetterRecord(NamedTuple):
     """A dead letter and its place."""
 
     place: str
@@ -24,13 +24,13 @@ class Letter(NamedTuple):
     sent_again: bool
 
 
-def letters(log: Log, settings: Settings) -> Iterator[Letter]:
+def dead_letter_records(log: Log, settings: Settings) -> Iterator[DeadLetterRecord]:
     """All dead letters that are there, by partition and offset."""
     again = places_sent_again(log, settings)
     return (_letter(record, again) for record in _records(log, settings.topics.dead_letters))
 
 
-def letter_at(log: Log, settings: Settings, place: str) -> Letter:
+def dead_letter_at(log: Log, settings: Settings, place: str) -> DeadLetterRecord:
     """The dead letter at a place."""
     partition, _, offset = place.partition("-")
     if partition.isdecimal() and offset.isdecimal():
@@ -41,7 +41,7 @@ def letter_at(log: Log, settings: Settings, place: str) -> Letter:
     raise InputError(message)
 
 
-def send_again(log: Log, settings: Settings, letter: Letter) -> None:
+def send_again(log: Log, settings: Settings, letter: DeadLetterRecord) -> None:
     """Stage the record as it was, into the topic it came from, and a note that it was sent again."""
     content = letter.content
     whole = content.payload, content.key, content.headers or ()
@@ -74,14 +74,14 @@ def _notes(settings: Settings) -> str:
     return f"{settings.topics.dead_letters}-sent-again"
 
 
-def _letter(record: Record, again: set[str]) -> Letter:
+def _letter(record: Record, again: set[str]) -> DeadLetterRecord:
     place = f"{record.partition}-{record.offset}"
     try:
         content = DeadLetter.model_validate_json(record.value)
     except ValidationError as problem:
         message = f"record {place} of {record.topic!r} is no dead letter: somebody else writes to this topic"
         raise InputError(message) from problem
-    return Letter(place, content, place in again)
+    return DeadLetterRecord(place, content, place in again)
 
 
 def _records(log: Log, topic: str) -> Iterator[Record]:

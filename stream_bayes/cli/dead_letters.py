@@ -17,7 +17,7 @@ from stream_bayes.cli.run import Config, LogUrl, existing, settings_from
 from stream_bayes.errors import InputError
 
 if TYPE_CHECKING:
-    from stream_bayes.cli.dead_letter_records import Letter
+    from stream_bayes.cli.dead_letter_records import DeadLetterRecord
 
 app = typer.Typer(
     name="dead-letters",
@@ -40,14 +40,14 @@ def list_letters(
     as_json: Json = False,
 ) -> None:
     """List the newest, and count by code those that are open and those that were sent again."""
-    from stream_bayes.cli.dead_letter_records import letters
+    from stream_bayes.cli.dead_letter_records import dead_letter_records
 
     settings = settings_from(config, log)
     open_ones: Counter[str] = Counter()
     sent_again: Counter[str] = Counter()
-    newest: deque[Letter] = deque(maxlen=limit)
+    newest: deque[DeadLetterRecord] = deque(maxlen=limit)
     with existing(settings) as source:
-        for letter in _with_code(letters(source, settings), code):
+        for letter in _with_code(dead_letter_records(source, settings), code):
             (sent_again if letter.sent_again else open_ones)[letter.content.code] += 1
             newest.append(letter)
     if as_json:
@@ -71,11 +71,11 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show one with its payload."""
-    from stream_bayes.cli.dead_letter_records import letter_at
+    from stream_bayes.cli.dead_letter_records import dead_letter_at
 
     settings = settings_from(config, log)
     with existing(settings) as source:
-        letter = letter_at(source, settings, place)
+        letter = dead_letter_at(source, settings, place)
     payload = letter.content.payload
     if as_json:
         typer.echo(json.dumps({**_summary(letter), "payload": b64encode(payload).decode()}, indent=2))
@@ -106,7 +106,7 @@ def requeue(
     that were sent again before are left out. A record that fails again is a new letter. A letter named by its place is
     sent again even if it was before.
     """
-    from stream_bayes.cli.dead_letter_records import letter_at, letters, send_again
+    from stream_bayes.cli.dead_letter_records import dead_letter_at, dead_letter_records, send_again
     from stream_bayes.evaluation.corpora.mail import counted
 
     if bool(places) == (everything or code is not None):
@@ -115,8 +115,8 @@ def requeue(
     settings = settings_from(config, log)
     count = 0
     with existing(settings) as source:
-        named = (letter_at(source, settings, place) for place in places or ())
-        matching = () if places else _with_code(letters(source, settings), code)
+        named = (dead_letter_at(source, settings, place) for place in places or ())
+        matching = () if places else _with_code(dead_letter_records(source, settings), code)
         for count, letter in enumerate(chain(named, (each for each in matching if not each.sent_again)), 1):
             send_again(source, settings, letter)
             if count % _AT_ONCE == 0:
@@ -125,7 +125,7 @@ def requeue(
     typer.echo(json.dumps({"sent_again": count}) if as_json else f"{counted(count, 'record')} sent again")
 
 
-def _with_code(found: Iterable[Letter], code: str | None) -> Iterator[Letter]:
+def _with_code(found: Iterable[DeadLetterRecord], code: str | None) -> Iterator[DeadLetterRecord]:
     """Those with a code, if one is given; where there are none, the codes there are are said."""
     present: Counter[str] = Counter()
     for letter in found:
@@ -151,11 +151,11 @@ def _harmless(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def _source(letter: Letter) -> str:
+def _source(letter: DeadLetterRecord) -> str:
     return f"{letter.content.topic}-{letter.content.partition}-{letter.content.offset}"
 
 
-def _summary(letter: Letter) -> dict[str, Any]:
+def _summary(letter: DeadLetterRecord) -> dict[str, Any]:
     content = letter.content
     return {
         "place": letter.place,

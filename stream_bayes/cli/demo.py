@@ -19,10 +19,10 @@ from stream_bayes.signals import handle_signals
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from stream_bayes.demo.figures import Figures
-    from stream_bayes.demo.mail_sources import Post
-    from stream_bayes.demo.scenario import Terms
-    from stream_bayes.demo.workspace import Place
+    from stream_bayes.demo.figures import DemoFigures
+    from stream_bayes.demo.mail_sources import LabelledMails
+    from stream_bayes.demo.scenario import ScenarioOptions
+    from stream_bayes.demo.workspace import Workspace
 
 _CORPUS = "Real mail with labels instead of generated mail; it is shuffled, in an order that --seed chooses."
 _PAGE = "You are the labeller: open the page, and go on until Ctrl-C; 5 mails come in a second."
@@ -48,21 +48,21 @@ def demo(
     """
     from rich.console import Console
 
-    from stream_bayes.demo.startup_screen import Waiting
+    from stream_bayes.demo.startup_screen import StartupScreen
 
     replace_what_cannot_be_written()
-    with Waiting(Console(stderr=True), stop_at_once):
-        from stream_bayes.demo.mail_sources import corpus_post, generated_post
-        from stream_bayes.demo.scenario import Terms
-        from stream_bayes.demo.workspace import Place
+    with StartupScreen(Console(stderr=True), stop_at_once):
+        from stream_bayes.demo.mail_sources import corpus_mails, generated_mails
+        from stream_bayes.demo.scenario import ScenarioOptions
+        from stream_bayes.demo.workspace import Workspace
 
-        post = generated_post(seed, mails) if corpus is None else corpus_post(corpus, mails, seed)
-        place = Place(folder)
+        post = generated_mails(seed, mails) if corpus is None else corpus_mails(corpus, mails, seed)
+        place = Workspace(folder)
     console = Console(stderr=True) if as_json else Console()
     if page:
         _label(post, place, budget, port, console, as_json=as_json)
         return
-    figures = _play(post, place, Terms(budget, fast), console, quiet=as_json)
+    figures = _play(post, place, ScenarioOptions(budget, fast), console, quiet=as_json)
     if figures is None:
         if place.temporary:
             shutil.rmtree(place.folder, ignore_errors=True)
@@ -76,13 +76,15 @@ def demo(
     console.print(commands(figures, place, _this_program()), markup=False, highlight=False, soft_wrap=True)
 
 
-def _play(post: Post, place: Place, terms: Terms, console: Console, *, quiet: bool) -> Figures | None:
-    from stream_bayes.demo.display import open_stage
+def _play(
+    post: LabelledMails, place: Workspace, terms: ScenarioOptions, console: Console, *, quiet: bool
+) -> DemoFigures | None:
+    from stream_bayes.demo.display import open_display
     from stream_bayes.demo.picture import learning_picture
-    from stream_bayes.demo.scenario import Play
+    from stream_bayes.demo.scenario import Scenario
 
     stopped = _told_to_stop()
-    with open_stage(console, quiet=quiet) as stage, Play(post, place, terms, stage.show, stopped) as play:
+    with open_display(console, quiet=quiet) as stage, Scenario(post, place, terms, stage.show, stopped) as play:
         figures = play.run()
     if figures is not None:
         picture = learning_picture(*play.scores.arrays(), post.campaigns, figures.crash)
@@ -90,7 +92,7 @@ def _play(post: Post, place: Place, terms: Terms, console: Console, *, quiet: bo
     return figures
 
 
-def _label(post: Post, place: Place, budget: int, port: int, console: Console, *, as_json: bool) -> None:
+def _label(post: LabelledMails, place: Workspace, budget: int, port: int, console: Console, *, as_json: bool) -> None:
     from stream_bayes.demo.live_labelling import play_with_page
 
     def say(text: str) -> None:

@@ -62,17 +62,17 @@ def evaluate(
 
     In order, each message is scored first and learned second, as in the spam track of TREC.
     """
-    from stream_bayes.demo.startup_screen import Waiting
+    from stream_bayes.demo.startup_screen import StartupScreen
 
     given = {"--compare": compare, "--members": members, "--threshold": threshold != 0.5}
     console = _begin()
-    with Waiting(console, stop_at_once):
+    with StartupScreen(console, stop_at_once):
         from stream_bayes.cli.evaluate_runs import Passes, Task, chosen_filters
-        from stream_bayes.cli.evaluate_strategies import Comparison, Wish
-        from stream_bayes.evaluation.stream import Source
+        from stream_bayes.cli.evaluate_strategies import Comparison, SweepOptions
+        from stream_bayes.evaluation.stream import StreamSource
 
-        wish = Wish(strategies, quotas, repeat, tuple(option for option, wanted in given.items() if wanted))
-        source = Source(corpus, prefix, problems, shuffle, limit, interleave)
+        wish = SweepOptions(strategies, quotas, repeat, tuple(option for option, wanted in given.items() if wanted))
+        source = StreamSource(corpus, prefix, problems, shuffle, limit, interleave)
         task = Task(source, wish.regime(feedback, strategy, delay, seed), threshold)
         task.check()
         many = None if wish.is_one_pass else Comparison(wish.plan(task, name), report)

@@ -16,18 +16,18 @@ from stream_bayes.evaluation import baselines
 from stream_bayes.evaluation.bootstrap import summarise
 from stream_bayes.evaluation.corpora import Counts
 from stream_bayes.evaluation.factory import OURS, open_filter
-from stream_bayes.evaluation.feedback import Regime
-from stream_bayes.evaluation.metrics import Summary
-from stream_bayes.evaluation.protocol import Progress, Run, run, warm_up
+from stream_bayes.evaluation.feedback import FeedbackRegime
+from stream_bayes.evaluation.metrics import MetricsSummary
+from stream_bayes.evaluation.protocol import PassProgress, PassResult, run, warm_up
 from stream_bayes.evaluation.serialization import notes
-from stream_bayes.evaluation.stream import Source
+from stream_bayes.evaluation.stream import StreamSource
 
 
 class Task(NamedTuple):
     """What every filter is to be run over and told, and how it is judged."""
 
-    source: Source
-    regime: Regime = Regime()
+    source: StreamSource
+    regime: FeedbackRegime = FeedbackRegime()
     threshold: float = 0.5
 
     def check(self) -> None:
@@ -42,8 +42,8 @@ class Task(NamedTuple):
 class Pass(NamedTuple):
     """One filter's pass and what it was worth."""
 
-    run: Run
-    summary: Summary
+    run: PassResult
+    summary: MetricsSummary
     counts: Counts
     """What came out of the corpus, and what was wrong in it."""
 
@@ -64,7 +64,7 @@ class Passes:
         """Whether Ctrl-C was pressed."""
         self._names = names
 
-    def warm_up(self, regime: Regime) -> None:
+    def warm_up(self, regime: FeedbackRegime) -> None:
         """Let each filter load and compile what it needs."""
         for name in self._names:
             with self._kept(name):
@@ -103,7 +103,7 @@ class Passes:
 def _run(name: str, task: Task, bar: Bar, pressed: Sequence[int]) -> Pass:
     corpus = task.source.open()
 
-    def stop(progress: Progress) -> bool:
+    def stop(progress: PassProgress) -> bool:
         bar.show(progress)
         return bool(pressed)
 

@@ -13,29 +13,29 @@ from rich.console import Console
 from stream_bayes.cli.app import FAILED, say
 from stream_bayes.cli.evaluate_runs import Task
 from stream_bayes.cli.interruption import interruption
-from stream_bayes.cli.progress import Tally
+from stream_bayes.cli.progress import CountBar
 from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import ParameterError
-from stream_bayes.evaluation.feedback import ACTIVE, SEED, SEEDS, Regime
+from stream_bayes.evaluation.feedback import ACTIVE, SEED, SEEDS, FeedbackRegime
 from stream_bayes.evaluation.process_pool import Failure
 from stream_bayes.evaluation.report.labels import NAME, PICTURE, write_labels
 from stream_bayes.evaluation.strategy_comparison import (
     QUOTAS,
     REPEAT,
-    Found,
-    Plan,
+    ComparisonPlan,
+    ComparisonResult,
     described,
-    parse_quotas,
+    parse_budgets,
     parse_strategies,
 )
-from stream_bayes.evaluation.sweep import Job, Outcome, sweep
+from stream_bayes.evaluation.sweep import Job, SweepResult, sweep
 from stream_bayes.evaluation.tables import strategies_table
 
 FOLDER = Path("label-report")
 """Where the picture of strategies goes unless somebody says otherwise."""
 
 
-class Wish(NamedTuple):
+class SweepOptions(NamedTuple):
     """The options that ask for many passes, as they were given."""
 
     strategies: str | None
@@ -49,7 +49,7 @@ class Wish(NamedTuple):
         """Whether there is only one pass to run after all."""
         return self.strategies is None and (self.repeat or 1) == 1
 
-    def regime(self, feedback: str | None, strategy: str | None, delay: str | None, seed: int | None) -> Regime:
+    def regime(self, feedback: str | None, strategy: str | None, delay: str | None, seed: int | None) -> FeedbackRegime:
         """What is told to the filter; with several strategies, what is common to them."""
         several = self.strategies is not None
         _refuse_first(
@@ -63,7 +63,7 @@ class Wish(NamedTuple):
             }
         )
         told = f"{ACTIVE}:1" if several else "immediate" if feedback is None else feedback
-        regime = Regime(told, strategy, delay, SEED if seed is None else seed)
+        regime = FeedbackRegime(told, strategy, delay, SEED if seed is None else seed)
         _refuse_first(
             {
                 "--seed goes with --strategies or --feedback active:QUOTA or partial:FRACTION: "
@@ -72,7 +72,7 @@ class Wish(NamedTuple):
         )
         return regime
 
-    def plan(self, task: Task, filter_name: str) -> Plan:
+    def plan(self, task: Task, filter_name: str) -> ComparisonPlan:
         """The passes that are wished for."""
         regime = task.regime
         _refuse_first(
@@ -86,9 +86,11 @@ class Wish(NamedTuple):
         )
         seeds = tuple(range(regime.seed, regime.seed + (self.repeat or REPEAT)))
         if self.strategies is None:
-            return Plan(task.source, filter_name, (regime.named,), (regime.quota,), seeds, regime.delay, full=False)
-        quotas = QUOTAS if self.quotas is None else parse_quotas(self.quotas)
-        return Plan(task.source, filter_name, parse_strategies(self.strategies), quotas, seeds, regime.delay)
+            return ComparisonPlan(
+                task.source, filter_name, (regime.named,), (regime.quota,), seeds, regime.delay, full=False
+            )
+        quotas = QUOTAS if self.quotas is None else parse_budgets(self.quotas)
+        return ComparisonPlan(task.source, filter_name, parse_strategies(self.strategies), quotas, seeds, regime.delay)
 
 
 def _refuse_first(problems: Mapping[str, bool]) -> None:
@@ -100,7 +102,7 @@ def _refuse_first(problems: Mapping[str, bool]) -> None:
 class Comparison:
     """The passes of a plan, and what is printed of them."""
 
-    def __init__(self, plan: Plan, folder: Path | None) -> None:
+    def __init__(self, plan: ComparisonPlan, folder: Path | None) -> None:
         self._notes: list[str] = []
         corpus = plan.source.open()
         stream = plan.source.stream(corpus)
@@ -116,9 +118,9 @@ class Comparison:
     def perform(self, console: Console, as_json: bool) -> None:
         """Run all passes and print what they gave: all that are done, whether others fail or Ctrl-C ends them."""
         jobs = self._plan.jobs()
-        done = list[Outcome]()
+        done = list[SweepResult]()
         failed = list[Failure[Job]]()
-        with interruption() as pressed, Tally(console, len(jobs)) as tally:
+        with interruption() as pressed, CountBar(console, len(jobs)) as tally:
             for outcome in sweep(jobs, stop=lambda: bool(pressed)):
                 if isinstance(outcome, Failure):
                     failed.append(outcome)
@@ -128,13 +130,13 @@ class Comparison:
         if len(done) + len(failed) < len(jobs):
             self._notes.append(f"stopped: figures are those of {len(done)} of {len(jobs)} passes")
         if done:
-            self._show(Found(self._plan, self._corpus, self._messages, tuple(done), tuple(failed)), as_json)
+            self._show(ComparisonResult(self._plan, self._corpus, self._messages, tuple(done), tuple(failed)), as_json)
         if failed:
             say(f"{len(failed)} of {len(jobs)} passes failed, the first of them {failed[0].item}: {failed[0].reason}")
         if pressed or failed:
             raise typer.Exit(STOPPED if pressed else FAILED)
 
-    def _show(self, found: Found, as_json: bool) -> None:
+    def _show(self, found: ComparisonResult, as_json: bool) -> None:
         notes = [*self._notes, *found.notes()]
         folder = self.folder
         paths = {} if folder is None else {"report": str(folder / NAME), "picture": str(folder / PICTURE)}

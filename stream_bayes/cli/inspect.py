@@ -72,10 +72,10 @@ def _describe(path: Path, config: Path | None) -> dict[str, Any]:
 
 def _describe_newest(path: Path, config: Path | None) -> list[dict[str, Any]]:
     """That of the folder itself or, where it has none, of each one below it that has some."""
-    from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+    from stream_bayes.persistence.checkpoint_store import CheckpointStore
 
     below = sorted({found.parent for found in path.rglob("checkpoint-*.safetensors")})
-    folders = [CheckpointFolder(folder) for folder in ([path] if path in below else below)]
+    folders = [CheckpointStore(folder) for folder in ([path] if path in below else below)]
     newest = [(folder, found) for folder in folders if (found := folder.newest()) is not None]
     if not newest:
         say(f"{path} has no checkpoint that is whole; `stream-bayes run` writes them")
@@ -102,19 +102,19 @@ def _describe_checkpoint(path: Path, number: int, checkpoint: Checkpoint, config
 
 def _metrics(learner: dict[str, Any], arrays: Arrays) -> dict[str, float | None]:
     """How good the predictions were; nothing where nobody here knows the learner."""
-    from stream_bayes.engine.metrics import Metrics
+    from stream_bayes.engine.metrics import RunningMetrics
     from stream_bayes.learners import Learner
-    from stream_bayes.learners.base.regressor import NumberLearner
+    from stream_bayes.learners.base.regressor import Regressor
 
     try:
         kind = Learner.named(learner["class"])
     except SnapshotError:
         return {}
-    metrics = Metrics(max(len(arrays.get("said", ())), 1))
+    metrics = RunningMetrics(max(len(arrays.get("said", ())), 1))
     if not metrics.arrays().keys() <= arrays.keys():
         return {}
     metrics.restore(arrays)
-    return metrics.figures(numbers=issubclass(kind, NumberLearner))
+    return metrics.figures(numbers=issubclass(kind, Regressor))
 
 
 def _is_learner(header: Any) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from stream_bayes.cli.observation_index import ObservationIndex
-    from stream_bayes.cli.produce_writer import Producer
+    from stream_bayes.cli.produce_writer import CorpusProducer
     from stream_bayes.evaluation.corpora import Corpus, Mail
 
 _TO = "The log: sqlite:///path/to/file.db, or kafka://host:port,host:port; by default that of the settings."
@@ -61,7 +61,7 @@ def produce(
 
     from stream_bayes.cli.interruption import interruption
     from stream_bayes.cli.observation_index import ObservationIndex
-    from stream_bayes.cli.produce_writer import Producer, open_labelling
+    from stream_bayes.cli.produce_writer import CorpusProducer, open_labelling
     from stream_bayes.evaluation.corpora import open_corpus
 
     replace_what_cannot_be_written()
@@ -77,7 +77,7 @@ def produce(
         interruption() as pressed,
         _bar(Console(stderr=True), limit) as bar,
     ):
-        producer = Producer(
+        producer = CorpusProducer(
             log,
             topics.observations,
             topics.labels,
@@ -131,7 +131,7 @@ class _Bar(NamedTuple):
     rich: Progress
     task: TaskID
 
-    def show(self, producer: Producer, seconds: float) -> None:
+    def show(self, producer: CorpusProducer, seconds: float) -> None:
         done = producer.written + producer.already_there + producer.copies
         now = f"{done / max(seconds, 1e-9):,.0f} mails/s"
         self.rich.update(self.task, completed=done, now=now, refresh=True)
@@ -172,7 +172,7 @@ def _told_of_labels(mails: Iterable[Mail]) -> Iterator[Mail]:
         raise CorpusError(message, problem.kind) from problem
 
 
-def _write(producer: Producer, mails: Iterator[Mail], pace: _Pace, bar: _Bar, pressed: Sequence[int]) -> None:
+def _write(producer: CorpusProducer, mails: Iterator[Mail], pace: _Pace, bar: _Bar, pressed: Sequence[int]) -> None:
     """All mails; on Ctrl-C, or where the corpus has a problem, what is staged is still written and no more."""
     began = due = time.monotonic()
     try:
@@ -195,7 +195,7 @@ def _write(producer: Producer, mails: Iterator[Mail], pace: _Pace, bar: _Bar, pr
     producer.flush() if pressed else producer.finish()
 
 
-def _described(producer: Producer, corpus: Corpus, log: str, seconds: float, *, stopped: bool) -> dict[str, Any]:
+def _described(producer: CorpusProducer, corpus: Corpus, log: str, seconds: float, *, stopped: bool) -> dict[str, Any]:
     return {
         "log": log,
         "mails": producer.written,

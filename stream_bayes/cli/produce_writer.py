@@ -68,7 +68,7 @@ class _WaitingLabel(NamedTuple):
     is_correction: bool
 
 
-class Producer:
+class CorpusProducer:
     """Writes mails, some hundred in a transaction; what is not flushed is not in the log.
 
     A mail whose id is in the index is not written again. If its label is another than that of the last feed, the mail

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as RichProgress
 
 from stream_bayes.evaluation.metrics import one_minus_roca_percent
-from stream_bayes.evaluation.protocol import Progress
+from stream_bayes.evaluation.protocol import PassProgress
 
 _PAUSE = 0.2
 # Ranking all messages again takes longer the more there are; the bar may take this share of the time.
@@ -42,7 +42,7 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         self._rich.stop()
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: PassProgress) -> None:
         """Draw how far the pass is, if it is time."""
         began = time.monotonic()
         if not self._shown or began < self._due:
@@ -55,7 +55,7 @@ class Bar:
         self._due = ended + pause(ended - began)
 
 
-class Tally:
+class CountBar:
     """How many passes are done."""
 
     def __init__(self, console: Console, total: int) -> None:

@@ -24,7 +24,7 @@ from stream_bayes.errors import RecoveryError
 
 if TYPE_CHECKING:
     from stream_bayes.config import Settings
-    from stream_bayes.runtime.partition_processor import Shard
+    from stream_bayes.runtime.partition_processor import PartitionProcessor
 
 _WIDTH = 24
 
@@ -66,7 +66,7 @@ def _check_processed(settings: Settings) -> None:
             raise RecoveryError(message)
 
 
-def _described(shard: Shard) -> dict[str, Any]:
+def _described(shard: PartitionProcessor) -> dict[str, Any]:
     engine = shard.engine
     return {
         "partition": shard.number,

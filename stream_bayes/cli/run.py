@@ -57,12 +57,12 @@ def run(
     """
     from stream_bayes.runtime import Worker
     from stream_bayes.runtime.logging import report_to_stderr
-    from stream_bayes.runtime.worker import look_rarely
+    from stream_bayes.runtime.worker import tune_gc
 
     settings = settings_from(config, log, group, checkpoints)
     check_engine(settings)
     report_to_stderr(as_json=as_json)
-    look_rarely()
+    tune_gc()
     end_on_signals()
     with opened(settings, partitions, patient=not until_end) as source:
         worker = Worker(settings, source)
@@ -73,9 +73,9 @@ def run(
 def check_engine(settings: Settings) -> None:
     """Refuse what an engine would refuse, before there is a log and a line that says it has started."""
     from stream_bayes.engine.label_requests import selector_for
-    from stream_bayes.engine.model_adapter import Model, open_learner
+    from stream_bayes.engine.model_adapter import ModelAdapter, open_learner
 
-    Model(open_learner(settings.learner))
+    ModelAdapter(open_learner(settings.learner))
     selector_for(settings.labels, 0, 1)
 
 
@@ -95,9 +95,9 @@ def opened(settings: Settings, partitions: int | None = None, *, patient: bool =
 
     Who is patient waits for one that may be there later.
     """
-    from stream_bayes.runtime.retry import Patience
+    from stream_bayes.runtime.retry import RetryPolicy
 
-    insist = Patience()
+    insist = RetryPolicy()
     # Then an error is an error, also one that may pass.
     insist.stopping = not patient
     count = insist(lambda: _agreed(settings, partitions))
@@ -153,11 +153,11 @@ def _member(settings: Settings) -> Iterator[str | None]:
     if not settings.log.startswith("kafka://"):
         yield None
         return
-    from stream_bayes.eventlog.kafka.instance_id import WorkerSlot
+    from stream_bayes.eventlog.kafka.instance_id import InstanceIdLease
 
     # Of the machine, not of the folder that a worker was started in: names must differ on the whole machine.
     folder = Path(gettempdir()) / f"stream_bayes-{os.getuid()}" / settings.group
-    with WorkerSlot(folder, settings.kafka.worker) as slot:
+    with InstanceIdLease(folder, settings.kafka.worker) as slot:
         yield slot.member
 
 

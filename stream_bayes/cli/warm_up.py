@@ -24,7 +24,7 @@ _HAM = b"From: ann@example.org\nSubject: Lunch\nContent-Type: text/html\n\n<p>Sh
 _SMALL = {"buckets": 2**10}
 
 
-class Step(NamedTuple):
+class WarmUpStep(NamedTuple):
     """One use of the package, and what it took to compile its kernels."""
 
     name: str
@@ -42,7 +42,7 @@ def warm_up(config: Config = None, as_json: Json = False) -> None:
     folder. Ends with code 2 if there is no folder to keep them in.
     """
     settings = settings_from(config)
-    steps: list[Step] = []
+    steps: list[WarmUpStep] = []
     for name, use in _uses(settings.learner):
         steps.append(_measured(name, use))
         if not as_json:
@@ -72,16 +72,16 @@ def _uses(learner: LearnerSettings) -> Iterator[tuple[str, Callable[[], None]]]:
         yield f"page with {learner.name}", partial(_use_page, learner)
 
 
-def _measured(name: str, use: Callable[[], None]) -> Step:
+def _measured(name: str, use: Callable[[], None]) -> WarmUpStep:
     from stream_bayes.kernels.common.jit_stats import compiled_kernels
 
     before = compiled_kernels()
     began_at = time.monotonic()
     use()
-    return Step(name, compiled_kernels() - before, time.monotonic() - began_at)
+    return WarmUpStep(name, compiled_kernels() - before, time.monotonic() - began_at)
 
 
-def _line(step: Step) -> str:
+def _line(step: WarmUpStep) -> str:
     if not step.compiled:
         return f"{step.name}: nothing to compile"
     return f"{step.name}: compiled {step.compiled} kernels in {step.seconds:.1f} s"
@@ -145,29 +145,29 @@ def _messages(learner: LearnerSettings, observations: str, labels: str) -> Itera
 def _use_evaluate() -> None:
     """Run every filter of this package over three mails, with all labels and with each strategy of asking."""
     from stream_bayes.evaluation.factory import open_filter
-    from stream_bayes.evaluation.feedback import STRATEGIES, Regime
+    from stream_bayes.evaluation.feedback import STRATEGIES, FeedbackRegime
     from stream_bayes.evaluation.protocol import warm_up as run_briefly
 
     run_briefly(partial(open_filter, "default"))
     run_briefly(partial(open_filter, "light"))
     for strategy in STRATEGIES:
-        run_briefly(partial(open_filter, "light"), Regime("active:2", strategy))
+        run_briefly(partial(open_filter, "light"), FeedbackRegime("active:2", strategy))
 
 
 def _use_page(learner: LearnerSettings) -> None:
     """Predict and explain an observation, and draw the posterior of everything that the learner has one of."""
-    from stream_bayes.engine.model_adapter import Model, open_learner
+    from stream_bayes.engine.model_adapter import ModelAdapter, open_learner
     from stream_bayes.events import Observation
     from stream_bayes.testing.streams import targets
     from stream_bayes.web.services.posteriors import NoPosterior, density_of, kinds_of
-    from stream_bayes.web.services.prediction import opinion_of
+    from stream_bayes.web.services.prediction import prediction_view
 
-    model = Model(open_learner(learner))
+    model = ModelAdapter(open_learner(learner))
     observation = Observation(id="id", text="cheap pills lunch")
     content = model.content(observation)
     for label in targets(model.learner):
         model.learner.learn_one(content, label)
-    opinion_of(model, observation, 5, (0, 1))
+    prediction_view(model, observation, 5, (0, 1))
     for kind in kinds_of(type(model.learner)):
         for text in ("cheap", "ann@example.org", "word counts"):
             try:

@@ -58,7 +58,7 @@ def web(
 
 def _serve(settings: Settings, *, as_json: bool) -> None:
     from stream_bayes.web.api.app import make_app
-    from stream_bayes.web.security.auth import Access, hosts_of, is_loopback, new_token
+    from stream_bayes.web.security.auth import Authenticator, hosts_of, is_loopback, new_token
     from stream_bayes.web.server import serve
 
     place = settings.web
@@ -67,7 +67,7 @@ def _serve(settings: Settings, *, as_json: bool) -> None:
     if token is None and not is_loopback(place.host):
         token = made_up = new_token()
     # With a token, other sites can do nothing here; the page may then be reached through a proxy, by any name.
-    access = Access(token, hosts_of(place.host) if token is None else None)
+    access = Authenticator(token, hosts_of(place.host) if token is None else None)
     failures: list[BackgroundError] = []
     app = make_app(settings, access, failures)
     serve(app, place, made_up=made_up, as_json=as_json, failures=failures)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 from pydantic import SecretStr, ValidationError
 
 from stream_bayes.config.fields import Section
-from stream_bayes.config.messages import Given, explained, not_a_section, unknown
+from stream_bayes.config.messages import SettingValue, explained, not_a_section, unknown
 from stream_bayes.config.settings import Settings
 from stream_bayes.errors import ConfigError
 
@@ -49,7 +49,7 @@ def load_settings(path: Path | None, environment: Mapping[str, str], overrides: 
     heap.add_environment(environment)
     for key, value in overrides.items():
         if value is not None:
-            heap.add(key, Given(value, "command line"))
+            heap.add(key, SettingValue(value, "command line"))
     settings = heap.settings()
     if settings is None or heap.problems:
         raise ConfigError("; ".join(heap.problems))
@@ -84,10 +84,10 @@ _TABLES = [key for key, kind in KINDS.items() if get_origin(kind) is dict]
 class _Heap(NamedTuple):
     """What was given so far, and what was wrong with it."""
 
-    given: dict[str, Given]
+    given: dict[str, SettingValue]
     problems: list[str]
 
-    def add(self, key: str, given: Given) -> None:
+    def add(self, key: str, given: SettingValue) -> None:
         """One setting, or one entry of a setting that is a table."""
         table = next((table for table in _TABLES if key.startswith(f"{table}.")), None)
         if key in KINDS:
@@ -99,7 +99,7 @@ class _Heap(NamedTuple):
             entries = dict(before.value) if before and isinstance(before.value, dict) else {}
             origins = [before.origin] if entries and before else []
             merged = {**entries, key.removeprefix(f"{table}."): given.value}
-            self.given[table] = Given(merged, " and ".join([*origins, given.origin]))
+            self.given[table] = SettingValue(merged, " and ".join([*origins, given.origin]))
 
     def add_file(self, path: Path | None) -> None:
         """All that a file says."""
@@ -108,17 +108,17 @@ class _Heap(NamedTuple):
         origin = str(path or FILE)
         for name, content in _parsed(path or FILE).items():
             if name in KINDS:
-                self.add(name, Given(content, origin))
+                self.add(name, SettingValue(content, origin))
             elif name not in _SECTIONS:
                 what = "section" if isinstance(content, dict) else "setting"
                 self.problems.append(unknown(name, origin, (*_SECTIONS, *KINDS), what))
             elif not isinstance(content, dict):
                 hint = f"write [{name}] above its keys"
-                self.problems.append(not_a_section(name, Given(content, origin), hint))
+                self.problems.append(not_a_section(name, SettingValue(content, origin), hint))
             else:
                 for key, value in content.items():
                     # A key in quotes may have dots in it; it is no entry of a table.
-                    self.add(f"{name}.{key}" if "." not in key else f"{name}.{key!r}", Given(value, origin))
+                    self.add(f"{name}.{key}" if "." not in key else f"{name}.{key!r}", SettingValue(value, origin))
 
     def add_environment(self, environment: Mapping[str, str]) -> None:
         """All variables that are meant for this; those of whole tables first."""
@@ -126,7 +126,7 @@ class _Heap(NamedTuple):
             if not variable.startswith(PREFIX):
                 continue
             key = variable.removeprefix(PREFIX).lower().replace("__", ".")
-            given = Given(text if key in _TEXTS else _as_toml(text), f"environment {variable}")
+            given = SettingValue(text if key in _TEXTS else _as_toml(text), f"environment {variable}")
             if key in _SECTIONS:
                 first = next(known for known in KINDS if known.startswith(f"{key}."))
                 hint = f"give its keys, such as {PREFIX}{first.upper().replace('.', '__')}"

@@ -35,7 +35,7 @@ _BOUNDS = {
 }
 
 
-class Given(NamedTuple):
+class SettingValue(NamedTuple):
     """A value, and where it was given."""
 
     value: Any
@@ -54,14 +54,14 @@ def unknown(name: str, origin: str, known: Iterable[str], what: str = "setting")
     return f"unknown {what} {_short(name)} ({origin}): {hint}"
 
 
-def not_a_section(name: str, given: Given, hint: str) -> str:
+def not_a_section(name: str, given: SettingValue, hint: str) -> str:
     """Of a single value where several settings belong."""
     # Which may be a password.
     shown = "" if name in _WITH_SECRETS else f" = {_short(given.value)}"
     return f"{name}{shown} ({given.origin}): {name} is a section; {hint}"
 
 
-def explained(problem: ErrorDetails, given: Mapping[str, Given], secrets: Container[str] = ()) -> str:
+def explained(problem: ErrorDetails, given: Mapping[str, SettingValue], secrets: Container[str] = ()) -> str:
     """Of a value that a setting cannot have; that of a secret is not shown."""
     kind = problem["type"]
     place = problem["loc"]
@@ -89,8 +89,8 @@ def _allowed(problem: ErrorDetails) -> str:
     return f"{phrase}, or 'none'" if kind == "int_type" and problem["loc"] in _MAY_BE_NONE else phrase
 
 
-def _same_topic(topic: str, keys: Iterable[str], given: Mapping[str, Given]) -> str:
-    default = Given(None, "default")
+def _same_topic(topic: str, keys: Iterable[str], given: Mapping[str, SettingValue]) -> str:
+    default = SettingValue(None, "default")
     places = " and ".join(f"topics.{key} ({given.get(f'topics.{key}', default).origin})" for key in keys)
     return f"{places} are both {topic!r}: every topic needs a name of its own"
 

@@ -20,7 +20,7 @@ EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)
 _LEAST = 1e-300
 
 
-class Bin(NamedTuple):
+class ProbabilityBin(NamedTuple):
     """Mails of similar probability."""
 
     said: float
@@ -30,7 +30,7 @@ class Bin(NamedTuple):
     mails: int
 
 
-class Scores:
+class PredictionScores:
     """Predictions in the order in which they came, each beside the truth.
 
     Parameters
@@ -76,14 +76,14 @@ class Scores:
         begin = 0 if last is None else max(len(spam) - last, 0)
         return one_minus_roca_percent(spam[begin:], log_odds[begin:])
 
-    def calibration(self) -> list[Bin]:
+    def calibration(self) -> list[ProbabilityBin]:
         """Said and observed; bins without a mail are left out."""
         spam, log_odds = self.arrays()
         probability = expit(log_odds)
         places = np.digitize(probability, EDGES)
         chosen = [places == place for place in range(len(EDGES) + 1)]
         return [
-            Bin(float(probability[rows].mean()), float(spam[rows].mean()), int(rows.sum()))
+            ProbabilityBin(float(probability[rows].mean()), float(spam[rows].mean()), int(rows.sum()))
             for rows in chosen
             if rows.any()
         ]

@@ -10,49 +10,49 @@ from rich.live import Live
 
 from stream_bayes.demo import screen
 from stream_bayes.demo.accuracy import WINDOW
-from stream_bayes.demo.figures import Figures
+from stream_bayes.demo.figures import DemoFigures
 
 _LINE_EVERY = 5.0
 
 
-class Stage(AbstractContextManager["Stage"], Protocol):
+class Display(AbstractContextManager["Display"], Protocol):
     """Shows the figures of the moment."""
 
-    def show(self, figures: Figures) -> None:
+    def show(self, figures: DemoFigures) -> None:
         """Called several times a second."""
 
 
-def open_stage(console: Console, *, quiet: bool) -> Stage:
+def open_display(console: Console, *, quiet: bool) -> Display:
     """A live screen where the terminal can do it, else lines; if quiet, only what one must wait for is said."""
     able = console.is_terminal and not console.is_dumb_terminal
     if quiet or not able:
-        return LineStage(console, quiet=quiet)
+        return LineDisplay(console, quiet=quiet)
     if console.width > screen.WIDTH and console.height > screen.HEIGHT:
-        return LiveStage(console)
+        return LiveDisplay(console)
     size = f"{screen.WIDTH + 1} x {screen.HEIGHT + 1}"
     console.print(f"Plain lines: the live screen needs a terminal of {size}.", highlight=False)
-    return LineStage(console)
+    return LineDisplay(console)
 
 
-class LiveStage(Stage):
+class LiveDisplay(Display):
     """Draws the whole state in place."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
-    def __enter__(self) -> LiveStage:
+    def __enter__(self) -> LiveDisplay:
         self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def show(self, figures: Figures) -> None:
+    def show(self, figures: DemoFigures) -> None:
         """Draw."""
         self._live.update(screen.page(figures), refresh=True)
 
 
-class LineStage(Stage):
+class LineDisplay(Display):
     """Prints a line every few seconds, and one for each thing that happens."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
@@ -64,7 +64,7 @@ class LineStage(Stage):
     def __exit__(self, *_: object) -> None:
         """There is nothing to put away."""
 
-    def show(self, figures: Figures) -> None:
+    def show(self, figures: DemoFigures) -> None:
         """Print what is new."""
         if figures.phase in screen.WAITING:
             self._once(screen.WAITING[figures.phase], must=figures.phase == "compiling")
@@ -84,7 +84,7 @@ class LineStage(Stage):
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def line(figures: Figures) -> str:
+def line(figures: DemoFigures) -> str:
     """The moment in one line."""
     seen = figures.seen
     asking = figures.asking

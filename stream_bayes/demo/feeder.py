@@ -16,7 +16,7 @@ _AHEAD = 0.02
 _CONTENT_TYPE = ("content-type", b"message/rfc822")
 
 
-class Postman:
+class Feeder:
     """Sends mails without their labels.
 
     Parameters

@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 from stream_bayes.demo.accuracy import WINDOW
-from stream_bayes.demo.log_follower import Seen
-from stream_bayes.demo.simulated_labeller import Question
+from stream_bayes.demo.log_follower import WorkerProgress
+from stream_bayes.demo.simulated_labeller import RequestLine
 from stream_bayes.evaluation.corpora.mail import counted
 
 
@@ -30,16 +30,16 @@ class Crash(NamedTuple):
         return f"{killed}; restarted; {counted(self.replayed, 'event')} replayed from the journal"
 
 
-class Asking(NamedTuple):
+class BudgetFigures(NamedTuple):
     """How the label budget is spent."""
 
     budget: int
     asked: int
     answered: int
-    newest: tuple[Question, ...]
+    newest: tuple[RequestLine, ...]
 
 
-class Figures(NamedTuple):
+class DemoFigures(NamedTuple):
     """One moment of the demo."""
 
     phase: str
@@ -51,8 +51,8 @@ class Figures(NamedTuple):
     source: str
     mails: int
     sent: int
-    seen: Seen
-    asking: Asking
+    seen: WorkerProgress
+    asking: BudgetFigures
     crash: Crash | None
     folder: str
 

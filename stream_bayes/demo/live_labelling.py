@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from stream_bayes.config import TopicSettings
-from stream_bayes.demo.feeder import Postman
-from stream_bayes.demo.log_follower import Follower
-from stream_bayes.demo.mail_sources import Post
+from stream_bayes.demo.feeder import Feeder
+from stream_bayes.demo.log_follower import TopicFollower
+from stream_bayes.demo.mail_sources import LabelledMails
 from stream_bayes.demo.process import PageProcess, WorkerProcess
 from stream_bayes.demo.screen import COMPILING
-from stream_bayes.demo.workspace import Place
+from stream_bayes.demo.workspace import Workspace
 from stream_bayes.eventlog.factory import open_log
 from stream_bayes.events import LabelRequest, decode_request
 
@@ -36,7 +36,7 @@ class Labelled(NamedTuple):
 
 
 def play_with_page(
-    post: Post, place: Place, port: int, say: Callable[[str], None], stopped: Callable[[], bool]
+    post: LabelledMails, place: Workspace, port: int, say: Callable[[str], None], stopped: Callable[[], bool]
 ) -> Labelled:
     """Let mails flow, a worker work and a page be served until somebody stops it; then end both in good order.
 
@@ -45,7 +45,7 @@ def play_with_page(
     worker = WorkerProcess(place.settings, place.reports)
     page = PageProcess(place.settings, place.folder / "page.log", port)
     with open_log(place.url) as log, ExitStack() as ends:
-        postman = Postman(log, TopicSettings().observations, post.mails, len(post.mails) / MAILS_A_SECOND)
+        postman = Feeder(log, TopicSettings().observations, post.mails, len(post.mails) / MAILS_A_SECOND)
         postman.send_first()
         for process in (worker, page):
             process.start()
@@ -66,8 +66,8 @@ def play_with_page(
             # That is not interrupted by a signal; nothing is lost.
             worker.kill()
         worker.finish()
-        requests = [decode_request(record.value) for record in Follower(log, TopicSettings().label_requests).new()]
-        predictions = len(Follower(log, TopicSettings().predictions).new())
+        requests = [decode_request(record.value) for record in TopicFollower(log, TopicSettings().label_requests).new()]
+        predictions = len(TopicFollower(log, TopicSettings().predictions).new())
     asked = sum(isinstance(event, LabelRequest) for event in requests)
     answered = {event.source for event in requests if not isinstance(event, LabelRequest) and event.label is not None}
     return Labelled(postman.sent, predictions, asked, len(answered))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from stream_bayes.config import TopicSettings
-from stream_bayes.demo.accuracy import WINDOW, Bin, Scores
+from stream_bayes.demo.accuracy import WINDOW, PredictionScores, ProbabilityBin
 from stream_bayes.eventlog.base import Log, records_from
 from stream_bayes.events import DeadLetter, Status
 from stream_bayes.records import Partition, Record
@@ -16,7 +16,7 @@ _RATE_OVER = 4.0
 _FIRST_MEASURED = 200
 
 
-class Seen(NamedTuple):
+class WorkerProgress(NamedTuple):
     """What the worker has done by some moment."""
 
     predicted: int
@@ -32,22 +32,22 @@ class Seen(NamedTuple):
     """Of the last 1,000."""
     history: tuple[float, ...]
     """Of recent_area, from moment to moment."""
-    calibration: tuple[Bin, ...]
+    calibration: tuple[ProbabilityBin, ...]
     stage_seconds: dict[str, float]
     """Since the worker started."""
     learned: int
     """Labels."""
 
 
-class Watch:
+class DemoFollower:
     """Follows the predictions, the dead letters and the status events of a log of one partition."""
 
     def __init__(self, log: Log, topics: TopicSettings, truth: Mapping[str, str]) -> None:
         self._topics = topics
-        self.scores = Scores(truth)
-        self._predictions = Follower(log, topics.predictions)
-        self._dead_letters = Follower(log, topics.dead_letters)
-        self._statuses = Follower(log, topics.status)
+        self.scores = PredictionScores(truth)
+        self._predictions = TopicFollower(log, topics.predictions)
+        self._dead_letters = TopicFollower(log, topics.dead_letters)
+        self._statuses = TopicFollower(log, topics.status)
         self._dead = 0
         self._status: Status | None = None
         self._pace: deque[tuple[float, int]] = deque()
@@ -71,14 +71,14 @@ class Watch:
         for record in self._statuses.new()[-1:]:
             self._status = Status.model_validate_json(record.value)
 
-    def seen(self, now: float) -> Seen:
+    def seen(self, now: float) -> WorkerProgress:
         """The figures of this moment."""
         scores = self.scores
         status = self._status
         recent = scores.area(WINDOW)
         if scores.predictions >= _FIRST_MEASURED:
             self._history.append(recent)
-        return Seen(
+        return WorkerProgress(
             scores.predictions,
             scores.distinct,
             self._dead,
@@ -101,7 +101,7 @@ class Watch:
         return (after - before) / (ended - began) if ended > began else 0.0
 
 
-class Follower:
+class TopicFollower:
     """Reads a topic of one partition from its beginning, on nobody's behalf."""
 
     def __init__(self, log: Log, topic: str) -> None:

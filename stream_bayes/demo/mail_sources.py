@@ -12,7 +12,7 @@ from stream_bayes.evaluation.corpora import Mail, open_corpus
 from stream_bayes.evaluation.stream import Stream
 
 
-class Post(NamedTuple):
+class LabelledMails(NamedTuple):
     """What is to be sent."""
 
     name: str
@@ -31,12 +31,12 @@ def _labels(mails: Iterable[GeneratedMail | Mail]) -> dict[str, str]:
     return {mail.id: mail.label for mail in mails if mail.label is not None}
 
 
-def generated_post(seed: int, mails: int) -> Post:
+def generated_mails(seed: int, mails: int) -> LabelledMails:
     """So many mails that are made up."""
-    return Post("generated mailbox", list(mailbox(seed, mails)), spans(mails))
+    return LabelledMails("generated mailbox", list(mailbox(seed, mails)), spans(mails))
 
 
-def corpus_post(path: Path, mails: int, seed: int) -> Post:
+def corpus_mails(path: Path, mails: int, seed: int) -> LabelledMails:
     """So many mails of a corpus in a random order, since many corpora are sorted by label; all must fit into memory.
 
     Mails that cannot be read, or of which nothing says what they are, are left out.
@@ -44,7 +44,7 @@ def corpus_post(path: Path, mails: int, seed: int) -> Post:
     corpus = open_corpus(path, problems="count")
     found = list(Stream(corpus.name, corpus, shuffle=seed, limit=mails))
     if any(mail.label is not None for mail in found):
-        return Post(corpus.name, found, [])
+        return LabelledMails(corpus.name, found, [])
     if not found and not corpus.counts.problems.get("missing-label"):
         message = f"{path}: there is no mail in it that can be read; see stream-bayes corpus {path}"
         raise CorpusError(message, "no-mail")

@@ -19,7 +19,7 @@ PATIENCE = 120.0
 _LAST_LINES = 3
 
 
-class Recovered(NamedTuple):
+class RecoveryReport(NamedTuple):
     """What a worker says of its start."""
 
     events: int
@@ -122,7 +122,7 @@ class WorkerProcess(CommandProcess):
 
     def __init__(self, settings: Path, reports: Path) -> None:
         super().__init__("run", settings, reports)
-        self.recovered: list[Recovered] = []
+        self.recovered: list[RecoveryReport] = []
         """Of each start, in order."""
         self.compiling = False
         """Whether it has said since its start that it compiles."""
@@ -136,7 +136,7 @@ class WorkerProcess(CommandProcess):
         """It has said something."""
         self.compiling = self.compiling or event.startswith(NOTICE_BEGINNING)
         if event == "recovered":
-            self.recovered.append(Recovered(int(said["events"]), float(said["seconds"])))
+            self.recovered.append(RecoveryReport(int(said["events"]), float(said["seconds"])))
 
 
 class PageProcess(CommandProcess):

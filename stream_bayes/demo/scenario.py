@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import NamedTuple, Self
 
 from stream_bayes.config import TopicSettings
-from stream_bayes.demo.feeder import Postman
-from stream_bayes.demo.figures import Asking, Crash, Figures
-from stream_bayes.demo.log_follower import Watch
-from stream_bayes.demo.mail_sources import Post
+from stream_bayes.demo.feeder import Feeder
+from stream_bayes.demo.figures import BudgetFigures, Crash, DemoFigures
+from stream_bayes.demo.log_follower import DemoFollower
+from stream_bayes.demo.mail_sources import LabelledMails
 from stream_bayes.demo.process import WorkerProcess
-from stream_bayes.demo.simulated_labeller import Labeller
-from stream_bayes.demo.workspace import Place
+from stream_bayes.demo.simulated_labeller import SimulatedLabeller
+from stream_bayes.demo.workspace import Workspace
 from stream_bayes.eventlog.factory import open_log
 
 LONGEST = 60.0
@@ -36,7 +36,7 @@ _COMPILING = 5.0
 """How many times as long it may take while the worker compiles."""
 
 
-class Terms(NamedTuple):
+class ScenarioOptions(NamedTuple):
     """How the demo is played."""
 
     budget: int
@@ -47,7 +47,7 @@ class Terms(NamedTuple):
         return None if self.fast else min(LONGEST, mails / MAILS_A_SECOND)
 
 
-class Play:
+class Scenario:
     """One demo; leaving the context ends the worker, whatever has happened.
 
     Parameters
@@ -65,7 +65,12 @@ class Play:
     """
 
     def __init__(
-        self, post: Post, place: Place, terms: Terms, show: Callable[[Figures], None], stopped: Callable[[], bool]
+        self,
+        post: LabelledMails,
+        place: Workspace,
+        terms: ScenarioOptions,
+        show: Callable[[DemoFigures], None],
+        stopped: Callable[[], bool],
     ) -> None:
         self._post = post
         self._place = place
@@ -77,10 +82,10 @@ class Play:
         truth = post.labels
         self._log = open_log(place.url)
         self._worker = WorkerProcess(place.settings, place.reports)
-        self._postman = Postman(self._log, topics.observations, post.mails, terms.flow_seconds(len(post.mails)))
+        self._postman = Feeder(self._log, topics.observations, post.mails, terms.flow_seconds(len(post.mails)))
         thinking = 0.0 if terms.fast else _THINKING
-        self._labeller = Labeller(self._log, (topics.label_requests, topics.labels), truth, thinking)
-        self._watch = Watch(self._log, topics, truth)
+        self._labeller = SimulatedLabeller(self._log, (topics.label_requests, topics.labels), truth, thinking)
+        self._watch = DemoFollower(self._log, topics, truth)
         self.scores = self._watch.scores
         self._began = self._show_due = time.monotonic()
         self._flow_began: float | None = None
@@ -95,7 +100,7 @@ class Play:
         self._worker.kill()
         self._log.close()
 
-    def run(self) -> Figures | None:
+    def run(self) -> DemoFigures | None:
         """Play it to its end: the last figures; None if somebody has stopped it."""
         some = max(int(_KILLED_AT * len(self._post.mails)), 1)
         self._worker.start()
@@ -164,15 +169,15 @@ class Play:
         self._crash = self._crash._replace(replayed=events, seconds=seconds)
         return True
 
-    def _finish(self, flow_ended: float) -> Figures:
+    def _finish(self, flow_ended: float) -> DemoFigures:
         """End the worker as an operator would, then look at all that it has written."""
         self._worker.finish()
         self._watch.read()
         return self._figures("ended", flow_ended)._replace(seconds=time.monotonic() - self._began)
 
-    def _figures(self, phase: str, now: float) -> Figures:
+    def _figures(self, phase: str, now: float) -> DemoFigures:
         labeller = self._labeller
-        return Figures(
+        return DemoFigures(
             phase=phase,
             seconds=now - self._began,
             flow_seconds=0.0 if self._flow_began is None else now - self._flow_began,
@@ -180,7 +185,7 @@ class Play:
             mails=len(self._post.mails),
             sent=self._postman.sent,
             seen=self._watch.seen(now),
-            asking=Asking(self._terms.budget, labeller.asked, labeller.answered, labeller.newest),
+            asking=BudgetFigures(self._terms.budget, labeller.asked, labeller.answered, labeller.newest),
             crash=self._crash,
             folder=str(self._place.folder),
         )

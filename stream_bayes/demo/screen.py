@@ -11,9 +11,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from stream_bayes.demo.accuracy import WINDOW, Bin
-from stream_bayes.demo.figures import Asking, Figures
-from stream_bayes.demo.log_follower import Seen
+from stream_bayes.demo.accuracy import WINDOW, ProbabilityBin
+from stream_bayes.demo.figures import BudgetFigures, DemoFigures
+from stream_bayes.demo.log_follower import WorkerProgress
 from stream_bayes.demo.simulated_labeller import SHOWN
 
 WIDTH = 79
@@ -27,7 +27,7 @@ WAITING = {"starting": STARTING, "compiling": COMPILING}
 """What is said before mails flow, by the phase."""
 
 
-def page(figures: Figures) -> RenderableType:
+def page(figures: DemoFigures) -> RenderableType:
     """The screen of this moment."""
     seen = figures.seen
     asking = figures.asking
@@ -46,7 +46,7 @@ def page(figures: Figures) -> RenderableType:
     return Panel(body, title=Text(f"{figures.source}, filtered live", "bold"), width=WIDTH)
 
 
-def _event(figures: Figures) -> RenderableType:
+def _event(figures: DemoFigures) -> RenderableType:
     """What is happening apart from mails, in two rows."""
     crash = "" if figures.crash is None else f"The worker was {figures.crash.sentence}."
     said = f"{WAITING[figures.phase]} {figures.seconds:.0f} s" if figures.phase in WAITING else crash
@@ -54,14 +54,14 @@ def _event(figures: Figures) -> RenderableType:
     return Text("\n".join([*lines, *[""] * (2 - len(lines))]), "bold yellow", no_wrap=True)
 
 
-def _flow(figures: Figures) -> RenderableType:
+def _flow(figures: DemoFigures) -> RenderableType:
     share = figures.sent / figures.mails
     first = f"mails in {figures.sent:>7,} of {figures.mails:,}   {bar(share, 20)}   {figures.flow_seconds:4.0f} s"
     second = f"predicted {figures.seen.predicted:>6,}   {figures.seen.rate:,.0f} a second   lag {figures.lag:,}"
     return Text(f"{first}\n{second}", no_wrap=True)
 
 
-def _accuracy(seen: Seen) -> RenderableType:
+def _accuracy(seen: WorkerProgress) -> RenderableType:
     recent = [value for value in seen.history if not math.isnan(value)]
     text = Text("(1-ROCA)%  ", no_wrap=True)
     text.append(f"all {percent(seen.area):>6}   last {WINDOW:,} ", "default")
@@ -70,13 +70,13 @@ def _accuracy(seen: Seen) -> RenderableType:
     return text
 
 
-def _budget(asking: Asking) -> RenderableType:
+def _budget(asking: BudgetFigures) -> RenderableType:
     left = asking.budget - asking.asked
     text = f"labels     asked {asking.asked:>4,}   answered {asking.answered:>4,}   left {left:>4,}   "
     return Text(f"{text}{bar(asking.asked / max(asking.budget, 1), 20)}", no_wrap=True)
 
 
-def _calibration(bins: tuple[Bin, ...]) -> RenderableType:
+def _calibration(bins: tuple[ProbabilityBin, ...]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     rows = [
         ["calibration, P(spam)  said", *(f"{100 * each.said:.1f}" for each in bins)],
@@ -91,7 +91,7 @@ def _calibration(bins: tuple[Bin, ...]) -> RenderableType:
     return table
 
 
-def _questions(asking: Asking) -> RenderableType:
+def _questions(asking: BudgetFigures) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(width=_SUBJECT, no_wrap=True)
     for _ in range(2):
@@ -106,7 +106,7 @@ def _questions(asking: Asking) -> RenderableType:
     return table
 
 
-def stages(seen: Seen) -> str:
+def stages(seen: WorkerProgress) -> str:
     """Seconds of each stage of the worker since it started."""
     spent = "  ".join(f"{name} {seconds:.1f}" for name, seconds in seen.stage_seconds.items())
     return f"{spent} s" if spent else ""

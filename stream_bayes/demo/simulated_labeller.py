@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import NamedTuple
 
-from stream_bayes.demo.log_follower import Follower
+from stream_bayes.demo.log_follower import TopicFollower
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import Label, LabelOutcome, LabelRequest, decode_request, encode
 
@@ -17,7 +17,7 @@ SHOWN = 6
 """How many requests there are on the screen."""
 
 
-class Question(NamedTuple):
+class RequestLine(NamedTuple):
     """A request as the screen shows it."""
 
     subject: str
@@ -28,7 +28,7 @@ class Question(NamedTuple):
     """Empty as long as there is none."""
 
 
-class Labeller:
+class SimulatedLabeller:
     """Follows the requests and answers each after a while.
 
     Parameters
@@ -46,10 +46,10 @@ class Labeller:
         self._log = log
         self._truth = truth
         self._thinking = thinking
-        self._requests = Follower(log, requests)
+        self._requests = TopicFollower(log, requests)
         self._random = Random("labeller")
         self._open: deque[tuple[float, LabelRequest]] = deque()
-        self._answers: deque[Question] = deque(maxlen=SHOWN)
+        self._answers: deque[RequestLine] = deque(maxlen=SHOWN)
         self.asked = 0
         self.answered = 0
 
@@ -69,7 +69,7 @@ class Labeller:
             self._log.commit({})
 
     @property
-    def newest(self) -> tuple[Question, ...]:
+    def newest(self) -> tuple[RequestLine, ...]:
         """Of the requests the newest that are answered, the last first; then, where there is room, open ones."""
         waiting = (_question(request, "") for _, request in reversed(self._open))
         return (*reversed(self._answers), *waiting)[:SHOWN]
@@ -89,6 +89,6 @@ class Labeller:
         self._answers.append(_question(request, answer))
 
 
-def _question(request: LabelRequest, answer: str) -> Question:
+def _question(request: LabelRequest, answer: str) -> RequestLine:
     probability = (request.probabilities or {}).get("spam", 0.5)
-    return Question(request.subject or "(no subject)", probability, request.variance, answer)
+    return RequestLine(request.subject or "(no subject)", probability, request.variance, answer)

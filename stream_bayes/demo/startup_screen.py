@@ -16,7 +16,7 @@ from stream_bayes.signals import handle_signals
 LOADING = "Loading the learners ..."
 
 
-class Waiting:
+class StartupScreen:
     """Context of loading and compiling: a spinner on a terminal, which shows the notice that kernels are compiled.
 
     Ctrl-C calls `stop`, which must end the process at once. An exception would not do: raised while LLVM calls back

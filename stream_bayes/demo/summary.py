@@ -9,24 +9,24 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_bayes.demo.accuracy import WINDOW
-from stream_bayes.demo.figures import Figures
+from stream_bayes.demo.figures import DemoFigures
 from stream_bayes.demo.screen import percent, stages
-from stream_bayes.demo.workspace import Place
+from stream_bayes.demo.workspace import Workspace
 from stream_bayes.evaluation.corpora.mail import counted
 
 
-def summary(figures: Figures, place: Place) -> RenderableType:
+def summary(figures: DemoFigures, place: Workspace) -> RenderableType:
     """A table, and the sentence on exactly once."""
     return Group(_table(figures, place), Text(), Text(sentence(figures), "bold"), Text())
 
 
-def sentence(figures: Figures) -> str:
+def sentence(figures: DemoFigures) -> str:
     """What became of the mails when the worker was killed."""
     crash = "" if figures.crash is None else f"The worker was {figures.crash.sentence}; "
     return f"{crash}{figures.verdict}."
 
 
-def _table(figures: Figures, place: Place) -> Table:
+def _table(figures: DemoFigures, place: Workspace) -> Table:
     table = Table(
         title=f"{figures.source}: what came of it",
         title_justify="left",
@@ -41,7 +41,7 @@ def _table(figures: Figures, place: Place) -> Table:
     return table
 
 
-def _rows(figures: Figures) -> list[tuple[str, str]]:
+def _rows(figures: DemoFigures) -> list[tuple[str, str]]:
     seen = figures.seen
     asking = figures.asking
     mails = f"{figures.mails:,} in {figures.flow_seconds:.0f} s, {seen.predicted:,} predictions"
@@ -57,12 +57,12 @@ def _rows(figures: Figures) -> list[tuple[str, str]]:
     ]
 
 
-def _columns(figures: Figures) -> tuple[list[float], list[float]]:
+def _columns(figures: DemoFigures) -> tuple[list[float], list[float]]:
     bins = figures.seen.calibration
     return [each.said for each in bins], [each.observed for each in bins]
 
 
-def commands(figures: Figures, place: Place, program: str) -> str:
+def commands(figures: DemoFigures, place: Workspace, program: str) -> str:
     """What to do next, with the command line called like this."""
     settings = f"--config {shlex.quote(str(place.settings))}"
     chosen = [

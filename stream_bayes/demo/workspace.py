@@ -15,7 +15,7 @@ OPEN_REQUESTS = 25
 CHECKPOINT_SECONDS = 9.0
 
 
-class Place:
+class Workspace:
     """Where a demo keeps what it makes.
 
     Parameters

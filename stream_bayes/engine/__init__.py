@@ -1,6 +1,6 @@
 """The engine: a fold over a stream of observations and labels."""
 
 from stream_bayes.engine.engine import Engine
-from stream_bayes.engine.types import Arrival, Decided, Outcome, Refused, Terms
+from stream_bayes.engine.types import BatchResult, InputEvent, RejectedRecord, ReplayDecisions, RequestPolicy
 
-__all__ = ["Arrival", "Decided", "Engine", "Outcome", "Refused", "Terms"]
+__all__ = ["BatchResult", "Engine", "InputEvent", "RejectedRecord", "ReplayDecisions", "RequestPolicy"]

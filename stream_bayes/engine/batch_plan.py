@@ -12,16 +12,16 @@ from typing import Any, Literal, NamedTuple
 from stream_bayes.engine.forwarding import Routing, forwarded_by
 from stream_bayes.engine.history import (
     UNLABELLED,
-    Contents,
-    IdWindow,
+    DedupWindow,
     Known,
-    LabelRing,
+    LabelHistory,
+    ObservationCache,
     Unlabelled,
     content_digest,
     digest_of,
 )
-from stream_bayes.engine.model_adapter import Model
-from stream_bayes.engine.types import Arrival
+from stream_bayes.engine.model_adapter import ModelAdapter
+from stream_bayes.engine.types import InputEvent
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Label, Observation
 from stream_bayes.records import Record
@@ -31,10 +31,10 @@ GONE = "observation-gone"
 """The code of a label whose observation will never get one."""
 
 
-class Step(NamedTuple):
+class PlannedAction(NamedTuple):
     """What happens to one event."""
 
-    arrival: Arrival
+    arrival: InputEvent
     action: Action
     offset: int = -1
     """Of the observation that is meant."""
@@ -56,24 +56,24 @@ class Step(NamedTuple):
         return self.action not in ("predict", "refuse") and isinstance(self.arrival.event, Observation)
 
 
-class Memory(NamedTuple):
+class EngineMemory(NamedTuple):
     """All that is remembered of past observations."""
 
-    labels: LabelRing
-    ids: IdWindow
-    contents: Contents
+    labels: LabelHistory
+    ids: DedupWindow
+    contents: ObservationCache
 
 
-class Plan:
+class BatchPlan:
     """The steps of a run of events, and the rows of the fold that carries them out.
 
     `is_unsure` says which labels are the answer that nobody knows.
     """
 
     def __init__(
-        self, memory: Memory, model: Model, routing: Routing, is_unsure: Callable[[Record, Label], bool]
+        self, memory: EngineMemory, model: ModelAdapter, routing: Routing, is_unsure: Callable[[Record, Label], bool]
     ) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[PlannedAction] = []
         self.contents: list[Any] = []
         self.labels: list[Known | None] = []
         self._memory = memory
@@ -91,7 +91,7 @@ class Plan:
         self._new_labels: dict[int, Known | Unlabelled] = {}
         self._new_duplicates: set[int] = set()
 
-    def take(self, arrivals: Sequence[Arrival], known: Mapping[int, Observation | None]) -> int:
+    def take(self, arrivals: Sequence[InputEvent], known: Mapping[int, Observation | None]) -> int:
         """Plan events in order, up to a correction that must be carried out by itself; returns how many."""
         for place, arrival in enumerate(arrivals):
             try:
@@ -102,7 +102,7 @@ class Plan:
                     refusal.observation = self._meant
                     self._meant = None
                 # Its traceback would hold this plan, which holds it: a whole batch, until Python looks for garbage.
-                step = Step(arrival, "refuse", problem=refusal.with_traceback(None))
+                step = PlannedAction(arrival, "refuse", problem=refusal.with_traceback(None))
             if step.action == "correct" and self.steps:
                 return place
             self.steps.append(step)
@@ -115,11 +115,11 @@ class Plan:
                 return place + 1
         return len(arrivals)
 
-    def refused(self, problem: StreamBayesError) -> Plan:
+    def refused(self, problem: StreamBayesError) -> BatchPlan:
         """The plan of an only step once its fold was refused."""
         (step,) = self.steps
         meant = step.offset if step.action in ("learn", "correct") else None
-        self.steps = [Step(step.arrival, "refuse", problem=EventError(problem.code, str(problem), meant))]
+        self.steps = [PlannedAction(step.arrival, "refuse", problem=EventError(problem.code, str(problem), meant))]
         return self
 
     def leave_behind(self, record: Record) -> None:
@@ -127,15 +127,17 @@ class Plan:
         if record.topic == self._topic:
             self._end = record.offset + 1
 
-    def _step(self, arrival: Arrival, known: Mapping[int, Observation | None]) -> Step:
+    def _step(self, arrival: InputEvent, known: Mapping[int, Observation | None]) -> PlannedAction:
         event = arrival.event
         if isinstance(event, Observation):
             return self._observe(arrival, event, known)
         if isinstance(event, Label):
             return self._route_label(arrival, event) or self._learn(arrival, event, known)
-        return Step(arrival, "refuse", problem=event)
+        return PlannedAction(arrival, "refuse", problem=event)
 
-    def _observe(self, arrival: Arrival, observation: Observation, known: Mapping[int, Observation | None]) -> Step:
+    def _observe(
+        self, arrival: InputEvent, observation: Observation, known: Mapping[int, Observation | None]
+    ) -> PlannedAction:
         record = arrival.record
         if record.topic != self._topic:
             message = f"an observation belongs into the topic {self._topic!r}, not into {record.topic!r}"
@@ -155,9 +157,9 @@ class Plan:
         self.labels.append(label)
         self._new_ids[digest] = record.offset, content
         self._new_labels[record.offset] = UNLABELLED if label is None else label
-        return Step(arrival, "predict", record.offset, label, digest=digest, content=content, problem=problem)
+        return PlannedAction(arrival, "predict", record.offset, label, digest=digest, content=content, problem=problem)
 
-    def _own_label(self, arrival: Arrival, observation: Observation) -> tuple[Known | None, EventError | None]:
+    def _own_label(self, arrival: InputEvent, observation: Observation) -> tuple[Known | None, EventError | None]:
         """The label that an observation came with; or why it is refused, which does not stop the prediction."""
         problem: StreamBayesError | None = arrival.label_problem
         if problem is None:
@@ -173,12 +175,12 @@ class Plan:
 
     def _repeat_observation(
         self,
-        arrival: Arrival,
+        arrival: InputEvent,
         observation: Observation,
         first: int,
         content: int,
         known: Mapping[int, Observation | None],
-    ) -> Step:
+    ) -> PlannedAction:
         """An observation whose id was seen: a duplicate; with another label it is a label for the first one."""
         if self._content_of(observation.id, first) != content:
             message = (
@@ -189,34 +191,34 @@ class Plan:
         if arrival.label_problem is not None:
             raise arrival.label_problem
         if observation.label is None:
-            return Step(arrival, "duplicate")
+            return PlannedAction(arrival, "duplicate")
         before = self._label_of(first)
         label = self._check_label(first, observation.label)
         if label == before:
-            return Step(arrival, "duplicate")
+            return PlannedAction(arrival, "duplicate")
         return self._learn_late(arrival, first, label, before, known)
 
-    def _route_label(self, arrival: Arrival, event: Label) -> Step | None:
+    def _route_label(self, arrival: InputEvent, event: Label) -> PlannedAction | None:
         """The step of a label that is not for this partition or not for this group; None of any other label."""
         group = forwarded_by(arrival.record)
         if group is not None and group != self._routing.group:
-            return Step(arrival, "ignore")
+            return PlannedAction(arrival, "ignore")
         target = self._routing.target_of(event)
         if target is None or (event.source is None and self._find(digest_of(event.id)) is not None):
             return None
         if group is not None:
             message = f"it was forwarded already, and its observation is in partition {target} of {self._topic!r}"
             raise EventError("wrong-partition", message)
-        return Step(arrival, "forward", target=target)
+        return PlannedAction(arrival, "forward", target=target)
 
-    def _learn(self, arrival: Arrival, event: Label, known: Mapping[int, Observation | None]) -> Step:
+    def _learn(self, arrival: InputEvent, event: Label, known: Mapping[int, Observation | None]) -> PlannedAction:
         offset = self.offset_of(event)
         before = self._label_of(offset)
         if self._is_unsure(arrival.record, event):
-            return Step(arrival, "unsure", offset, before=before)
+            return PlannedAction(arrival, "unsure", offset, before=before)
         label = self._check_label(offset, event.label)
         if label == before:
-            return Step(arrival, "repeat", offset, label, before)
+            return PlannedAction(arrival, "repeat", offset, label, before)
         return self._learn_late(arrival, offset, label, before, known)
 
     def _check_label(self, offset: int, value: Any) -> Known:
@@ -228,12 +230,12 @@ class Plan:
 
     def _learn_late(
         self,
-        arrival: Arrival,
+        arrival: InputEvent,
         offset: int,
         label: Known,
         before: Known | Unlabelled,
         known: Mapping[int, Observation | None],
-    ) -> Step:
+    ) -> PlannedAction:
         """Learn the label of an observation of before, from that observation itself, so that a correction is exact."""
         observation = known.get(offset) or self._memory.contents.get(offset)
         if observation is None:
@@ -250,7 +252,7 @@ class Plan:
             self.contents.append(content)
             self.labels.append(label)
             self._new_labels[offset] = label
-        return Step(arrival, action, offset, label, before)
+        return PlannedAction(arrival, action, offset, label, before)
 
     def target_of(self, event: Observation | Label) -> int | None:
         """The offset of the observation of before that gets the label of an event; None if there is none."""

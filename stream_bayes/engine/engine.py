@@ -7,14 +7,23 @@ from collections.abc import Mapping, Sequence
 
 from stream_bayes.active import LabelSelector
 from stream_bayes.config import Settings
-from stream_bayes.engine.batch_plan import Memory, Plan, Step
+from stream_bayes.engine.batch_plan import BatchPlan, EngineMemory, PlannedAction
 from stream_bayes.engine.forwarding import Forward, Routing
-from stream_bayes.engine.history import UNLABELLED, Contents, IdWindow, Known, LabelRing, Unlabelled
-from stream_bayes.engine.label_requests import Questions
-from stream_bayes.engine.metrics import Metrics
-from stream_bayes.engine.model_adapter import Model, Row, Said, open_learner
-from stream_bayes.engine.output_events import AUDIT, Asking, dead_letter, label_request, prediction
-from stream_bayes.engine.types import Arrival, Decided, Outcome, Progress, Refused, Terms, ends_by, nothing
+from stream_bayes.engine.history import UNLABELLED, DedupWindow, Known, LabelHistory, ObservationCache, Unlabelled
+from stream_bayes.engine.label_requests import LabelRequests
+from stream_bayes.engine.metrics import RunningMetrics
+from stream_bayes.engine.model_adapter import ModelAdapter, PredictionColumns, PredictionRow, open_learner
+from stream_bayes.engine.output_events import AUDIT, RequestDetails, dead_letter, label_request, prediction
+from stream_bayes.engine.types import (
+    BatchProgress,
+    BatchResult,
+    InputEvent,
+    RejectedRecord,
+    ReplayDecisions,
+    RequestPolicy,
+    ends_by,
+    nothing,
+)
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Label, Observation
 from stream_bayes.records import Record
@@ -40,16 +49,16 @@ class Engine:
     def __init__(self, settings: Settings, partition: int = 0, partitions: int = 1) -> None:
         self.settings = settings
         self.partition = partition
-        self.model = Model(open_learner(settings.learner))
+        self.model = ModelAdapter(open_learner(settings.learner))
         sizes = settings.engine
-        ring = LabelRing(sizes.remembered_labels, numbers=self.model.predicts_numbers)
-        self.memory = Memory(ring, IdWindow(sizes.remembered_ids), Contents(sizes.remembered_bytes))
-        self.metrics = Metrics(sizes.remembered_labels)
-        self.terms = Terms(milliseconds("labels.expires", settings.labels.expires), ring.capacity, partitions)
+        ring = LabelHistory(sizes.remembered_labels, numbers=self.model.predicts_numbers)
+        self.memory = EngineMemory(ring, DedupWindow(sizes.remembered_ids), ObservationCache(sizes.remembered_bytes))
+        self.metrics = RunningMetrics(sizes.remembered_labels)
+        self.terms = RequestPolicy(milliseconds("labels.expires", settings.labels.expires), ring.capacity, partitions)
         """By which it closes questions, and owns its share of the budget."""
         self.input_partitions = partitions
         """How many partitions the observations topic has: more than share the budget where it has grown since."""
-        self._questions = Questions(settings, self.model, partition, partitions)
+        self._questions = LabelRequests(settings, self.model, partition, partitions)
         self.model_version = 0
         """How many labels were learned."""
         self.clock = 0
@@ -67,7 +76,7 @@ class Engine:
         """Who asks for labels: with the partition's share of the budget, the open questions, and what became of all."""
         return self._questions.selector
 
-    def wanted(self, arrivals: Sequence[Arrival]) -> set[int]:
+    def wanted(self, arrivals: Sequence[InputEvent]) -> set[int]:
         """The offsets of observations that labels among these are for, and that are not in memory any more.
 
         A label is one if it comes alone, or with an observation whose id was seen before.
@@ -90,10 +99,10 @@ class Engine:
 
     def process(
         self,
-        arrivals: Sequence[Arrival],
+        arrivals: Sequence[InputEvent],
         found: Mapping[int, Observation | None] | None = None,
-        decided: Decided | None = None,
-    ) -> Outcome:
+        decided: ReplayDecisions | None = None,
+    ) -> BatchResult:
         """Take events in order; `found` are the observations that `wanted` named, None where the log has lost one.
 
         With `decided` they are learned silently: this was decided when the events first came, and nothing is decided
@@ -107,11 +116,13 @@ class Engine:
             for arrival in arrivals
             if isinstance(arrival.event, Observation) and arrival.record.topic == topic
         }
-        self._run(arrivals, known, Progress(decided, outcome, ends_by(self.terms, decided)))
+        self._run(arrivals, known, BatchProgress(decided, outcome, ends_by(self.terms, decided)))
         self.memory.contents.shrink()
         return outcome
 
-    def _run(self, arrivals: Sequence[Arrival], known: Mapping[int, Observation | None], progress: Progress) -> None:
+    def _run(
+        self, arrivals: Sequence[InputEvent], known: Mapping[int, Observation | None], progress: BatchProgress
+    ) -> None:
         done = 0
         while done < len(arrivals):
             plan = self._plan(progress.decided)
@@ -129,7 +140,7 @@ class Engine:
                 self._carry_out(plan, said, progress)
             done += count
 
-    def _plan(self, decided: Decided | None) -> Plan:
+    def _plan(self, decided: ReplayDecisions | None) -> BatchPlan:
         def is_unsure(record: Record, event: Label) -> bool:
             if decided is None:
                 return self._questions.unsure is not None and event.label == self._questions.unsure
@@ -137,9 +148,9 @@ class Engine:
 
         topic = self.settings.topics.observations
         routing = Routing(topic, self.partition, self.input_partitions, self.settings.group.encode())
-        return Plan(self.memory, self.model, routing, is_unsure)
+        return BatchPlan(self.memory, self.model, routing, is_unsure)
 
-    def _fold(self, plan: Plan) -> Said | None:
+    def _fold(self, plan: BatchPlan) -> PredictionColumns | None:
         """The only place where the learner changes; a refusal leaves everything as it was."""
         first = plan.steps[0]
         if first.action == "correct":
@@ -151,7 +162,7 @@ class Engine:
             return None
         return self.model.said(self.model.fold(plan.contents, plan.labels), self.selector.strategy)
 
-    def _carry_out(self, plan: Plan, said: Said | None, progress: Progress) -> None:
+    def _carry_out(self, plan: BatchPlan, said: PredictionColumns | None, progress: BatchProgress) -> None:
         """Remember what was done, and put out what there is to say; nothing here can be refused."""
         topic = self.settings.topics.observations
         ring = self.memory.labels
@@ -174,7 +185,7 @@ class Engine:
                 if step.problem is not None:
                     self._refuse(step, step.problem, progress)
                 if step.label is None:
-                    self._ask(step, Row(said, row, plan.contents[row]), progress)
+                    self._ask(step, PredictionRow(said, row, plan.contents[row]), progress)
                 row += 1
             elif action in ("learn", "correct"):
                 self._learned(step, said)
@@ -189,7 +200,7 @@ class Engine:
             if action in ("learn", "correct", "repeat", "unsure"):
                 progress.say(questions.answered(step, self.clock, lead))
 
-    def _predicted(self, step: Step, said: Said, row: int, progress: Progress) -> None:
+    def _predicted(self, step: PlannedAction, said: PredictionColumns, row: int, progress: BatchProgress) -> None:
         event = step.arrival.event
         offset = step.offset
         label = step.label
@@ -205,7 +216,7 @@ class Engine:
             self.model_version += 1
             self._count(offset, label, said)
 
-    def _ask(self, step: Step, row: Row, progress: Progress) -> None:
+    def _ask(self, step: PlannedAction, row: PredictionRow, progress: BatchProgress) -> None:
         """The question, if there is one: decided now, or when the event first came."""
         question = self._questions.question(step, row, self.clock, progress.decided)
         if question is not None and not progress.silent:
@@ -214,26 +225,26 @@ class Engine:
             expires = self.terms.expires
             strategy = self.selector.strategy if question.audited is None else AUDIT
             known = self.model.declared_labels, self._questions.unsure
-            asking = Asking(strategy, left, self.clock, expires, *known)
+            asking = RequestDetails(strategy, left, self.clock, expires, *known)
             progress.outcome.outputs.append(label_request(step.arrival, row, asking))
 
-    def _learned(self, step: Step, said: Said | None) -> None:
+    def _learned(self, step: PlannedAction, said: PredictionColumns | None) -> None:
         assert step.label is not None
         self.memory.labels.put(step.offset, step.label)
         self.model_version += 1
         if isinstance(step.before, Unlabelled) and said is not None:
             self._count(step.offset, step.label, said)
 
-    def _count(self, offset: int, label: Known, said: Said) -> None:
+    def _count(self, offset: int, label: Known, said: PredictionColumns) -> None:
         if self.model.predicts_numbers:
             self.metrics.count_target(offset, float(label))
         else:
             self.metrics.count_label(offset, said.names.index(label) if label in said.names else -1)
 
-    def _refuse(self, step: Step, problem: EventError, progress: Progress) -> None:
+    def _refuse(self, step: PlannedAction, problem: EventError, progress: BatchProgress) -> None:
         record = step.arrival.record
         event = step.arrival.event
         self.refused[problem.code] += 1
         progress.say(self._questions.refused(event, problem, self.clock))
-        progress.outcome.refused.append(Refused(record.topic, record.offset, problem.code, problem.observation))
+        progress.outcome.refused.append(RejectedRecord(record.topic, record.offset, problem.code, problem.observation))
         progress.outcome.outputs.append(dead_letter(record, problem, self.clock))

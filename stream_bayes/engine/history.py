@@ -37,7 +37,7 @@ _MOST_IN_A_BYTE = 255
 _MOST_LABELS = 1000
 
 
-class LabelRing:
+class LabelHistory:
     """Which label each of the last observations had, by offset: a byte each, and for regressions its target.
 
     A slot is 0 where the offset held no observation (a dead letter, a gap of the log), 1 where it held one that had
@@ -146,7 +146,7 @@ class LabelRing:
         self._targets[: len(targets)] = targets
 
 
-class IdWindow:
+class DedupWindow:
     """Deduplication window: the offsets of the last observations by their ids, with digests of their contents.
 
     Of ids and contents 64 bits are kept.
@@ -242,7 +242,7 @@ _SHARE_OF_ONE = 8
 _SMALL_BYTES = 1 << 16
 
 
-class Contents:
+class ObservationCache:
     """The newest observations themselves, so that most late labels need no look into the log.
 
     No part of the state: what is not here is read again from the log, with the same result.

@@ -18,7 +18,7 @@ _SPAM = "spam"
 _LIKE_JSON = re.compile(r'"|-?\d+$|-?\d.*[.eE]|true$|false$')
 
 
-class Credible(NamedTuple):
+class CredibleInterval(NamedTuple):
     """An equal-tailed credible interval."""
 
     low: float
@@ -27,20 +27,20 @@ class Credible(NamedTuple):
     """The label whose latent probability it is of, as a key in JSON; None for a number, or while no label is known."""
 
 
-def credible(predictions: LabelPredictions | NumberPredictions, row: int) -> Credible:
+def credible_interval(predictions: LabelPredictions | NumberPredictions, row: int) -> CredibleInterval:
     """Of one prediction of a batch: between which bounds the probability of a label lies, or the number."""
-    return credible_of(predictions.predictive(row))
+    return credible_interval_of(predictions.predictive(row))
 
 
-def credible_of(predictive: LabelPredictive | Predictive) -> Credible:
+def credible_interval_of(predictive: LabelPredictive | Predictive) -> CredibleInterval:
     """Of a single prediction."""
     if not isinstance(predictive, LabelPredictive):
-        return Credible(*predictive.interval(MASS), None)
-    label = label_told(predictive.probabilities)
-    return Credible(*predictive.interval(MASS, label), None if label is None else as_key(label))
+        return CredibleInterval(*predictive.interval(MASS), None)
+    label = reported_label(predictive.probabilities)
+    return CredibleInterval(*predictive.interval(MASS, label), None if label is None else as_key(label))
 
 
-def label_told(probabilities: Mapping[Any, float]) -> Any:
+def reported_label(probabilities: Mapping[Any, float]) -> Any:
     """Of two labels the second, or "spam" if it is one of them; of more the most probable; None while there is none."""
     if len(probabilities) == 2:
         return _SPAM if _SPAM in probabilities else list(probabilities)[1]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from stream_bayes.active import Candidate, Expected, LabelBudget, LabelSelector, Question, Request
+from stream_bayes.active import Candidate, Expected, LabelBudget, LabelSelector, Request, RequestReason
 from stream_bayes.active.strategies import check_strategy
 from stream_bayes.config import LabelSettings, Settings
-from stream_bayes.engine.batch_plan import GONE, Step
+from stream_bayes.engine.batch_plan import GONE, PlannedAction
 from stream_bayes.engine.history import Unlabelled
-from stream_bayes.engine.model_adapter import Model, Row
+from stream_bayes.engine.model_adapter import ModelAdapter, PredictionRow
 from stream_bayes.engine.output_events import What, label_answer, label_outcome
-from stream_bayes.engine.types import Decided
+from stream_bayes.engine.types import ReplayDecisions
 from stream_bayes.errors import ConfigError, EventError, ParameterError
 from stream_bayes.events import Label, LabelOutcome, Observation
 from stream_bayes.records import Source
@@ -48,10 +48,10 @@ def selector_for(settings: LabelSettings, partition: int, partitions: int) -> La
     )
 
 
-class Questions:
+class LabelRequests:
     """A selector in an engine: its decisions, or those of before; and an event for each end of a question."""
 
-    def __init__(self, settings: Settings, model: Model, partition: int, partitions: int) -> None:
+    def __init__(self, settings: Settings, model: ModelAdapter, partition: int, partitions: int) -> None:
         self.selector = selector_for(settings.labels, partition, partitions)
         unsure = settings.labels.unsure or None
         # Where it is a label like any other, it is one.
@@ -60,7 +60,9 @@ class Questions:
         self._topic = settings.topics.observations
         self._partition = partition
 
-    def question(self, step: Step, row: Row, clock: int, decided: Decided | None) -> Question | None:
+    def question(
+        self, step: PlannedAction, row: PredictionRow, clock: int, decided: ReplayDecisions | None
+    ) -> RequestReason | None:
         """Whether and why to ask about an observation without a label: decided now, or before; it is noted."""
         candidate = Candidate(step.offset, row.worth, None, row.content)
         question = self.selector.question(candidate, clock) if decided is None else decided.asked.get(step.offset)
@@ -90,7 +92,7 @@ class Questions:
         for place, request in gone:
             yield label_outcome(self._source(int(place)), "expired", clock, request and request.title)
 
-    def answered(self, step: Step, clock: int, lead: int) -> LabelOutcome | None:
+    def answered(self, step: PlannedAction, clock: int, lead: int) -> LabelOutcome | None:
         """A label came, new or not, or the answer that nobody knows; the lead is as for `closed`."""
         offset = step.offset
         selector = self.selector
@@ -134,7 +136,7 @@ def _answer_in(event: object) -> Label | None:
     return event if isinstance(event, Label) else None
 
 
-def _expected(row: Row) -> Expected | None:
+def _expected(row: PredictionRow) -> Expected | None:
     label = row.said.labels[row.number]
     table = row.said.probabilities[row.number]
     return None if label is None or table is None else Expected(label, max(table.values()))

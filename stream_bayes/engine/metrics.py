@@ -21,7 +21,7 @@ _LARGEST = 31.99
 _COUNT, _RIGHT, _SCORED, _LOG_LOSS, _ABSOLUTE, _SQUARED = range(6)
 
 
-class Metrics:
+class RunningMetrics:
     """Running figures over the observations whose label is known; a corrected label is not counted again.
 
     Of two labels: 1 - ROCA, log loss, calibration. Of any labels: accuracy. Of targets: absolute and squared error.

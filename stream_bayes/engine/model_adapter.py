@@ -13,17 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_bayes import posteriors
-from stream_bayes.active.strategies import doubts_of, scores
+from stream_bayes.active.strategies import scores
+from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.config import LearnerSettings
 from stream_bayes.engine.history import Known
 from stream_bayes.engine.intervals import as_key
 from stream_bayes.errors import ConfigError, InputError, SnapshotError, StreamBayesError
 from stream_bayes.events import Observation
 from stream_bayes.learners import LabelPredictions, Learner, NumberPredictions
-from stream_bayes.learners.base.classifier import LabelLearner
+from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.labels import check_label
 from stream_bayes.learners.base.learner import Additive
-from stream_bayes.learners.base.regressor import NumberLearner, check_target
+from stream_bayes.learners.base.regressor import Regressor, check_target
 from stream_bayes.mail.features.batch import decoded
 from stream_bayes.mail.filter import MailPredictions, SpamFilter
 from stream_bayes.mail.render.summary import subject
@@ -33,7 +34,7 @@ _WORD = re.compile(r"[^\W_]+")
 _DECIDES_ONLY = ("lost_ham", "passed_spam")
 
 
-class Said(NamedTuple):
+class PredictionColumns(NamedTuple):
     """Predictions of a batch, a column each."""
 
     labels: list[Known | None]
@@ -55,10 +56,10 @@ class Said(NamedTuple):
     """What the columns are made of."""
 
 
-class Row(NamedTuple):
+class PredictionRow(NamedTuple):
     """One prediction of a batch."""
 
-    said: Said
+    said: PredictionColumns
     number: int
     content: Any
     """What the learner was given."""
@@ -69,17 +70,17 @@ class Row(NamedTuple):
         return self.said.worth[self.number]
 
 
-class Model:
+class ModelAdapter:
     """A learner with the few things an engine does with it."""
 
     def __init__(self, learner: Learner) -> None:
-        if not isinstance(learner, (LabelLearner, NumberLearner)):
+        if not isinstance(learner, (Classifier, Regressor)):
             message = (
                 f"an engine needs a learner that predicts labels or numbers; {type(learner).__name__} does neither"
             )
             raise ConfigError(message)
         self.learner = learner
-        self.predicts_numbers = isinstance(learner, NumberLearner)
+        self.predicts_numbers = isinstance(learner, Regressor)
         self._takes_mail = isinstance(learner, SpamFilter)
 
     @property
@@ -145,18 +146,18 @@ class Model:
         """Those that the learner was told beforehand."""
         return getattr(self.learner, "classes", None) or ()
 
-    def said(self, predictions: LabelPredictions | NumberPredictions, strategy: str) -> Said:
+    def said(self, predictions: LabelPredictions | NumberPredictions, strategy: str) -> PredictionColumns:
         """Predictions as columns, with the worth of each label by a strategy."""
-        worth = scores(strategy, doubts_of(predictions)).tolist()
+        worth = scores(strategy, uncertainties_of(predictions)).tolist()
         if isinstance(predictions, LabelPredictions):
             return self._of_labels(predictions, worth)
         count = len(predictions)
         nothing: list[Any] = [None] * count
         means = predictions.mean.tolist()
         spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
-        return Said(nothing, means, nothing, *spread, nothing, means, worth, [-1] * count, (), predictions)
+        return PredictionColumns(nothing, means, nothing, *spread, nothing, means, worth, [-1] * count, (), predictions)
 
-    def _of_labels(self, predictions: LabelPredictions, worth: list[float]) -> Said:
+    def _of_labels(self, predictions: LabelPredictions, worth: list[float]) -> PredictionColumns:
         names = predictions.labels
         count = len(predictions)
         table = np.where(np.isnan(predictions.probabilities), -1.0, predictions.probabilities)
@@ -177,7 +178,9 @@ class Model:
         labels = [None if guess < 0 else names[guess] for guess in guesses]
         spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
         ranks = scores.tolist()
-        return Said(labels, [None] * count, list(rows), *spread, actions, ranks, worth, guesses, names, predictions)
+        return PredictionColumns(
+            labels, [None] * count, list(rows), *spread, actions, ranks, worth, guesses, names, predictions
+        )
 
 
 def learner_kind(settings: LearnerSettings) -> type[Learner]:

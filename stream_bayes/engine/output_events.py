@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
-from stream_bayes.engine.intervals import Credible, credible
-from stream_bayes.engine.model_adapter import Row, Said
-from stream_bayes.engine.types import Arrival
+from stream_bayes.engine.intervals import CredibleInterval, credible_interval
+from stream_bayes.engine.model_adapter import PredictionColumns, PredictionRow
+from stream_bayes.engine.types import InputEvent
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
 from stream_bayes.mail.render.summary import beginning, harmless, preview, subject
@@ -24,7 +24,7 @@ MOST_LABELS = 1 << 20
 """Bytes of a value, and of a key with headers, that go into a dead letter: it must still be a record itself."""
 
 
-def prediction(arrival: Arrival, said: Said, row: int, model_version: int) -> Prediction:
+def prediction(arrival: InputEvent, said: PredictionColumns, row: int, model_version: int) -> Prediction:
     """What is said of an observation before its label is learned."""
     event = arrival.event
     assert isinstance(event, Observation)
@@ -41,7 +41,7 @@ def prediction(arrival: Arrival, said: Said, row: int, model_version: int) -> Pr
     )
 
 
-class Asking(NamedTuple):
+class RequestDetails(NamedTuple):
     """What a question says besides the observation."""
 
     strategy: str
@@ -57,7 +57,7 @@ class Asking(NamedTuple):
     """The answer that nobody knows; None if there is none."""
 
 
-def label_request(arrival: Arrival, predicted: Row, asking: Asking) -> LabelRequest:
+def label_request(arrival: InputEvent, predicted: PredictionRow, asking: RequestDetails) -> LabelRequest:
     """The question what an observation is, with what a person wants to see of it."""
     event = arrival.event
     (said, row, _) = predicted
@@ -85,10 +85,10 @@ def label_request(arrival: Arrival, predicted: Row, asking: Asking) -> LabelRequ
     )
 
 
-def _bounds(predicted: Row) -> Credible | None:
+def _bounds(predicted: PredictionRow) -> CredibleInterval | None:
     """None where the learner has no such belief: what was predicted is asked about all the same."""
     try:
-        return credible(predicted.said.predictions, predicted.number)
+        return credible_interval(predicted.said.predictions, predicted.number)
     except StreamBayesError:
         return None
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from stream_bayes.active.threshold import RECENT_SCORES
 from stream_bayes.engine.engine import Engine
 from stream_bayes.errors import SnapshotDamaged
-from stream_bayes.learners import Learner, State
+from stream_bayes.learners import Learner, LearnerState
 from stream_bayes.persistence.scalars import LARGEST_INT, stored_counts, stored_int
 from stream_bayes.persistence.snapshot import DAMAGED, Arrays
 
@@ -72,7 +72,7 @@ def learner_of(scalars: dict[str, Any], arrays: Arrays) -> Learner:
     """The learner of a checkpoint, with the parameters that it had; the arrays are its own from then on."""
     try:
         described = scalars["learner"]
-        state = State(str(described["class"]), dict(described["parameters"]), learner_arrays(arrays))
+        state = LearnerState(str(described["class"]), dict(described["parameters"]), learner_arrays(arrays))
     except (KeyError, TypeError, ValueError) as problem:
         message = f"the checkpoint does not describe a learner ({problem!r})"
         raise SnapshotDamaged(message) from problem
@@ -91,7 +91,7 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
     try:
         # The parameters of now, which may differ in what does not shape the state.
         own = engine.model.learner
-        engine.model.learner = type(own).from_state(State(*own.description(), learned), copy=False)
+        engine.model.learner = type(own).from_state(LearnerState(*own.description(), learned), copy=False)
         engine.clock = stored_int(scalars["clock"], "clock", -LARGEST_INT)
         engine.model_version = stored_int(scalars["model_version"], "model_version")
         engine.counts = Counter(stored_counts(scalars["counts"], "counts"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import NamedTuple
 
-from stream_bayes.active import Question
+from stream_bayes.active import RequestReason
 from stream_bayes.engine.forwarding import Forward
 from stream_bayes.errors import EventError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
@@ -16,7 +16,7 @@ Place = tuple[str, int]
 """The topic and the offset of a record."""
 
 
-class Arrival(NamedTuple):
+class InputEvent(NamedTuple):
     """A record, and what it says; or why it says nothing."""
 
     record: Record
@@ -27,7 +27,7 @@ class Arrival(NamedTuple):
     """Why the label of an observation was refused when it came; then it is refused again."""
 
 
-class Refused(NamedTuple):
+class RejectedRecord(NamedTuple):
     """A record that ended as a dead letter."""
 
     topic: str
@@ -40,7 +40,7 @@ class Refused(NamedTuple):
     """
 
 
-class Terms(NamedTuple):
+class RequestPolicy(NamedTuple):
     """The settings on which the end of questions depends, as they were when events came."""
 
     expires: int
@@ -51,24 +51,24 @@ class Terms(NamedTuple):
     """Between so many the budget is shared."""
 
 
-class Decided(NamedTuple):
+class ReplayDecisions(NamedTuple):
     """What was decided when events came for the first time; none of it is decided again."""
 
-    asked: Mapping[int, Question]
+    asked: Mapping[int, RequestReason]
     """The observations that were asked about, by offset, and why."""
     unsure: Set[Place] = frozenset()
     """The labels that said that nobody knows."""
-    terms: Terms | None = None
+    terms: RequestPolicy | None = None
     """By which questions were closed; None if nobody knows: then by those of now."""
 
 
-class Outcome(NamedTuple):
+class BatchResult(NamedTuple):
     """What a batch led to."""
 
     outputs: list[Output]
-    asked: dict[int, Question]
+    asked: dict[int, RequestReason]
     """The observations whose label is asked for, by offset, and why."""
-    refused: list[Refused]
+    refused: list[RejectedRecord]
     late: list[int]
     """The offsets of the observations that were learned when their label came later."""
     unsure: list[Place]
@@ -77,7 +77,7 @@ class Outcome(NamedTuple):
     """The labels that are to be appended again, to the partition of their observation."""
 
 
-class Ends(NamedTuple):
+class ExpiryRule(NamedTuple):
     """How an engine ends questions as they ended by the terms of then."""
 
     remembered: int
@@ -86,18 +86,18 @@ class Ends(NamedTuple):
     """By a clock that is so many milliseconds ahead, what is overdue now was overdue then."""
 
 
-def ends_by(now: Terms, decided: Decided | None) -> Ends:
+def ends_by(now: RequestPolicy, decided: ReplayDecisions | None) -> ExpiryRule:
     """By the terms of now, or by those of the time when the events first came."""
     then = now if decided is None or decided.terms is None else decided.terms
-    return Ends(then.remembered, now.expires - then.expires)
+    return ExpiryRule(then.remembered, now.expires - then.expires)
 
 
-class Progress(NamedTuple):
+class BatchProgress(NamedTuple):
     """A batch on its way: what was decided of it if it came before, and what has come of it so far."""
 
-    decided: Decided | None
-    outcome: Outcome
-    ends: Ends
+    decided: ReplayDecisions | None
+    outcome: BatchResult
+    ends: ExpiryRule
 
     @property
     def silent(self) -> bool:
@@ -110,6 +110,6 @@ class Progress(NamedTuple):
             self.outcome.outputs.extend(event for event in events if event is not None)
 
 
-def nothing() -> Outcome:
+def nothing() -> BatchResult:
     """What no events lead to."""
-    return Outcome([], {}, [], [], [], [])
+    return BatchResult([], {}, [], [], [], [])

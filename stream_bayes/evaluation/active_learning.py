@@ -19,10 +19,10 @@ from scipy.special import expit
 from stream_bayes.active import Candidate, Expected, LabelSelector
 from stream_bayes.active.audit import AuditEstimate
 from stream_bayes.active.strategies import scores as worths
-from stream_bayes.active.uncertainty import Doubts, doubts_of
+from stream_bayes.active.uncertainty import Uncertainties, uncertainties_of
 from stream_bayes.evaluation.corpora import Mail
-from stream_bayes.evaluation.filters import HAM, SPAM, Filter, Scores, check_scores, most_bytes, part_of
-from stream_bayes.evaluation.label_delay import Delay, Moment, Timetable
+from stream_bayes.evaluation.filters import HAM, SPAM, FilterScores, MailFilter, check_scores, most_bytes, part_of
+from stream_bayes.evaluation.label_delay import Delay, LabelSchedule, Moment
 from stream_bayes.evaluation.timing import FEATURES, LEARN, Stopwatch
 from stream_bayes.typing import FloatArray
 
@@ -35,7 +35,7 @@ _FOLLOW = 0.1
 _STATED = frozenset({"variance", "margin", "entropy", "random"})
 
 
-class Asked(NamedTuple):
+class RequestCounts(NamedTuple):
     """What became of the questions of a pass."""
 
     counts: dict[str, int]
@@ -68,14 +68,14 @@ class _Chunk(NamedTuple):
         return bisect_left(self.moments, due, key=lambda moment: moment.before)
 
 
-class Asking:
+class ActiveLearningPass:
     """One pass; `over` must see every message once, in order, in pieces of any size, then `end`."""
 
-    def __init__(self, chosen: Filter, selector: LabelSelector, delay: Delay, watch: Stopwatch) -> None:
+    def __init__(self, chosen: MailFilter, selector: LabelSelector, delay: Delay, watch: Stopwatch) -> None:
         self._filter = chosen
         self._selector = selector
         self._watch = watch
-        self._times = Timetable(delay)
+        self._times = LabelSchedule(delay)
         self._waiting: deque[_Late] = deque()
         self._told: list[int] = []
         self._seen = 0
@@ -90,9 +90,9 @@ class Asking:
         self._never_void = delay.messages + 1 if delay.span is None else MOST_AHEAD
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> RequestCounts:
         """What became of the questions so far."""
-        return Asked(dict(+self._selector.counts), self._selector.audit.estimate(), self._stand_in)
+        return RequestCounts(dict(+self._selector.counts), self._selector.audit.estimate(), self._stand_in)
 
     @property
     def waiting(self) -> int:
@@ -103,14 +103,14 @@ class Asking:
         """There are no more messages."""
         self._times.end()
 
-    def over(self, mails: Sequence[Mail]) -> tuple[Scores, list[int]]:
+    def over(self, mails: Sequence[Mail]) -> tuple[FilterScores, list[int]]:
         """What the filter says of these messages, and the places of messages whose labels it was told meanwhile."""
         with self._watch.stage(FEATURES):
             features = self._filter.features([mail.raw for mail in mails])
         chunk = _Chunk(self._seen, mails, features, [self._times.arrive(mail.raw) for mail in mails])
         self._call = _CALL_BYTES * len(mails) / sum(_MESSAGE_BYTES + len(mail.raw) for mail in mails)
         self._told = []
-        parts: list[Scores] = []
+        parts: list[FilterScores] = []
         begin = 0
         with self._watch.stage(LEARN):
             while begin < len(mails):
@@ -118,9 +118,9 @@ class Asking:
                 begin += len(parts[-1].log_odds)
             self._learn(chunk.moments[-1].after)
         self._seen += len(mails)
-        return Scores.joined(parts), self._told
+        return FilterScores.joined(parts), self._told
 
-    def _piece(self, chunk: _Chunk, begin: int) -> Scores:
+    def _piece(self, chunk: _Chunk, begin: int) -> FilterScores:
         """What is said of the next messages, up to the one before which a label comes."""
         with_last = self._last(chunk, begin)
         self._learn(chunk.moments[begin].before)
@@ -191,10 +191,10 @@ class Asking:
         self._told.append(late.place)
         self._selector.answered(late.place, late.label)
 
-    def _worths(self, said: Scores) -> FloatArray:
+    def _worths(self, said: FilterScores) -> FloatArray:
         strategy = self._selector.strategy
         if said.predictions is not None:
-            return worths(strategy, doubts_of(said.predictions))
+            return worths(strategy, uncertainties_of(said.predictions))
         self._stand_in = strategy not in _STATED
         return worths(strategy, _doubts(said.log_odds))
 
@@ -205,12 +205,12 @@ def _expected(log_odds: FloatArray) -> list[Expected]:
     return [Expected(*said) for said in zip(labels, expit(np.abs(log_odds)).tolist(), strict=True)]
 
 
-def _doubts(log_odds: FloatArray) -> Doubts:
+def _doubts(log_odds: FloatArray) -> Uncertainties:
     """Of a filter that says no more than log-odds."""
     probabilities = np.stack((expit(-log_odds), expit(log_odds)), axis=1)
     none = np.empty((len(log_odds), 0))
     unknown = np.full(len(log_odds), np.nan)
-    return Doubts(
+    return Uncertainties(
         probabilities=probabilities,
         variance=probabilities.prod(axis=1),
         epistemic_variance=unknown,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stream_bayes.evaluation.metrics import Metrics, Outcomes, Summary, all_metrics
+from stream_bayes.evaluation.metrics import Metrics, MetricsSummary, Outcomes, all_metrics
 from stream_bayes.typing import BoolArray, FloatArray
 
 REPLICATES = 400
@@ -17,7 +17,7 @@ _CALIBRATION = Metrics._fields.index("calibration_error")
 
 def summarise(
     spam: BoolArray, log_odds: FloatArray, *, threshold: float = 0.5, replicates: int = REPLICATES
-) -> Summary:
+) -> MetricsSummary:
     """All metrics with bootstrap intervals.
 
     Messages are drawn with replacement, both classes together; the interval lies between the 2.5 and the 97.5
@@ -30,7 +30,7 @@ def summarise(
     outcomes = Outcomes(spam, log_odds, threshold)
     drawn = np.array([outcomes.metrics(counts) for counts in draws(len(spam), replicates)])
     low, high = _interval(_without_bias(drawn.reshape(-1, len(values)), values))
-    return Summary(len(spam), int(spam.sum()), threshold, values, low, high)
+    return MetricsSummary(len(spam), int(spam.sum()), threshold, values, low, high)
 
 
 def draws(messages: int, replicates: int) -> Iterator[FloatArray]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation import baselines
-from stream_bayes.evaluation.filters import Filter, Scores
+from stream_bayes.evaluation.filters import FilterScores, MailFilter
 from stream_bayes.kernels.mail.decode import MOST_RAW
 from stream_bayes.kernels.mail.features import VIEWS
 from stream_bayes.mail.features.batch import MailBatch
@@ -36,10 +36,10 @@ class OwnFilter:
         """The mails as a batch of hashed features."""
         return self._learner.batch(mails)
 
-    def test_then_train(self, features: Any, labels: Sequence[str | None]) -> Scores:
+    def test_then_train(self, features: Any, labels: Sequence[str | None]) -> FilterScores:
         """Score each mail, then learn it if its label is given."""
         said = self._learner.test_then_train(features, labels)
-        return Scores(said.spam_log_odds, dict(zip(said.members, said.member_log_odds.T, strict=True)), said)
+        return FilterScores(said.spam_log_odds, dict(zip(said.members, said.member_log_odds.T, strict=True)), said)
 
     def part(self, features: Any, begin: int, end: int) -> Any:
         """Some mails of a batch, which share its memory."""
@@ -57,11 +57,12 @@ def filter_names() -> tuple[str, ...]:
     return (*OURS, *baselines.available())
 
 
-def open_filter(name: str) -> Filter:
+def open_filter(name: str) -> MailFilter:
     """A new filter that has learned nothing.
 
     `name` is "default", "light", that of a baseline (`stream_bayes.evaluation.baselines.available`), or
-    `package.module:factory`, called without arguments for a `SpamFilter` or anything with the methods of a `Filter`.
+    `package.module:factory`, called without arguments for a `SpamFilter` or anything with the methods of
+    a `MailFilter`.
     """
     available = baselines.available()
     if name in available:
@@ -85,8 +86,8 @@ def _made(place: str) -> Any:
         raise ParameterError(message) from problem
 
 
-def _adapted(name: str, made: Any) -> Filter:
-    if isinstance(made, Filter):
+def _adapted(name: str, made: Any) -> MailFilter:
+    if isinstance(made, MailFilter):
         return made
     if hasattr(made, "batch") and hasattr(made, "test_then_train"):
         return OwnFilter(name, made)

@@ -23,7 +23,7 @@ from stream_bayes.active import LabelBudget, LabelSelector
 from stream_bayes.active.strategies import check_strategy as check_known
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.corpora import Mail
-from stream_bayes.evaluation.label_delay import AT_ONCE, Delay, Timetable, is_whole, open_delay
+from stream_bayes.evaluation.label_delay import AT_ONCE, Delay, LabelSchedule, is_whole, open_delay
 from stream_bayes.evaluation.stream import Stream
 
 SEED = 1
@@ -33,7 +33,7 @@ Wanted = Callable[[int], bool]
 """Whether the label of the message at a place is told; asked once for each place, in order."""
 
 
-class Row(NamedTuple):
+class FeedbackRow(NamedTuple):
     """One message for the filter."""
 
     place: int
@@ -56,10 +56,10 @@ class Feedback:
         self._wanted = wanted
         # A label that comes at once is learned with the prediction: the same by the contract, at half the cost.
         self._at_once = delay == AT_ONCE
-        self._times = Timetable(delay)
+        self._times = LabelSchedule(delay)
         self._most_bytes = most_bytes
         self._seen = 0
-        self._waiting: deque[tuple[int, Row]] = deque()
+        self._waiting: deque[tuple[int, FeedbackRow]] = deque()
 
     @property
     def waiting(self) -> int:
@@ -71,26 +71,26 @@ class Feedback:
         if not self._at_once:
             self._times.end()
 
-    def rows(self, mails: Iterable[Mail]) -> Iterator[Row]:
+    def rows(self, mails: Iterable[Mail]) -> Iterator[FeedbackRow]:
         """What the filter sees while these messages come."""
         for mail in mails:
             place = self._seen
             self._seen = self._seen + 1
             label = mail.label if self._wanted(place) else None
             if self._at_once:
-                yield Row(place, mail.raw, label, True)
+                yield FeedbackRow(place, mail.raw, label, True)
             else:
                 yield from self._late(place, mail.raw, label)
 
-    def _late(self, place: int, raw: bytes, label: str | None) -> Iterator[Row]:
+    def _late(self, place: int, raw: bytes, label: str | None) -> Iterator[FeedbackRow]:
         moment = self._times.arrive(raw)
         yield from self._due(moment.before)
-        yield Row(place, raw, None, True)
+        yield FeedbackRow(place, raw, None, True)
         if label is not None:
-            self._waiting.append((self._times.due(moment), Row(place, raw[: self._most_bytes], label, False)))
+            self._waiting.append((self._times.due(moment), FeedbackRow(place, raw[: self._most_bytes], label, False)))
         yield from self._due(moment.after)
 
-    def _due(self, now: int) -> Iterator[Row]:
+    def _due(self, now: int) -> Iterator[FeedbackRow]:
         while self._waiting and self._waiting[0][0] <= now:
             yield self._waiting.popleft()[1]
 
@@ -163,7 +163,7 @@ def check_strategy(name: str) -> str:
     return check_known(name, STRATEGIES)
 
 
-class Regime(NamedTuple):
+class FeedbackRegime(NamedTuple):
     """Feedback as it is asked for; strategy and delay are for "active:QUOTA" alone."""
 
     feedback: str = "immediate"

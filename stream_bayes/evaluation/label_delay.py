@@ -69,7 +69,7 @@ class Moment(NamedTuple):
     """Milliseconds by the dates of the mails; 0 where the delay does not need them."""
 
 
-class Timetable:
+class LabelSchedule:
     """When each message comes, and when its label does; sees every message once, in order, and is told of the end."""
 
     def __init__(self, delay: Delay) -> None:

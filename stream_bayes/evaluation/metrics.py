@@ -60,7 +60,7 @@ NAMES = {
 
 
 @dataclass(frozen=True)
-class Summary:
+class MetricsSummary:
     """The metrics of a pass with bootstrap intervals of 95 %."""
 
     messages: int

@@ -7,21 +7,21 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from stream_bayes.evaluation.corpora import Mail
-from stream_bayes.evaluation.filters import SPAM, Scores
+from stream_bayes.evaluation.filters import SPAM, FilterScores
 from stream_bayes.evaluation.timing import Stopwatch, memory_mb
 from stream_bayes.typing import BoolArray, FloatArray
 
 TENTHS = 10
 
 
-class Progress:
+class PassProgress:
     """Grows with each chunk of messages."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.labels: list[str | None] = []
         self.learned: list[bool] = []
-        self.scores: list[Scores] = []
+        self.scores: list[FilterScores] = []
         self.memory: list[tuple[int, float]] = [(0, memory_mb())]
         self.watch = Stopwatch()
 
@@ -43,7 +43,7 @@ class Progress:
     @property
     def members(self) -> dict[str, FloatArray]:
         """The log-odds of each part of the filter; of the messages with a label."""
-        return Scores.joined(self.scores).taken(self.known).members
+        return FilterScores.joined(self.scores).taken(self.known).members
 
     @property
     def tenths(self) -> tuple[float, ...]:
@@ -53,7 +53,7 @@ class Progress:
         wanted = np.ceil(seen[-1] * np.arange(TENTHS + 1) / TENTHS)
         return tuple(megabytes[place] for place in np.searchsorted(seen, wanted).tolist())
 
-    def take(self, mails: Sequence[Mail], scores: Scores, told: Iterable[int]) -> None:
+    def take(self, mails: Sequence[Mail], scores: FilterScores, told: Iterable[int]) -> None:
         """Add what a filter said of these messages, and the places of messages whose labels it was told meanwhile."""
         self.ids += [mail.id for mail in mails]
         self.labels += [mail.label for mail in mails]

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stream_bayes.evaluation.active_learning import Asked, Asking
+from stream_bayes.evaluation.active_learning import ActiveLearningPass, RequestCounts
 from stream_bayes.evaluation.corpora import Mail
-from stream_bayes.evaluation.feedback import Feedback, Regime
-from stream_bayes.evaluation.filters import HAM, SPAM, Filter, Scores, check_scores, most_bytes, prepare
-from stream_bayes.evaluation.progress import TENTHS, Progress
+from stream_bayes.evaluation.feedback import Feedback, FeedbackRegime
+from stream_bayes.evaluation.filters import HAM, SPAM, FilterScores, MailFilter, check_scores, most_bytes, prepare
+from stream_bayes.evaluation.progress import TENTHS, PassProgress
 from stream_bayes.evaluation.stream import Stream
 from stream_bayes.evaluation.timing import FEATURES, LEARN, MAKE, READ, Stopwatch
 from stream_bayes.typing import BoolArray, FloatArray
 
-__all__ = ["CHUNK", "CHUNK_BYTES", "TENTHS", "Progress", "Run", "run", "warm_up"]
+__all__ = ["CHUNK", "CHUNK_BYTES", "TENTHS", "PassProgress", "PassResult", "run", "warm_up"]
 
 CHUNK = 256
 CHUNK_BYTES = 16 << 20
@@ -28,7 +28,7 @@ _WARM_UP = (
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class PassResult:
     """What one pass gave; arrays have one entry for each message with a label, in the order of the stream."""
 
     filter_name: str
@@ -54,7 +54,7 @@ class Run:
     """Whether somebody ended the pass; there may have been more messages."""
     waiting: int = 0
     """Labels that were to be told and had not come by the end."""
-    asked: Asked | None = None
+    asked: RequestCounts | None = None
     """What became of the questions, where a selector decided whose labels to ask for."""
 
     @property
@@ -84,20 +84,20 @@ class Run:
 
 
 def run(
-    make: Callable[[], Filter],
+    make: Callable[[], MailFilter],
     stream: Stream,
     *,
-    feedback: str | Regime = "immediate",
+    feedback: str | FeedbackRegime = "immediate",
     chunk: int = CHUNK,
-    stop: Callable[[Progress], bool] = lambda _: False,
-) -> Run:
+    stop: Callable[[PassProgress], bool] = lambda _: False,
+) -> PassResult:
     """Make a filter, run it over a stream and close it; `stop` is asked after each chunk of messages.
 
     The size of the chunks, so many messages or 16 MiB of them, decides how often the filter is called and nothing else.
     """
-    regime = Regime(feedback) if isinstance(feedback, str) else feedback
+    regime = FeedbackRegime(feedback) if isinstance(feedback, str) else feedback
     regime.check()
-    progress = Progress()
+    progress = PassProgress()
     stopped = False
     with progress.watch.stage(MAKE):
         chosen = make()
@@ -119,24 +119,24 @@ def run(
     return _result(progress, (chosen.name, stream.corpus, str(regime)), stopped, way)
 
 
-def warm_up(make: Callable[[], Filter], feedback: str | Regime = "immediate") -> None:
+def warm_up(make: Callable[[], MailFilter], feedback: str | FeedbackRegime = "immediate") -> None:
     """Let a filter of its own load and compile what it needs, so that no pass is charged for it."""
     run(make, Stream("", _WARM_UP), feedback=feedback)
 
 
-def _way(chosen: Filter, stream: Stream, regime: Regime, watch: Stopwatch) -> Asking | _Telling:
+def _way(chosen: MailFilter, stream: Stream, regime: FeedbackRegime, watch: Stopwatch) -> ActiveLearningPass | _Telling:
     selector = regime.selector()
     if selector is None:
         return _Telling(chosen, regime.told(stream, most_bytes(chosen)), watch)
-    return Asking(chosen, selector, regime.late, watch)
+    return ActiveLearningPass(chosen, selector, regime.late, watch)
 
 
 class _Telling:
     """A pass in which it is known beforehand whose labels are told."""
 
-    asked: Asked | None = None
+    asked: RequestCounts | None = None
 
-    def __init__(self, chosen: Filter, feedback: Feedback, watch: Stopwatch) -> None:
+    def __init__(self, chosen: MailFilter, feedback: Feedback, watch: Stopwatch) -> None:
         self._filter = chosen
         self._feedback = feedback
         self._watch = watch
@@ -148,7 +148,7 @@ class _Telling:
     def end(self) -> None:
         self._feedback.end()
 
-    def over(self, mails: Sequence[Mail]) -> tuple[Scores, list[int]]:
+    def over(self, mails: Sequence[Mail]) -> tuple[FilterScores, list[int]]:
         rows = list(self._feedback.rows(mails))
         with self._watch.stage(FEATURES):
             features = self._filter.features([row.raw for row in rows])
@@ -182,10 +182,12 @@ def _chunk(source: Iterator[Mail], size: int) -> list[Mail]:
     return part
 
 
-def _result(progress: Progress, names: tuple[str, str, str], stopped: bool, way: Asking | _Telling) -> Run:
+def _result(
+    progress: PassProgress, names: tuple[str, str, str], stopped: bool, way: ActiveLearningPass | _Telling
+) -> PassResult:
     known = progress.known
     (spam, log_odds) = progress.so_far
-    return Run(
+    return PassResult(
         *names,
         [name for name, labelled in zip(progress.ids, known.tolist(), strict=True) if labelled],
         spam,

@@ -7,14 +7,14 @@ from typing import Any
 
 from stream_bayes.evaluation.corpora import Counts
 from stream_bayes.evaluation.corpora.mail import counted
-from stream_bayes.evaluation.metrics import Summary, one_minus_roca_percent
-from stream_bayes.evaluation.protocol import Run
+from stream_bayes.evaluation.metrics import MetricsSummary, one_minus_roca_percent
+from stream_bayes.evaluation.protocol import PassResult
 
 FEW = 30
 """Ham or spam; with less than that, a note says so."""
 
 
-def described(run: Run, summary: Summary, counts: Counts) -> dict[str, Any]:
+def described(run: PassResult, summary: MetricsSummary, counts: Counts) -> dict[str, Any]:
     """All figures, not rounded; None for a metric that does not exist."""
     intervals = zip(summary.values._fields, summary.low, summary.high, strict=True)
     return {
@@ -42,12 +42,12 @@ def described(run: Run, summary: Summary, counts: Counts) -> dict[str, Any]:
     }
 
 
-def member_areas(run: Run) -> dict[str, float]:
+def member_areas(run: PassResult) -> dict[str, float]:
     """The (1-ROCA)% of each part of a filter that combines several."""
     return {name: one_minus_roca_percent(run.spam, log_odds) for name, log_odds in run.members.items()}
 
 
-def notes(run: Run, summary: Summary, counts: Counts) -> list[str]:
+def notes(run: PassResult, summary: MetricsSummary, counts: Counts) -> list[str]:
     """What one should know of these figures."""
     ham = summary.messages - summary.spam
     messages, unlabelled = (counted(number, "message") for number in (run.messages, run.unlabelled))
@@ -73,7 +73,7 @@ def notes(run: Run, summary: Summary, counts: Counts) -> list[str]:
     return [*(remark for remark, holds in remarks.items() if holds), *left_out]
 
 
-def _asked(run: Run) -> dict[str, Any] | None:
+def _asked(run: PassResult) -> dict[str, Any] | None:
     """What became of the questions; the accuracy is the true one, the audit's is what it would have been taken for."""
     if run.asked is None:
         return None

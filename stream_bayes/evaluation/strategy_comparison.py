@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.corpora.mail import counted
-from stream_bayes.evaluation.feedback import STRATEGIES, Regime, check_strategy
+from stream_bayes.evaluation.feedback import STRATEGIES, FeedbackRegime, check_strategy
 from stream_bayes.evaluation.label_delay import is_whole
 from stream_bayes.evaluation.process_pool import Failure
 from stream_bayes.evaluation.serialization import number
-from stream_bayes.evaluation.stream import Source
-from stream_bayes.evaluation.sweep import Job, Outcome, Spread, spread, trials
+from stream_bayes.evaluation.stream import StreamSource
+from stream_bayes.evaluation.sweep import AreaSpread, Job, SweepResult, spread, trials
 
 QUOTAS = (50, 100, 350, 1000, 5000)
 REPEAT = 5
@@ -20,10 +20,10 @@ REPEAT = 5
 _SHOWN = 5
 
 
-class Plan(NamedTuple):
+class ComparisonPlan(NamedTuple):
     """Every strategy with every quota, once for each seed."""
 
-    source: Source
+    source: StreamSource
     filter_name: str
     strategies: tuple[str, ...]
     quotas: tuple[int, ...]
@@ -34,13 +34,13 @@ class Plan(NamedTuple):
 
     def jobs(self) -> list[Job]:
         """The passes."""
-        regimes = [Regime()] if self.full else []
+        regimes = [FeedbackRegime()] if self.full else []
         for quota in self.quotas:
             for strategy in self.strategies:
                 regimes += trials(strategy, quota, self.seeds, self.delay)
         return [Job(self.source, self.filter_name, regime) for regime in regimes]
 
-    def within(self, messages: int) -> Plan:
+    def within(self, messages: int) -> ComparisonPlan:
         """Without the quotas that a stream of so many messages cannot use up."""
         quotas = tuple(quota for quota in self.quotas if quota < messages)
         if not quotas:
@@ -49,22 +49,22 @@ class Plan(NamedTuple):
         return self._replace(quotas=quotas)
 
 
-class Found(NamedTuple):
+class ComparisonResult(NamedTuple):
     """What the passes gave."""
 
-    plan: Plan
+    plan: ComparisonPlan
     corpus: str
     """What the stream is called."""
     messages: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SweepResult, ...]
     failed: tuple[Failure[Job], ...] = ()
 
     @property
-    def full(self) -> Spread | None:
+    def full(self) -> AreaSpread | None:
         """With all labels."""
         return self._over([one for one in self.outcomes if not one.job.regime.is_active])
 
-    def cell(self, strategy: str, quota: int) -> Spread | None:
+    def cell(self, strategy: str, quota: int) -> AreaSpread | None:
         """One strategy with one quota, over the seeds; None if no pass has ended."""
         return self._over([one for one in self.outcomes if _is_in(one, strategy, quota)])
 
@@ -77,11 +77,11 @@ class Found(NamedTuple):
         return [*late, *failed, *more]
 
     @staticmethod
-    def _over(outcomes: Sequence[Outcome]) -> Spread | None:
+    def _over(outcomes: Sequence[SweepResult]) -> AreaSpread | None:
         return spread(outcomes) if outcomes else None
 
 
-def described(found: Found) -> dict[str, Any]:
+def described(found: ComparisonResult) -> dict[str, Any]:
     """All figures, not rounded; None for a metric that does not exist."""
     plan = found.plan
     cells = [(strategy, quota) for strategy in plan.strategies for quota in plan.quotas]
@@ -116,7 +116,7 @@ def parse_strategies(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(check_strategy(name.strip()) for name in text.split(",")))
 
 
-def parse_quotas(text: str) -> tuple[int, ...]:
+def parse_budgets(text: str) -> tuple[int, ...]:
     """Quotas as they are written on a command line.
 
     >>> parse_quotas("100,50")
@@ -130,19 +130,19 @@ def parse_quotas(text: str) -> tuple[int, ...]:
     return tuple(sorted({int(part) for part in parts}))
 
 
-def _is_in(one: Outcome, strategy: str, quota: int) -> bool:
+def _is_in(one: SweepResult, strategy: str, quota: int) -> bool:
     regime = one.job.regime
     return regime.is_active and (regime.named, regime.quota) == (strategy, quota)
 
 
-def _described(over: Spread | None) -> dict[str, Any] | None:
+def _described(over: AreaSpread | None) -> dict[str, Any] | None:
     if over is None:
         return None
     return {name: number(value) for name, value in over._asdict().items()}
 
 
-def _run(one: Outcome) -> dict[str, Any]:
+def _run(one: SweepResult) -> dict[str, Any]:
     area, *counts = one[1:]
-    names = Outcome._fields[2:]
+    names = SweepResult._fields[2:]
     own = dict(zip(names, counts, strict=True))
     return {"seed": one.job.regime.seed, "one_minus_roca_percent": number(area), **own}

@@ -56,7 +56,7 @@ def _shuffled(mails: Iterable[Mail], seed: int) -> Iterator[Mail]:
         yield known[place]
 
 
-class Source(NamedTuple):
+class StreamSource(NamedTuple):
     """What is needed to read a stream anywhere, in another process too."""
 
     path: Path

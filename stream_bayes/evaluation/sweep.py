@@ -13,11 +13,11 @@ import numpy as np
 from stream_bayes.errors import reason_of
 from stream_bayes.evaluation.corpora import Corpus, Mail
 from stream_bayes.evaluation.factory import open_filter
-from stream_bayes.evaluation.feedback import ACTIVE, FIRST, Regime
+from stream_bayes.evaluation.feedback import ACTIVE, FIRST, FeedbackRegime
 from stream_bayes.evaluation.metrics import one_minus_roca_percent
 from stream_bayes.evaluation.process_pool import Failure, answers, cores
-from stream_bayes.evaluation.protocol import Progress, run
-from stream_bayes.evaluation.stream import Source
+from stream_bayes.evaluation.protocol import PassProgress, run
+from stream_bayes.evaluation.stream import StreamSource
 
 Stop = Callable[[], bool]
 """Whether somebody wants it to end; asked several times a second."""
@@ -26,16 +26,16 @@ Stop = Callable[[], bool]
 class Job(NamedTuple):
     """One pass."""
 
-    source: Source
+    source: StreamSource
     filter_name: str
-    regime: Regime
+    regime: FeedbackRegime
 
     def __str__(self) -> str:
         seed = f", seed {self.regime.seed}" if self.regime.draws else ""
         return f"{self.filter_name}, {self.regime}{seed}"
 
 
-class Outcome(NamedTuple):
+class SweepResult(NamedTuple):
     """What became of it."""
 
     job: Job
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
     """Labels that had not come by the end."""
 
 
-class Spread(NamedTuple):
+class AreaSpread(NamedTuple):
     """(1-ROCA)% over passes that differ in nothing but chance."""
 
     passes: int
@@ -60,24 +60,24 @@ class Spread(NamedTuple):
     """Told on average."""
 
 
-def spread(outcomes: Sequence[Outcome]) -> Spread:
+def spread(outcomes: Sequence[SweepResult]) -> AreaSpread:
     """Over these passes, one or more."""
     areas = np.array([outcome.one_minus_roca_percent for outcome in outcomes])
     deviation = float(areas.std(ddof=1)) if len(areas) > 1 else 0.0
     labels = float(np.mean([outcome.labels for outcome in outcomes]))
-    return Spread(len(areas), float(areas.mean()), deviation, float(areas.min()), float(areas.max()), labels)
+    return AreaSpread(len(areas), float(areas.mean()), deviation, float(areas.min()), float(areas.max()), labels)
 
 
-def trials(strategy: str, quota: int, seeds: Sequence[int], delay: str | None = None) -> list[Regime]:
+def trials(strategy: str, quota: int, seeds: Sequence[int], delay: str | None = None) -> list[FeedbackRegime]:
     """The passes of one strategy with so many labels, one for each seed; the first messages are always the same."""
     chosen = seeds[:1] if strategy == FIRST else seeds
-    return [Regime(f"{ACTIVE}:{quota}", strategy, delay, seed) for seed in chosen]
+    return [FeedbackRegime(f"{ACTIVE}:{quota}", strategy, delay, seed) for seed in chosen]
 
 
-def perform(job: Job, stop: Stop = lambda: False) -> Outcome | None:
+def perform(job: Job, stop: Stop = lambda: False) -> SweepResult | None:
     """Run one pass; None if it was ended. The mails of a corpus are kept for the next one."""
 
-    def ended(_: Progress) -> bool:
+    def ended(_: PassProgress) -> bool:
         return stop()
 
     source = job.source
@@ -88,12 +88,12 @@ def perform(job: Job, stop: Stop = lambda: False) -> Outcome | None:
         return None
     asked = Counter({} if done.asked is None else done.asked.counts)
     area = one_minus_roca_percent(done.spam, done.log_odds)
-    return Outcome(job, area, int(done.learned.sum()), asked["audited"], done.waiting)
+    return SweepResult(job, area, int(done.learned.sum()), asked["audited"], done.waiting)
 
 
 def sweep(
     jobs: Sequence[Job], *, stop: Stop = lambda: False, processes: int | None = None
-) -> Iterator[Outcome | Failure[Job]]:
+) -> Iterator[SweepResult | Failure[Job]]:
     """Run all of these passes, on all cores unless told otherwise, and yield what they gave as they end.
 
     A pass that fails does not take the others with it. `stop` ends them all; what is done by then has been yielded.
@@ -109,7 +109,7 @@ def sweep(
         yield outcome
 
 
-def _tried(job: Job, stop: Stop) -> Outcome | Failure[Job] | None:
+def _tried(job: Job, stop: Stop) -> SweepResult | Failure[Job] | None:
     try:
         return perform(job, stop)
     # Of other people's filters anything may come.
@@ -117,7 +117,7 @@ def _tried(job: Job, stop: Stop) -> Outcome | Failure[Job] | None:
         return Failure(job, reason_of(problem))
 
 
-def _performed(job: Job) -> Outcome:
+def _performed(job: Job) -> SweepResult:
     outcome = perform(job)
     assert outcome is not None  # nobody ends it
     return outcome
@@ -125,5 +125,5 @@ def _performed(job: Job) -> Outcome:
 
 @lru_cache(4)
 def _read(path: Path, prefix: str, problems: str) -> tuple[Corpus, list[Mail]]:
-    corpus = Source(path, prefix, problems).open()
+    corpus = StreamSource(path, prefix, problems).open()
     return corpus, list(corpus)

@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 from stream_bayes.evaluation.corpora.mail import counted
 from stream_bayes.evaluation.feedback import FIRST
-from stream_bayes.evaluation.metrics import NAMES, Summary
-from stream_bayes.evaluation.protocol import Run
+from stream_bayes.evaluation.metrics import NAMES, MetricsSummary
+from stream_bayes.evaluation.protocol import PassResult
 from stream_bayes.evaluation.report.markup import figure
 from stream_bayes.evaluation.serialization import member_areas
-from stream_bayes.evaluation.strategy_comparison import Found
-from stream_bayes.evaluation.sweep import Spread
+from stream_bayes.evaluation.strategy_comparison import ComparisonResult
+from stream_bayes.evaluation.sweep import AreaSpread
 from stream_bayes.evaluation.timing import MAKE
 
 _WIDTH = 32
 _COLUMNS = (9, 18, 8, 7, 14, 10)
 
 
-def pass_table(run: Run, summary: Summary, *, members: bool, notes: Sequence[str] = ()) -> str:
+def pass_table(run: PassResult, summary: MetricsSummary, *, members: bool, notes: Sequence[str] = ()) -> str:
     """The metrics of one pass with their intervals, what it cost, and what should be known of it."""
     parts = [_heading(run, summary), _metrics(summary), *_questions(run), _costs(run)]
     if members:
@@ -30,7 +30,10 @@ def pass_table(run: Run, summary: Summary, *, members: bool, notes: Sequence[str
 
 
 def comparison_table(
-    runs: Sequence[Run], summaries: Sequence[Summary], missing: Mapping[str, str], notes: Sequence[str] = ()
+    runs: Sequence[PassResult],
+    summaries: Sequence[MetricsSummary],
+    missing: Mapping[str, str],
+    notes: Sequence[str] = (),
 ) -> str:
     """The passes of several filters over one stream, and how to get the filters that are not here.
 
@@ -47,19 +50,19 @@ def comparison_table(
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def _stream(run: Run, summary: Summary) -> str:
+def _stream(run: PassResult, summary: MetricsSummary) -> str:
     share = f" ({100.0 * summary.spam / summary.messages:.1f} %)" if summary.messages else ""
     return f"{run.corpus}: {counted(summary.messages, 'message')}, {summary.spam:,} spam{share}"
 
 
-def _heading(run: Run, summary: Summary) -> list[str]:
+def _heading(run: PassResult, summary: MetricsSummary) -> list[str]:
     return [
         _stream(run, summary),
         f"  filter {run.filter_name}, feedback {run.feedback}, {counted(int(run.learned.sum()), 'label')} learned",
     ]
 
 
-def _metrics(summary: Summary) -> list[str]:
+def _metrics(summary: MetricsSummary) -> list[str]:
     columns = zip(summary.values._fields, summary.values, summary.low, summary.high, strict=True)
     rows = [
         f"  {NAMES[name]:<{_WIDTH}}{_decimal(value):>10}   {_interval(low, high)}" for name, value, low, high in columns
@@ -67,7 +70,7 @@ def _metrics(summary: Summary) -> list[str]:
     return [f"  {'':<{_WIDTH}}{'':>10}   95 % interval", *rows]
 
 
-def _questions(run: Run) -> list[list[str]]:
+def _questions(run: PassResult) -> list[list[str]]:
     """What became of the questions, and the accuracy that is estimated from those drawn by chance."""
     if run.asked is None:
         return []
@@ -83,7 +86,7 @@ def _questions(run: Run) -> list[list[str]]:
     return [["  labels", *rows, f"{estimate}, of {counted(audit.answers, 'answer')}"]]
 
 
-def _costs(run: Run) -> list[str]:
+def _costs(run: PassResult) -> list[str]:
     number = max(run.messages, 1)
     stages = [
         f"  {name:<{_WIDTH}}{1e6 * cpu / number:>10.1f}   {1e6 * wall / number:.1f}"
@@ -102,7 +105,7 @@ def _costs(run: Run) -> list[str]:
     ]
 
 
-def _members(run: Run, summary: Summary) -> list[str]:
+def _members(run: PassResult, summary: MetricsSummary) -> list[str]:
     areas = {name: area for name, area in member_areas(run).items() if not math.isnan(area)}
     if not areas:
         return ["  this filter has no members to show" if not run.members else "  no member has a (1-ROCA)%"]
@@ -120,7 +123,7 @@ def _lead(fused: float, best: float, name: str) -> str:
     return f"the fusion is {100.0 * abs(fused / best - 1.0):.1f} % {side} its best member, {name}"
 
 
-def _comparison(run: Run, summary: Summary) -> tuple[str, ...]:
+def _comparison(run: PassResult, summary: MetricsSummary) -> tuple[str, ...]:
     values = summary.values
     return (
         _decimal(values.one_minus_roca_percent),
@@ -136,11 +139,11 @@ def _columns(cells: Sequence[str]) -> str:
     return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, _COLUMNS, strict=True))
 
 
-def _name(run: Run) -> str:
+def _name(run: PassResult) -> str:
     return f"{run.filter_name}, {counted(run.messages, 'message')}" if run.stopped else run.filter_name
 
 
-def _rank(run: Run, summary: Summary) -> tuple[bool, bool, float]:
+def _rank(run: PassResult, summary: MetricsSummary) -> tuple[bool, bool, float]:
     area = summary.values.one_minus_roca_percent
     return run.stopped, math.isnan(area), area
 
@@ -161,7 +164,7 @@ def _whole(value: float) -> str:
 _CELL = 20
 
 
-def strategies_table(found: Found, notes: Sequence[str] = ()) -> str:
+def strategies_table(found: ComparisonResult, notes: Sequence[str] = ()) -> str:
     """(1-ROCA)% of every strategy with every quota, and how many labels each was told."""
     plan = found.plan
     heading = f"{found.corpus}: {counted(found.messages, 'message')}"
@@ -179,25 +182,25 @@ def strategies_table(found: Found, notes: Sequence[str] = ()) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def _strategy_rows(found: Found, strategy: str, width: int) -> list[str]:
+def _strategy_rows(found: ComparisonResult, strategy: str, width: int) -> list[str]:
     first = f"  {strategy:<{width}}{_cells(found, strategy, _mean)}"
     if len(found.plan.seeds) == 1 or strategy == FIRST:
         return [first]
     return [first, f"  {'':<{width}}{_cells(found, strategy, _range)}"]
 
 
-def _cells(found: Found, strategy: str, written: Callable[[Spread], str]) -> str:
+def _cells(found: ComparisonResult, strategy: str, written: Callable[[AreaSpread], str]) -> str:
     cells = [found.cell(strategy, quota) for quota in found.plan.quotas]
     return "".join(f"{'-' if cell is None else written(cell):>{_CELL}}" for cell in cells)
 
 
-def _mean(cell: Spread) -> str:
+def _mean(cell: AreaSpread) -> str:
     return figure(cell.mean) if cell.passes == 1 else f"{figure(cell.mean)} +- {figure(cell.deviation)}"
 
 
-def _range(cell: Spread) -> str:
+def _range(cell: AreaSpread) -> str:
     return "" if cell.passes == 1 else f"({figure(cell.least)} to {figure(cell.greatest)})"
 
 
-def _told(cell: Spread) -> str:
+def _told(cell: AreaSpread) -> str:
     return f"{cell.labels:,.0f}"

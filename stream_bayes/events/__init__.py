@@ -24,7 +24,7 @@ from stream_bayes.events.schemas import (
     Observation,
     ObservationFields,
     Prediction,
-    Reason,
+    PredictionReason,
     Status,
     decode_request,
 )
@@ -41,7 +41,7 @@ __all__ = [
     "Limits",
     "Observation",
     "Prediction",
-    "Reason",
+    "PredictionReason",
     "Status",
     "decode",
     "decode_record",

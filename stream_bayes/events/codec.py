@@ -26,8 +26,8 @@ from stream_bayes.events.rejections import (
     deeper_than,
     kind_of,
     object_of,
-    refusal,
-    refusal_of,
+    rejection,
+    rejection_of,
     too_deep,
     unknown_fields,
 )
@@ -94,7 +94,7 @@ def decode_record(record: Record, kind: Kind, limits: Limits) -> Decoded:
     """The event in a record with the number of fields that were ignored; errors as those of `decode`."""
     value = record.value
     if not value:
-        raise refusal("empty-record", "the record has no value")
+        raise rejection("empty-record", "the record has no value")
     if record.headers:
         headers = {name.lower(): content or b"" for name, content in record.headers}
         decoded = _from_headers(value, headers, kind, limits)
@@ -112,7 +112,7 @@ def decode_record(record: Record, kind: Kind, limits: Limits) -> Decoded:
 def _check_size(value: bytes, limits: Limits) -> None:
     if len(value) > limits.record_bytes:
         message = f"the record has {len(value)} bytes; at most {limits.record_bytes} are allowed (events.record_bytes)"
-        raise refusal("too-large", message)
+        raise rejection("too-large", message)
 
 
 # Records with headers
@@ -135,7 +135,7 @@ def _from_headers(value: bytes, headers: Mapping[str, bytes], kind: Kind, limits
         decoded = _from_json(value, kind, limits.depth)
     else:
         known = f"{_MAIL}, {_TEXT}, {_JSON[0]} nor {_CLOUD_EVENT}"
-        raise refusal(_UNKNOWN_TYPE, f"content-type {shown(name)} is neither {known}")
+        raise rejection(_UNKNOWN_TYPE, f"content-type {shown(name)} is neither {known}")
     if isinstance(decoded.event, Observation):
         given_id = None if decoded.event.id else _given_id(headers, limits)
         given_time = _given_time(headers) if decoded.event.at is None else None
@@ -183,7 +183,7 @@ def _time_of(given: object) -> datetime:
         return _moment.validate_json(to_json(given))
     except ValueError:
         message = f"the time of the CloudEvent, {shown(given)}, is no date and time such as 2026-01-31T12:00:00Z"
-        raise refusal("wrong-shape", message) from None
+        raise rejection("wrong-shape", message) from None
 
 
 def _given_label(given: bytes) -> tuple[str | None, EventError | None]:
@@ -191,13 +191,13 @@ def _given_label(given: bytes) -> tuple[str | None, EventError | None]:
     try:
         return _checked_label(given.decode())
     except UnicodeDecodeError:
-        return None, refusal("wrong-shape", "the label in the header is not UTF-8")
+        return None, rejection("wrong-shape", "the label in the header is not UTF-8")
 
 
 def _checked_label(given: str) -> tuple[str | None, EventError | None]:
     label = given.strip()
     if not 0 < len(label) <= LONGEST_LABEL:
-        return None, refusal("wrong-shape", f"the label in the header must have 1 to {LONGEST_LABEL} characters")
+        return None, rejection("wrong-shape", f"the label in the header must have 1 to {LONGEST_LABEL} characters")
     return label, None
 
 
@@ -239,14 +239,14 @@ def _from_cloud_event(value: bytes, kind: Kind, limits: Limits) -> Decoded:
         try:
             data = b64decode(encoded, validate=True)
         except ValueError:
-            raise refusal("wrong-shape", "field 'data_base64' must be base64") from None
+            raise rejection("wrong-shape", "field 'data_base64' must be base64") from None
     envelope = _envelope_in(attributes)
     if isinstance(data, dict):
         decoded = _from_object(data, kind)
     elif isinstance(data, str | bytes):
         decoded = _from_data(data, content_type, envelope, kind, limits)
     else:
-        raise refusal("wrong-shape", "the CloudEvent must have data: an object, a text, or base64 as data_base64")
+        raise rejection("wrong-shape", "the CloudEvent must have data: an object, a text, or base64 as data_base64")
     return _filled(decoded, envelope) if isinstance(decoded.event, Observation) else decoded
 
 
@@ -258,7 +258,7 @@ def _envelope_in(attributes: dict[str, Any]) -> _Envelope:
         label, problem = _checked_label(attributes["label"])
     given_id = _with_text_id(attributes).get("id")
     if given_id is not None and not isinstance(given_id, str):
-        raise refusal("bad-id", "the id of the CloudEvent must be text")
+        raise rejection("bad-id", "the id of the CloudEvent must be text")
     at = None if attributes.get("time") is None else _time_of(attributes["time"])
     return _Envelope(given_id or None, at, label, problem)
 
@@ -277,7 +277,7 @@ def _from_data(data: str | bytes, content_type: str, envelope: _Envelope, kind: 
     if form in _JSON:
         return _from_json(data, kind, limits.depth)
     known = f"{_MAIL}, {_TEXT} nor {_JSON[0]}"
-    raise refusal(_UNKNOWN_TYPE, f"datacontenttype {shown(content_type)} is neither {known}")
+    raise rejection(_UNKNOWN_TYPE, f"datacontenttype {shown(content_type)} is neither {known}")
 
 
 # JSON
@@ -300,7 +300,7 @@ def _read(value: bytes, kind: Kind) -> Observation | Label:
         return label
     event: Observation = _fields_of_observation.validate_json(value, self_instance=Observation.__new__(Observation))
     if problem := trouble_of(event):
-        raise refusal("wrong-shape", problem)
+        raise rejection("wrong-shape", problem)
     return event
 
 
@@ -312,7 +312,7 @@ def _from_object(content: dict[str, Any], expected: Kind) -> Decoded:
     """
     kind = kind_of(content, expected)
     if message := bad_feature(content.get("features")):
-        raise refusal("wrong-shape", message)
+        raise rejection("wrong-shape", message)
     unknown = unknown_fields(content, kind)
     fields = {name: value for name, value in _with_text_id(content).items() if name in kind.model_fields}
     if any(path == "source" for path, _ in unknown):
@@ -323,7 +323,7 @@ def _from_object(content: dict[str, Any], expected: Kind) -> Decoded:
         event = _read(to_json(fields, inf_nan_mode="constants"), kind)
     except (ValidationError, EventError) as problem:
         # The traceback would hold this frame, which holds it.
-        refused = refusal_of(content, kind, problem).with_traceback(None)
+        refused = rejection_of(content, kind, problem).with_traceback(None)
         unlabelled = None if kind is Label else _read_without_label(fields)
         if unlabelled is None:
             raise refused from None

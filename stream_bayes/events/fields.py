@@ -26,13 +26,13 @@ def within_64_bits(value: object) -> bool:
     return type(value) is not int or -_GREATEST <= value + 1 <= _GREATEST + 1
 
 
-class Part(BaseModel):
+class EventPart(BaseModel):
     """A part of an event: frozen, refuses unknown fields, has bytes as base64 and infinity as text in JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", val_json_bytes="base64", ser_json_inf_nan="strings")
 
 
-class Event(Part):
+class Event(EventPart):
     """What stands in a log; `type` says what it is."""
 
 

@@ -44,7 +44,7 @@ _FIELD_OF_A_MAIL = re.compile(rb"(From |[A-Za-z][A-Za-z-]*: ?)")
 _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)
 
 
-def refusal(code: str, message: str) -> EventError:
+def rejection(code: str, message: str) -> EventError:
     """The error of a record that is no event."""
     return EventError(code, message if len(message) <= _LONGEST_MESSAGE else f"{message[: _LONGEST_MESSAGE - 1]}…")
 
@@ -58,7 +58,7 @@ def object_of(value: bytes, most_depth: int) -> dict[str, Any]:
     except ValueError as trouble:
         raise _not_json(value, trouble) from None
     if not isinstance(content, dict):
-        raise refusal("wrong-shape", "the record is JSON, but no object")
+        raise rejection("wrong-shape", "the record is JSON, but no object")
     return content
 
 
@@ -68,15 +68,15 @@ def kind_of(content: dict[str, Any], expected: Kind) -> Kind:
         return expected
     kind = _KINDS.get(content["type"]) if isinstance(content["type"], str) else None
     if kind is None:
-        raise refusal("unknown-event", f"type {shown(content['type'])} is neither 'observation' nor 'label'")
+        raise rejection("unknown-event", f"type {shown(content['type'])} is neither 'observation' nor 'label'")
     return kind
 
 
-def refusal_of(content: dict[str, Any], kind: Kind, problem: ValidationError | EventError) -> EventError:
+def rejection_of(content: dict[str, Any], kind: Kind, problem: ValidationError | EventError) -> EventError:
     """Why an object is no event of this kind; the problem is that of its known fields."""
     message = _mistyped_field(content, kind)
     if message:
-        return refusal("wrong-shape", message)
+        return rejection("wrong-shape", message)
     return problem if isinstance(problem, EventError) else _first_of(problem)
 
 
@@ -87,18 +87,18 @@ def _not_json(value: bytes, trouble: ValueError) -> EventError:
             f"the record starts with the five bytes of a schema registry (schema id {schema}): it has to be sent as "
             "plain JSON, without the serializer of the registry"
         )
-        return refusal("not-json", message)
+        return rejection("not-json", message)
     hint = ""
     if value.startswith(_BYTE_ORDER_MARK):
         hint = " (it starts with a byte order mark)"
     elif _FIELD_OF_A_MAIL.match(value):
         hint = "; a raw mail needs the record header content-type: message/rfc822"
-    return refusal("not-json", f"the record is no JSON: {trouble}{hint}")
+    return rejection("not-json", f"the record is no JSON: {trouble}{hint}")
 
 
 def too_deep(most_depth: int) -> EventError:
     """The error of a record with too many arrays and objects within each other."""
-    return refusal("too-deep", f"the record is nested more than {most_depth} deep (events.depth)")
+    return rejection("too-deep", f"the record is nested more than {most_depth} deep (events.depth)")
 
 
 def deeper_than(value: bytes, most: int) -> bool:
@@ -151,11 +151,11 @@ def _first_of(problem: ValidationError) -> EventError:
     place = first["loc"]
     trouble = first["type"]
     if trouble == "together":
-        return refusal("wrong-shape", first["ctx"]["problem"])
+        return rejection("wrong-shape", first["ctx"]["problem"])
     # What else is in the place says which of several types was tried.
     name = ".".join(map(str, place[: 2 if place[0] == "source" else 1]))
     if trouble == "missing":
-        return refusal("wrong-shape", f"field {name!r} is missing")
+        return rejection("wrong-shape", f"field {name!r} is missing")
     if name == "id" and trouble == "string_too_short":
-        return refusal("bad-id", "the id is empty")
-    return refusal("wrong-shape", f"field {name!r} must be {_EXPECTED.get(name, 'text')}")
+        return rejection("bad-id", "the id is empty")
+    return rejection("wrong-shape", f"field {name!r} must be {_EXPECTED.get(name, 'text')}")

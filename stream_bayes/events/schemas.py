@@ -11,13 +11,13 @@ from pydantic_core import PydanticCustomError
 from stream_bayes.events.fields import (
     Base64,
     Event,
+    EventPart,
     FeatureValue,
     Identifier,
     InputMoment,
     LabelValue,
     Moment,
     Number,
-    Part,
     SourceField,
     Text,
     within_64_bits,
@@ -141,7 +141,7 @@ class Prediction(Event):
     model_version: Annotated[int, Field(description="How many labels had been learned.")]
 
 
-class Reason(Part):
+class PredictionReason(EventPart):
     """A part of the explanation of a prediction."""
 
     what: str
@@ -180,7 +180,7 @@ class LabelRequest(Event):
     key: str | None = None
     subject: str | None = None
     preview: Annotated[str | None, Field(description="The beginning of the content as text.")] = None
-    explanation: tuple[Reason, ...] | None = None
+    explanation: tuple[PredictionReason, ...] | None = None
 
 
 class LabelOutcome(Event):
@@ -227,7 +227,7 @@ class DeadLetter(Event):
     at: Annotated[Moment, Field(description="When the log had received the record.")]
 
 
-class AuditFigures(Part):
+class AuditFigures(EventPart):
     """The accuracy as questions drawn by chance show it, without bias, with an interval of 95 %."""
 
     accuracy: Number
@@ -236,7 +236,7 @@ class AuditFigures(Part):
     answers: Annotated[int, Field(description="That it rests on.")]
 
 
-class LabellerFigures(Part):
+class LabellerFigures(EventPart):
     """How often later labels agreed with those of one labeller: the mean and the 95 % interval of a Beta posterior."""
 
     agreement: Number

@@ -4,7 +4,7 @@ All of them are imported together, so that `Learner.load` knows every kind that 
 """
 
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.learner import Additive, Learner, State
+from stream_bayes.learners.base.learner import Additive, Learner, LearnerState
 from stream_bayes.learners.base.number_predictions import NumberPredictions
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.discriminant import GaussianDiscriminant
@@ -26,6 +26,7 @@ __all__ = [
     "GramRegression",
     "LabelPredictions",
     "Learner",
+    "LearnerState",
     "LogOddsFusion",
     "LogisticRegression",
     "MultinomialNB",
@@ -34,5 +35,4 @@ __all__ = [
     "PoissonRegression",
     "Reliability",
     "SoftmaxRegression",
-    "State",
 ]

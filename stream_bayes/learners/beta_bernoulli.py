@@ -24,7 +24,7 @@ from stream_bayes.kernels.common.csr import added, residue
 from stream_bayes.kernels.common.special import log_gamma_slopes
 from stream_bayes.kernels.naive_bayes.beta_bernoulli import CoinRows, fold_coins
 from stream_bayes.learners.base.arrays import with_room
-from stream_bayes.learners.base.classifier import LabelLearner, Many, Prepared, check_batch, check_weight
+from stream_bayes.learners.base.classifier import Classifier, Many, Prepared, check_batch, check_weight
 from stream_bayes.learners.base.input_checks import check_events
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
@@ -35,7 +35,7 @@ from stream_bayes.typing import BoolArray, FloatArray
 from stream_bayes.validation import check_scale, of_kind, whole
 
 
-class BetaBernoulli(LabelLearner, Additive):
+class BetaBernoulli(Classifier, Additive):
     """How often the second of two labels comes: for all events, or for each value of one feature by itself.
 
     Parameters

@@ -13,14 +13,14 @@ from stream_bayes.features.values import FeatureName, IntArray
 from stream_bayes.features.vocabulary import pack_json, unpack_json
 from stream_bayes.kernels.common.cholesky import solve
 from stream_bayes.kernels.common.csr import Joint, Rows
-from stream_bayes.kernels.gaussian.covariance import SHARED, Assumptions, Spread, measure, new_spread
+from stream_bayes.kernels.gaussian.covariance import SHARED, Assumptions, GroupCovariance, measure, new_spread
 from stream_bayes.kernels.gaussian.discriminant import centre, fold_discriminant
 from stream_bayes.kernels.gaussian.pair_moments import PairMoments, first_misfit, lacks_what_all_had, seen_places
 from stream_bayes.kernels.naive_bayes.gaussian import NormalPrior
 from stream_bayes.learners.base.additive_classifier import AdditiveClassifier
 from stream_bayes.learners.base.arrays import padded
 from stream_bayes.learners.base.labels import Label, check_label
-from stream_bayes.learners.base.numeric_features import SLACK, Sums, check_numbers, check_prior, merged
+from stream_bayes.learners.base.numeric_features import SLACK, SampleMoments, check_numbers, check_prior, merged
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import NormalInverseGamma
 from stream_bayes.typing import FloatArray
@@ -186,8 +186,8 @@ class GaussianDiscriminant(AdditiveClassifier):
         places = np.ix_(codes, columns, columns)
         size = len(columns)
         self._evidence.class_weight[codes] += other._evidence.class_weight
-        mine = Sums(*(array[places] for array in self._evidence[1:]))
-        theirs = Sums(*(array[:, :size, :size] for array in other._evidence[1:]))
+        mine = SampleMoments(*(array[places] for array in self._evidence[1:]))
+        theirs = SampleMoments(*(array[:, :size, :size] for array in other._evidence[1:]))
         for array, both in zip(self._evidence[1:], merged(mine, theirs), strict=True):
             array[places] = both
 
@@ -235,7 +235,7 @@ class GaussianDiscriminant(AdditiveClassifier):
         names = self._vocabulary.names
         return [names[column] for column in columns]
 
-    def _measured(self, label: Any, *, plug_in: bool) -> tuple[IntArray, FloatArray, Spread]:
+    def _measured(self, label: Any, *, plug_in: bool) -> tuple[IntArray, FloatArray, GroupCovariance]:
         """Columns with evidence, the factor of their correlations in a class, and their variances."""
         code = self._known(label)
         model = self._assumptions(plug_in=plug_in)

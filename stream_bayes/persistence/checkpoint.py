@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.persistence import snapshot
-from stream_bayes.persistence.snapshot import Arrays, Kind
+from stream_bayes.persistence.snapshot import Arrays, FileKind
 
-CHECKPOINT = Kind("stream_bayes checkpoint", 3, "checkpoint", "checkpoints are written by `stream-bayes run`", oldest=3)
+CHECKPOINT = FileKind(
+    "stream_bayes checkpoint", 3, "checkpoint", "checkpoints are written by `stream-bayes run`", oldest=3
+)
 
 
 class Checkpoint(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any
 from stream_bayes.errors import CheckpointMismatch, ParameterError, SnapshotDamaged, SnapshotError, SnapshotTooNew
 from stream_bayes.persistence.atomic_files import flush_folder, remove_abandoned
 from stream_bayes.persistence.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from stream_bayes.persistence.compatibility import LOG, check_shaping
+from stream_bayes.persistence.compatibility import LOG, check_compatibility
 
 _NAME = re.compile(r"checkpoint-(\d{20})\.safetensors")
 _LARGEST = 10**20 - 1
@@ -24,7 +24,7 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 logger = logging.getLogger("stream_bayes.persistence")
 
 
-class CheckpointFolder:
+class CheckpointStore:
     """Checkpoints of one engine, by their numbers.
 
     Several processes may use it at once: one that goes on with an engine may find another that still writes an older
@@ -138,7 +138,7 @@ class CheckpointFolder:
             message = f"{path} is the checkpoint of number {said}: it was renamed"
             raise SnapshotDamaged(message)
         if shaping is not None:
-            check_shaping(path, checkpoint.shaping, shaping)
+            check_compatibility(path, checkpoint.shaping, shaping)
         return checkpoint
 
     def path_of(self, number: int) -> Path:
@@ -161,13 +161,13 @@ def _readable(problem: OSError, path: Path) -> OSError:
     return OSError(problem.errno or errno.EIO, reason, str(path))
 
 
-class BackgroundSaver:
+class BackgroundWriter:
     """Writes checkpoints in a thread, one at a time, from copies that nobody changes meanwhile.
 
     What goes wrong there is raised by the next call of `save` or `finish`, once.
     """
 
-    def __init__(self, folder: CheckpointFolder) -> None:
+    def __init__(self, folder: CheckpointStore) -> None:
         self._folder = folder
         self._thread: Thread | None = None
         self._problem: BaseException | None = None

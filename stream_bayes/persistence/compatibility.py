@@ -17,7 +17,7 @@ _MOST_SHOWN = 80
 _ABSENT = object()
 
 
-def check_shaping(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+def check_compatibility(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
     """Refuse a checkpoint of another log, or of an engine with other settings, in words."""
     if theirs.get(LOG) != ours.get(LOG):
         message = (

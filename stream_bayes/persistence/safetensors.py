@@ -30,7 +30,7 @@ _CODES = {
 _TYPES = {code: dtype for dtype, code in _CODES.items()}
 
 
-class Place(NamedTuple):
+class ArrayPlace(NamedTuple):
     """Where an array is, counted from the end of the table."""
 
     begin: int
@@ -84,7 +84,7 @@ def split(content: bytes) -> tuple[dict[str, str], dict[str, Any]]:
     return (metadata, table) if texts else ({}, {})
 
 
-def places_of(table: Mapping[str, Any], room: int) -> list[Place]:
+def places_of(table: Mapping[str, Any], room: int) -> list[ArrayPlace]:
     """Where the arrays are, in order: they fill the room without holes, or it is a `ValueError`."""
     places = sorted(_place_of(name, entry) for name, entry in table.items())
     end = 0
@@ -99,7 +99,7 @@ def places_of(table: Mapping[str, Any], room: int) -> list[Place]:
     return places
 
 
-def _place_of(name: str, entry: Any) -> Place:
+def _place_of(name: str, entry: Any) -> ArrayPlace:
     code = entry["dtype"]
     shape = entry["shape"]
     (begin, end) = entry["data_offsets"]
@@ -110,10 +110,10 @@ def _place_of(name: str, entry: Any) -> Place:
     if math.prod(shape) * dtype.itemsize != end - begin:
         message = f"the array {name!r} of shape {shape} does not take {end - begin} bytes"
         raise ValueError(message)
-    return Place(begin, end, name, dtype, tuple(shape))
+    return ArrayPlace(begin, end, name, dtype, tuple(shape))
 
 
-def read_arrays(file: BinaryIO, places: list[Place]) -> Arrays:
+def read_arrays(file: BinaryIO, places: list[ArrayPlace]) -> Arrays:
     """The arrays, each read into its own memory; the file stands at the first of them."""
     arrays: Arrays = {}
     for place in places:

@@ -2,8 +2,8 @@
 
 A snapshot is an ordinary safetensors file, so any tool that reads those can open it. Its metadata holds `format`,
 `version`, `header` (JSON: the class and its constructor parameters) and `checksum` (CRC-32 of header and arrays).
-Other kinds of file (`Kind`) have another format name, versions of their own, and another header. Arrays go from memory
-to the file and back one by one: a large one is never held twice.
+Other kinds of file (`FileKind`) have another format name, versions of their own, and another header. Arrays go from
+memory to the file and back one by one: a large one is never held twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
     "MOST_HEADER_BYTES",
     "VERSION",
     "Arrays",
-    "Kind",
+    "FileKind",
     "format_of",
     "read",
     "read_header",
@@ -50,7 +50,7 @@ VERSION = 1
 MOST_HEADER_BYTES = 1 << 20
 
 
-class Kind(NamedTuple):
+class FileKind(NamedTuple):
     """What a file is of."""
 
     format: str
@@ -65,10 +65,10 @@ class Kind(NamedTuple):
     """The oldest version that is read."""
 
 
-LEARNER = Kind(FORMAT, VERSION, "snapshot", "snapshots are written by a learner's save(path)")
+LEARNER = FileKind(FORMAT, VERSION, "snapshot", "snapshots are written by a learner's save(path)")
 
 
-def write(path: str | os.PathLike[str], header: Any, arrays: Arrays, kind: Kind = LEARNER) -> None:
+def write(path: str | os.PathLike[str], header: Any, arrays: Arrays, kind: FileKind = LEARNER) -> None:
     """Write the file whole or not at all: to a temporary name beside it, flushed to disk, then renamed."""
     text = json.dumps(header, sort_keys=True)
     plain = safetensors.plain_arrays(arrays)
@@ -85,7 +85,7 @@ def write(path: str | os.PathLike[str], header: Any, arrays: Arrays, kind: Kind 
             file.write(safetensors.bytes_of(plain[name]))
 
 
-def read(path: str | os.PathLike[str], kind: Kind = LEARNER) -> tuple[Any, Arrays]:
+def read(path: str | os.PathLike[str], kind: FileKind = LEARNER) -> tuple[Any, Arrays]:
     """The header and the arrays, checked against the checksum."""
     with Path(path).open("rb") as file:
         room, content = _beginning(file)
@@ -104,7 +104,7 @@ def read(path: str | os.PathLike[str], kind: Kind = LEARNER) -> tuple[Any, Array
     return header, arrays
 
 
-def read_header(path: str | os.PathLike[str], kind: Kind = LEARNER) -> Any:
+def read_header(path: str | os.PathLike[str], kind: FileKind = LEARNER) -> Any:
     """The header alone, however large the arrays are; nothing is checked against the checksum."""
     with Path(path).open("rb") as file:
         metadata, _ = _opened(path, _beginning(file)[1], kind)
@@ -132,7 +132,7 @@ def _beginning(file: BinaryIO) -> tuple[int, bytes]:
     return size - 8 - length, file.read(length)
 
 
-def _opened(path: str | os.PathLike[str], content: bytes, kind: Kind) -> tuple[dict[str, str], dict[str, Any]]:
+def _opened(path: str | os.PathLike[str], content: bytes, kind: FileKind) -> tuple[dict[str, str], dict[str, Any]]:
     metadata, table = safetensors.split(content)
     if metadata.get("format") == kind.format:
         return metadata, table
@@ -143,7 +143,7 @@ def _opened(path: str | os.PathLike[str], content: bytes, kind: Kind) -> tuple[d
     raise SnapshotError(message)
 
 
-def _check_version(path: str | os.PathLike[str], metadata: dict[str, str], kind: Kind) -> None:
+def _check_version(path: str | os.PathLike[str], metadata: dict[str, str], kind: FileKind) -> None:
     text = metadata.get("version", "")
     version = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if version < 1:

@@ -10,23 +10,23 @@ from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.errors import SnapshotError, reason_of
 from stream_bayes.learners import Learner
 from stream_bayes.persistence.checkpoint import Checkpoint
-from stream_bayes.persistence.checkpoint_store import BackgroundSaver
-from stream_bayes.runtime.partition_processor import Shard
+from stream_bayes.persistence.checkpoint_store import BackgroundWriter
+from stream_bayes.runtime.partition_processor import PartitionProcessor
 
 logger = logging.getLogger("stream_bayes.runtime")
 
 
-class Keeper:
+class Checkpointer:
     """The checkpoints of one shard.
 
     One that the disk does not take stops nothing but `finish`: the journal has it all. Any other failure of the threads
     that copy and write is a `BackgroundError`, which ends the worker.
     """
 
-    def __init__(self, shard: Shard, last: int | None) -> None:
+    def __init__(self, shard: PartitionProcessor, last: int | None) -> None:
         self._shard = shard
         self._settings = shard.settings.checkpoint
-        self._saver = BackgroundSaver(shard.folder)
+        self._saver = BackgroundWriter(shard.folder)
         self.number = last
         """The journal offset of the newest checkpoint."""
         self._pending: int | None = None

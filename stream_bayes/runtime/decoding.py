@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from stream_bayes.config import Settings
-from stream_bayes.engine import Arrival, Engine
+from stream_bayes.engine import Engine, InputEvent
 from stream_bayes.errors import EventError, RecoveryError
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import Label, Limits, Observation, decode_record
 from stream_bayes.records import Record
-from stream_bayes.runtime.journal import Run
+from stream_bayes.runtime.journal import OffsetRange
 
 # For records that were good enough once: limits may have been lowered since.
 NO_LIMITS = Limits(record_bytes=2**62, depth=200, id_bytes=2**62)
@@ -22,27 +22,27 @@ def limits_of(settings: Settings) -> Limits:
     return Limits(settings.events.record_bytes, settings.events.depth, settings.events.id_bytes)
 
 
-def arrivals_of(records: Iterable[Record], settings: Settings, limits: Limits) -> list[Arrival]:
+def decode_records(records: Iterable[Record], settings: Settings, limits: Limits) -> list[InputEvent]:
     """Each record with its event, or with why it has none."""
     topic = settings.topics.observations
-    return [arrival_of(record, Observation if record.topic == topic else Label, limits) for record in records]
+    return [decode_one(record, Observation if record.topic == topic else Label, limits) for record in records]
 
 
-def arrival_of(record: Record, kind: type[Observation] | type[Label], limits: Limits) -> Arrival:
+def decode_one(record: Record, kind: type[Observation] | type[Label], limits: Limits) -> InputEvent:
     """A record with its event, or with why it has none."""
     try:
         decoded = decode_record(record, kind, limits)
     except EventError as problem:
         # Where it came from would hold on to the whole batch, which holds it, until Python looks for garbage.
         problem.__context__ = None
-        return Arrival(record, problem.with_traceback(None))
+        return InputEvent(record, problem.with_traceback(None))
     refused = decoded.label_problem
     if refused is not None:
         refused = EventError(refused.code, str(refused), record.offset)
-    return Arrival(record, decoded.event, decoded.unknown_fields, refused)
+    return InputEvent(record, decoded.event, decoded.unknown_fields, refused)
 
 
-def found_for(engine: Engine, arrivals: Sequence[Arrival], log: Log) -> dict[int, Observation | None]:
+def fetch_observations(engine: Engine, arrivals: Sequence[InputEvent], log: Log) -> dict[int, Observation | None]:
     """The observations that late labels need, read again; None where the log no longer has one."""
     topic = engine.settings.topics.observations
     partition = engine.partition
@@ -50,12 +50,12 @@ def found_for(engine: Engine, arrivals: Sequence[Arrival], log: Log) -> dict[int
     for offset in sorted(engine.wanted(arrivals)):
         records = log.read(topic, partition, offset)
         there = bool(records) and records[0].offset == offset
-        event = arrival_of(records[0], Observation, NO_LIMITS).event if there else None
+        event = decode_one(records[0], Observation, NO_LIMITS).event if there else None
         found[offset] = event if isinstance(event, Observation) else None
     return found
 
 
-def read_run(log: Log, run: Run, *, lenient: bool = False) -> Iterator[list[Record]]:
+def read_range(log: Log, run: OffsetRange, *, lenient: bool = False) -> Iterator[list[Record]]:
     """The records of a run in order, some at a time; it is an error if some are gone, but for a lenient reader."""
     position = run.begin
     while position < run.end:
@@ -75,6 +75,6 @@ def read_run(log: Log, run: Run, *, lenient: bool = False) -> Iterator[list[Reco
         position = records[-1].offset + 1
 
 
-def _removed(log: Log, run: Run, position: int) -> bool:
+def _removed(log: Log, run: OffsetRange, position: int) -> bool:
     """Whether retention removed a record, or the log never gave the offset to one."""
     return any(begin > position for place, begin in log.beginnings(run.topic).items() if place.number == run.partition)

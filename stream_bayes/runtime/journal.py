@@ -13,8 +13,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from stream_bayes.active import Question
-from stream_bayes.engine import Decided, Outcome, Refused, Terms
+from stream_bayes.active import RequestReason
+from stream_bayes.engine import BatchResult, RejectedRecord, ReplayDecisions, RequestPolicy
 from stream_bayes.errors import RecoveryError
 from stream_bayes.records import Record
 
@@ -25,7 +25,7 @@ VERSION = 2
 """Of what is written; version 1, which has neither audits nor answers that are unsure, is read too."""
 
 
-class Run(NamedTuple):
+class OffsetRange(NamedTuple):
     """Records of one partition, from an offset up to another, processed one after the other."""
 
     topic: str
@@ -34,25 +34,25 @@ class Run(NamedTuple):
     end: int
 
 
-class Entry(NamedTuple):
+class JournalEntry(NamedTuple):
     """What one commit stands for."""
 
-    runs: list[Run]
-    asked: dict[int, Question]
-    refused: list[Refused]
+    runs: list[OffsetRange]
+    asked: dict[int, RequestReason]
+    refused: list[RejectedRecord]
     unsure: list[tuple[str, int]]
     """Topic and offset of labels that said that nobody knows."""
     late: int | None
     """The oldest observation that was learned when its label came later."""
-    terms: Terms | None = None
+    terms: RequestPolicy | None = None
     """By which questions were closed; None where that was not written down yet."""
 
     @property
-    def decided(self) -> Decided:
+    def decided(self) -> ReplayDecisions:
         """For an engine that takes the same records again."""
-        return Decided(self.asked, set(self.unsure), self.terms)
+        return ReplayDecisions(self.asked, set(self.unsure), self.terms)
 
-    def noted(self, records: Iterable[Record], outcome: Outcome) -> Entry:
+    def noted(self, records: Iterable[Record], outcome: BatchResult) -> JournalEntry:
         """The entry once these records were processed, and this came of it."""
         for topic, group in groupby(records, key=attrgetter("topic")):
             first, *others = group
@@ -60,7 +60,7 @@ class Entry(NamedTuple):
             if self.runs and self.runs[-1].topic == topic:
                 self.runs[-1] = self.runs[-1]._replace(end=end)
             else:
-                self.runs.append(Run(topic, first.partition, first.offset, end))
+                self.runs.append(OffsetRange(topic, first.partition, first.offset, end))
         self.asked.update(outcome.asked)
         self.refused.extend(outcome.refused)
         self.unsure.extend(outcome.unsure)
@@ -80,7 +80,7 @@ class Entry(NamedTuple):
         return json.dumps(content, separators=(",", ":")).encode()
 
     @classmethod
-    def decode(cls, record: Record) -> Entry:
+    def decode(cls, record: Record) -> JournalEntry:
         """From a record of the journal."""
         try:
             content = json.loads(record.value)
@@ -97,18 +97,18 @@ class Entry(NamedTuple):
         raise RecoveryError(message)
 
     @classmethod
-    def _of(cls, content: dict[str, Any]) -> Entry:
-        runs = [Run(str(topic), *map(int, rest)) for topic, *rest in content["runs"]]
-        asked = {int(offset): Question() for offset in content["asked"]}
-        asked.update({int(offset): Question(float(chance)) for offset, chance in content.get("audited", ())})
+    def _of(cls, content: dict[str, Any]) -> JournalEntry:
+        runs = [OffsetRange(str(topic), *map(int, rest)) for topic, *rest in content["runs"]]
+        asked = {int(offset): RequestReason() for offset in content["asked"]}
+        asked.update({int(offset): RequestReason(float(chance)) for offset, chance in content.get("audited", ())})
         refused = [
-            Refused(str(topic), int(offset), str(code), *map(int, rest))
+            RejectedRecord(str(topic), int(offset), str(code), *map(int, rest))
             for topic, offset, code, *rest in content["dead"]
         ]
         unsure = [(str(topic), int(offset)) for topic, offset in content.get("unsure", ())]
         late = content.get("late")
         terms = content.get("terms")
-        own = None if terms is None else Terms(*(int(terms[name]) for name in Terms._fields))
+        own = None if terms is None else RequestPolicy(*(int(terms[name]) for name in RequestPolicy._fields))
         return cls(runs, asked, refused, unsure, None if late is None else int(late), own)
 
 
@@ -120,6 +120,6 @@ def mark_of(record: Record) -> str:
     return hashlib.sha256(whole).hexdigest()[:16] if given is None else given.decode("ascii", "replace")
 
 
-def new_entry(terms: Terms | None = None) -> Entry:
+def new_entry(terms: RequestPolicy | None = None) -> JournalEntry:
     """An entry of nothing."""
-    return Entry([], {}, [], [], None, terms)
+    return JournalEntry([], {}, [], [], None, terms)

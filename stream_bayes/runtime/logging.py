@@ -12,7 +12,7 @@ from stream_bayes.config import Settings
 logger = logging.getLogger("stream_bayes.runtime")
 
 
-class Lines(logging.Formatter):
+class LogFormatter(logging.Formatter):
     """Time, what happened, and its figures; as JSON objects where machines read them."""
 
     def __init__(self, *, as_json: bool) -> None:
@@ -53,7 +53,7 @@ def say_started(settings: Settings) -> None:
 def report_to_stderr(*, as_json: bool) -> None:
     """Let everything that the package logs be seen."""
     handler = logging.StreamHandler()
-    handler.setFormatter(Lines(as_json=as_json))
+    handler.setFormatter(LogFormatter(as_json=as_json))
     root = logging.getLogger("stream_bayes")
     root.handlers = [handler]
     root.setLevel(logging.INFO)

@@ -12,8 +12,8 @@ from stream_bayes.active import LabelSelector
 from stream_bayes.engine import Engine
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import AuditFigures, LabellerFigures, Status
-from stream_bayes.runtime.checkpointing import Keeper
-from stream_bayes.runtime.partition_processor import Shard
+from stream_bayes.runtime.checkpointing import Checkpointer
+from stream_bayes.runtime.partition_processor import PartitionProcessor
 
 logger = logging.getLogger("stream_bayes.runtime")
 FIRST_LINE = 5.0
@@ -23,7 +23,7 @@ MOST_LABELLERS = 50
 """In a status event; `stream-bayes inspect` has all of them."""
 
 
-def lag_of(shards: Collection[Shard], log: Log) -> int:
+def lag_of(shards: Collection[PartitionProcessor], log: Log) -> int:
     """Records that the shards have still to read."""
     lag = log.lag()
     return sum(lag.get(place, 0) for shard in shards for place in shard.positions)
@@ -51,7 +51,9 @@ def curve_counts(engine: Engine) -> tuple[int, int]:
     return engine.counts.total(), engine.model_version
 
 
-def status_of(shard: Shard, keeper: Keeper, log: Log, started_at: datetime, *, stopped: bool = False) -> Status:
+def status_of(
+    shard: PartitionProcessor, keeper: Checkpointer, log: Log, started_at: datetime, *, stopped: bool = False
+) -> Status:
     """The state of one partition; counts are since the beginning of the stream, seconds since the worker started."""
     engine = shard.engine
     return Status(
@@ -122,7 +124,7 @@ class Totals(NamedTuple):
         return Totals(*(one + another for one, another in zip(self, other, strict=True)))
 
 
-def _totals_of(shard: Shard) -> Totals:
+def _totals_of(shard: PartitionProcessor) -> Totals:
     """Since the beginning of the stream."""
     engine = shard.engine
     return Totals(
@@ -134,7 +136,7 @@ def _totals_of(shard: Shard) -> Totals:
     )
 
 
-class Narrator:
+class ProgressLogger:
     """Says in a line how a worker is doing: soon after its start, then once a minute while there is something new.
 
     Shards come and go: what is counted is what they did here, and not what was done in their partitions before.
@@ -145,15 +147,15 @@ class Narrator:
         self.totals = Totals()
         """What was committed since the worker started."""
         self._last = self.totals
-        self._counted: dict[Shard, Totals] = {}
+        self._counted: dict[PartitionProcessor, Totals] = {}
         self._said = time.monotonic()
         self._due = self._said + FIRST_LINE
 
-    def changed(self, shards: Collection[Shard]) -> None:
+    def changed(self, shards: Collection[PartitionProcessor]) -> None:
         """From now on it is about these, each of which stands at a commit."""
         self._counted = {shard: _totals_of(shard) for shard in shards}
 
-    def committed(self, shards: Collection[Shard]) -> None:
+    def committed(self, shards: Collection[PartitionProcessor]) -> None:
         """Count what they have done since the last time."""
         for shard in shards:
             before = self._counted[shard]

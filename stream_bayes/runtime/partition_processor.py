@@ -14,27 +14,27 @@ from stream_bayes.engine import Engine
 from stream_bayes.errors import LogGap
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import DeadLetter
-from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.runtime.decoding import arrivals_of, found_for, limits_of
-from stream_bayes.runtime.journal import LEARNER, MARK, Run, new_entry
-from stream_bayes.runtime.producer import Outbox
-from stream_bayes.runtime.retry import Patience
-from stream_bayes.runtime.timing import Stages
+from stream_bayes.runtime.decoding import decode_records, fetch_observations, limits_of
+from stream_bayes.runtime.journal import LEARNER, MARK, OffsetRange, new_entry
+from stream_bayes.runtime.producer import Producer
+from stream_bayes.runtime.retry import RetryPolicy
+from stream_bayes.runtime.timing import StageTimer
 
 
-class Shard:
+class PartitionProcessor:
     """The part of a worker that owns partition `number`, of so many, of the observations and of the labels.
 
     A new one is at the beginning of the stream; `recovery.recover` brings it to the last commit.
     """
 
-    def __init__(self, settings: Settings, number: int, partitions: int, stages: Stages) -> None:
+    def __init__(self, settings: Settings, number: int, partitions: int, stages: StageTimer) -> None:
         self.settings = settings
         self.number = number
         self.engine = Engine(settings, number, partitions)
         self.stages = stages
-        self.folder = CheckpointFolder(
+        self.folder = CheckpointStore(
             settings.checkpoint_folder / settings.group / f"partition-{number}", settings.checkpoint.keep
         )
         inputs = settings.topics.observations, settings.topics.labels
@@ -49,17 +49,17 @@ class Shard:
         self.learner = _digest(self.engine.model.shaping)
         """A short name of the learner and its settings, which stands in the journal."""
         self._limits = limits_of(settings)
-        self._outbox = Outbox(settings, number)
+        self._outbox = Producer(settings, number)
         self._entry = new_entry(self.engine.terms)
         self._taken = 0
         self._next_mark = ""
 
-    def take(self, records: Sequence[Record], log: Log, insist: Patience) -> None:
+    def take(self, records: Sequence[Record], log: Log, insist: RetryPolicy) -> None:
         """Fold records and stage what comes of it; once the log has given what is needed for it, nothing can fail."""
         with self.stages.measured("decode"):
-            arrivals = arrivals_of(records, self.settings, self._limits)
+            arrivals = decode_records(records, self.settings, self._limits)
         with self.stages.measured("read"):
-            found = insist(lambda: found_for(self.engine, arrivals, log))
+            found = insist(lambda: fetch_observations(self.engine, arrivals, log))
             most = insist(lambda: self._outbox.limits(log))
         with self.stages.measured("fold"):
             outcome = self.engine.process(arrivals, found)
@@ -71,7 +71,7 @@ class Shard:
         for topic, offset in {record.topic: record.offset for record in records}.items():
             self.positions[Partition(topic, self.number)] = offset + 1
 
-    def pass_over(self, gap: LogGap, log: Log, insist: Patience) -> None:
+    def pass_over(self, gap: LogGap, log: Log, insist: RetryPolicy) -> None:
         """Go on behind records that are gone: a letter says which, and the journal where it goes on."""
         letter = DeadLetter(
             code="lost-records",
@@ -87,10 +87,10 @@ class Shard:
 
     def begin_at(self, place: Partition, offset: int) -> None:
         """Go on from here, which the journal says: there is nothing before it."""
-        self._entry.runs.append(Run(*place, offset, offset))
+        self._entry.runs.append(OffsetRange(*place, offset, offset))
         self.positions[place] = offset
 
-    def stage_entry(self, log: Log, insist: Patience) -> int:
+    def stage_entry(self, log: Log, insist: RetryPolicy) -> int:
         """Stage the journal record of what was taken since the last commit: so many events."""
         events = self._taken
         self._taken = 0

@@ -9,9 +9,9 @@ from stream_bayes.config import CommitSettings
 from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Offsets, Partition, Record
 from stream_bayes.runtime.monitoring import lag_of
-from stream_bayes.runtime.rebalance import Partitions
-from stream_bayes.runtime.retry import Patience
-from stream_bayes.runtime.timing import Stages
+from stream_bayes.runtime.rebalance import AssignedPartitions
+from stream_bayes.runtime.retry import RetryPolicy
+from stream_bayes.runtime.timing import StageTimer
 
 LONGEST_WAIT = 0.2
 """A stop is noticed after so many seconds of waiting at the latest."""
@@ -19,7 +19,7 @@ LONGEST_WAIT = 0.2
 _MOST_BYTES = 32 << 20
 
 
-class Gathering:
+class Poller:
     """Polls as often as one commit is worth.
 
     Parameters
@@ -37,7 +37,12 @@ class Gathering:
     """
 
     def __init__(
-        self, settings: CommitSettings, log: Log, partitions: Partitions, stages: Stages, insist: Patience
+        self,
+        settings: CommitSettings,
+        log: Log,
+        partitions: AssignedPartitions,
+        stages: StageTimer,
+        insist: RetryPolicy,
     ) -> None:
         self._settings = settings
         self._log = log

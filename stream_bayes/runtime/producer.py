@@ -11,12 +11,12 @@ from stream_bayes.engine.types import Output
 from stream_bayes.errors import EventError, LogError
 from stream_bayes.eventlog.base import Headers, Log
 from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Prediction, encode
-from stream_bayes.runtime.journal import Entry
+from stream_bayes.runtime.journal import JournalEntry
 
 _MESSAGE = 300
 
 
-class Outbox:
+class Producer:
     """Stages the outputs of one partition; what would be too large for its topic is made shorter first."""
 
     def __init__(self, settings: Settings, number: int) -> None:
@@ -59,7 +59,7 @@ class Outbox:
                 message = f"its observation is in partition {partition}, and it is too large to be forwarded"
                 self.stage([dead_letter(record, EventError("wrong-partition", message), record.timestamp)], most, log)
 
-    def stage_entry(self, entry: Entry, headers: Headers, most: Mapping[str, int], log: Log) -> None:
+    def stage_entry(self, entry: JournalEntry, headers: Headers, most: Mapping[str, int], log: Log) -> None:
         """Stage the journal record of a commit."""
         value = entry.encode()
         size = len(value) + sum(len(name) + len(content) for name, content in headers)

@@ -11,30 +11,30 @@ from stream_bayes.config import Settings
 from stream_bayes.errors import BackgroundError, LogConflict, LogError, LogGap
 from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Offsets, Partition
-from stream_bayes.runtime.checkpointing import Keeper
-from stream_bayes.runtime.partition_processor import Shard
-from stream_bayes.runtime.recovery import Recovered, recover
-from stream_bayes.runtime.retry import Patience
-from stream_bayes.runtime.timing import Stages
+from stream_bayes.runtime.checkpointing import Checkpointer
+from stream_bayes.runtime.partition_processor import PartitionProcessor
+from stream_bayes.runtime.recovery import RecoveryResult, recover
+from stream_bayes.runtime.retry import RetryPolicy
+from stream_bayes.runtime.timing import StageTimer
 from stream_bayes.runtime.topics import check_topics, count_of, shares_of
 
 logger = logging.getLogger("stream_bayes.runtime")
 _BEAT_EVERY = 1.0
 
 
-class Partitions:
+class AssignedPartitions:
     """Follows the log: a partition that is gained gets a shard that stands at the last commit, a lost one has none.
 
     The log tells of changes in the middle of a poll. They are noted then, and followed when the poll is over.
     """
 
-    def __init__(self, settings: Settings, log: Log, stages: Stages, insist: Patience) -> None:
+    def __init__(self, settings: Settings, log: Log, stages: StageTimer, insist: RetryPolicy) -> None:
         self._settings = settings
         self._log = log
         self._stages = stages
         self._insist = insist
-        self.shards: dict[int, Shard] = {}
-        self.keepers: dict[int, Keeper] = {}
+        self.shards: dict[int, PartitionProcessor] = {}
+        self.keepers: dict[int, Checkpointer] = {}
         self.told = False
         """Whether the log has said yet which partitions are read here."""
         self.changed = False
@@ -164,13 +164,13 @@ class Partitions:
         return all(committed.get(place, 0) == offset for place, offset in shard.positions.items())
 
     def _gain(self, number: int, shares: int, *, rebuild: bool) -> None:
-        shard = Shard(self._settings, number, shares, self._stages)
+        shard = PartitionProcessor(self._settings, number, shares, self._stages)
         shard.engine.input_partitions = self._count
-        recovered = recover(shard, self._log, rebuild=rebuild, going=Pulse(self._log, shard, self._insist))
+        recovered = recover(shard, self._log, rebuild=rebuild, going=Heartbeat(self._log, shard, self._insist))
         if recovered is not None:
             _say(shard, recovered)
             self.shards[number] = shard
-            self.keepers[number] = Keeper(shard, recovered.checkpoint)
+            self.keepers[number] = Checkpointer(shard, recovered.checkpoint)
         elif rebuild and not self._insist.stopping:
             raise self._others()
 
@@ -188,13 +188,13 @@ class Partitions:
             keeper.wait()
 
 
-class Pulse:
+class Heartbeat:
     """Whether a recovery is to go on: nobody has said stop, and its partition is still read here.
 
     Now and then the log is told that its reader is alive, which says what it still reads.
     """
 
-    def __init__(self, log: Log, shard: Shard, insist: Patience) -> None:
+    def __init__(self, log: Log, shard: PartitionProcessor, insist: RetryPolicy) -> None:
         self._log = log
         self._places = frozenset(shard.positions)
         self._insist = insist
@@ -210,7 +210,7 @@ class Pulse:
         return self._places <= self._log.beat()
 
 
-def _say(shard: Shard, recovered: Recovered) -> None:
+def _say(shard: PartitionProcessor, recovered: RecoveryResult) -> None:
     begins = {place.topic: offset for place, offset in shard.positions.items()}
     fields = {"partition": shard.number, **recovered._asdict(), "begins": begins}
     logger.info("recovered", extra={"fields": fields})

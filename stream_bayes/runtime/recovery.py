@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from stream_bayes.engine import Arrival, Refused
+from stream_bayes.engine import InputEvent, RejectedRecord
 from stream_bayes.engine.state import restore, shaping_of
 from stream_bayes.errors import CheckpointMismatch, EventError, RecoveryError
 from stream_bayes.eventlog.base import Log, records_from
@@ -17,9 +17,9 @@ from stream_bayes.events import Observation
 from stream_bayes.persistence.compatibility import LOG, shared_differently
 from stream_bayes.persistence.scalars import stored_dict, stored_int
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.runtime.decoding import NO_LIMITS, arrivals_of, found_for, read_run
-from stream_bayes.runtime.journal import LEARNER, Entry, Run, mark_of
-from stream_bayes.runtime.partition_processor import Shard
+from stream_bayes.runtime.decoding import NO_LIMITS, decode_records, fetch_observations, read_range
+from stream_bayes.runtime.journal import LEARNER, JournalEntry, OffsetRange, mark_of
+from stream_bayes.runtime.partition_processor import PartitionProcessor
 
 logger = logging.getLogger("stream_bayes.runtime")
 _SAY_EVERY = 5.0
@@ -28,7 +28,7 @@ _SHOWN = 3
 _ROUNDS = 3
 
 
-class Recovered(NamedTuple):
+class RecoveryResult(NamedTuple):
     """What it took to be where the last commit left off."""
 
     checkpoint: int | None
@@ -40,8 +40,8 @@ class Recovered(NamedTuple):
 
 
 def recover(
-    shard: Shard, log: Log, *, rebuild: bool = False, going: Callable[[], bool] = lambda: True
-) -> Recovered | None:
+    shard: PartitionProcessor, log: Log, *, rebuild: bool = False, going: Callable[[], bool] = lambda: True
+) -> RecoveryResult | None:
     """Bring a new shard to the last commit, or with `rebuild` make its model anew from what the log still has.
 
     None if it was given up, since `going` said so or the partition is no longer read here: then nothing may be done
@@ -51,7 +51,7 @@ def recover(
 
 
 class _Recovery:
-    def __init__(self, shard: Shard, log: Log, *, rebuild: bool, going: Callable[[], bool]) -> None:
+    def __init__(self, shard: PartitionProcessor, log: Log, *, rebuild: bool, going: Callable[[], bool]) -> None:
         self._shard = shard
         self._log = log
         self._lenient = rebuild
@@ -65,7 +65,7 @@ class _Recovery:
         self._newly_refused: Counter[str] = Counter()
         self._first_refused: list[str] = []
 
-    def run(self) -> Recovered | None:
+    def run(self) -> RecoveryResult | None:
         shard = self._shard
         log = self._log
         # Offsets mean nothing in another log.
@@ -86,7 +86,7 @@ class _Recovery:
                 self._pass_over(own)
             if shard.positions == own:
                 self._say_what_differs()
-                return Recovered(checkpoint, self._commits, self._events, time.monotonic() - self._began)
+                return RecoveryResult(checkpoint, self._commits, self._events, time.monotonic() - self._began)
         raise _differ(shard, own)
 
     def _pass_over(self, committed: Offsets) -> None:
@@ -155,7 +155,7 @@ class _Recovery:
         """From where the shard is to the end of the journal; False if it was given up."""
         shard = self._shard
         for record in records_from(self._log, shard.journal, shard.journal_end):
-            entry = Entry.decode(record)
+            entry = JournalEntry.decode(record)
             self._check_partitions(record, entry)
             refused = {(one.topic, one.offset): one for one in entry.refused}
             if not all(self._replay_run(run, record, entry, refused) for run in entry.runs):
@@ -168,19 +168,21 @@ class _Recovery:
                 logger.info("replaying", extra={"fields": {"partition": shard.number, "events": self._events}})
         return self._going()
 
-    def _replay_run(self, run: Run, record: Record, entry: Entry, refused: dict[tuple[str, int], Refused]) -> bool:
+    def _replay_run(
+        self, run: OffsetRange, record: Record, entry: JournalEntry, refused: dict[tuple[str, int], RejectedRecord]
+    ) -> bool:
         shard = self._shard
         log = self._log
         place = Partition(run.topic, self._shard.number)
         if run.begin < shard.positions[place]:
             message = f"record {record.offset} of {record.topic!r} goes over {run.topic!r} from {run.begin} again"
             raise RecoveryError(message)
-        for records in read_run(log, run, lenient=self._lenient):
+        for records in read_range(log, run, lenient=self._lenient):
             if not self._going():
                 return False
-            arrivals = arrivals_of(records, shard.settings, NO_LIMITS)
+            arrivals = decode_records(records, shard.settings, NO_LIMITS)
             arrivals = [_as_then(arrival, refused) for arrival in arrivals]
-            outcome = shard.engine.process(arrivals, found_for(shard.engine, arrivals, log), entry.decided)
+            outcome = shard.engine.process(arrivals, fetch_observations(shard.engine, arrivals, log), entry.decided)
             newly = [one for one in outcome.refused if (one.topic, one.offset) not in refused]
             if newly and not self._lenient:
                 raise self._not_repeated(newly[0], record)
@@ -190,7 +192,7 @@ class _Recovery:
         self._moved.add(place)
         return True
 
-    def _check_partitions(self, record: Record, entry: Entry) -> None:
+    def _check_partitions(self, record: Record, entry: JournalEntry) -> None:
         """A budget is kept by its shares, so they stay as they were, but for a new model."""
         if entry.terms is None:
             return
@@ -205,7 +207,7 @@ class _Recovery:
 
     # What differs from then
 
-    def _not_repeated(self, refused: Refused, entry: Record) -> RecoveryError:
+    def _not_repeated(self, refused: RejectedRecord, entry: Record) -> RecoveryError:
         shard = self._shard
         if dict(entry.headers).get(LEARNER) == shard.learner:
             reason = "the log was changed, or stream_bayes is of another version. Put the log back from a copy"
@@ -220,7 +222,7 @@ class _Recovery:
         )
         return RecoveryError(message)
 
-    def _note_refused(self, refused: Sequence[Refused]) -> None:
+    def _note_refused(self, refused: Sequence[RejectedRecord]) -> None:
         self._newly_refused.update(one.code for one in refused)
         for one in refused[: _SHOWN - len(self._first_refused)]:
             self._first_refused.append(f"{one.topic}-{self._shard.number}-{one.offset} ({one.code})")
@@ -238,7 +240,7 @@ class _Recovery:
             logger.warning("learned when they came and refused now", extra={"fields": said})
 
 
-def _differ(shard: Shard, committed: Offsets) -> RecoveryError:
+def _differ(shard: PartitionProcessor, committed: Offsets) -> RecoveryError:
     """The journal and the positions are of one transaction, so they can only differ if somebody changed one of them."""
     place = next(place for place, offset in committed.items() if shard.positions[place] != offset)
     message = (
@@ -248,7 +250,7 @@ def _differ(shard: Shard, committed: Offsets) -> RecoveryError:
     return RecoveryError(message)
 
 
-def _as_then(arrival: Arrival, refused: dict[tuple[str, int], Refused]) -> Arrival:
+def _as_then(arrival: InputEvent, refused: dict[tuple[str, int], RejectedRecord]) -> InputEvent:
     """What was refused when it came is refused again, whatever would be said of it now.
 
     Of an observation that was predicted all the same, it is the label alone.
@@ -259,4 +261,4 @@ def _as_then(arrival: Arrival, refused: dict[tuple[str, int], Refused]) -> Arriv
     problem = EventError(then.code, "as it was when it came", then.observation)
     if isinstance(arrival.event, Observation) and then.observation == then.offset:
         return arrival._replace(label_problem=problem)
-    return Arrival(arrival.record, problem)
+    return InputEvent(arrival.record, problem)

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from stream_bayes.config import Settings
 from stream_bayes.eventlog.base import Log, records_from
 from stream_bayes.records import Partition
-from stream_bayes.runtime.journal import Entry
-from stream_bayes.runtime.partition_processor import Shard
+from stream_bayes.runtime.journal import JournalEntry
+from stream_bayes.runtime.partition_processor import PartitionProcessor
 
 _MILLISECONDS_A_DAY = 86_400_000
 _LOOK_EVERY = 60.0
@@ -31,7 +31,7 @@ class Retention:
         self._log = log
         self._due = time.monotonic() + _LOOK_EVERY
 
-    def trim_if_due(self, shards: Iterable[Shard]) -> None:
+    def trim_if_due(self, shards: Iterable[PartitionProcessor]) -> None:
         """Once a minute."""
         if time.monotonic() < self._due:
             return
@@ -41,14 +41,14 @@ class Retention:
             if self._days is not None:
                 self.trim(shard, self._days)
 
-    def _trim_status(self, shard: Shard) -> None:
+    def _trim_status(self, shard: PartitionProcessor) -> None:
         """Whatever the settings: a worker that has nothing to do must not fill a disk in the long run."""
         place = Partition(self._topics.status, shard.number)
         end = self._log.ends(place.topic).get(place, 0)
         if end > MOST_STATUS:
             self._log.trim({place: end - MOST_STATUS})
 
-    def trim(self, shard: Shard, days: float) -> None:
+    def trim(self, shard: PartitionProcessor, days: float) -> None:
         """Remove what is older in the partition of a shard, now."""
         kept = shard.folder.checkpoints()
         if not kept:
@@ -66,11 +66,11 @@ class Retention:
         self._log.trim(offsets)
         shard.engine.memory.contents.drop_before(offsets[Partition(topics.observations, shard.number)])
 
-    def _floors(self, shard: Shard, checkpoint: int) -> dict[str, int]:
+    def _floors(self, shard: PartitionProcessor, checkpoint: int) -> dict[str, int]:
         """What recovery from a checkpoint reads: the journal from there, its inputs, observations of late labels."""
         floors = {place.topic: offset for place, offset in shard.positions.items()}
         for record in records_from(self._log, shard.journal, checkpoint):
-            entry = Entry.decode(record)
+            entry = JournalEntry.decode(record)
             for run in entry.runs:
                 floors[run.topic] = min(floors[run.topic], run.begin)
             if entry.late is not None:

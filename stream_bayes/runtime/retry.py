@@ -18,7 +18,7 @@ LONGEST_PAUSE = 5.0
 _LOOK_EVERY = 0.1
 
 
-class Patience:
+class RetryPolicy:
     """Calls something until it works, as long as the error may pass by itself and nobody has said stop."""
 
     def __init__(self) -> None:

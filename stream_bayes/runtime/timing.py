@@ -9,7 +9,7 @@ from contextlib import contextmanager
 STAGES = ("read", "decode", "fold", "encode", "commit", "checkpoint")
 
 
-class Stages:
+class StageTimer:
     """Seconds spent in each stage since the worker started; waiting for records is none of them."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from stream_bayes.config import Settings
 from stream_bayes.errors import LogError
 from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Partition
-from stream_bayes.runtime.journal import Entry
+from stream_bayes.runtime.journal import JournalEntry
 
 logger = logging.getLogger("stream_bayes.runtime")
 
@@ -73,7 +73,7 @@ def _founded(settings: Settings, log: Log, count: int) -> int:
     for number in range(count):
         place = Partition(settings.journal, number)
         found = log.read(*place, begins[place]) if place in begins else []
-        terms = Entry.decode(found[0]).terms if found else None
+        terms = JournalEntry.decode(found[0]).terms if found else None
         if terms is not None:
             return terms.partitions
     return count

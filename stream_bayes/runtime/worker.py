@@ -14,13 +14,13 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.events import encode
 from stream_bayes.records import Partition, Record
 from stream_bayes.runtime.logging import say_started
-from stream_bayes.runtime.monitoring import Narrator, curve_counts, is_curve_point, next_curve_count, status_of
-from stream_bayes.runtime.partition_processor import Shard
-from stream_bayes.runtime.poller import LONGEST_WAIT, Gathering
-from stream_bayes.runtime.rebalance import Partitions
+from stream_bayes.runtime.monitoring import ProgressLogger, curve_counts, is_curve_point, next_curve_count, status_of
+from stream_bayes.runtime.partition_processor import PartitionProcessor
+from stream_bayes.runtime.poller import LONGEST_WAIT, Poller
+from stream_bayes.runtime.rebalance import AssignedPartitions
 from stream_bayes.runtime.retention import Retention
-from stream_bayes.runtime.retry import Patience
-from stream_bayes.runtime.timing import Stages
+from stream_bayes.runtime.retry import RetryPolicy
+from stream_bayes.runtime.timing import StageTimer
 
 logger = logging.getLogger("stream_bayes.runtime")
 
@@ -43,20 +43,20 @@ class Worker:
     def __init__(self, settings: Settings, log: Log) -> None:
         self.settings = settings
         self.log = log
-        self.stages = Stages()
+        self.stages = StageTimer()
         self.events = 0
         """Events taken since the worker started."""
         self._status_due = 0.0
         self._started_at = datetime.now(UTC)
-        self._insist = Patience()
-        self._partitions = Partitions(settings, log, self.stages, self._insist)
-        self._gathering = Gathering(settings.commit, log, self._partitions, self.stages, self._insist)
-        self._narrator = Narrator(log)
+        self._insist = RetryPolicy()
+        self._partitions = AssignedPartitions(settings, log, self.stages, self._insist)
+        self._gathering = Poller(settings.commit, log, self._partitions, self.stages, self._insist)
+        self._narrator = ProgressLogger(log)
         self._retention = Retention(settings, log)
         self._was_run = False
 
     @property
-    def shards(self) -> dict[int, Shard]:
+    def shards(self) -> dict[int, PartitionProcessor]:
         """Those of the partitions that are read here, by their numbers."""
         return self._partitions.shards
 
@@ -177,7 +177,7 @@ class Worker:
             raise LogError(message)
         self.events += taken
 
-    def _take_own(self, shard: Shard, records: list[Record]) -> None:
+    def _take_own(self, shard: PartitionProcessor, records: list[Record]) -> None:
         """Fold the records of a partition, with a status event at each point of its learning curve.
 
         These are at fixed counts, so that a curve has as many points after a quick backfill as after a slow one.
@@ -207,7 +207,7 @@ class Worker:
         for number, keeper in self._partitions.keepers.items():
             keeper.committed(events[number])
 
-    def _stage_status(self, shard: Shard, *, stopped: bool = False) -> None:
+    def _stage_status(self, shard: PartitionProcessor, *, stopped: bool = False) -> None:
         keeper = self._partitions.keepers[shard.number]
         status = self._insist(partial(status_of, shard, keeper, self.log, self._started_at, stopped=stopped))
         self._insist(partial(self.log.append, self.settings.topics.status, encode(status), None, shard.number))
@@ -242,7 +242,7 @@ class Worker:
 _OBJECTS = 100_000
 
 
-def look_rarely() -> None:
+def tune_gc() -> None:
     """Let Python look for garbage more rarely, in a process that does nothing but a worker's work.
 
     An event makes about ten objects, which live until its batch is committed and are in no cycles. Python would look

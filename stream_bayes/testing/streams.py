@@ -10,7 +10,7 @@ import numpy as np
 from river import base
 
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.base.learner import Learner, State
+from stream_bayes.learners.base.learner import Learner, LearnerState
 
 Check = Callable[[Any], None]
 Event = tuple[dict[Any, Any], Any]
@@ -79,7 +79,7 @@ def answer_of(predictions: Any, row: int) -> Any:
 
 def frozen(model: Learner) -> tuple[Any, ...]:
     """The state as bytes: two learners are equal to the last bit when these are."""
-    state: State = model.state()
+    state: LearnerState = model.state()
     arrays = [(name, array.dtype.str, array.shape, array.tobytes()) for name, array in sorted(state.arrays.items())]
     return state.kind, repr(state.parameters), arrays
 

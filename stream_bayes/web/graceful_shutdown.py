@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 _DISCONNECT: Message = {"type": "http.disconnect"}
 
 
-class Ending:
+class GracefulShutdown:
     """The application, with streams of events that end when they are told to."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -12,7 +12,7 @@ from stream_bayes.web.security.responses import Refusal
 _HEAD_SECONDS = 30.0
 
 
-class Connection(H11Protocol):
+class HttpProtocol(H11Protocol):
     """HTTP/1.1 where the head of a request must arrive in time, and what is no HTTP is told so as JSON."""
 
     head_seconds = _HEAD_SECONDS

@@ -19,10 +19,10 @@ from starlette.types import ASGIApp
 
 from stream_bayes.config import WebSettings
 from stream_bayes.errors import ConfigError, reason_of
-from stream_bayes.runtime.logging import Lines
+from stream_bayes.runtime.logging import LogFormatter
 from stream_bayes.signals import is_ignored
-from stream_bayes.web.graceful_shutdown import Ending
-from stream_bayes.web.http_protocol import Connection
+from stream_bayes.web.graceful_shutdown import GracefulShutdown
+from stream_bayes.web.http_protocol import HttpProtocol
 from stream_bayes.web.security.auth import in_url, is_loopback
 
 logger = logging.getLogger("stream_bayes.web")
@@ -83,7 +83,7 @@ class Server(uvicorn.Server):
         trusted_proxies: Sequence[str] = (),
         failures: Sequence[Exception] = (),
     ) -> None:
-        self._ending = Ending(app)
+        self._ending = GracefulShutdown(app)
         self._ready = ready
         self._failures = failures
         # uvicorn handles both, whatever was inherited.
@@ -130,7 +130,7 @@ class Server(uvicorn.Server):
 def _config(app: ASGIApp, trusted_proxies: Sequence[str]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=Connection,
+        http=HttpProtocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -157,7 +157,7 @@ def _both_ways(addresses: Sequence[str]) -> list[str]:
     return [*addresses, *mapped]
 
 
-class WebLines(Lines):
+class WebLogFormatter(LogFormatter):
     """The lines of a worker, and below them the trace of what was not foreseen."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -172,7 +172,7 @@ class WebLines(Lines):
 def report_to_stderr(*, as_json: bool) -> None:
     """Let everything be seen that this package logs, and errors of the server."""
     handler = logging.StreamHandler()
-    handler.setFormatter(WebLines(as_json=as_json))
+    handler.setFormatter(WebLogFormatter(as_json=as_json))
     # Why it could not start is raised, and told in one line.
     for name, level in (("stream_bayes", logging.INFO), ("uvicorn", logging.CRITICAL)):
         root = logging.getLogger(name)

@@ -19,7 +19,7 @@ from pathlib import Path
 from stream_bayes.engine.forwarding import forwarded_by
 from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Partition
-from stream_bayes.runtime.retry import Patience
+from stream_bayes.runtime.retry import RetryPolicy
 from tests.chaos.messages import EMAILS, LABELS, Fate, Message, with_offset
 from tests.chaos.places import Place
 from tests.workers import all_records
@@ -58,7 +58,7 @@ class Writing:
 
     def __init__(self, log: Log, place: Place) -> None:
         self._log = log
-        self._insist = Patience()
+        self._insist = RetryPolicy()
         self.count = 0
         """How many messages are in the log, without copies."""
         self._partitions = place.partitions
@@ -107,7 +107,7 @@ class Writing:
 def main(place: Place, script: str, first: int, pause: float, seed: int) -> None:
     """Write what is still to be written, a few messages a transaction, in no haste."""
     rng = random.Random(seed)
-    log = Patience()(place.open)
+    log = RetryPolicy()(place.open)
     with log, Path(script).open(encoding="utf-8") as file:
         writing = Writing(log, place)
         lines = islice(file, writing.count - first, None)

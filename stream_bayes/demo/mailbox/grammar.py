@@ -49,7 +49,7 @@ def split(template: str) -> Parts:
     return tuple(_SLOT.split(template.replace("\\n", "\n")))
 
 
-class Writer:
+class GrammarWriter:
     """Writes texts by the rules, with a random generator of its own.
 
     A slot is what `bound` says, else what a maker makes, else an alternative of the rule of its name. What is bound to

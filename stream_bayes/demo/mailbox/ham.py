@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 from typing import NamedTuple
 
-from stream_bayes.demo.mailbox.grammar import Writer
+from stream_bayes.demo.mailbox.grammar import GrammarWriter
 from stream_bayes.demo.mailbox.mime import Draft
 from stream_bayes.demo.mailbox.names import MAKERS, Person, code, company, domain, person, word
 
@@ -44,7 +44,7 @@ class Ham:
 
     def __init__(self, random: Random) -> None:
         self.random = random
-        self.writer = Writer(random, MAKERS)
+        self.writer = GrammarWriter(random, MAKERS)
         self.colleagues = [person(random, "westbrook.example") for _ in range(9)]
         self.colleagues += [person(random, domain(random)) for _ in range(9)]
         self.topics: deque[Topic] = deque(maxlen=40)
@@ -173,7 +173,7 @@ def link_to(host: str) -> Callable[[Random], str]:
     return lambda random: f"http://www.{host}/{word(random)}/{random.getrandbits(36):x}"
 
 
-def quoted(topic: Topic, writer: Writer) -> str:
+def quoted(topic: Topic, writer: GrammarWriter) -> str:
     """What is answered, with a mark before each line."""
     lines = topic.text.replace("\n\n", "\n").split("\n")
     return "\n".join([f"On {writer.fill('day')}, {topic.last.name} wrote:", *(f"> {line}" for line in lines)])

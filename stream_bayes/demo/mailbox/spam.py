@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from stream_bayes.demo.mailbox.campaigns import CAMPAIGNS, Campaign, choose, wording
-from stream_bayes.demo.mailbox.grammar import Writer
+from stream_bayes.demo.mailbox.grammar import GrammarWriter
 from stream_bayes.demo.mailbox.ham import OWNER, Ham, Topic, link_to, quoted
 from stream_bayes.demo.mailbox.mime import Draft
 from stream_bayes.demo.mailbox.names import MAKERS, Person, company, domain, person
@@ -26,7 +26,7 @@ class Spam:
     def __init__(self, random: Random, ham: Ham) -> None:
         self.random = random
         self._ham = ham
-        self._writer = Writer(random, MAKERS)
+        self._writer = GrammarWriter(random, MAKERS)
         self._hosts = {campaign.name: self._new_hosts() for campaign in CAMPAIGNS}
 
     def draft(self, moment: float) -> Draft:

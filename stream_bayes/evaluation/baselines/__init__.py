@@ -1,4 +1,4 @@
-"""Filters that other people wrote, run as `Filter`s over the same stream.
+"""Filters that other people wrote, run as `MailFilter`s over the same stream.
 
     vowpal-wabbit, vowpal-wabbit-2-grams    logistic regression on words, and with pairs of words
     sklearn-sgd, sklearn-naive-bayes        on hashed characters and hashed words
@@ -22,13 +22,13 @@ from stream_bayes.evaluation.baselines.crm114 import Crm114
 from stream_bayes.evaluation.baselines.river_models import RiverLogistic, RiverNaiveBayes
 from stream_bayes.evaluation.baselines.scikit_learn import NaiveBayesWords, SgdCharacters
 from stream_bayes.evaluation.baselines.vowpal_wabbit import VowpalWabbit
-from stream_bayes.evaluation.filters import Filter
+from stream_bayes.evaluation.filters import MailFilter
 
 __all__ = ["available", "missing"]
 
 
 class _Offer(NamedTuple):
-    make: Callable[[], Filter]
+    make: Callable[[], MailFilter]
     hint: str
     module: str = ""
     programs: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ _PEERS: dict[str, _Offer] = {
 }
 
 
-def available() -> dict[str, Callable[[], Filter]]:
+def available() -> dict[str, Callable[[], MailFilter]]:
     """What makes each peer that can be run here, by name."""
     return {name: offer.make for name, offer in _PEERS.items() if offer.here}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.evaluation.filters import SPAM, Scores
+from stream_bayes.evaluation.filters import SPAM, FilterScores
 
 CHARACTERS = 4000
 """How much of a mail the peers that take any text look at: measured, they rank better so than on whole raw mails."""
@@ -19,7 +19,7 @@ _SMALLEST = 1e-16
 _BLANKED = bytes(32 if code < 33 or code in b"|:" else code for code in range(256))
 
 
-class Peer(ABC):
+class Baseline(ABC):
     """A filter of somebody else's as an evaluation runs it, mail by mail."""
 
     name: str
@@ -29,13 +29,13 @@ class Peer(ABC):
         """What the peer takes of these mails, one for each."""
         return mails
 
-    def test_then_train(self, features: Sequence[Any], labels: Sequence[str | None]) -> Scores:
+    def test_then_train(self, features: Sequence[Any], labels: Sequence[str | None]) -> FilterScores:
         """Score each mail, then learn it if its label is given."""
         said = [
             self._take(mail, None if label is None else label == SPAM)
             for mail, label in zip(features, labels, strict=True)
         ]
-        return Scores(np.array(said, dtype=np.float64), {})
+        return FilterScores(np.array(said, dtype=np.float64), {})
 
     @abstractmethod
     def _take(self, mail: Any, spam: bool | None) -> float:

@@ -6,13 +6,13 @@ import subprocess
 from tempfile import TemporaryDirectory
 
 from stream_bayes.errors import InputError
-from stream_bayes.evaluation.baselines.base import Peer, log_odds
+from stream_bayes.evaluation.baselines.base import Baseline, log_odds
 
 _CALLED_SPAM = 0
 _FAILED = 3
 
 
-class Bogofilter(Peer):
+class Bogofilter(Baseline):
     """bogofilter as it is configured when installed: Robinson's and Fisher's combination of word probabilities.
 
     Notes

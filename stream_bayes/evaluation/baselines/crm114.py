@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, cast
 
 from stream_bayes.errors import InputError
-from stream_bayes.evaluation.baselines.base import Peer
+from stream_bayes.evaluation.baselines.base import Baseline
 from stream_bayes.evaluation.filters import HAM, SPAM
 
 LENGTH = 16_000
@@ -54,7 +54,7 @@ isolate (:text:)
 """
 
 
-class Crm114(Peer):
+class Crm114(Baseline):
     """CRM114 with `<osb unique microgroom>`, trained on what it is wrong or not sure about.
 
     Notes

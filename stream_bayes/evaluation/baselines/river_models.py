@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stream_bayes.evaluation.baselines.base import Peer, log_odds, text_of
+from stream_bayes.evaluation.baselines.base import Baseline, log_odds, text_of
 
 
-class RiverNaiveBayes(Peer):
+class RiverNaiveBayes(Baseline):
     """river's `MultinomialNB` on `BagOfWords`.
 
     Notes
@@ -45,7 +45,7 @@ class RiverNaiveBayes(Peer):
         return float(likelihood[True] - likelihood[False]) if len(likelihood) == 2 else 0.0
 
 
-class RiverLogistic(Peer):
+class RiverLogistic(Baseline):
     """river's `LogisticRegression` on `TFIDF`, with the step that was best on mail.
 
     Notes

@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from stream_bayes.evaluation.baselines.base import Peer, text_of
+from stream_bayes.evaluation.baselines.base import Baseline, text_of
 
 
-class _HashedText(Peer):
+class _HashedText(Baseline):
     """A classifier with `partial_fit` on the rows of a `HashingVectorizer`.
 
     A mail is its first 4,000 bytes, headers and body as they stand, decoded as latin-1.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stream_bayes.evaluation.baselines.base import Peer, words_of
+from stream_bayes.evaluation.baselines.base import Baseline, words_of
 
 OPTIONS = "--loss_function logistic -b 22 --quiet"
 _LABELS = {True: "1", False: "-1", None: ""}
 
 
-class VowpalWabbit(Peer):
+class VowpalWabbit(Baseline):
     """Online logistic regression of Vowpal Wabbit on the words of a mail.
 
     Parameters

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stream_bayes.errors import CorpusError, ParameterError
 from stream_bayes.evaluation.corpora.labels import label_word
-from stream_bayes.evaluation.corpora.mail import Mail, Reader, problem, shown
+from stream_bayes.evaluation.corpora.mail import CorpusReader, Mail, problem, shown
 from stream_bayes.evaluation.corpora.recognise import recognise
 from stream_bayes.evaluation.corpora.seen_ids import SeenIds
 from stream_bayes.mail.parse.identity import message_id_of
@@ -65,7 +65,7 @@ class Corpus:
     with which no id begins raises CorpusError at the end.
     """
 
-    def __init__(self, path: Path, reader: Reader, problems: str = "stop", prefix: str = "") -> None:
+    def __init__(self, path: Path, reader: CorpusReader, problems: str = "stop", prefix: str = "") -> None:
         if problems not in {"stop", "count"}:
             message = f"problems must be 'stop' or 'count', not {problems!r}"
             raise ParameterError(message)

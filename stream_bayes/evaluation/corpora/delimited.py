@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluation.corpora.files import MOST_BYTES, Lines, open_plain, reading
+from stream_bayes.evaluation.corpora.files import MOST_BYTES, NumberedLines, open_plain, reading
 from stream_bayes.evaluation.corpora.labels import label_word, read_label
-from stream_bayes.evaluation.corpora.mail import Entry, composed, counted, problem, writable
+from stream_bayes.evaluation.corpora.mail import UnreadMail, composed, counted, problem, writable
 
 LOOKED_FOR: Final = (
     "CSV (comma, semicolon or tab, plain or .gz) whose header names a label and a text (or message, body, ..), "
@@ -72,9 +72,9 @@ class Table:
         if layout.delimiter == "\t":
             self.format = "tab separated"
 
-    def __iter__(self) -> Iterator[Entry | CorpusError]:
+    def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
         with reading(self._path), open_plain(self._path) as file:
-            lines = Lines(self._path, file)
+            lines = NumberedLines(self._path, file)
             rows = _Rows(lines, self._layout)
             skipped = not self._layout.header
             while True:
@@ -88,7 +88,7 @@ class Table:
                 except CorpusError as found:
                     yield found
 
-    def _entry(self, row: list[str], number: int, lines: Lines) -> Entry:
+    def _entry(self, row: list[str], number: int, lines: NumberedLines) -> UnreadMail:
         layout = self._layout
         place = lines.place(number)
         if not layout.header:
@@ -98,7 +98,7 @@ class Table:
         if len(row) != layout.width:
             raise problem("bad-row", place, f"{counted(len(row), 'column')} where {layout.width} are expected")
         given = writable(row[layout.id].strip()) if layout.id >= 0 else ""
-        return Entry(given or f"line-{number}", place, partial(self._read, row, place), not given, is_row=True)
+        return UnreadMail(given or f"line-{number}", place, partial(self._read, row, place), not given, is_row=True)
 
     def _read(self, row: list[str], place: str) -> tuple[str | None, bytes]:
         layout = self._layout
@@ -113,7 +113,7 @@ class _Rows:
     After a field that is too large or a quote that never ends there is no next: where it would have ended is not known.
     """
 
-    def __init__(self, lines: Lines, layout: Layout) -> None:
+    def __init__(self, lines: NumberedLines, layout: Layout) -> None:
         self.begins = 0
         self._lost = False
         self._lines = lines

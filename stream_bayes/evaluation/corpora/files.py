@@ -85,7 +85,7 @@ def _check_regular(path: Path) -> None:
         raise problem("unreadable", path, "is not a file")
 
 
-class Lines:
+class NumberedLines:
     """The lines of a file, numbered from 1; one that is too long raises, and reading can go on after it."""
 
     def __init__(self, path: Path, file: Bytes) -> None:
@@ -93,7 +93,7 @@ class Lines:
         self._path = path
         self._file = file
 
-    def __iter__(self) -> Lines:
+    def __iter__(self) -> NumberedLines:
         return self
 
     def __next__(self) -> bytes:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora.files import NaturalKey, files_in, folders_in, natural_key, read_message
 from stream_bayes.evaluation.corpora.labels import label_in_name, read_label
-from stream_bayes.evaluation.corpora.mail import Entry, writable
+from stream_bayes.evaluation.corpora.mail import UnreadMail, writable
 from stream_bayes.evaluation.corpora.mbox import Mbox
 
 LOOKED_FOR: Final = "folders with spam or ham in their names (easy_ham, spam_2, enron1/ham), a message in each file"
@@ -22,7 +22,7 @@ _MBOX_NAME: Final = re.compile(r".*\.mbo?x(\.gz)?", re.IGNORECASE)
 _NOT_MAIL: Final = re.compile(r"cmds|readme.*|license.*|summary\.txt", re.IGNORECASE)
 
 
-class _Found(NamedTuple):
+class _FoundFile(NamedTuple):
     order: tuple[NaturalKey, ...]
     id: str
     path: Path
@@ -65,8 +65,8 @@ class MailFolders:
             return True
         return any(_MBOX_NAME.fullmatch(path.name) for path in files_in(folder) if isinstance(path, Path))
 
-    def __iter__(self) -> Iterator[Entry | CorpusError]:
-        found: list[_Found] = []
+    def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
+        found: list[_FoundFile] = []
         for path in self._files():
             if isinstance(path, CorpusError):
                 yield path
@@ -75,7 +75,7 @@ class MailFolders:
         own = "" if any(one.label for one in found) else label_in_name(self._path.absolute().name)
         for one in sorted(found):
             if not _MBOX_NAME.fullmatch(one.path.name):
-                yield Entry(one.id, str(one.path), partial(_read, one.path, one.label or own or self._label))
+                yield UnreadMail(one.id, str(one.path), partial(_read, one.path, one.label or own or self._label))
                 continue
             try:
                 yield from Mbox(one.path, self._label, one.id, one.label or own)
@@ -89,13 +89,13 @@ class MailFolders:
                     if isinstance(path, CorpusError) or not _NOT_MAIL.fullmatch(path.name):
                         yield path
 
-    def _found(self, path: Path) -> _Found:
+    def _found(self, path: Path) -> _FoundFile:
         relative = path.relative_to(self._path)
         *folders, name = relative.parts
         labels = [label_in_name(folder) for folder in folders]
         order = [natural_key(folder) for folder, label in zip(folders, labels, strict=True) if not label]
         label = next(filter(None, reversed(labels)), "")
-        return _Found((*order, natural_key(name)), writable(relative.as_posix()), path, label)
+        return _FoundFile((*order, natural_key(name)), writable(relative.as_posix()), path, label)
 
 
 def _read(path: Path, label: str) -> tuple[str | None, bytes]:

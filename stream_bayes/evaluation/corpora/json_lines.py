@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluation.corpora.files import Lines, open_plain, reading
+from stream_bayes.evaluation.corpora.files import NumberedLines, open_plain, reading
 from stream_bayes.evaluation.corpora.labels import UNLABELLED, read_label
-from stream_bayes.evaluation.corpora.mail import Entry, composed, problem, shown, writable
+from stream_bayes.evaluation.corpora.mail import UnreadMail, composed, problem, shown, writable
 
 LOOKED_FOR: Final = "JSON lines (.jsonl, .jsonl.gz): one object a line with id, label, and text or raw"
 
@@ -46,9 +46,9 @@ class JsonLines:
         """Whether a file that begins like this is one."""
         return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
 
-    def __iter__(self) -> Iterator[Entry | CorpusError]:
+    def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
         with reading(self._path), open_plain(self._path) as file:
-            lines = Lines(self._path, file)
+            lines = NumberedLines(self._path, file)
             while True:
                 try:
                     line = next(lines)
@@ -59,7 +59,7 @@ class JsonLines:
                 except CorpusError as found:
                     yield found
 
-    def _entry(self, line: bytes, lines: Lines) -> Entry:
+    def _entry(self, line: bytes, lines: NumberedLines) -> UnreadMail:
         place = lines.place()
         try:
             record = json.loads(line.decode("utf-8"))
@@ -70,7 +70,7 @@ class JsonLines:
         given = _id(record, place)
         name = given or f"line-{lines.number}"
         read = partial(_read, record, f"{place}, id {name}", self._label)
-        return Entry(name, place, read, not given, is_row=True)
+        return UnreadMail(name, place, read, not given, is_row=True)
 
 
 def _id(record: dict[str, Any], place: str) -> str:

@@ -43,7 +43,7 @@ class Mail(NamedTuple):
         return digest if self.occurrence == 1 else f"{digest}-{self.occurrence}"
 
 
-class Entry(NamedTuple):
+class UnreadMail(NamedTuple):
     """A message its reader has found but not yet read."""
 
     id: str
@@ -57,7 +57,7 @@ class Entry(NamedTuple):
     """Whether it is a row of a table, where equal rows are different messages."""
 
 
-class Reader(Protocol):
+class CorpusReader(Protocol):
     """One way to store mails.
 
     Iterating yields entries in order. A problem that leaves the rest readable is yielded too; one that does not, such
@@ -66,7 +66,7 @@ class Reader(Protocol):
 
     format: str
 
-    def __iter__(self) -> Iterator[Entry | CorpusError]:
+    def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
         """Open what there is to open, and begin with the first message."""
         ...
 

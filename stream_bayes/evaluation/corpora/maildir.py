@@ -10,7 +10,7 @@ from typing import Final
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora.files import NaturalKey, files_in, folders_in, is_folder, natural_key, read_message
 from stream_bayes.evaluation.corpora.labels import HAM, SPAM, label_in_name, read_label
-from stream_bayes.evaluation.corpora.mail import Entry, writable
+from stream_bayes.evaluation.corpora.mail import UnreadMail, writable
 
 LOOKED_FOR: Final = "a Maildir (cur/ and new/, here or one or two folders down), labelled by folder: .Junk, spam, ham"
 _DEPTH: Final = 2
@@ -50,7 +50,7 @@ class Maildir:
         """Whether the folder is a Maildir or holds one."""
         return any(True for _ in _maildirs(folder))
 
-    def __iter__(self) -> Iterator[Entry | CorpusError]:
+    def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
         found: list[tuple[NaturalKey, str, Path, str]] = []
         folders = list(_maildirs(self._path))
         labels = self._labels(folders)
@@ -64,7 +64,7 @@ class Maildir:
                         key = natural_key(path.name.partition(":")[0])
                         found.append((key, str(folder), path, labels[folder] or rest))
         for _, _, path, label in sorted(found):
-            yield Entry(self._id(path), str(path), partial(_read, path, label))
+            yield UnreadMail(self._id(path), str(path), partial(_read, path, label))
 
     def _labels(self, folders: list[Path]) -> dict[Path, str]:
         """What each folder's name says; that of the whole only if no other says anything."""

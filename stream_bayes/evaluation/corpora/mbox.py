@@ -11,7 +11,7 @@ from typing import Final
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora.files import MOST_BYTES, Bytes, open_plain, reading
 from stream_bayes.evaluation.corpora.labels import label_in_name, label_word, read_label
-from stream_bayes.evaluation.corpora.mail import Entry, problem, shown, writable
+from stream_bayes.evaluation.corpora.mail import UnreadMail, problem, shown, writable
 
 LOOKED_FOR: Final = 'an mbox file (plain or .gz) that begins with "From "; label in its name or in X-Label headers'
 _PIECE: Final = 1 << 20
@@ -61,13 +61,13 @@ class Mbox:
         """Whether a file that begins like this is one."""
         return head.lstrip(b"\r\n").startswith(_START)
 
-    def __iter__(self) -> Iterator[Entry | CorpusError]:
+    def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
         with reading(self._path), open_plain(self._path) as file:
             for number, message in enumerate(_messages(self._path, file), 1):
                 place = f"{self._path}, message {number}"
                 try:
                     read = partial(_read, message.whole(place), place, self._by_name, self._label)
-                    yield Entry(f"{self._name}/{number}", place, read)
+                    yield UnreadMail(f"{self._name}/{number}", place, read)
                 except CorpusError as found:
                     yield found
 

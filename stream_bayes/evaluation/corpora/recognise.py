@@ -8,7 +8,7 @@ from typing import Final
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora import delimited, folders, json_lines, maildir, mbox, trec
 from stream_bayes.evaluation.corpora.files import files_in, sample
-from stream_bayes.evaluation.corpora.mail import Reader, problem
+from stream_bayes.evaluation.corpora.mail import CorpusReader, problem
 
 CORPUS_NAMES: Final = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _ARCHIVES: Final = (b"PK\x03\x04", b"BZh", b"\xfd7zXZ")
@@ -17,7 +17,7 @@ _FILES: Final = (json_lines.LOOKED_FOR, delimited.LOOKED_FOR, mbox.LOOKED_FOR, t
 _FOLDERS: Final = (trec.LOOKED_FOR, maildir.LOOKED_FOR, folders.LOOKED_FOR, folders.MBOX_FOR)
 
 
-def recognise(path: Path, label: str = "") -> Reader:
+def recognise(path: Path, label: str = "") -> CorpusReader:
     """The reader for what is at the path; `label` is what a message is where nothing says so."""
     try:
         there = path.exists()
@@ -29,7 +29,7 @@ def recognise(path: Path, label: str = "") -> Reader:
     return _folder(path, label) if folder else _file(path, label)
 
 
-def _file(path: Path, label: str) -> Reader:
+def _file(path: Path, label: str) -> CorpusReader:
     head = sample(path)
     if not head.strip():
         raise problem("unrecognised", path, "the file is empty")
@@ -47,7 +47,7 @@ def _file(path: Path, label: str) -> Reader:
     return delimited.Table(path, layout, label)
 
 
-def _folder(path: Path, label: str) -> Reader:
+def _folder(path: Path, label: str) -> CorpusReader:
     index = trec.TrecIndex.find(path)
     if index is not None:
         return trec.TrecIndex(index)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluation.corpora.files import Lines, open_plain, read_message, reading
+from stream_bayes.evaluation.corpora.files import NumberedLines, open_plain, read_message, reading
 from stream_bayes.evaluation.corpora.labels import read_label
-from stream_bayes.evaluation.corpora.mail import Entry, problem, shown, writable
+from stream_bayes.evaluation.corpora.mail import UnreadMail, problem, shown, writable
 from stream_bayes.evaluation.corpora.seen_ids import SeenIds
 
 LOOKED_FOR: Final = "a TREC index (index, full/index, delay/index, partial/index): `spam ../data/000/000` on each line"
@@ -55,10 +55,10 @@ class TrecIndex:
         with reading(folder):
             return next((folder / place for place in _PLACES if (folder / place).is_file()), None)
 
-    def __iter__(self) -> Iterator[Entry | CorpusError]:
+    def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
         named = {True: SeenIds(), False: SeenIds()}
         with reading(self._path), open_plain(self._path) as file:
-            lines = Lines(self._path, file)
+            lines = NumberedLines(self._path, file)
             while True:
                 try:
                     entry, capitals = self._entry(next(lines), lines.place())
@@ -71,7 +71,7 @@ class TrecIndex:
                     named[capitals].add(entry.id)
                     yield entry
 
-    def _entry(self, line: bytes, place: str) -> tuple[Entry | None, bool]:
+    def _entry(self, line: bytes, place: str) -> tuple[UnreadMail | None, bool]:
         fields = [os.fsdecode(field) for field in line.split(maxsplit=2)]
         if not fields:
             return None, False
@@ -83,7 +83,7 @@ class TrecIndex:
         if path.startswith("/") or beneath.split("/")[0] == ".." or "\0" in path:
             raise problem("outside-corpus", place, f"{path} is outside the folder that holds the index's folder")
         read = partial(self._read, fields[0], self._path.parent / path, place)
-        return Entry(writable(beneath), place, read), fields[0].isupper()
+        return UnreadMail(writable(beneath), place, read), fields[0].isupper()
 
     def _read(self, label: str, path: Path, place: str) -> tuple[str | None, bytes]:
         known = read_label(label, place)

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stream_bayes.evaluation.metrics import Summary
-from stream_bayes.evaluation.protocol import Run
+from stream_bayes.evaluation.metrics import MetricsSummary
+from stream_bayes.evaluation.protocol import PassResult
 from stream_bayes.evaluation.report import charts, sections
 from stream_bayes.evaluation.report.findings import window_of, worst_ids, worst_mistakes
 from stream_bayes.evaluation.report.markup import element, text
 from stream_bayes.evaluation.report.page import page
-from stream_bayes.evaluation.report.passes import Shown, named
+from stream_bayes.evaluation.report.passes import NamedPass, named
 
 __all__ = ["NAME", "report_page", "worst_ids", "worst_mistakes", "write_report"]
 
@@ -30,8 +30,8 @@ NAME = "report.html"
 
 def write_report(
     folder: Path,
-    runs: Sequence[Run],
-    summaries: Sequence[Summary],
+    runs: Sequence[PassResult],
+    summaries: Sequence[MetricsSummary],
     subjects: Mapping[str, str],
     notes: Sequence[str] = (),
 ) -> Path:
@@ -47,7 +47,10 @@ def write_report(
 
 
 def report_page(
-    runs: Sequence[Run], summaries: Sequence[Summary], subjects: Mapping[str, str], notes: Sequence[str] = ()
+    runs: Sequence[PassResult],
+    summaries: Sequence[MetricsSummary],
+    subjects: Mapping[str, str],
+    notes: Sequence[str] = (),
 ) -> str:
     """The page as text: HTML that is well-formed XML too."""
     shown = named(runs, summaries)
@@ -55,7 +58,7 @@ def report_page(
     return page(f"{shown[0].run.corpus}: spam filter report", parts, _footer(shown))
 
 
-def _parts(shown: Sequence[Shown], subjects: Mapping[str, str]) -> list[str]:
+def _parts(shown: Sequence[NamedPass], subjects: Mapping[str, str]) -> list[str]:
     first = shown[0]
     others = [
         element("details", element("summary", text(each.name)), sections.mistakes(each, subjects)) for each in shown[1:]
@@ -73,7 +76,7 @@ def _parts(shown: Sequence[Shown], subjects: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _charts(shown: Sequence[Shown]) -> list[str]:
+def _charts(shown: Sequence[NamedPass]) -> list[str]:
     window = window_of(len(shown[0].run.spam))
     return [
         _section("Learning curve", charts.learning_chart(shown), "(1-ROCA)% of all messages so far"),
@@ -91,6 +94,6 @@ def _section(title: str, content: str, lead: str = "") -> str:
     return element("section", element("h2", title), element("p", lead, class_="lead") if lead else "", content)
 
 
-def _footer(shown: Sequence[Shown]) -> str:
+def _footer(shown: Sequence[NamedPass]) -> str:
     words = "Each message was scored before its label was known. Intervals: 95 %, by bootstrap over messages. "
     return words + f"Called spam above a probability of {shown[0].summary.threshold:g}."

@@ -32,14 +32,14 @@ from stream_bayes.evaluation.report.findings import (
     window_of,
 )
 from stream_bayes.evaluation.report.markup import figure, short
-from stream_bayes.evaluation.report.passes import Shown
+from stream_bayes.evaluation.report.passes import NamedPass
 
 _COUNTS_TOP = 400.0
 _COUNTS_BOTTOM = 460.0
 _TALL = _COUNTS_BOTTOM + 24.0
 
 
-def learning_chart(shown: Sequence[Shown]) -> str:
+def learning_chart(shown: Sequence[NamedPass]) -> str:
     """(1-ROCA)% of the stream so far against messages, on a logarithmic scale."""
     curves = [learning_curve(each.run) for each in shown]
     values = np.concatenate([found.y for found in curves])
@@ -55,7 +55,7 @@ def learning_chart(shown: Sequence[Shown]) -> str:
     return chart("learning", "Learning curve", said, [*frame(x, y), *_lines(x, y, shown, curves)])
 
 
-def error_chart(shown: Sequence[Shown]) -> str:
+def error_chart(shown: Sequence[NamedPass]) -> str:
     """Misclassified messages over a moving window, against messages."""
     curves = [error_curve(each.run, each.summary.threshold) for each in shown]
     values = np.concatenate([found.y for found in curves])
@@ -68,7 +68,7 @@ def error_chart(shown: Sequence[Shown]) -> str:
     return chart("errors", "Moving error rate", said, [*frame(x, y), *_lines(x, y, shown, curves)])
 
 
-def roc_chart(shown: Sequence[Shown]) -> str:
+def roc_chart(shown: Sequence[NamedPass]) -> str:
     """Ham error against spam error at every cut of the scores, both scales logarithmic."""
     curves = [roc_curve(each.run) for each in shown]
     both = [each for each, found in zip(shown, curves, strict=True) if len(found.x)]
@@ -87,7 +87,7 @@ def roc_chart(shown: Sequence[Shown]) -> str:
     return chart("roc", "ROC curve on logarithmic axes", said, marks, height=_TALL)
 
 
-def reliability_chart(shown: Sequence[Shown]) -> str:
+def reliability_chart(shown: Sequence[NamedPass]) -> str:
     """How often it was spam against the probability that was given, and the messages in each bin."""
     bins = [reliability_bins(each.run) for each in shown]
     x = across("predicted probability of spam", 0.0, 1.0)
@@ -108,7 +108,9 @@ def nothing(name: str, title: str, reason: str) -> str:
     return chart(name, title, reason, [words(270.0, 190.0, reason, anchor="middle")])
 
 
-def _lines(x: Axis, y: Axis, shown: Sequence[Shown], curves: Iterable[Curve], *, steps: bool = False) -> Iterable[str]:
+def _lines(
+    x: Axis, y: Axis, shown: Sequence[NamedPass], curves: Iterable[Curve], *, steps: bool = False
+) -> Iterable[str]:
     drawn = [
         curve(x.at(found.x), y.at(found.y), place, each.name, steps=steps)
         for place, (each, found) in enumerate(zip(shown, curves, strict=True))
@@ -117,7 +119,7 @@ def _lines(x: Axis, y: Axis, shown: Sequence[Shown], curves: Iterable[Curve], *,
     return reversed(drawn)
 
 
-def _working_point(x: Axis, y: Axis, place: int, each: Shown) -> str:
+def _working_point(x: Axis, y: Axis, place: int, each: NamedPass) -> str:
     ham = each.summary.values.ham_error_percent
     spam = each.summary.values.spam_error_percent
     said = f"{each.name}: ham {figure(ham)} %, spam {figure(spam)} % at threshold {each.summary.threshold:g}"
@@ -156,7 +158,7 @@ def _counts(x: Axis, bins: Bins, name: str) -> list[str]:
     return [*marks, words(x.begin - 8.0, _COUNTS_BOTTOM, "messages", anchor="end", kind="count")]
 
 
-def _longest(shown: Sequence[Shown]) -> float:
+def _longest(shown: Sequence[NamedPass]) -> float:
     return float(max(1, *(len(each.run.spam) for each in shown)))
 
 

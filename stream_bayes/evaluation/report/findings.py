@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from stream_bayes.evaluation.metrics import BINS, Ranks, bins_of, one_minus_roca_percent
-from stream_bayes.evaluation.protocol import Run
+from stream_bayes.evaluation.protocol import PassResult
 from stream_bayes.typing import BoolArray, FloatArray, IntArray
 
 POINTS = 120
@@ -25,7 +25,7 @@ class Curve(NamedTuple):
     y: FloatArray
 
 
-def learning_curve(run: Run) -> Curve:
+def learning_curve(run: PassResult) -> Curve:
     """(1-ROCA)% of the messages up to each of some places of the stream, where both labels have come."""
     ends = _places(1, len(run.spam), POINTS)
     areas = np.array([one_minus_roca_percent(run.spam[:end], run.log_odds[:end]) for end in ends])
@@ -38,7 +38,7 @@ def window_of(messages: int) -> int:
     return min(max(messages // 20, _SMALLEST_WINDOW), max(messages, 1))
 
 
-def error_curve(run: Run, threshold: float) -> Curve:
+def error_curve(run: PassResult, threshold: float) -> Curve:
     """Messages misclassified in a window up to each place of the stream, in percent."""
     messages = len(run.spam)
     window = window_of(len(run.spam))
@@ -47,7 +47,7 @@ def error_curve(run: Run, threshold: float) -> Curve:
     return Curve(ends.astype(np.float64), 100.0 * (sums[ends] - sums[ends - window]) / window)
 
 
-def roc_curve(run: Run) -> Curve:
+def roc_curve(run: PassResult) -> Curve:
     """Ham error % and spam error % at every cut of the scores, from calling nothing spam; empty with one class only."""
     hams, spams = Ranks(run.spam, run.log_odds).at_each_score(np.ones(len(run.spam)))
     if not hams.any() or not spams.any():
@@ -67,7 +67,7 @@ class Bins(NamedTuple):
     high: FloatArray
 
 
-def reliability_bins(run: Run) -> Bins:
+def reliability_bins(run: PassResult) -> Bins:
     """15 intervals of equal width: what was predicted there on average, and how often it was spam."""
     probability = expit(run.log_odds)
     cells = bins_of(probability)
@@ -81,13 +81,13 @@ def reliability_bins(run: Run) -> Bins:
     return Bins(counts, predicted, observed, np.minimum(middle - half, observed), np.maximum(middle + half, observed))
 
 
-def worst_mistakes(run: Run, threshold: float = 0.5, count: int = WORST) -> tuple[list[int], list[int]]:
+def worst_mistakes(run: PassResult, threshold: float = 0.5, count: int = WORST) -> tuple[list[int], list[int]]:
     """Places of the ham most surely called spam, and of the spam most surely passed, the worst first."""
     called = run.log_odds > logit(threshold)
     return _worst(run.log_odds, ~run.spam & called, count), _worst(-run.log_odds, run.spam & ~called, count)
 
 
-def worst_ids(runs: Sequence[Run], threshold: float = 0.5, count: int = WORST) -> set[str]:
+def worst_ids(runs: Sequence[PassResult], threshold: float = 0.5, count: int = WORST) -> set[str]:
     """Ids of all messages that a report names: their subjects are what `write_report` wants to have."""
     return {run.ids[place] for run in runs for places in worst_mistakes(run, threshold, count) for place in places}
 

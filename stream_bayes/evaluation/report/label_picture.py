@@ -27,8 +27,8 @@ from stream_bayes.evaluation.report.chart import (
 )
 from stream_bayes.evaluation.report.markup import element, figure, text
 from stream_bayes.evaluation.report.style import PICTURE_STYLE
-from stream_bayes.evaluation.strategy_comparison import Found
-from stream_bayes.evaluation.sweep import Spread
+from stream_bayes.evaluation.strategy_comparison import ComparisonResult
+from stream_bayes.evaluation.sweep import AreaSpread
 
 TITLE = "(1-ROCA)% against labels"
 _NOTHING = "There is no (1-ROCA)% above 0 to show."
@@ -45,12 +45,12 @@ _LONGEST = 70
 _SCALE = 1.5
 
 
-def label_chart(found: Found) -> str:
+def label_chart(found: ComparisonResult) -> str:
     """The mean of each strategy with its range, by the quota, both scales logarithmic; dashed: all labels."""
     return chart("labels", TITLE, _said(found), _marks(found), height=HEIGHT + _TALLER)
 
 
-def label_picture(found: Found) -> str:
+def label_picture(found: ComparisonResult) -> str:
     """The same as an SVG file that needs nothing else, with its title and the names of the strategies in it."""
     rows = -(-len(found.plan.strategies) // _COLUMNS)
     height = _ABOVE + HEIGHT + _TALLER + _ROW * (rows + 0.5)
@@ -65,19 +65,19 @@ def label_picture(found: Found) -> str:
     return f"{chart('labels', TITLE, _said(found), marks, height, **outside)}\n"
 
 
-def subject(found: Found) -> str:
+def subject(found: ComparisonResult) -> str:
     """What the passes were over."""
     plan = found.plan
     late = f", labels {plan.delay} late" if plan.delay else ""
     return f"{found.corpus}: {counted(found.messages, 'message')}, filter {plan.filter_name}{late}"
 
 
-def lead(found: Found) -> str:
+def lead(found: ComparisonResult) -> str:
     """What the marks are."""
     return f"dots: mean over {counted(len(found.plan.seeds), 'seed')}; whiskers: least and greatest"
 
 
-def _said(found: Found) -> str:
+def _said(found: ComparisonResult) -> str:
     return f"{TITLE}, on logarithmic axes: mean and range over {counted(len(found.plan.seeds), 'seed')}."
 
 
@@ -85,7 +85,7 @@ def _line(y: float, said: str) -> str:
     return element("text", text(said, _LONGEST), x=LEFT, y=y)
 
 
-def _names(found: Found) -> Iterator[str]:
+def _names(found: ComparisonResult) -> Iterator[str]:
     for place, name in enumerate(found.plan.strategies):
         row, column = divmod(place, _COLUMNS)
         x = LEFT + _COLUMN * column
@@ -94,7 +94,7 @@ def _names(found: Found) -> Iterator[str]:
         yield words(x + 30.0, y + 4.5, name, kind="axis")
 
 
-def _marks(found: Found) -> list[str]:
+def _marks(found: ComparisonResult) -> list[str]:
     cells = {name: list(_cells(found, name)) for name in found.plan.strategies}
     ends = [end for own in cells.values() for _, cell in own for end in (cell.least, cell.greatest)]
     full = found.full
@@ -132,7 +132,7 @@ def _full(x: Axis, y: Axis, mean: float) -> list[str]:
     ]
 
 
-def _strategy(x: Axis, y: Axis, place: int, name: str, cells: Sequence[tuple[int, Spread]]) -> Iterator[str]:
+def _strategy(x: Axis, y: Axis, place: int, name: str, cells: Sequence[tuple[int, AreaSpread]]) -> Iterator[str]:
     if not cells:
         return
     shift = _APART * ((place + 1) // 2) * (1 if place % 2 else -1)
@@ -144,14 +144,14 @@ def _strategy(x: Axis, y: Axis, place: int, name: str, cells: Sequence[tuple[int
         yield dot(at, y.place(cell.mean), place, f"{name}, {quota:,} labels: {_words(cell)}")
 
 
-def _cells(found: Found, strategy: str) -> Iterator[tuple[int, Spread]]:
+def _cells(found: ComparisonResult, strategy: str) -> Iterator[tuple[int, AreaSpread]]:
     for quota in found.plan.quotas:
         cell = found.cell(strategy, quota)
         if cell is not None and not np.isnan(cell.mean):
             yield quota, cell
 
 
-def _words(cell: Spread) -> str:
+def _words(cell: AreaSpread) -> str:
     told = f"{cell.labels:,.0f} told"
     if cell.passes == 1:
         return f"{figure(cell.mean)}, {told}"

@@ -10,21 +10,21 @@ from stream_bayes.evaluation.report.chart import colour
 from stream_bayes.evaluation.report.label_picture import TITLE, label_chart, label_picture, lead, subject
 from stream_bayes.evaluation.report.markup import element, figure, table, text
 from stream_bayes.evaluation.report.page import page
-from stream_bayes.evaluation.strategy_comparison import Found
-from stream_bayes.evaluation.sweep import Spread
+from stream_bayes.evaluation.strategy_comparison import ComparisonResult
+from stream_bayes.evaluation.sweep import AreaSpread
 
 NAME = "labels.html"
 PICTURE = "labels.svg"
 
 
-def write_labels(folder: Path, found: Found, notes: Sequence[str] = ()) -> None:
+def write_labels(folder: Path, found: ComparisonResult, notes: Sequence[str] = ()) -> None:
     """Write the page and the picture into a folder, which is made where there is none."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / NAME).write_text(labels_page(found, notes), encoding="utf-8")
     (folder / PICTURE).write_text(label_picture(found), encoding="utf-8")
 
 
-def labels_page(found: Found, notes: Sequence[str] = ()) -> str:
+def labels_page(found: ComparisonResult, notes: Sequence[str] = ()) -> str:
     """The page as text: HTML that is well-formed XML too."""
     header = element("header", element("h1", "Labels and strategies"), element("p", text(subject(found))))
     marks = element("p", text(lead(found)), class_="lead")
@@ -35,7 +35,7 @@ def labels_page(found: Found, notes: Sequence[str] = ()) -> str:
     return page(f"{found.corpus}: labels and strategies", parts, "Each message was scored before its label was known.")
 
 
-def _legend(found: Found) -> str:
+def _legend(found: ComparisonResult) -> str:
     items = (
         element("li", element("span", class_=f"swatch {colour(place)}"), text(name))
         for place, name in enumerate(found.plan.strategies)
@@ -43,7 +43,7 @@ def _legend(found: Found) -> str:
     return element("ul", *items, class_="legend")
 
 
-def _table(found: Found, written: Callable[[Spread], str], caption: str) -> str:
+def _table(found: ComparisonResult, written: Callable[[AreaSpread], str], caption: str) -> str:
     rows = []
     for strategy in found.plan.strategies:
         cells = (found.cell(strategy, quota) for quota in found.plan.quotas)
@@ -51,11 +51,11 @@ def _table(found: Found, written: Callable[[Spread], str], caption: str) -> str:
     return table(["strategy", *(f"{quota:,}" for quota in found.plan.quotas)], rows, caption)
 
 
-def _told(cell: Spread) -> str:
+def _told(cell: AreaSpread) -> str:
     return f"{cell.labels:,.0f}"
 
 
-def _area(cell: Spread) -> str:
+def _area(cell: AreaSpread) -> str:
     if cell.passes == 1:
         return figure(cell.mean)
     note = f"± {figure(cell.deviation)}, {figure(cell.least)} to {figure(cell.greatest)}"

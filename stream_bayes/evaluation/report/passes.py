@@ -6,31 +6,31 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from stream_bayes.errors import ParameterError
-from stream_bayes.evaluation.metrics import Summary
-from stream_bayes.evaluation.protocol import Run
+from stream_bayes.evaluation.metrics import MetricsSummary
+from stream_bayes.evaluation.protocol import PassResult
 
 
-class Shown(NamedTuple):
+class NamedPass(NamedTuple):
     """One pass with its figures and its name."""
 
     name: str
-    run: Run
-    summary: Summary
+    run: PassResult
+    summary: MetricsSummary
 
 
-def named(runs: Sequence[Run], summaries: Sequence[Summary]) -> list[Shown]:
+def named(runs: Sequence[PassResult], summaries: Sequence[MetricsSummary]) -> list[NamedPass]:
     """Each pass by its filter, with whatever else tells it from the others."""
     if not runs or len(runs) != len(summaries):
         message = f"a report is of one pass or more with a summary for each; got {len(runs)} and {len(summaries)}"
         raise ParameterError(message)
     names = [", ".join([run.filter_name, *_apart(run, runs)]) for run in runs]
     return [
-        Shown(name if names.count(name) == 1 else f"{name} ({place + 1})", run, summary)
+        NamedPass(name if names.count(name) == 1 else f"{name} ({place + 1})", run, summary)
         for place, (name, run, summary) in enumerate(zip(names, runs, summaries, strict=True))
     ]
 
 
-def _apart(run: Run, runs: Sequence[Run]) -> list[str]:
+def _apart(run: PassResult, runs: Sequence[PassResult]) -> list[str]:
     """What is not the same for all passes."""
     streams = {other.corpus for other in runs}
     regimes = {other.feedback for other in runs}

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.special import expit
 
 from stream_bayes.evaluation.corpora.mail import counted
-from stream_bayes.evaluation.metrics import BINS, NAMES, Summary
-from stream_bayes.evaluation.protocol import Run
+from stream_bayes.evaluation.metrics import BINS, NAMES, MetricsSummary
+from stream_bayes.evaluation.protocol import PassResult
 from stream_bayes.evaluation.report.chart import colour
 from stream_bayes.evaluation.report.findings import reliability_bins, worst_mistakes
 from stream_bayes.evaluation.report.markup import element, figure, table, text
-from stream_bayes.evaluation.report.passes import Shown
+from stream_bayes.evaluation.report.passes import NamedPass
 from stream_bayes.evaluation.serialization import member_areas
 from stream_bayes.evaluation.timing import MAKE
 
@@ -22,7 +22,7 @@ _LOSSES = ("log_loss", "calibration_error")
 _LONGEST_NOTE = 500
 
 
-def heading(shown: Sequence[Shown]) -> str:
+def heading(shown: Sequence[NamedPass]) -> str:
     """What was run over what."""
     first = shown[0]
     share = f" ({100.0 * first.summary.spam / first.summary.messages:.1f} %)" if first.summary.messages else ""
@@ -38,7 +38,7 @@ def notes(remarks: Sequence[str]) -> str:
     return element("ul", *items, class_="notes") if items else ""
 
 
-def legend(shown: Sequence[Shown]) -> str:
+def legend(shown: Sequence[NamedPass]) -> str:
     """Which colour is which pass."""
     items = (
         element("li", element("span", class_=f"swatch {colour(place)}"), text(each.name))
@@ -47,7 +47,7 @@ def legend(shown: Sequence[Shown]) -> str:
     return element("ul", *items, class_="legend")
 
 
-def tiles(each: Shown) -> str:
+def tiles(each: NamedPass) -> str:
     """The figures that matter most, large, with their intervals."""
     parts = [
         _tile(NAMES[name], figure(getattr(each.summary.values, name)), _interval(each.summary, name))
@@ -58,7 +58,7 @@ def tiles(each: Shown) -> str:
     return element("div", *parts, class_="tiles")
 
 
-def metrics_table(shown: Sequence[Shown]) -> str:
+def metrics_table(shown: Sequence[NamedPass]) -> str:
     """All metrics of all passes with their intervals; the best of each marked, leaving out passes ended early."""
     whole = [each.summary.values for each in shown if not each.run.stopped]
     best = {name: _best([getattr(values, name) for values in whole]) for name in NAMES}
@@ -71,7 +71,7 @@ def metrics_table(shown: Sequence[Shown]) -> str:
     )
 
 
-def members_table(each: Shown) -> str:
+def members_table(each: NamedPass) -> str:
     """(1-ROCA)% of the filter and of each part of it alone, the best first."""
     areas = sorted(member_areas(each.run).items(), key=lambda pair: (np.isnan(pair[1]), pair[1]))
     together = [
@@ -82,7 +82,7 @@ def members_table(each: Shown) -> str:
     return table(["member", NAMES["one_minus_roca_percent"]], rows, f"Each member of {text(each.name)} alone")
 
 
-def reliability_table(each: Shown) -> str:
+def reliability_table(each: NamedPass) -> str:
     """The reliability diagram of a pass in numbers."""
     bins = reliability_bins(each.run)
     rows = [
@@ -94,7 +94,7 @@ def reliability_table(each: Shown) -> str:
     return element("details", element("summary", "The same in numbers"), words)
 
 
-def mistakes(each: Shown, subjects: Mapping[str, str]) -> str:
+def mistakes(each: NamedPass, subjects: Mapping[str, str]) -> str:
     """The mails a pass was most wrong about, by subject."""
     threshold = each.summary.threshold
     parts = []
@@ -105,7 +105,7 @@ def mistakes(each: Shown, subjects: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
-def speed_table(shown: Sequence[Shown]) -> str:
+def speed_table(shown: Sequence[NamedPass]) -> str:
     """CPU and wall time of a message by stage, and memory."""
     stages = list(dict.fromkeys(name for each in shown for name in each.run.stages if name != MAKE))
     heads = [
@@ -136,13 +136,13 @@ def _tile(name: str, value: str, note: str) -> str:
     return element("dl", *parts, class_="tile")
 
 
-def _interval(summary: Summary, name: str) -> str:
+def _interval(summary: MetricsSummary, name: str) -> str:
     low = getattr(summary.low, name)
     high = getattr(summary.high, name)
     return "no interval" if np.isnan(low) else f"{figure(low)} to {figure(high)}"
 
 
-def _cell(summary: Summary, name: str, best: float | None) -> str:
+def _cell(summary: MetricsSummary, name: str, best: float | None) -> str:
     value = getattr(summary.values, name)
     shown = element("strong", figure(value), class_="best") if value == best else figure(value)
     return shown + element("span", _interval(summary, name), class_="note")
@@ -152,7 +152,7 @@ def _best(values: Sequence[float]) -> float | None:
     return min((value for value in values if not np.isnan(value)), default=None)
 
 
-def _mistake(run: Run, place: int, subjects: Mapping[str, str]) -> list[str]:
+def _mistake(run: PassResult, place: int, subjects: Mapping[str, str]) -> list[str]:
     name = run.ids[place]
     subject = subjects.get(name, "").strip()
     shown = element("bdi", text(subject)) if subject else element("em", "no subject")
@@ -168,7 +168,7 @@ def _probability(log_odds: float) -> str:
     return "above 0.9999" if probability > 0.9999 else f"{probability:.4f}"
 
 
-def _stage(run: Run, name: str) -> str:
+def _stage(run: PassResult, name: str) -> str:
     cpu, wall = run.stages.get(name, (np.nan, np.nan))
     number = run.messages / 1e6 if run.messages else np.nan
     return figure(cpu / number) + element("span", figure(wall / number), class_="note")

@@ -21,7 +21,7 @@ _FETCH_BYTES = 4 << 20
 _BACKOFF_MILLISECONDS = 5
 
 
-class Connection:
+class KafkaConnection:
     """How to reach a cluster, and clients that do.
 
     Parameters

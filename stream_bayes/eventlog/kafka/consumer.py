@@ -14,10 +14,10 @@ from kafka.admin import MemberToRemove
 from stream_bayes.errors import LogGap, LogUnavailable
 from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.kafka.client_workarounds import fell_silent, polled, speak_again
-from stream_bayes.eventlog.kafka.connection import Connection
+from stream_bayes.eventlog.kafka.connection import KafkaConnection
 from stream_bayes.eventlog.kafka.error_mapping import told
 from stream_bayes.eventlog.kafka.reader import record_of
-from stream_bayes.eventlog.kafka.time_merge import Ordering
+from stream_bayes.eventlog.kafka.time_merge import TimeMerge
 from stream_bayes.eventlog.kafka.topics import Topics
 from stream_bayes.records import Offsets, Partition, Record
 
@@ -31,7 +31,7 @@ _FETCHED_AT_ONCE = 10_000
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
     """Runs on the client's own thread, where nothing may be asked of it: takes note, and holds what was gained."""
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: GroupConsumer) -> None:
         self._member = member
 
     def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
@@ -50,7 +50,7 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         self._member.settled = self._member.changed = True
 
 
-class Member:
+class GroupConsumer:
     """One of those who read topics for a group.
 
     Partitions that are gained are held until a `seek` says where to begin.
@@ -66,7 +66,7 @@ class Member:
     """
 
     def __init__(
-        self, connection: Connection, topics: Topics, group: str, name: str | None, reads: Sequence[str]
+        self, connection: KafkaConnection, topics: Topics, group: str, name: str | None, reads: Sequence[str]
     ) -> None:
         self._connection = connection
         self._topics = topics
@@ -82,7 +82,7 @@ class Member:
         self._new: set[Partition] = set()
         self._silent: Any = None
         self.consumer = connection.member(group, name)
-        self._order = Ordering(self.consumer, topics, reads)
+        self._order = TimeMerge(self.consumer, topics, reads)
         self.consumer.subscribe(topics=list(reads), listener=_Listener(self))
         self._learn_of(reads)
 

@@ -15,7 +15,7 @@ from stream_bayes.errors import LogError, reason_of
 _MOST = 10_000
 
 
-class WorkerSlot:
+class InstanceIdLease:
     """The first free name of this machine, held until it is closed or the process ends.
 
     With its name a worker that was killed and comes back has its partitions at once, and ends the transaction that it

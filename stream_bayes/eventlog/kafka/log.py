@@ -13,13 +13,13 @@ from stream_bayes.errors import LogError
 from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.base import Headers, Log, OnChange
 from stream_bayes.eventlog.kafka.codecs import check_codecs, missing_codecs
-from stream_bayes.eventlog.kafka.connection import Connection
-from stream_bayes.eventlog.kafka.consumer import Member
+from stream_bayes.eventlog.kafka.connection import KafkaConnection
+from stream_bayes.eventlog.kafka.consumer import GroupConsumer
 from stream_bayes.eventlog.kafka.error_mapping import given_up
-from stream_bayes.eventlog.kafka.reader import Reader
+from stream_bayes.eventlog.kafka.reader import PartitionReader
 from stream_bayes.eventlog.kafka.topics import Topics
-from stream_bayes.eventlog.kafka.transactions import Abandoned
-from stream_bayes.eventlog.kafka.writer import Writer
+from stream_bayes.eventlog.kafka.transactions import TransactionTimeout
+from stream_bayes.eventlog.kafka.writer import TransactionalWriter
 from stream_bayes.records import Offsets, Partition, Record
 
 
@@ -55,12 +55,12 @@ class KafkaLog(Log):
         member: str | None = None,
     ) -> None:
         validation.check_subscription(group, topics, partitions)
-        self._connection = Connection(servers, settings or KafkaSettings())
+        self._connection = KafkaConnection(servers, settings or KafkaSettings())
         self._topics = Topics(self._connection, partitions)
-        self._reader = Reader(self._connection, self._topics)
+        self._reader = PartitionReader(self._connection, self._topics)
         name = f"{group or 'writer'}.{member or uuid4().hex}"
-        self._writer = Writer(self._connection, self._topics, self._reader, name, group)
-        self._member: Member | None = None
+        self._writer = TransactionalWriter(self._connection, self._topics, self._reader, name, group)
+        self._member: GroupConsumer | None = None
         self._told: OnChange | None = None
         self._closed = False
         if group is not None:
@@ -109,7 +109,7 @@ class KafkaLog(Log):
             raise self._given_up(member, problem)
         try:
             return self._writer.commit(offsets, member.membership)
-        except (kafka_errors.KafkaError, Abandoned) as problem:
+        except (kafka_errors.KafkaError, TransactionTimeout) as problem:
             raise self._given_up(member, problem) from problem
 
     def committed(self) -> Offsets:
@@ -200,12 +200,12 @@ class KafkaLog(Log):
                 compression_types = {topic: self._topics.settings(topic).compression_type for topic in topics}
                 check_codecs(compression_types, missing, self._connection.name)
             self._writer.prepare()
-            self._member = Member(self._connection, self._topics, group, name, topics)
+            self._member = GroupConsumer(self._connection, self._topics, group, name, topics)
         except BaseException:
             self.close()
             raise
 
-    def _join(self, member: Member) -> None:
+    def _join(self, member: GroupConsumer) -> None:
         """A reader that is not told of changes learns what is its own when it first asks."""
         if self.on_change is None and (member.changed or not member.settled):
             member.join()
@@ -215,7 +215,7 @@ class KafkaLog(Log):
         """Whether somebody is to be told who was not told anything yet; methods are equal, but not the same."""
         return self.on_change is not None and self.on_change is not self._told
 
-    def _tell(self, member: Member) -> None:
+    def _tell(self, member: GroupConsumer) -> None:
         # What was begun before must not be committed when the new owner, be it ourselves, has read the positions.
         self._writer.prepare()
         gained, lost = member.take_change()
@@ -230,7 +230,7 @@ class KafkaLog(Log):
             self.on_change(gained, lost if self._told is self.on_change else frozenset())
         self._told = self.on_change
 
-    def _given_up(self, member: Member, problem: Exception) -> LogError:
+    def _given_up(self, member: GroupConsumer, problem: Exception) -> LogError:
         """What to say of a transaction that came to nothing; the next poll tells of all partitions anew."""
         self._writer.staged = []
         member.changed = True
@@ -246,7 +246,7 @@ class KafkaLog(Log):
             message = "this log is closed: open another one"
             raise LogError(message)
 
-    def _reading(self, what: str) -> Member:
+    def _reading(self, what: str) -> GroupConsumer:
         self._check_open()
         if self._member is None:
             raise validation.no_group(what)

@@ -12,7 +12,7 @@ from kafka import errors as kafka_errors
 from stream_bayes.errors import LogUnavailable
 from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.kafka.client_workarounds import polled
-from stream_bayes.eventlog.kafka.connection import Connection
+from stream_bayes.eventlog.kafka.connection import KafkaConnection
 from stream_bayes.eventlog.kafka.error_mapping import told
 from stream_bayes.eventlog.kafka.topics import Topics
 from stream_bayes.records import Partition, Record
@@ -30,14 +30,14 @@ def record_of(found: Any) -> Record:
     return Record(found.topic, found.partition, found.offset, found.timestamp, found.key, value, headers)
 
 
-class Reader:
+class PartitionReader:
     """Reads on where it stopped without asking the broker again: a replay goes through each partition in order.
 
     Each topic has a client of its own, since a replay goes to and fro between topics, and a client that is sent
     elsewhere forgets what it has fetched.
     """
 
-    def __init__(self, connection: Connection, topics: Topics) -> None:
+    def __init__(self, connection: KafkaConnection, topics: Topics) -> None:
         self._connection = connection
         self._topics = topics
         self._ends: dict[TopicPartition, int] = {}

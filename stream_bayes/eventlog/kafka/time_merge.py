@@ -16,7 +16,7 @@ _AWAIT_SECONDS = 30.0
 _ASK_SECONDS = 0.2
 
 
-class Ordering:
+class TimeMerge:
     """Records that were fetched, and which of them have to wait for others that were not fetched yet.
 
     Parameters
@@ -32,7 +32,7 @@ class Ordering:
     def __init__(self, consumer: KafkaConsumer, topics: Topics, reads: Sequence[str]) -> None:
         self._consumer = consumer
         self._topics = topics
-        self._merger = Merger(reads)
+        self._merger = MergeQueue(reads)
         self._begun: set[TopicPartition] = set()
         self._patient_until: float | None = None
         self._ends: dict[str, dict[Partition, int]] = {}
@@ -104,7 +104,7 @@ class Ordering:
         return position < self._ends[place.topic].get(place, 0)
 
 
-class Merger:
+class MergeQueue:
     """Queues of the partitions that are read.
 
     Those that share a number are merged by time: of two records the earlier comes first, and at equal times that of

@@ -15,7 +15,7 @@ from kafka.admin import ConfigResource, ConfigResourceType, NewTopic, OffsetSpec
 from stream_bayes.errors import LogError, LogUnavailable
 from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.base import MOST_RECORD_BYTES
-from stream_bayes.eventlog.kafka.connection import Connection
+from stream_bayes.eventlog.kafka.connection import KafkaConnection
 from stream_bayes.eventlog.kafka.error_mapping import told
 from stream_bayes.records import Offsets, Partition
 
@@ -41,7 +41,7 @@ _NOT_READY = (
 _PAUSE_SECONDS = 0.05
 
 
-class TopicSettings(NamedTuple):
+class TopicLimits(NamedTuple):
     """What the broker does with the records of a topic."""
 
     compacted: bool
@@ -55,11 +55,11 @@ class TopicSettings(NamedTuple):
 class Topics:
     """What there is in a cluster; asked anew each time, but for the number of partitions of topics that are written."""
 
-    def __init__(self, connection: Connection, partitions: int) -> None:
+    def __init__(self, connection: KafkaConnection, partitions: int) -> None:
         self._connection = connection
         self._partitions = partitions
         self._counts: dict[str, int] = {}
-        self._settings: dict[str, TopicSettings] = {}
+        self._settings: dict[str, TopicLimits] = {}
 
     @cached_property
     def admin(self) -> KafkaAdminClient:
@@ -108,7 +108,7 @@ class Topics:
                 self.admin.create_partitions({topic: partitions})
         self._counts[topic] = max(count, partitions)
 
-    def settings(self, topic: str) -> TopicSettings:
+    def settings(self, topic: str) -> TopicLimits:
         """What the broker does with the records of a topic, as it was when it was first asked, or as it will be."""
         if topic not in self._settings:
             if not self.count(topic):
@@ -214,8 +214,8 @@ class Topics:
             self.admin.wait_for_topics([topic], timeout_ms=_READY_MILLISECONDS)
 
 
-def _settings_of(found: Mapping[str, str]) -> TopicSettings:
-    return TopicSettings(
+def _settings_of(found: Mapping[str, str]) -> TopicLimits:
+    return TopicLimits(
         "compact" in found["cleanup.policy"],
         found["message.timestamp.type"] != "LogAppendTime",
         min(int(found["max.message.bytes"]) - _OVERHEAD_BYTES, MOST_RECORD_BYTES),

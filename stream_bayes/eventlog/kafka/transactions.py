@@ -13,14 +13,14 @@ from kafka import KafkaProducer, OffsetAndMetadata, TopicPartition
 from kafka import errors as kafka_errors
 
 from stream_bayes.errors import LogUnavailable
-from stream_bayes.eventlog.kafka.connection import Connection
+from stream_bayes.eventlog.kafka.connection import KafkaConnection
 from stream_bayes.records import Offsets, Partition
 
 _PATIENCE_SECONDS = 5.0
 _PAUSE_SECONDS = 0.02
 
 
-class Attempt:
+class TransactionAttempt:
     """A transaction that is under way, or is about to begin."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Attempt:
         """Where what it wrote ends, once everything is written and only the end of the transaction is missing."""
 
 
-class Abandoned(Exception):
+class TransactionTimeout(Exception):
     """A transaction was given up, since it took longer than the broker lets one take.
 
     Whether it was committed is known after the next `prepare`: then nothing more can come of it.
@@ -42,7 +42,7 @@ class Abandoned(Exception):
         super().__init__("a transaction was not finished in time")
 
 
-class Staged(NamedTuple):
+class StagedRecord(NamedTuple):
     """A record that is to be written."""
 
     place: Partition
@@ -65,19 +65,19 @@ class Transactions:
         Of the one who writes.
     """
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, connection: KafkaConnection, name: str) -> None:
         self._connection = connection
         self._name = name
         self._producer: KafkaProducer | None = None
-        self.last = Attempt()
+        self.last = TransactionAttempt()
         """The transaction that is under way, or was the last."""
-        self._running: tuple[Attempt, Future[Any]] | None = None
+        self._running: tuple[TransactionAttempt, Future[Any]] | None = None
         self._lock = Lock()
 
     def finish(self) -> None:
         """Wait for what is under way, whatever comes of it; LogUnavailable if that takes long."""
         if self._running is not None:
-            with suppress(kafka_errors.KafkaError, Abandoned):
+            with suppress(kafka_errors.KafkaError, TransactionTimeout):
                 self._result(*self._running)
 
     def prepare(self) -> None:
@@ -85,7 +85,7 @@ class Transactions:
         if self._producer is None:
             self._wait(self._ready)
 
-    def commit(self, staged: Sequence[Staged], offsets: Offsets, membership: Any) -> Offsets:
+    def commit(self, staged: Sequence[StagedRecord], offsets: Offsets, membership: Any) -> Offsets:
         """The ends of what was written.
 
         LogUnavailable if the broker takes long, and then the same again. After any error of the client nothing was
@@ -107,12 +107,12 @@ class Transactions:
         if self._producer is not None:
             self._drop(self._producer)
 
-    def _wait(self, work: Callable[[Attempt], Any]) -> Any:
+    def _wait(self, work: Callable[[TransactionAttempt], Any]) -> Any:
         if self._running is None:
             self._running = _started(work)
         return self._result(*self._running)
 
-    def _result(self, attempt: Attempt, result: Future[Any]) -> Any:
+    def _result(self, attempt: TransactionAttempt, result: Future[Any]) -> Any:
         self.last = attempt
         try:
             found = result.result(_PATIENCE_SECONDS)
@@ -120,7 +120,7 @@ class Transactions:
             most = self._connection.settings.transaction_seconds
             if attempt.began is not None and time.monotonic() > attempt.began + most:
                 self.close()
-                raise Abandoned from problem
+                raise TransactionTimeout from problem
             message = f"{self._connection.name} does not answer: a transaction is not finished after "
             message += f"{_PATIENCE_SECONDS:.0f} s. Is the broker running?"
             raise LogUnavailable(message) from problem
@@ -130,7 +130,7 @@ class Transactions:
         self._running = None
         return found
 
-    def _ready(self, attempt: Attempt) -> KafkaProducer:
+    def _ready(self, attempt: TransactionAttempt) -> KafkaProducer:
         if self._producer is not None:
             return self._producer
         producer = self._connection.producer(self._name)
@@ -138,14 +138,16 @@ class Transactions:
             producer.init_transactions()
             with self._lock:
                 if attempt.given_up:
-                    raise Abandoned
+                    raise TransactionTimeout
                 self._producer = producer
         except BaseException:
             self._drop(producer)
             raise
         return producer
 
-    def _write(self, attempt: Attempt, staged: Sequence[Staged], offsets: Offsets, membership: Any) -> Offsets:
+    def _write(
+        self, attempt: TransactionAttempt, staged: Sequence[StagedRecord], offsets: Offsets, membership: Any
+    ) -> Offsets:
         producer = self._ready(attempt)
         attempt.began = time.monotonic()
         _learn_of(producer, {one.place for one in staged})
@@ -164,7 +166,9 @@ class Transactions:
             raise
         return ends
 
-    def _mark(self, attempt: Attempt, places: set[TopicPartition], group: str | None, *, committed: bool) -> None:
+    def _mark(
+        self, attempt: TransactionAttempt, places: set[TopicPartition], group: str | None, *, committed: bool
+    ) -> None:
         """The end of a transaction without records: it is the end of those before it as well."""
         producer = self._ready(attempt)
         attempt.began = time.monotonic()
@@ -178,7 +182,7 @@ class Transactions:
             producer._sender.wakeup()
             while not all(manager.is_partition_added(place) for place in places):
                 if attempt.given_up or manager.has_error():
-                    raise manager.last_error or Abandoned
+                    raise manager.last_error or TransactionTimeout
                 time.sleep(_PAUSE_SECONDS)
             if committed:
                 producer.commit_transaction()
@@ -214,7 +218,7 @@ def _learn_of(producer: KafkaProducer, places: set[Partition]) -> None:
         time.sleep(_PAUSE_SECONDS)
 
 
-def _sent(producer: KafkaProducer, staged: Sequence[Staged]) -> dict[Partition, Any]:
+def _sent(producer: KafkaProducer, staged: Sequence[StagedRecord]) -> dict[Partition, Any]:
     """The promise of the last record of each partition.
 
     As the client's own `send` does it, without what is known here already: 6 µs a record in place of 13.
@@ -232,9 +236,9 @@ def _sent(producer: KafkaProducer, staged: Sequence[Staged]) -> dict[Partition, 
     return last
 
 
-def _started(work: Callable[[Attempt], Any]) -> tuple[Attempt, Future[Any]]:
+def _started(work: Callable[[TransactionAttempt], Any]) -> tuple[TransactionAttempt, Future[Any]]:
     """Work in a thread that does not keep the process from ending."""
-    attempt = Attempt()
+    attempt = TransactionAttempt()
     result: Future[Any] = Future()
 
     def run() -> None:

@@ -11,30 +11,32 @@ from kafka.partitioner.default import murmur2
 from stream_bayes.errors import LogError
 from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.base import Headers
-from stream_bayes.eventlog.kafka.connection import Connection
+from stream_bayes.eventlog.kafka.connection import KafkaConnection
 from stream_bayes.eventlog.kafka.error_mapping import FENCED, explained, unavailable
-from stream_bayes.eventlog.kafka.reader import Reader
+from stream_bayes.eventlog.kafka.reader import PartitionReader
 from stream_bayes.eventlog.kafka.topics import Topics
-from stream_bayes.eventlog.kafka.transactions import Abandoned, Attempt, Staged, Transactions
+from stream_bayes.eventlog.kafka.transactions import StagedRecord, TransactionAttempt, Transactions, TransactionTimeout
 from stream_bayes.records import Offsets, Partition
 
 
-class Writer:
+class TransactionalWriter:
     """Writes what is staged exactly once, also when the broker was away in the middle of it."""
 
-    def __init__(self, connection: Connection, topics: Topics, reader: Reader, name: str, group: str | None) -> None:
+    def __init__(
+        self, connection: KafkaConnection, topics: Topics, reader: PartitionReader, name: str, group: str | None
+    ) -> None:
         self._server = connection.name
         self._topics = topics
         self._reader = reader
         self._name = name
         self._group = group
         self._transactions = Transactions(connection, name)
-        self._doubtful: Attempt | None = None
+        self._doubtful: TransactionAttempt | None = None
         # Where the last transaction wrote, until it is known to have ended there; and what was decided about it.
         self._unended: set[Partition] = set()
         self._committed = False
         self._turn = 0
-        self.staged: list[Staged] = []
+        self.staged: list[StagedRecord] = []
 
     def stage(self, topic: str, value: bytes, key: bytes | None, partition: int | None, headers: Headers) -> None:
         """Hold a record in memory; its topic is made if it does not exist."""
@@ -47,7 +49,7 @@ class Writer:
         elif not 0 <= partition < count and not 0 <= partition < self._topics.made(topic, anew=True):
             raise validation.no_such_partition(topic, partition, count)
         pairs = tuple((name, content) for name, content in headers)
-        self.staged.append(Staged(Partition(topic, partition), key, value, pairs))
+        self.staged.append(StagedRecord(Partition(topic, partition), key, value, pairs))
 
     def prepare(self) -> None:
         """See to it that nothing comes any more of what was begun before, here or by one of the same name.
@@ -66,7 +68,7 @@ class Writer:
             with suppress(kafka_errors.TopicAuthorizationFailedError):
                 if self._unended:
                     self._transactions.end_again(self._still_there(), self._group, committed=self._committed)
-        except (kafka_errors.KafkaError, Abandoned) as problem:
+        except (kafka_errors.KafkaError, TransactionTimeout) as problem:
             raise self.explained(problem) from problem
         self._unended = set()
         self._committed = False
@@ -90,14 +92,14 @@ class Writer:
         if ends is None:
             try:
                 return self.commit({}, None)
-            except (kafka_errors.KafkaError, Abandoned) as problem:
+            except (kafka_errors.KafkaError, TransactionTimeout) as problem:
                 raise self._undone(problem) from problem
         self.staged = []
         return ends
 
     def explained(self, problem: Exception) -> LogError:
         """The error to raise instead."""
-        told = unavailable if isinstance(problem, (Abandoned, *FENCED)) else explained
+        told = unavailable if isinstance(problem, (TransactionTimeout, *FENCED)) else explained
         return told(problem, self._server)
 
     def close(self) -> None:
@@ -108,7 +110,7 @@ class Writer:
     def _undone(self, problem: Exception) -> LogError:
         """What to say where a commit has failed; it is doubtful where it came so far, or the broker has ended it."""
         self._doubtful = self._transactions.last
-        if isinstance(problem, (Abandoned, *FENCED)) or self._doubtful.ends is not None:
+        if isinstance(problem, (TransactionTimeout, *FENCED)) or self._doubtful.ends is not None:
             return unavailable(problem, self._server)
         return self.explained(problem)
 

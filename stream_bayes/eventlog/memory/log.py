@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from stream_bayes.errors import LogConflict, LogError
 from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.base import Headers, Log, OnChange
-from stream_bayes.eventlog.memory.store import ABORT, Aborted, Entry, Mark, MemoryStore, Staged
+from stream_bayes.eventlog.memory.store import ABORT, Aborted, Entry, Mark, MemoryStore, StagedEntry
 from stream_bayes.records import Offsets, Partition, Record
 
 
@@ -40,7 +40,7 @@ class MemoryLog(Log):
         self._group = group
         self._partitions = partitions
         self._told: OnChange | None = None
-        self._staged: list[Staged] = []
+        self._staged: list[StagedEntry] = []
         self._ended = self._closed = False
         self._reads: tuple[Partition, ...] = ()
         self._next: dict[Partition, int] = {}

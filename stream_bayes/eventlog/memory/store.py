@@ -42,7 +42,7 @@ class Mark(NamedTuple):
     sentinel: Sentinel
 
 
-class Staged(NamedTuple):
+class StagedEntry(NamedTuple):
     """A record, or a sentinel, that has no place yet."""
 
     partition: Partition
@@ -103,7 +103,7 @@ class MemoryStore:
 
     def stage(
         self, topic: str, value: bytes | Sentinel, key: bytes | None, partition: int | None, headers: Headers
-    ) -> Staged:
+    ) -> StagedEntry:
         """Choose the partition of a record that has been checked; its topic is made if it is unknown."""
         count = len(self.made(topic, self._partitions))
         if partition is None:
@@ -112,9 +112,9 @@ class MemoryStore:
         elif not 0 <= partition < count:
             raise validation.no_such_partition(topic, partition, count)
         pairs = tuple((name, content) for name, content in headers)
-        return Staged(Partition(topic, partition), value, key, pairs)
+        return StagedEntry(Partition(topic, partition), value, key, pairs)
 
-    def write(self, staged: Iterable[Staged]) -> Offsets:
+    def write(self, staged: Iterable[StagedEntry]) -> Offsets:
         """Give all of them their places, with one time; returns the offsets behind them."""
         written: dict[Partition, int] = {}
         with self.changed:

@@ -64,11 +64,11 @@ class SqliteLog(Log):
         self._clock = clock
         self._record_bytes = record_bytes
         self._told: OnChange | None = None
-        self._known: dict[str, list[tables.Place]] = {}
+        self._known: dict[str, list[tables.TablePosition]] = {}
         self._staged: dict[Partition, list[tables.Row]] = {}
         self._turn = 0
         self._lock: GroupLock | None = None
-        self._reads: list[tables.Place] = []
+        self._reads: list[tables.TablePosition] = []
         self._seen: dict[Partition, int] = {}
         self._next: dict[Partition, int] = {}
         self._file = LogFile(path, wait)
@@ -152,7 +152,7 @@ class SqliteLog(Log):
 
         def work(connection: sqlite3.Connection) -> list[Record]:
             starts = [(place, offset) for place in tables.places(connection, topic) if place.partition[1] == partition]
-            return gather(connection, starts, most, validation.MOST_POLL_BYTES)[0]
+            return merge_by_time(connection, starts, most, validation.MOST_POLL_BYTES)[0]
 
         return self._file.reading(work)
 
@@ -215,7 +215,7 @@ class SqliteLog(Log):
             self.close()
             raise
 
-    def _make(self, topic: str, partitions: int) -> list[tables.Place]:
+    def _make(self, topic: str, partitions: int) -> list[tables.TablePosition]:
         validation.check_name("topic", topic)
         places = self._file.reading(lambda connection: tables.places(connection, topic))
         if not places:
@@ -226,7 +226,7 @@ class SqliteLog(Log):
     def _fetch(self, most: int) -> list[Record]:
         starts = [(place, self._next[place.partition]) for place in self._reads]
         records, reached = self._file.reading(
-            lambda connection: gather(connection, starts, most, validation.MOST_POLL_BYTES)
+            lambda connection: merge_by_time(connection, starts, most, validation.MOST_POLL_BYTES)
         )
         self._next.update(reached)
         return records
@@ -250,22 +250,22 @@ class SqliteLog(Log):
                 self._move(connection, place, position)
         return written
 
-    def _move(self, connection: sqlite3.Connection, place: tables.Place, position: int) -> None:
+    def _move(self, connection: sqlite3.Connection, place: tables.TablePosition, position: int) -> None:
         assert self._group is not None
         ending = tables.ending(connection, place.table)
         if position > ending:
             raise validation.beyond_the_end(place.partition, position, ending)
         tables.set_position(connection, self._group, place.table, position)
 
-    def _trim(self, place: tables.Place, before: int) -> None:
+    def _trim(self, place: tables.TablePosition, before: int) -> None:
         before = max(0, min(before, place.ending))
         while self._file.writing(lambda connection: tables.remove(connection, place, before, _TRIMMED_AT_ONCE)):
             self._file.keep_small()
             time.sleep(0.001)  # lets other writers in
 
 
-def gather(
-    connection: sqlite3.Connection, starts: Sequence[tuple[tables.Place, int]], most: int, most_bytes: int
+def merge_by_time(
+    connection: sqlite3.Connection, starts: Sequence[tuple[tables.TablePosition, int]], most: int, most_bytes: int
 ) -> tuple[list[Record], dict[Partition, int]]:
     """The next records by (time, order among `starts`, offset), and how far each partition was read.
 

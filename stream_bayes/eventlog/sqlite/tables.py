@@ -35,7 +35,7 @@ _SCHEMA = (
 )
 
 
-class Place(NamedTuple):
+class TablePosition(NamedTuple):
     """Where a partition's records are: the number of its table, and the offset that the next record will have."""
 
     partition: Partition
@@ -78,15 +78,15 @@ def identity(connection: sqlite3.Connection) -> str:
     return name
 
 
-def places(connection: sqlite3.Connection, topic: str) -> list[Place]:
+def places(connection: sqlite3.Connection, topic: str) -> list[TablePosition]:
     """The partitions of a topic in order; none for an unknown topic, or for a text that SQLite would not take."""
     if not is_name(topic):
         return []
     rows = connection.execute("SELECT number, id, ending FROM partitions WHERE topic = ? ORDER BY number", (topic,))
-    return [Place(Partition(topic, number), table, ending) for number, table, ending in rows.fetchall()]
+    return [TablePosition(Partition(topic, number), table, ending) for number, table, ending in rows.fetchall()]
 
 
-def made_places(connection: sqlite3.Connection, topic: str, partitions: int) -> list[Place]:
+def made_places(connection: sqlite3.Connection, topic: str, partitions: int) -> list[TablePosition]:
     """The partitions of a topic, which is made with so many if it is unknown."""
     if not places(connection, topic):
         for order in range(partitions):
@@ -98,7 +98,9 @@ def made_places(connection: sqlite3.Connection, topic: str, partitions: int) -> 
     return places(connection, topic)
 
 
-def subscribe(connection: sqlite3.Connection, group: str, topics: Sequence[str], partitions: int) -> list[Place]:
+def subscribe(
+    connection: sqlite3.Connection, group: str, topics: Sequence[str], partitions: int
+) -> list[TablePosition]:
     """Note which topics the group reads from now on; old positions of the others are kept, but hold nothing back."""
     found = [place for topic in topics for place in made_places(connection, topic, partitions)]
     connection.execute("UPDATE positions SET reading = 0 WHERE reader = ?", (group,))
@@ -129,7 +131,7 @@ def ending(connection: sqlite3.Connection, table: int) -> int:
     return number(connection, "SELECT ending FROM partitions WHERE id = ?", table)
 
 
-def beginning(connection: sqlite3.Connection, place: Place) -> int:
+def beginning(connection: sqlite3.Connection, place: TablePosition) -> int:
     """The first offset that is still there."""
     question = f"SELECT coalesce(min(offset), ?) FROM records_{place.table}"
     return number(connection, question, place.ending)
@@ -159,7 +161,7 @@ def select(connection: sqlite3.Connection, table: int, rank: int, offset: int) -
     return connection.execute(f"{question} WHERE offset >= ? ORDER BY offset", (min(max(offset, 0), _LAST_OFFSET),))
 
 
-def remove(connection: sqlite3.Connection, place: Place, before: int, most: int) -> int:
+def remove(connection: sqlite3.Connection, place: TablePosition, before: int, most: int) -> int:
     """Remove the oldest records before this offset, so many at most, none that a group has to read; how many went."""
     needed = number(
         connection,
@@ -170,6 +172,6 @@ def remove(connection: sqlite3.Connection, place: Place, before: int, most: int)
     return connection.execute(f"DELETE FROM records_{place.table} WHERE offset < ?", (limit,)).rowcount
 
 
-def all_places(connection: sqlite3.Connection, topics: Iterable[str]) -> dict[Partition, Place]:
+def all_places(connection: sqlite3.Connection, topics: Iterable[str]) -> dict[Partition, TablePosition]:
     """The partitions of several topics."""
     return {place.partition: place for topic in topics for place in places(connection, topic)}

@@ -38,7 +38,7 @@ class Assumptions(NamedTuple):
     prior: NormalPrior
 
 
-class Sums(NamedTuple):
+class VarianceSums(NamedTuple):
     """Evidence of one variance, summed over the classes and features that have it in common."""
 
     weight: float
@@ -52,7 +52,7 @@ class Sums(NamedTuple):
     """The largest mean^2."""
 
 
-class Spread(NamedTuple):
+class GroupCovariance(NamedTuple):
     """Covariance of the present features, for each group of classes that has its own; scratch of one fold."""
 
     ready: BoolArray
@@ -71,12 +71,12 @@ class Spread(NamedTuple):
 
 
 @kernel
-def new_spread(groups: int, width: int) -> Spread:
+def new_spread(groups: int, width: int) -> GroupCovariance:
     """Room for rows of up to `width` features."""
     tables = np.empty((4, groups, width))
     plain = np.empty((groups, width), np.bool_)
     matrix = np.empty((groups, width, width))
-    return Spread(np.zeros(groups, np.bool_), tables[0], tables[1], tables[2], tables[3], plain, matrix)
+    return GroupCovariance(np.zeros(groups, np.bool_), tables[0], tables[1], tables[2], tables[3], plain, matrix)
 
 
 @kernel
@@ -86,7 +86,7 @@ def members(group: int, model: Assumptions, evidence: PairMoments) -> tuple[int,
 
 
 @kernel
-def sums_over(begin: int, end: int, first: int, last: int, prior: NormalPrior, evidence: PairMoments) -> Sums:
+def sums_over(begin: int, end: int, first: int, last: int, prior: NormalPrior, evidence: PairMoments) -> VarianceSums:
     """Sums over a range of columns and a range of classes."""
     weight = 0.0
     means = 0.0
@@ -104,12 +104,12 @@ def sums_over(begin: int, end: int, first: int, last: int, prior: NormalPrior, e
                 scatter += own
                 scale += posterior_scale(prior, n, mean, own)
                 level = max(level, mean * mean)
-    return Sums(weight, means, scatter, scale, level)
+    return VarianceSums(weight, means, scatter, scale, level)
 
 
 @kernel
 def measure_variances(
-    group: int, columns: IntArray, plug_in: bool, model: Assumptions, evidence: PairMoments, spread: Spread
+    group: int, columns: IntArray, plug_in: bool, model: Assumptions, evidence: PairMoments, spread: GroupCovariance
 ) -> bool:
     """Write the variance of each feature: of the data alone, S / n, or the posterior's if they have no spread.
 
@@ -145,7 +145,7 @@ def pull(label: int, column: int, prior: NormalPrior, evidence: PairMoments) -> 
 
 @kernel
 def measure_correlations(
-    group: int, columns: IntArray, model: Assumptions, evidence: PairMoments, spread: Spread
+    group: int, columns: IntArray, model: Assumptions, evidence: PairMoments, spread: GroupCovariance
 ) -> None:
     """Write correlations above the diagonal: co-scatters, scaled from the events that had both to all that had one."""
     matrix = spread.matrix[group]
@@ -166,7 +166,9 @@ def measure_correlations(
 
 
 @kernel
-def add_pulls(group: int, columns: IntArray, model: Assumptions, evidence: PairMoments, spread: Spread) -> None:
+def add_pulls(
+    group: int, columns: IntArray, model: Assumptions, evidence: PairMoments, spread: GroupCovariance
+) -> None:
     """Turn the factored correlations without the pulls into those with them.
 
     Far from the prior mean the pulls are nearly all of the squares and bring every correlation to 1: to factor their
@@ -186,7 +188,7 @@ def add_pulls(group: int, columns: IntArray, model: Assumptions, evidence: PairM
 
 
 @kernel
-def measure(group: int, columns: IntArray, model: Assumptions, evidence: PairMoments, spread: Spread) -> None:
+def measure(group: int, columns: IntArray, model: Assumptions, evidence: PairMoments, spread: GroupCovariance) -> None:
     """Write the covariance of the columns, factored: of the data alone, or the posterior's if they do not suffice.
 
     A matrix of pairs may be indefinite, and then is floored; the pulls only add to it.

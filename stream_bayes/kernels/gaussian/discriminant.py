@@ -14,7 +14,7 @@ from stream_bayes.kernels.gaussian.covariance import (
     SHARED,
     SPHERICAL,
     Assumptions,
-    Spread,
+    GroupCovariance,
     measure,
     new_spread,
 )
@@ -61,7 +61,7 @@ def score_class(
     values: FloatArray,
     model: Assumptions,
     evidence: PairMoments,
-    spread: Spread,
+    spread: GroupCovariance,
 ) -> tuple[float, float]:
     """Log density of the values in a class, and its variance; diagonal means one density a feature."""
     matrix = spread.matrix[group]
@@ -102,7 +102,7 @@ def score_row(
     values: FloatArray,
     model: Assumptions,
     evidence: PairMoments,
-    spread: Spread,
+    spread: GroupCovariance,
     log: FloatArray,
     variance: FloatArray,
 ) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.gradient.steps import (
-    Model,
+    GradientState,
     Rule,
     learn_offset,
     learn_output,
@@ -75,7 +75,7 @@ def learn_classes(
     rule: Rule,
     declared: int,
     seen: FloatArray,
-    model: Model,
+    model: GradientState,
 ) -> None:
     """One step of a row, whose gradient is residual times the values in each known class."""
     width = width_of(rule)
@@ -90,7 +90,7 @@ def learn_classes(
 
 @kernel
 def fold_softmax(
-    rows: Rows, score: bool, rule: Rule, declared: int, seen: FloatArray, model: Model, joint: Joint
+    rows: Rows, score: bool, rule: Rule, declared: int, seen: FloatArray, model: GradientState, joint: Joint
 ) -> None:
     """Score each row, then step along the gradient w (p_c - [c is the label]) x where its label is known.
 

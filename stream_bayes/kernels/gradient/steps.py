@@ -43,7 +43,7 @@ class Rule(NamedTuple):
     intercept: bool
 
 
-class Model(NamedTuple):
+class GradientState(NamedTuple):
     """What a gradient learner knows, in arrays."""
 
     cells: FloatArray
@@ -165,7 +165,9 @@ def learn_free(columns: IntArray, values: FloatArray, residual: float, k: int, r
 
 
 @kernel
-def learn_output(columns: IntArray, values: FloatArray, residual: float, k: int, rule: Rule, model: Model) -> None:
+def learn_output(
+    columns: IntArray, values: FloatArray, residual: float, k: int, rule: Rule, model: GradientState
+) -> None:
     """One step of the cells at place k of a row's columns, whose gradient is residual times the values."""
     cells = model.cells
     clock = model.clock
@@ -182,7 +184,7 @@ def learn_output(columns: IntArray, values: FloatArray, residual: float, k: int,
 
 
 @kernel
-def learn_row(columns: IntArray, values: FloatArray, residual: float, rule: Rule, model: Model) -> None:
+def learn_row(columns: IntArray, values: FloatArray, residual: float, rule: Rule, model: GradientState) -> None:
     """One step of a row with one output."""
     size = step_size(rule, model.clock[0] + 1.0)
     learn_output(columns, values, residual, 0, rule, model)
@@ -200,7 +202,7 @@ def tick(rule: Rule, size: float, clock: FloatArray) -> None:
 
 
 @kernel
-def fold_logistic(rows: Rows, score: bool, rule: Rule, model: Model, joint: Joint) -> None:
+def fold_logistic(rows: Rows, score: bool, rule: Rule, model: GradientState, joint: Joint) -> None:
     """Score each row, then step along the gradient w (sigmoid(margin) - y) x where its label is known."""
     for row in range(len(rows.labels)):
         begin = rows.row_starts[row]
@@ -222,7 +224,7 @@ def fold_logistic(rows: Rows, score: bool, rule: Rule, model: Model, joint: Join
 
 
 @kernel
-def fold_poisson(rows: TargetRows, score: bool, rule: Rule, model: Model, means: FloatArray) -> None:
+def fold_poisson(rows: TargetRows, score: bool, rule: Rule, model: GradientState, means: FloatArray) -> None:
     """Score each row, then step along the gradient w (exp(margin) - y) x where its target is known."""
     for row in range(len(rows.targets)):
         begin = rows.row_starts[row]

@@ -29,7 +29,7 @@ from stream_bayes.kernels.linear.full import (
     WIDTH,
     age,
 )
-from stream_bayes.kernels.linear.noise import Scores, log_density, squared_scale
+from stream_bayes.kernels.linear.noise import RegressionScores, log_density, squared_scale
 from stream_bayes.typing import FloatArray, IntArray
 
 
@@ -131,7 +131,9 @@ def discount_cells(cells: FloatArray, numbers: FloatArray) -> None:
 
 
 @kernel
-def fold_diagonal(rows: TargetRows, score: bool, cells: FloatArray, numbers: FloatArray, scores: Scores) -> bool:
+def fold_diagonal(
+    rows: TargetRows, score: bool, cells: FloatArray, numbers: FloatArray, scores: RegressionScores
+) -> bool:
     """Score each row, then learn it where its target is known; False when arithmetic would leave the finite numbers."""
     for row in range(len(rows.targets)):
         begin = rows.row_starts[row]

@@ -17,7 +17,7 @@ from stream_bayes.kernels.linear.full import (
     scatter,
     spread_of,
 )
-from stream_bayes.kernels.linear.noise import Scores, log_density, squared_scale
+from stream_bayes.kernels.linear.noise import RegressionScores, log_density, squared_scale
 from stream_bayes.typing import FloatArray, IntArray
 
 
@@ -61,7 +61,12 @@ def learn_linear(
 
 @kernel
 def fold_linear(
-    rows: TargetRows, score: bool, factor: FloatArray, vectors: FloatArray, numbers: FloatArray, scores: Scores
+    rows: TargetRows,
+    score: bool,
+    factor: FloatArray,
+    vectors: FloatArray,
+    numbers: FloatArray,
+    scores: RegressionScores,
 ) -> None:
     """Score each row, then learn it where its target is known.
 

@@ -13,7 +13,7 @@ from stream_bayes.typing import FloatArray
 LOG_TWO_PI = math.log(2.0 * math.pi)
 
 
-class Scores(NamedTuple):
+class RegressionScores(NamedTuple):
     """What a fold says of each row."""
 
     mean: FloatArray

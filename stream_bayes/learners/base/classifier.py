@@ -39,7 +39,7 @@ class Prepared(NamedTuple, Generic[Answer]):
     """Do instead of `learn`: what was new is new again."""
 
 
-class LabelLearner(Learner, base.Classifier):
+class Classifier(Learner, base.Classifier):
     """A learner that predicts labels."""
 
     @abstractmethod

@@ -15,11 +15,11 @@ from stream_bayes.learners.base.classifier import Many, check_weight
 from stream_bayes.learners.base.columns import ColumnLearner
 from stream_bayes.learners.base.input_checks import check_size
 from stream_bayes.learners.base.number_predictions import NumberPredictions, Predictive
-from stream_bayes.learners.base.regressor import NumberLearner, check_target, check_targets
+from stream_bayes.learners.base.regressor import Regressor, check_target, check_targets
 from stream_bayes.typing import FloatArray
 
 
-class ColumnRegressor(ColumnLearner, NumberLearner):
+class ColumnRegressor(ColumnLearner, Regressor):
     """Events as rows of columns, targets as numbers; a subclass brings the evidence and the fold over it."""
 
     @abstractmethod

@@ -38,7 +38,7 @@ LARGEST_EVIDENCE = 1e30
 """What the events of merged learners may weigh: no stream weighs as much, but a learner merged with itself may."""
 
 
-class State(NamedTuple):
+class LearnerState(NamedTuple):
     """A learner taken apart: enough to build the same learner again."""
 
     kind: str
@@ -91,9 +91,9 @@ class Learner(base.Estimator):
             raise SnapshotError(message)
         return kind
 
-    def state(self) -> State:
+    def state(self) -> LearnerState:
         """The whole learner as its class, its parameters and arrays; a copy that later learning does not touch."""
-        return State(*self.description(), self._arrays())
+        return LearnerState(*self.description(), self._arrays())
 
     def description(self) -> tuple[str, dict[str, Any]]:
         """The class and the parameters as a state has them: all but what was learned."""
@@ -126,7 +126,7 @@ class Learner(base.Estimator):
         vars(image).update(vars(fresh))
 
     @classmethod
-    def from_state(cls, state: State, copy: bool = True) -> Self:
+    def from_state(cls, state: LearnerState, copy: bool = True) -> Self:
         """The learner that `state` describes; without `copy` the state's arrays are the learner's own from then on."""
         kind = Learner.named(state.kind)
         if not issubclass(kind, cls):
@@ -158,7 +158,7 @@ class Learner(base.Estimator):
     def from_snapshot(cls, path: str | os.PathLike[str], header: Any, arrays: Arrays) -> Self:
         """The learner of a snapshot that was read from a path; its arrays are the learner's own from then on."""
         try:
-            state = State(str(header["class"]), dict(header["parameters"]), arrays)
+            state = LearnerState(str(header["class"]), dict(header["parameters"]), arrays)
         except (KeyError, TypeError, ValueError) as problem:
             message = f"{path}: the header does not describe a learner ({problem!r})"
             raise SnapshotDamaged(message) from problem

@@ -34,7 +34,7 @@ def check_prior(prior: NormalInverseGamma) -> NormalInverseGamma:
     return prior
 
 
-class Sums(NamedTuple):
+class SampleMoments(NamedTuple):
     """Counts, means and scatters of one or many samples."""
 
     weight: FloatArray
@@ -42,7 +42,7 @@ class Sums(NamedTuple):
     scatter: FloatArray
 
 
-def merged(one: Sums, two: Sums) -> Sums:
+def merged(one: SampleMoments, two: SampleMoments) -> SampleMoments:
     """The moments of both samples (Chan, Golub and LeVeque): scatters add, and so does that between the means.
 
     The last two axes of a matrix of pairs hold (i, j): the mean of i where j is there too.
@@ -51,4 +51,4 @@ def merged(one: Sums, two: Sums) -> Sums:
     share = np.divide(two.weight, total, out=np.zeros_like(total), where=total > 0.0)
     offset = two.mean - one.mean
     between = offset * (offset if offset.ndim < 3 else offset.swapaxes(-1, -2)) * one.weight * share
-    return Sums(total, one.mean + offset * share, one.scatter + two.scatter + between)
+    return SampleMoments(total, one.mean + offset * share, one.scatter + two.scatter + between)

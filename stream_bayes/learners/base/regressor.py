@@ -20,7 +20,7 @@ from stream_bayes.typing import FloatArray
 from stream_bayes.validation import finite
 
 
-class NumberLearner(Learner, base.Regressor):
+class Regressor(Learner, base.Regressor):
     """A learner that predicts numbers."""
 
     @abstractmethod

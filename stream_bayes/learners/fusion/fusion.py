@@ -12,13 +12,13 @@ from stream_bayes.errors import ParameterError, shown
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.fusion.combination import fold_evidence, fold_stack, mix
-from stream_bayes.learners.base.classifier import LabelLearner, Many, Prepared, check_batch
+from stream_bayes.learners.base.classifier import Classifier, Many, Prepared, check_batch
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.fusion.calibration import MAPS, Calibration
 from stream_bayes.learners.fusion.members import Members, Opinions, check_learners
-from stream_bayes.learners.fusion.reliability import Record, Reliability
+from stream_bayes.learners.fusion.reliability import Reliability, ReliabilityRecord
 from stream_bayes.learners.fusion.weights import LARGEST_SUM, LogisticWeights, check_precision
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import LabelPredictive, Normal
@@ -30,7 +30,7 @@ MOST_VARIANCE = 1e4
 LARGEST_BOUND = 500.0
 
 
-class LogOddsFusion(LabelLearner):
+class LogOddsFusion(Classifier):
     """One classifier of two labels out of several: their log-odds combined, then calibrated, event by event.
 
     Parameters
@@ -84,7 +84,7 @@ class LogOddsFusion(LabelLearner):
 
     def __init__(
         self,
-        learners: tuple[LabelLearner, ...],
+        learners: tuple[Classifier, ...],
         method: str = "stacking",
         calibration: str = "platt",
         prior_precision: float = 10.0,
@@ -106,12 +106,12 @@ class LogOddsFusion(LabelLearner):
         self._stack = LogisticWeights([1.0 / count] * count + [0.0], self.prior_precision)
         self._evidence = np.zeros(count)
         self._calibration = Calibration(self.calibration, self.calibration_precision, self.largest_log_odds)
-        self._record = Record()
+        self._record = ReliabilityRecord()
 
     @property
-    def members(self) -> dict[str, LabelLearner]:
+    def members(self) -> dict[str, Classifier]:
         """The learners as far as they have learned, by name: to look at, not to teach."""
-        names: dict[str, LabelLearner] = {}
+        names: dict[str, Classifier] = {}
         for learner in self._members.learners:
             kind = type(learner).__name__
             same = sum(type(other).__name__ == kind for other in names.values())

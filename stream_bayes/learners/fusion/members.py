@@ -14,7 +14,7 @@ from stream_bayes.errors import InputError, ParameterError, StreamBayesError, sh
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
 from stream_bayes.kernels.fusion.combination import sign_log_odds
-from stream_bayes.learners.base.classifier import LabelLearner, Prepared
+from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.columns import ColumnLearner
 from stream_bayes.learners.base.input_checks import check_events
 from stream_bayes.learners.base.label_predictions import CERTAIN, LabelPredictions
@@ -47,7 +47,7 @@ class MemberBatch(Batch):
 class Members:
     """Copies of the prototypes, with whatever they have learned."""
 
-    def __init__(self, prototypes: Sequence[LabelLearner], classes: tuple[Label, Label]) -> None:
+    def __init__(self, prototypes: Sequence[Classifier], classes: tuple[Label, Label]) -> None:
         self.classes = classes
         self.learners = tuple(_with_classes(learner, classes) for learner in prototypes)
         self._makers = [_maker(place, self.learners) for place in range(len(self.learners))]
@@ -113,7 +113,7 @@ class Members:
         try:
             for learner, part in zip(self.learners, parts, strict=True):
                 # A class from elsewhere may have a way of its own to learn.
-                prepare = learner._prepare if learner._is_ours() else partial(LabelLearner._prepare, learner)
+                prepare = learner._prepare if learner._is_ours() else partial(Classifier._prepare, learner)
                 steps.append(prepare(part, labels, weights))
         except BaseException:
             _take_back(steps)
@@ -156,13 +156,13 @@ def take_opinion(predictions: LabelPredictions, classes: tuple[Label, Label], op
         sign_log_odds(probabilities, sizes, variances, *columns, CERTAIN, place, *opinions)
 
 
-def check_learners(learners: Any, classes: tuple[Label, Label]) -> tuple[LabelLearner, ...]:
+def check_learners(learners: Any, classes: tuple[Label, Label]) -> tuple[Classifier, ...]:
     """Prototypes: the learners given, without what they have learned."""
     if not isinstance(learners, (tuple, list)) or not 1 <= len(learners) <= MOST_LEARNERS:
         message = f"learners must be a tuple of 1 to {MOST_LEARNERS} classifiers; got {shown(learners)}"
         raise ParameterError(message)
     for learner in learners:
-        if not isinstance(learner, LabelLearner):
+        if not isinstance(learner, Classifier):
             message = f"learners must be classifiers of this package or made like them; got {shown(learner)}"
             raise ParameterError(message)
         declared = getattr(learner, "classes", None)
@@ -186,13 +186,13 @@ def nesting(learner: Any) -> int:
     return 1 + max(map(nesting, inner), default=0) if isinstance(inner, tuple) else 0
 
 
-def _with_classes(learner: LabelLearner, classes: tuple[Label, Label]) -> LabelLearner:
+def _with_classes(learner: Classifier, classes: tuple[Label, Label]) -> Classifier:
     parameters = learner._get_params()
     undeclared = "classes" in parameters and parameters["classes"] in UNDECLARED
     return learner.clone({"classes": classes}) if undeclared else learner.clone()
 
 
-def _maker(place: int, learners: Sequence[LabelLearner]) -> int:
+def _maker(place: int, learners: Sequence[Classifier]) -> int:
     """Whose batch this member takes: its own, or that of another that makes the same."""
     learner = learners[place]
     if not _is_plain(learner):

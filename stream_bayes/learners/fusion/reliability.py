@@ -69,7 +69,7 @@ class Reliability:
         return "\n".join([*lines, f"{self.events:g} events, expected calibration error {error:.4f}, {losses}"])
 
 
-class Record:
+class ReliabilityRecord:
     """What reliability is computed from, in constant memory."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from stream_bayes.errors import ParameterError, shown
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName
-from stream_bayes.kernels.gradient.steps import Model, Rule, all_weights, width_of
+from stream_bayes.kernels.gradient.steps import GradientState, Rule, all_weights, width_of
 from stream_bayes.learners.base.arrays import padded, with_room
 from stream_bayes.learners.base.columns import ColumnLearner
 from stream_bayes.learners.base.input_checks import check_size
@@ -53,7 +53,7 @@ class GradientLearner(ColumnLearner):
         self._rule = Rule(STEPS.index(step), self.rate, self.l1, self.l2, self.intercept)
         self._width = width_of(self._rule)
         try:
-            self._model = Model(np.zeros(self._shape()), np.zeros((self._outputs, 2)), np.zeros(2))
+            self._model = GradientState(np.zeros(self._shape()), np.zeros((self._outputs, 2)), np.zeros(2))
         except MemoryError as problem:
             message = f"no memory for buckets={self.buckets} in a {type(self).__name__}: take fewer"
             raise ParameterError(message) from problem
@@ -74,7 +74,7 @@ class GradientLearner(ColumnLearner):
             # Twice as many as there were, so that a stream of new labels copies each cell a few times only.
             outputs = outputs if self._outputs <= outputs else max(self._outputs, 2 * outputs)
             larger = with_room(cells, (rows, outputs * self._width))
-            self._model = Model(larger, padded(offsets, (outputs, 2)), clock)
+            self._model = GradientState(larger, padded(offsets, (outputs, 2)), clock)
 
     def _weights(self, output: int) -> dict[FeatureName, float]:
         """The weights of one output by name; where names are hashed, by bucket, those that are not zero."""
@@ -105,7 +105,7 @@ class GradientLearner(ColumnLearner):
 
     def _restore(self, arrays: Arrays) -> None:
         self._restore_names(arrays)
-        cells, offsets, clock = (arrays[name] for name in Model._fields)
+        cells, offsets, clock = (arrays[name] for name in GradientState._fields)
         for name, shape in (("cells", self._shape()), ("offsets", (self._outputs, 2)), ("clock", (2,))):
             if arrays[name].dtype != np.float64 or arrays[name].shape != shape:
                 message = f"array {name!r} must be float64 of shape {shape}"
@@ -123,7 +123,7 @@ class GradientLearner(ColumnLearner):
         if not sound:
             message = "the weights, their squared gradients or their penalties are not those of any stream"
             raise ValueError(message)
-        self._model = Model(cells, offsets, clock)
+        self._model = GradientState(cells, offsets, clock)
 
 
 class OneOutput(GradientLearner):

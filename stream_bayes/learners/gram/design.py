@@ -17,7 +17,7 @@ from stream_bayes.learners.gram.factor import (
     reduced,
     with_means,
 )
-from stream_bayes.learners.gram.moments import Moments, symmetric
+from stream_bayes.learners.gram.moments import GramMoments, symmetric
 from stream_bayes.learners.gram.spectrum import Spectrum, spectrum
 from stream_bayes.typing import FloatArray
 
@@ -39,7 +39,7 @@ class Design:
     """Around the means: the target first, then the columns."""
 
     @classmethod
-    def of(cls, moments: Moments, *, intercept: bool) -> Design:
+    def of(cls, moments: GramMoments, *, intercept: bool) -> Design:
         """The design that some moments stand for."""
         columns = np.flatnonzero(moments.present > 0.0)
         places = np.concatenate(([0], 1 + columns))

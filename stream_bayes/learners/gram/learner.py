@@ -30,7 +30,7 @@ from stream_bayes.validation import check_scale, positive, truth
 MOST_BUCKETS = 4096
 
 
-class Belief(NamedTuple):
+class RidgePosterior(NamedTuple):
     """What predictions need, until the evidence changes."""
 
     line: Line
@@ -58,7 +58,7 @@ class GramLearner(ColumnRegressor, Additive):
         self._moments = empty(len(self._vocabulary))
         # No part of the state: what follows from the moments, kept until they change.
         self._design_now: Design | None = None
-        self._belief_now: Belief | None = None
+        self._belief_now: RidgePosterior | None = None
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back; refused when it cannot have been learned."""
@@ -131,12 +131,12 @@ class GramLearner(ColumnRegressor, Additive):
             self._design_now = Design.of(self._moments, intercept=self.intercept)
         return self._design_now
 
-    def _belief(self) -> Belief:
+    def _belief(self) -> RidgePosterior:
         if self._belief_now is None:
             self._belief_now = self._drawn()
         return self._belief_now
 
-    def _drawn(self) -> Belief:
+    def _drawn(self) -> RidgePosterior:
         design = self._design()
         fit = ridge(design.factor, self.strength)
         degrees = self.noise_degrees + design.count
@@ -147,7 +147,9 @@ class GramLearner(ColumnRegressor, Additive):
         least = 1.0 / max(design.count, 1.0) if self.intercept else 0.0
         shift = centre[:, 1:].copy()
         level = centre[:, 0].copy()
-        return Belief(Line(places, shift, level, fit.weights, fit.root, 1.0 / self.strength, least), noise, degrees)
+        return RidgePosterior(
+            Line(places, shift, level, fit.weights, fit.root, 1.0 / self.strength, least), noise, degrees
+        )
 
     def _reserve(self) -> None:
         self._moments = with_room(self._moments, len(self._vocabulary))

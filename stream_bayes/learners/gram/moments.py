@@ -20,7 +20,7 @@ LARGEST_SUM = 1e150
 SMALLEST_COUNT = 1e-200
 
 
-class Moments(NamedTuple):
+class GramMoments(NamedTuple):
     """Sums over all events, in centred form: place 0 is the target, place 1 + column a feature, absent ones being 0.
 
     (n, mean, scatter) stands for (n, n mean, scatter + n mean mean'), which is what adds up; centred, and with a mean
@@ -40,43 +40,43 @@ class Moments(NamedTuple):
     """Sum of (u - mean)(u - mean)' on the diagonal and below."""
 
 
-def empty(width: int) -> Moments:
+def empty(width: int) -> GramMoments:
     """No evidence, with room for that many columns."""
-    return Moments(*map(np.zeros, _shapes(width)))
+    return GramMoments(*map(np.zeros, _shapes(width)))
 
 
 def _shapes(width: int) -> tuple[tuple[int, ...], ...]:
     return (1,), (width,), (1 + width,), (2, 1 + width), (1 + width, 1 + width)
 
 
-def with_room(moments: Moments, width: int) -> Moments:
+def with_room(moments: GramMoments, width: int) -> GramMoments:
     """At least that many columns; when they run out their number doubles."""
     room = len(moments.present)
     if width <= room:
         return moments
     room = max(width, 2 * room)
-    return Moments(*(padded(array, shape) for array, shape in zip(moments, _shapes(room), strict=True)))
+    return GramMoments(*(padded(array, shape) for array, shape in zip(moments, _shapes(room), strict=True)))
 
 
-def used(moments: Moments, width: int) -> Moments:
+def used(moments: GramMoments, width: int) -> GramMoments:
     """A copy without the room to grow."""
     parts = zip(moments, _shapes(width), strict=True)
-    return Moments(*(array[tuple(map(slice, shape))].copy() for array, shape in parts))
+    return GramMoments(*(array[tuple(map(slice, shape))].copy() for array, shape in parts))
 
 
-def symmetric(moments: Moments, places: IntArray) -> FloatArray:
+def symmetric(moments: GramMoments, places: IntArray) -> FloatArray:
     """The scatter of some places, above the diagonal too."""
     lower: FloatArray = np.tril(moments.scatter)[np.ix_(places, places)]
     return lower + lower.T - np.diag(lower.diagonal())
 
 
-def clear(moments: Moments) -> None:
+def clear(moments: GramMoments) -> None:
     """Back to no evidence."""
     for array in moments:
         array[...] = 0.0
 
 
-def scale(moments: Moments, factor: float) -> None:
+def scale(moments: GramMoments, factor: float) -> None:
     """As if every event had had that share of its weight; a mean is a ratio of sums and stays."""
     if moments.events[0] * factor < SMALLEST_COUNT:
         clear(moments)
@@ -85,7 +85,7 @@ def scale(moments: Moments, factor: float) -> None:
         np.multiply(array, factor, out=array)
 
 
-def add(mine: Moments, theirs: Moments, columns: IntArray) -> None:
+def add(mine: GramMoments, theirs: GramMoments, columns: IntArray) -> None:
     """Add the events of another, whose columns stand at these here (Chan, Golub and LeVeque)."""
     if theirs.events[0] == 0.0:
         return
@@ -109,15 +109,15 @@ def add(mine: Moments, theirs: Moments, columns: IntArray) -> None:
     mine.events[0] += theirs.events[0]
 
 
-def restored(arrays: Arrays, width: int) -> Moments:
+def restored(arrays: Arrays, width: int) -> GramMoments:
     """The moments in a snapshot, if they can be those of events."""
-    for name, shape in zip(Moments._fields, _shapes(width), strict=True):
+    for name, shape in zip(GramMoments._fields, _shapes(width), strict=True):
         array = arrays[name]
         most = 2.0 * LARGEST_VALUE if name == "mean" else LARGEST_SUM
         if array.dtype != np.float64 or array.shape != shape or not (np.abs(array) <= most).all():
             message = f"array {name!r} has {array.dtype} of shape {array.shape}, expected finite float64 of {shape}"
             raise ValueError(message)
-    found = Moments(*(np.ascontiguousarray(arrays[name]) for name in Moments._fields))
+    found = GramMoments(*(np.ascontiguousarray(arrays[name]) for name in GramMoments._fields))
     if (
         min(array.min(initial=0.0) for array in (found.events, found.present, found.peak, found.scatter.diagonal()))
         < 0.0

@@ -16,7 +16,7 @@ from stream_bayes.learners.gram.design import Design
 from stream_bayes.learners.gram.evidence import log_evidence, maximum
 from stream_bayes.learners.gram.learner import GramLearner
 from stream_bayes.learners.gram.penalties import Penalty, strengths_for, weights_of
-from stream_bayes.learners.gram.results import BiasVariance, EvidenceMaximum, Fit, Path, Step
+from stream_bayes.learners.gram.results import BiasVariance, EvidenceMaximum, Fit, Path, SelectionStep
 from stream_bayes.learners.linear.weights import INTERCEPT
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import check_scale, finite, non_negative, one_of, positive, whole
@@ -161,7 +161,7 @@ class GramRegression(GramLearner):
         design = self._taught()
         return maximum(design.spectrum, design.count, intercept=self.intercept)
 
-    def select(self, direction: str = "forward", count: int | None = None) -> list[Step]:
+    def select(self, direction: str = "forward", count: int | None = None) -> list[SelectionStep]:
         """Features in the order a stepwise search takes them in, or throws them out, with the squares left after each.
 
         Each step is the best one by the residual sum of squares and costs O(d^2). Features that depend on others join
@@ -169,7 +169,7 @@ class GramRegression(GramLearner):
         """
         design = self._taught()
         order, squares = stepwise(design, direction, count)
-        return [Step(*step) for step in zip(self._names(design.columns[order]), squares.tolist(), strict=True)]
+        return [SelectionStep(*step) for step in zip(self._names(design.columns[order]), squares.tolist(), strict=True)]
 
     def bias_variance(
         self,

@@ -50,7 +50,7 @@ class Path:
         return len(self.strengths)
 
 
-class Step(NamedTuple):
+class SelectionStep(NamedTuple):
     """One step of a selection."""
 
     name: FeatureName

@@ -10,7 +10,7 @@ from scipy.linalg import lapack, solve_triangular
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.common.csr import residue
 from stream_bayes.learners.base.numeric_features import SLACK
-from stream_bayes.learners.gram.moments import Moments, symmetric
+from stream_bayes.learners.gram.moments import GramMoments, symmetric
 from stream_bayes.typing import FloatArray
 
 # What rounding leaves of a mean, for each unit it has moved.
@@ -36,7 +36,7 @@ class Taken(NamedTuple):
     """What factor offset' scatter^-1 offset may be: 1, and rounding."""
 
 
-def first_misfit(moments: Moments, columns: IntArray, values: FloatArray, target: float, weight: float) -> int:
+def first_misfit(moments: GramMoments, columns: IntArray, values: FloatArray, target: float, weight: float) -> int:
     """The first place that cannot have been so in an event learned with this weight, NONE if all can.
 
     A feature in fewer events than are taken back, or in more than would be left of those that had it not; or a scatter
@@ -60,7 +60,7 @@ def first_misfit(moments: Moments, columns: IntArray, values: FloatArray, target
     return NONE if _together(moments, taken) else TOGETHER
 
 
-def _taken(moments: Moments, event: FloatArray, weight: float, ratio: float) -> Taken:
+def _taken(moments: GramMoments, event: FloatArray, weight: float, ratio: float) -> Taken:
     """With ratio n / (n - w), the mean is n / (n - w) times closer to the event than the other events are."""
     offset = (event - moments.mean[0]) - moments.mean[1]
     blur = ROUNDING * ratio
@@ -68,7 +68,7 @@ def _taken(moments: Moments, event: FloatArray, weight: float, ratio: float) -> 
     return Taken(offset, weight * ratio, slack, 1.0 + EXCESS + blur)
 
 
-def _together(moments: Moments, taken: Taken) -> bool:
+def _together(moments: GramMoments, taken: Taken) -> bool:
     """Whether scatter + slack - factor offset offset' has no negative eigenvalue.
 
     That is factor offset'(scatter + slack)^-1 offset <= 1, found by a Cholesky decomposition, O(d^3).

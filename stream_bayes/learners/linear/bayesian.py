@@ -13,7 +13,7 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.common.csr import TargetRows
 from stream_bayes.kernels.linear.full import COUNT, LOG_EVIDENCE
-from stream_bayes.kernels.linear.noise import Scores
+from stream_bayes.kernels.linear.noise import RegressionScores
 from stream_bayes.learners.base.classifier import check_weight
 from stream_bayes.learners.base.column_regressor import ColumnRegressor
 from stream_bayes.learners.base.input_checks import check_size
@@ -194,7 +194,7 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
         return scored
 
     def _fold(self, rows: TargetRows, *, score: bool) -> NumberPredictions:
-        scores = Scores(*np.empty((4, len(rows.targets) if score else 0)))
+        scores = RegressionScores(*np.empty((4, len(rows.targets) if score else 0)))
         check_done(self._belief.fold(rows, scores, score=score))
         mean, ignorance, noise, degrees = scores
         if self.noise == "known":

@@ -9,7 +9,7 @@ from stream_bayes.kernels.common.csr import Joint, Rows, TargetRows
 from stream_bayes.kernels.linear.diagonal import fold_diagonal, predict_diagonal
 from stream_bayes.kernels.linear.full import DISCOUNT, TOTALS, WIDTH
 from stream_bayes.kernels.linear.logistic import fold_logistic_diagonal
-from stream_bayes.kernels.linear.noise import Scores
+from stream_bayes.kernels.linear.noise import RegressionScores
 from stream_bayes.learners.base.arrays import SMALLEST_ROOM, padded
 from stream_bayes.learners.linear.full import MOST, Setting, check_totals
 from stream_bayes.persistence.snapshot import Arrays
@@ -48,7 +48,7 @@ class DiagonalBelief:
         """Mean, ignorance, noise and degrees of one event; the ignorance is -1 when a value is too large."""
         return predict_diagonal(columns, values, self.cells, self.numbers)
 
-    def fold(self, rows: TargetRows, scores: Scores, *, score: bool) -> bool:
+    def fold(self, rows: TargetRows, scores: RegressionScores, *, score: bool) -> bool:
         """Score each row, then learn it; False, and nothing done, when arithmetic would leave the finite numbers."""
         before = self._before(rows, np.isfinite(rows.targets))
         done = fold_diagonal(rows, score, self.cells, self.numbers, scores)

@@ -32,7 +32,7 @@ from stream_bayes.kernels.linear.full import (
     absorb_row,
 )
 from stream_bayes.kernels.linear.logistic import fold_logistic_full
-from stream_bayes.kernels.linear.noise import Scores
+from stream_bayes.kernels.linear.noise import RegressionScores
 from stream_bayes.learners.base.arrays import SMALLEST_ROOM, padded
 from stream_bayes.learners.base.input_checks import LARGEST_NUMBER
 from stream_bayes.persistence.snapshot import Arrays
@@ -116,7 +116,7 @@ class FullBelief:
         """Learn one event without forgetting; False, and nothing done, without room or with a value too large."""
         return learn_linear(columns, values, target, weight, self.factor, self.vectors, self.numbers)
 
-    def fold(self, rows: TargetRows, scores: Scores, *, score: bool) -> bool:
+    def fold(self, rows: TargetRows, scores: RegressionScores, *, score: bool) -> bool:
         """Score each row, then learn it. It cannot fail: values are bounded, and P is at least 1e-8 of the prior."""
         fold_linear(rows, score, self.factor, self.vectors, self.numbers, scores)
         return True

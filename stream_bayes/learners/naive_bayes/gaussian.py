@@ -12,7 +12,7 @@ from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.naive_bayes.gaussian import Moments, NormalPrior, fold_gaussian
 from stream_bayes.learners.base.labels import Label
-from stream_bayes.learners.base.numeric_features import SLACK, Sums, check_numbers, check_prior, merged
+from stream_bayes.learners.base.numeric_features import SLACK, SampleMoments, check_numbers, check_prior, merged
 from stream_bayes.learners.naive_bayes.base import NaiveBayes, slack
 from stream_bayes.posteriors import NormalInverseGamma
 from stream_bayes.validation import one_of
@@ -129,8 +129,8 @@ class GaussianNB(NaiveBayes):
         classes, columns = self._adopt(other)
         self._evidence.class_weight[classes] += other._evidence.class_weight
         places = np.ix_(columns, classes)
-        mine = Sums(*(array[places] for array in self._evidence[1:]))
-        theirs = Sums(*(array[: len(columns)] for array in other._evidence[1:]))
+        mine = SampleMoments(*(array[places] for array in self._evidence[1:]))
+        theirs = SampleMoments(*(array[: len(columns)] for array in other._evidence[1:]))
         for array, total in zip(self._evidence[1:], merged(mine, theirs), strict=True):
             array[places] = total
 

@@ -1,8 +1,8 @@
 """Mail: the default composition of learners for it, and what it says."""
 
-from stream_bayes.mail.filter.explanation import Explanation, Share
-from stream_bayes.mail.filter.external_members import Outsider
+from stream_bayes.mail.filter.explanation import Contribution, Explanation
+from stream_bayes.mail.filter.external_members import ExternalMember
 from stream_bayes.mail.filter.predictions import MailPredictions
 from stream_bayes.mail.filter.spam_filter import SpamFilter
 
-__all__ = ["Explanation", "MailPredictions", "Outsider", "Share", "SpamFilter"]
+__all__ = ["Contribution", "Explanation", "ExternalMember", "MailPredictions", "SpamFilter"]

@@ -16,7 +16,7 @@ from stream_bayes.typing import FloatArray
 from stream_bayes.validation import whole
 
 
-class Member(NamedTuple):
+class CompiledMember(NamedTuple):
     """A compiled member: its log-odds times the scale are an input of the fusion."""
 
     scale: float
@@ -27,15 +27,15 @@ class Member(NamedTuple):
 
 # In the order of the scores of `stream_bayes.kernels.mail.fold`.
 MEMBERS = {
-    "gram counts": Member(0.2, 1.0, shared=True),
-    "word counts": Member(0.2, 1.0, shared=True),
-    "structure counts": Member(0.2, 1.0, shared=True),
-    "senders": Member(1.0, 0.1, shared=False),
-    "hosts": Member(1.0, 0.1, shared=False),
-    "gram steps": Member(0.5, 2.0, shared=True),
-    "word steps": Member(0.5, 2.0, shared=True),
-    "structure steps": Member(0.5, 2.0, shared=True),
-    "gram weights": Member(3.0, 0.1, shared=False),
+    "gram counts": CompiledMember(0.2, 1.0, shared=True),
+    "word counts": CompiledMember(0.2, 1.0, shared=True),
+    "structure counts": CompiledMember(0.2, 1.0, shared=True),
+    "senders": CompiledMember(1.0, 0.1, shared=False),
+    "hosts": CompiledMember(1.0, 0.1, shared=False),
+    "gram steps": CompiledMember(0.5, 2.0, shared=True),
+    "word steps": CompiledMember(0.5, 2.0, shared=True),
+    "structure steps": CompiledMember(0.5, 2.0, shared=True),
+    "gram weights": CompiledMember(3.0, 0.1, shared=False),
 }
 ALL_MEMBERS = tuple(MEMBERS)
 LIGHT_MEMBERS = ("word counts", "word steps")

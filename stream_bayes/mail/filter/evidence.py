@@ -48,7 +48,7 @@ def memory_bytes(evidence: Evidence) -> int:
     return sum(table.nbytes for table in tables_of(evidence))
 
 
-def touch(evidence: Evidence) -> None:
+def prefault(evidence: Evidence) -> None:
     """Write to every page of the tables what is there."""
     for table in tables_of(evidence):
         table.view(np.uint32)[:: _PAGE // (4 * table.shape[1]), HAM] += np.uint32(0)

@@ -45,7 +45,7 @@ MORE_THAN_ALL = "a larger share than of all mails"
 Counts = NDArray[np.uint32]
 
 
-class Share(NamedTuple):
+class Contribution(NamedTuple):
     """What one feature of a mail added to the log-odds of spam."""
 
     kind: str
@@ -81,7 +81,7 @@ class Explanation:
 
     log_odds: float
     probability: float
-    shares: tuple[Share, ...]
+    shares: tuple[Contribution, ...]
     """Of the features that moved the log-odds most, these first."""
     rest: Mapping[str, float]
     """All other shares: of byte n-grams, of biases, of the intercept, of classifiers from elsewhere by their names, and
@@ -96,26 +96,26 @@ class Explanation:
         return "\n".join([first, *lines])
 
 
-def _described(share: Share) -> str:
+def _described(share: Contribution) -> str:
     text = share.text if len(share.text) <= _LONGEST_SHOWN else f"{share.text[: _LONGEST_SHOWN - 1]}…"
     return f'{share.kind} "{text}"'
 
 
-def _counts_of(share: Share) -> str:
+def _counts_of(share: Contribution) -> str:
     counts = f"spam {share.spam} of {share.mails}"
     return f"{counts}, {share.note}" if share.note else counts
 
 
-class _Found(NamedTuple):
+class _FoundFeature(NamedTuple):
     kind: str
     text: str
     log_odds: float
     ham: int
     spam: int
 
-    def share(self, totals: FloatArray) -> Share:
+    def share(self, totals: FloatArray) -> Contribution:
         posterior = Beta(PRIOR_COUNT + self.spam, PRIOR_COUNT + self.ham)
-        return Share(self.kind, self.text, self.log_odds, posterior, self._note(totals))
+        return Contribution(self.kind, self.text, self.log_odds, posterior, self._note(totals))
 
     def _note(self, totals: FloatArray) -> str:
         """Why most of its mails are of one kind while it speaks for the other; empty where it does not.
@@ -174,11 +174,11 @@ def _rates(scores: FloatArray, members: Sequence[str], fusion: LogisticWeights) 
     return rates
 
 
-def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> list[_Found]:
+def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> list[_FoundFeature]:
     """The shares of features that have names and that some mail had, the largest first."""
     views = range(GRAMS + 1, VIEWS)
     parts = {view: _parts(view, batch, evidence, gains) for view in views if len(tables_of(evidence)[view])}
-    found: dict[tuple[str, str, int], _Found] = {}
+    found: dict[tuple[str, str, int], _FoundFeature] = {}
     for view, bucket, kind, text in named_features(batch.raws[0], cast(Shape, batch.shape)):
         if view not in parts:
             continue
@@ -188,7 +188,7 @@ def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> li
         if known is not None:
             part = part + known.log_odds
             (ham, spam) = min((ham, spam), (known.ham, known.spam), key=sum)
-        found[kind, text, bucket] = _Found(kind, text, part, ham, spam)
+        found[kind, text, bucket] = _FoundFeature(kind, text, part, ham, spam)
     return sorted((one for one in found.values() if one.ham + one.spam), key=lambda one: -abs(one.log_odds))
 
 

@@ -25,7 +25,7 @@ _TAKEN = ("intercept", "biases", "byte n-grams")
 _LEAST = 1e-9
 
 
-class Outsider(NamedTuple):
+class ExternalMember(NamedTuple):
     """A classifier as a member of a mail filter, and what it is shown of a mail."""
 
     name: str
@@ -37,7 +37,7 @@ class Outsider(NamedTuple):
     measured of a mail, such as its size and the share of its capitals, for trees and neighbours."""
 
 
-def check_outsiders(others: Any) -> tuple[Outsider, ...] | None:
+def check_external_members(others: Any) -> tuple[ExternalMember, ...] | None:
     """Prototypes: the classifiers given, without what they have learned; None for none."""
     if others is None or others == ():
         return None
@@ -52,24 +52,24 @@ def check_outsiders(others: Any) -> tuple[Outsider, ...] | None:
     return tuple(checked)
 
 
-def _check(other: Any) -> Outsider:
+def _check(other: Any) -> ExternalMember:
     if not isinstance(other, (tuple, list)) or not 2 <= len(other) <= 3:
         message = f"one of others must be an Outsider(name, classifier, takes); got {shown(other)}"
         raise ParameterError(message)
-    name, classifier, takes = Outsider(*other)
+    name, classifier, takes = ExternalMember(*other)
     named = isinstance(name, str) and takes in TAKES  # type: ignore[redundant-expr]
     if not named or not all(hasattr(classifier, method) for method in ("predict_proba_one", "learn_one", "clone")):
         message = (
             f"one of others must be a name, a classifier with probabilities and one of {TAKES!r}; got {shown(other)}"
         )
         raise ParameterError(message)
-    return Outsider(name, classifier.clone(), takes)
+    return ExternalMember(name, classifier.clone(), takes)
 
 
-class Outsiders:
+class ExternalMembers:
     """The copies that learn whether a mail is spam: True or False, which every classifier takes for a label."""
 
-    def __init__(self, prototypes: Sequence[Outsider]) -> None:
+    def __init__(self, prototypes: Sequence[ExternalMember]) -> None:
         self._members = [other._replace(classifier=other.classifier.clone()) for other in prototypes]
 
     def fold(self, raws: Sequence[bytes], rows: IntArray, outcomes: IntArray) -> FloatArray:

@@ -15,21 +15,21 @@ from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.mail.decode import MOST_RAW, MOST_TEXT
 from stream_bayes.kernels.mail.fold import MEMBERS as MEMBER_COUNT
 from stream_bayes.kernels.mail.fold import fold_mails
-from stream_bayes.learners.base.classifier import LabelLearner, Many, check_batch
+from stream_bayes.learners.base.classifier import Classifier, Many, check_batch
 from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
 from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.mail.features.batch import Mail, MailBatch, read_batch
 from stream_bayes.mail.filter import composition, evidence
 from stream_bayes.mail.filter.composition import ALL_MEMBERS, LIGHT_MEMBERS, SCALES
 from stream_bayes.mail.filter.explanation import SHOWN, Explanation, explain
-from stream_bayes.mail.filter.external_members import Outsider, Outsiders, check_outsiders
+from stream_bayes.mail.filter.external_members import ExternalMember, ExternalMembers, check_external_members
 from stream_bayes.mail.filter.predictions import MailPredictions, both_probabilities
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import LabelPredictive, Normal
 from stream_bayes.validation import positive, truth
 
 
-class SpamFilter(LabelLearner):
+class SpamFilter(Classifier):
     """A mail filter: several learners on several views of a mail, fused into one probability that can be acted upon.
 
     Parameters
@@ -84,7 +84,7 @@ class SpamFilter(LabelLearner):
     def __init__(
         self,
         members: tuple[str, ...] = ALL_MEMBERS,
-        others: tuple[Outsider, ...] | None = None,
+        others: tuple[ExternalMember, ...] | None = None,
         buckets: int = 2**22,
         head_bytes: int = 1200,
         tail_bytes: int = 500,
@@ -97,7 +97,7 @@ class SpamFilter(LabelLearner):
         self._labels = TwoLabels(classes)
         self.classes = cast(tuple[Label, Label], tuple(self._labels))
         self.members = composition.check_members(members)
-        self.others = check_outsiders(others)
+        self.others = check_external_members(others)
         self.buckets = composition.check_buckets(buckets)
         self.head_bytes = composition.check_bytes("head_bytes", head_bytes)
         self.tail_bytes = composition.check_bytes("tail_bytes", tail_bytes)
@@ -111,7 +111,7 @@ class SpamFilter(LabelLearner):
             self.members, self.buckets, self.head_bytes, self.tail_bytes, self.text_bytes, self.pairs
         )
         self._evidence = evidence.new_evidence(self.buckets, self.members)
-        self._outsiders = Outsiders(self.others or ())
+        self._outsiders = ExternalMembers(self.others or ())
         self._fusion = LogisticWeights(*composition.prior_weights(self.members, len(self.others or ())))
         # No part of the state: the last mail, so that one predicted and then learned is read once.
         self._last: tuple[bytes, MailBatch] | None = None
@@ -128,7 +128,7 @@ class SpamFilter(LabelLearner):
 
     def touch(self) -> None:
         """Ask the system for all the memory of the tables now, and not when the first mails come."""
-        evidence.touch(self._evidence)
+        evidence.prefault(self._evidence)
 
     def weights(self) -> dict[str, Normal]:
         """The posterior of the weight of each member in the fusion, and of its intercept."""

@@ -58,7 +58,7 @@ _FILE_NAME = re.compile(
 _EXTENDED = re.compile(rb"([\w-]*+)'[\w-]*+'(.*)", re.DOTALL)
 
 
-class Part(NamedTuple):
+class MimePart(NamedTuple):
     """A mail, or a part of one."""
 
     octets: bytes
@@ -70,20 +70,20 @@ class Part(NamedTuple):
     """The first word of that: text, where nothing is said."""
 
 
-def part_of(octets: bytes) -> Part:
+def part_of(octets: bytes) -> MimePart:
     """The mail, or the part of one, that begins with its header fields."""
     found = _HEAD.match(octets)
     begin = found.end() if found else 0
     kind = _value(_TYPE, octets, begin)
-    return Part(octets, begin, kind, kind.partition(b"/")[0].strip().lower() or b"text")
+    return MimePart(octets, begin, kind, kind.partition(b"/")[0].strip().lower() or b"text")
 
 
-def is_mail(part: Part) -> bool:
+def is_mail(part: MimePart) -> bool:
     """Whether it begins with fields as mails have them; anything may begin with a word and a colon."""
     return _FIELD.search(part.octets, 0, part.begin) is not None
 
 
-def full_type(part: Part) -> str:
+def full_type(part: MimePart) -> str:
     """The content type without its parameters; empty where nothing is said.
 
     >>> full_type(part_of(b"Content-Type: Text/HTML; charset=utf-8\\n\\n"))
@@ -92,7 +92,7 @@ def full_type(part: Part) -> str:
     return part.type.partition(b";")[0].strip().lower().decode("ascii", "replace")
 
 
-def file_name(part: Part) -> str:
+def file_name(part: MimePart) -> str:
     """The name under which a part would be saved; empty where it has none.
 
     >>> file_name(part_of(b'Content-Disposition: attachment; filename="a.pdf"\\n\\n'))
@@ -119,7 +119,7 @@ def _name_in(field: bytes) -> str:
     return _words(decoded(octets, charset or None))
 
 
-def is_attached(part: Part) -> bool:
+def is_attached(part: MimePart) -> bool:
     """Whether its sender wants it to be saved, not read."""
     return _value(_DISPOSITION, part.octets, part.begin).lstrip().lower().startswith(b"attachment")
 
@@ -210,7 +210,7 @@ def _parameter(kind: bytes, pattern: re.Pattern[bytes]) -> bytes:
     return (found[1] or found[2]) if found else b""
 
 
-def text_of(part: Part, most: int) -> str:
+def text_of(part: MimePart, most: int) -> str:
     """So many bytes of the body, decoded."""
     body: object = part.octets[part.begin : part.begin + most]
     encoding = _value(_ENCODING, part.octets, part.begin).strip().lower()
@@ -230,7 +230,7 @@ def _whole(body: bytes, encoding: bytes) -> bytes:
     return joined[:-1] if len(joined) % 4 == 1 else joined
 
 
-def inner_parts(part: Part, most: int) -> list[Part]:
+def inner_parts(part: MimePart, most: int) -> list[MimePart]:
     """The parts of a part: between its boundary lines, or between lines that look like such; a mail within a mail."""
     octets, begin, kind, main = part
     if main == b"message":

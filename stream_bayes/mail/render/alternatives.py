@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from stream_bayes.mail.render.spans import Piece, Pieces
+from stream_bayes.mail.render.spans import SpanBuilder, TextSpan
 
 HTML_PART = "HTML part, which most mail programs show instead"
 OTHER_PART = "another part, which some mail programs show instead"
@@ -21,7 +21,7 @@ _COMMON = 0.5
 _MOST_LINKS = 20
 
 
-def add_alternatives(page: Pieces, first: Pieces, others: Sequence[tuple[str, Pieces]]) -> None:
+def add_alternatives(page: SpanBuilder, first: SpanBuilder, others: Sequence[tuple[str, SpanBuilder]]) -> None:
     """The first text, and of the others, each with its mark, those that say something else, or else their links.
 
     A long text leaves half of the room to those behind it, so that none can push another out of sight.
@@ -40,7 +40,7 @@ def add_alternatives(page: Pieces, first: Pieces, others: Sequence[tuple[str, Pi
     page.shortened = page.shortened or first.cut or any(other.cut for _, other in others)
 
 
-def _words(pieces: Iterable[Piece]) -> list[str]:
+def _words(pieces: Iterable[TextSpan]) -> list[str]:
     """The words of what is not marks or addresses, in lower case."""
     text = "".join(piece.text if piece.kind != "mark" else " " for piece in pieces)
     return _WORD.findall(_ADDRESS.sub(" ", text).casefold())
@@ -55,7 +55,7 @@ def _differ(plain: list[str], other: list[str]) -> bool:
     return new > min(_SHARE * len(other), _NUMBER) or common < _COMMON * len(plain)
 
 
-def _add_links(page: Pieces, pieces: Iterable[Piece]) -> None:
+def _add_links(page: SpanBuilder, pieces: Iterable[TextSpan]) -> None:
     """The links that are not yet on the page, and what else leads somewhere, each on its line."""
     seen = {_key(piece) for piece in page.all()}
     links = {_key(piece): piece for piece in pieces if _leads(piece) and _key(piece) not in seen}
@@ -64,16 +64,16 @@ def _add_links(page: Pieces, pieces: Iterable[Piece]) -> None:
     page.add_line(HTML_LINKS)
     lines = list(links.values())[:_MOST_LINKS]
     if len(links) > _MOST_LINKS:
-        lines.append(Piece("mark", f"{len(links) - _MOST_LINKS} more links"))
+        lines.append(TextSpan("mark", f"{len(links) - _MOST_LINKS} more links"))
     for number, line in enumerate(lines):
-        page.add_pieces((Piece("text", "\n"), line) if number else (line,))
+        page.add_pieces((TextSpan("text", "\n"), line) if number else (line,))
 
 
-def _leads(piece: Piece) -> bool:
+def _leads(piece: TextSpan) -> bool:
     ways = piece.text.startswith("form to ") or piece.text.endswith(": link")
     return piece.kind == "link" or (piece.kind == "mark" and ways)
 
 
-def _key(piece: Piece) -> tuple[str, ...]:
+def _key(piece: TextSpan) -> tuple[str, ...]:
     """What makes a link the same as another: where it leads; an address to write to, or a mark, is what it says."""
     return (piece.url,) if piece.url else (piece.kind, piece.text)

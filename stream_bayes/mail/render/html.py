@@ -48,7 +48,7 @@ class TokenLimit:
         self.left = left
 
 
-class Run(NamedTuple):
+class TextRun(NamedTuple):
     """A run of what is read: text, the text of a link, or a word for what cannot be shown as text."""
 
     kind: Literal["text", "link", "mark"]
@@ -56,11 +56,11 @@ class Run(NamedTuple):
     target: Target | None = None
 
 
-LEFT_OUT = Run("mark", "the rest is left out: it has too many tags")
+LEFT_OUT = TextRun("mark", "the rest is left out: it has too many tags")
 """Stands at the end where the limit of tokens was reached."""
 
 
-def read_markup(markup: str, most: int, whole: bool = True, limit: TokenLimit | None = None) -> list[Run]:
+def html_to_runs(markup: str, most: int, whole: bool = True, limit: TokenLimit | None = None) -> list[TextRun]:
     """What people read of it, until there are so many characters or tokens; `whole` unless the markup was cut.
 
     What follows a script or a title without an end is not read, nor are pictures that nobody sees, unless there is
@@ -95,7 +95,7 @@ class _Page:
     def __init__(self, most: int, everything: bool) -> None:
         self.room = most
         self.everything = everything
-        self.runs: list[Run] = []
+        self.runs: list[TextRun] = []
         self.buffer: list[str] = []
         self.target: Target | None = None
         self.base = ""
@@ -108,7 +108,7 @@ class _Page:
         # Elements that were found to be hidden.
         self.hidden = 0
 
-    def read(self, tokens: Iterator[Token], limit: TokenLimit) -> list[Run]:
+    def read(self, tokens: Iterator[Token], limit: TokenLimit) -> list[TextRun]:
         """All that the tokens say, as far as there is room and the limit allows."""
         for token in tokens:
             limit.left -= _cost_of(token)
@@ -168,7 +168,7 @@ class _Page:
             self._reveal()
         if name == self.concealed:
             self.depth += 1
-        elif not self.concealed and name not in _WITHOUT_CONTENT and conceals(rest):
+        elif not self.concealed and name not in _WITHOUT_CONTENT and hides_content(rest):
             self.concealed = name
             self.depth = 1
             self.told = False
@@ -217,7 +217,7 @@ class _Page:
             return
         self._say("")
         self._flush()
-        self.runs.append(Run("mark", text))
+        self.runs.append(TextRun("mark", text))
         self.room -= 1
 
     def _write(self, text: str) -> None:
@@ -239,7 +239,7 @@ class _Page:
         before = (self.gap if self.runs or self.buffer else "") + self.bullet
         self.gap = self.bullet = ""
         if self.target and not self.buffer and before:
-            self.runs.append(Run("text", before))
+            self.runs.append(TextRun("text", before))
             before = ""
         self.buffer.append(before + text)
         self.room -= len(before) + len(text)
@@ -248,7 +248,7 @@ class _Page:
         text = "".join(self.buffer)
         self.buffer.clear()
         if text:
-            self.runs.append(Run("link", text, self.target) if self.target else Run("text", text))
+            self.runs.append(TextRun("link", text, self.target) if self.target else TextRun("text", text))
 
 
 _HINT = re.compile(r"style|hidden", re.IGNORECASE)
@@ -259,7 +259,7 @@ _SMALLEST_FONT = {"": 1.0, "px": 1.0, "pt": 1.0, "em": 0.1, "rem": 0.1, "%": 10.
 _FAINTEST = 0.05
 
 
-def conceals(rest: str) -> bool:
+def hides_content(rest: str) -> bool:
     """Whether these attributes of a tag hide its content.
 
     >>> conceals(" style='color: red; font-size: 1px'"), conceals(" style='font-size: 10px'")

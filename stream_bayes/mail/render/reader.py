@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from stream_bayes.mail.parse.parts import (
-    Part,
+    MimePart,
     decoded,
     file_name,
     full_type,
@@ -25,11 +25,11 @@ from stream_bayes.mail.parse.parts import (
     unescaped,
 )
 from stream_bayes.mail.render.alternatives import HTML_PART, OTHER_PART, add_alternatives
-from stream_bayes.mail.render.html import TokenLimit, read_markup
+from stream_bayes.mail.render.html import TokenLimit, html_to_runs
 from stream_bayes.mail.render.sanitize import visible, visible_ends
-from stream_bayes.mail.render.spans import Piece, Pieces
+from stream_bayes.mail.render.spans import SpanBuilder, TextSpan
 
-__all__ = ["LOOKED_AT", "Letter", "Piece", "read_letter", "read_text", "visible"]
+__all__ = ["LOOKED_AT", "RenderedMail", "TextSpan", "render_mail", "render_text", "visible"]
 
 LOOKED_AT = 1 << 18
 """Bytes of a mail, or characters of a text, that are looked at."""
@@ -53,12 +53,12 @@ _ELEMENT = re.compile(
 _DOCUMENT = re.compile(r"\A\s*+<(?:!doctype|html)\b", re.IGNORECASE)
 
 
-class Letter(NamedTuple):
+class RenderedMail(NamedTuple):
     """A mail as a person may read it."""
 
     sender: str
     subject: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextSpan, ...]
     attachments: tuple[str, ...]
     """The names and types of the parts that are not read."""
     size: int
@@ -67,7 +67,7 @@ class Letter(NamedTuple):
     """Whether only its beginning was looked at, or is shown."""
 
 
-def read_letter(raw: bytes) -> Letter:
+def render_mail(raw: bytes) -> RenderedMail:
     """What a person may see of a mail.
 
     >>> letter = read_letter(b"Subject: tea\\n\\n<p>At <a href=//x.example>noon</a>?<script>a()")
@@ -78,10 +78,10 @@ def read_letter(raw: bytes) -> Letter:
     whole = len(raw) <= LOOKED_AT
     first = part_of(octets)
     if not is_mail(first):
-        pieces, cut = read_text(decoded(octets, None).translate(_WINDOWS))
-        return Letter("", "", pieces, (), len(raw), cut or not whole)
+        pieces, cut = render_text(decoded(octets, None).translate(_WINDOWS))
+        return RenderedMail("", "", pieces, (), len(raw), cut or not whole)
     leaves, complete = _leaves(first)
-    page = Pieces()
+    page = SpanBuilder()
     limit = TokenLimit()
     read = (leaf for leaf in leaves if _is_read(leaf.part))
     for of_one_text, group in groupby(read, key=lambda leaf: leaf.best):
@@ -90,7 +90,7 @@ def read_letter(raw: bytes) -> Letter:
     if not page.all():
         for part in filter(_is_text, attached):
             _add(page, part, whole, limit)
-    return Letter(
+    return RenderedMail(
         sender=visible(header(raw, "from")),
         subject=visible(header(raw, "subject")),
         pieces=page.all(),
@@ -100,43 +100,43 @@ def read_letter(raw: bytes) -> Letter:
     )
 
 
-def read_text(text: str) -> tuple[tuple[Piece, ...], bool]:
+def render_text(text: str) -> tuple[tuple[TextSpan, ...], bool]:
     """What a person may see of a text, and whether that is only its beginning.
 
     >>> read_text("see www.x.example, soon")[0][1]
-    Piece(kind='link', text='www.x.example', host='www.x.example', url='http://www.x.example/')
+    TextSpan(kind='link', text='www.x.example', host='www.x.example', url='http://www.x.example/')
     """
-    page = Pieces()
+    page = SpanBuilder()
     beginning = text[:LOOKED_AT]
     whole = beginning == text
     if _ELEMENT.search(beginning, 0, _BEGINNING):
-        page.add_runs(read_markup(beginning, page.room, whole))
+        page.add_runs(html_to_runs(beginning, page.room, whole))
     if not page.all():
         page.add_text(unescaped(beginning))
     return page.all(), page.cut or page.shortened or not whole
 
 
 class _Leaf(NamedTuple):
-    part: Part
-    best: Part | None
+    part: MimePart
+    best: MimePart | None
     """Where it is one of several forms of a text: the best of these."""
 
 
-def _add_group(page: Pieces, parts: list[Part], of_one_text: bool, whole: bool, limit: TokenLimit) -> None:
+def _add_group(page: SpanBuilder, parts: list[MimePart], of_one_text: bool, whole: bool, limit: TokenLimit) -> None:
     """The texts of parts, or of the forms of one text; what calendars read is none."""
     forms = [part for part in parts[1:] if full_type(part) != _CALENDAR] if of_one_text else []
     if not forms:
         for part in parts if not of_one_text else parts[:1]:
             _add(page, part, whole, limit)
         return
-    pages = [Pieces() for _ in range(len(forms) + 1)]
+    pages = [SpanBuilder() for _ in range(len(forms) + 1)]
     for own, part in zip(pages, (parts[0], *forms), strict=True):
         _add(own, part, whole, limit)
     marks = (HTML_PART if full_type(part) in _HTML else OTHER_PART for part in forms)
     add_alternatives(page, pages[0], list(zip(marks, pages[1:], strict=True)))
 
 
-def _add(page: Pieces, part: Part, whole: bool, limit: TokenLimit) -> None:
+def _add(page: SpanBuilder, part: MimePart, whole: bool, limit: TokenLimit) -> None:
     """The text of a part, behind a blank line; of a mail within a mail, from whom and of what it is."""
     if page.cut:
         return
@@ -149,12 +149,12 @@ def _add(page: Pieces, part: Part, whole: bool, limit: TokenLimit) -> None:
         return
     text = text_of(part, LOOKED_AT).translate(_WINDOWS)
     if kind in _HTML or (_DOCUMENT if part.type else _ELEMENT).search(text, 0, _BEGINNING):
-        page.add_runs(read_markup(text, page.room, whole, limit))
+        page.add_runs(html_to_runs(text, page.room, whole, limit))
     else:
         page.add_text(text)
 
 
-def _leaves(part: Part) -> tuple[list[_Leaf], bool]:
+def _leaves(part: MimePart) -> tuple[list[_Leaf], bool]:
     """The parts that have none within them, and mails within mails before theirs; of alternatives the best first.
 
     Also whether these are all. Where parts lie too deep, the last one is taken as it is.
@@ -174,7 +174,7 @@ def _leaves(part: Part) -> tuple[list[_Leaf], bool]:
     return leaves + waiting[-1:], not waiting
 
 
-def _forms(parts: list[Part]) -> list[_Leaf]:
+def _forms(parts: list[MimePart]) -> list[_Leaf]:
     """The plain text first, if there is something in it, else the HTML, and the other forms of it; and what is no text.
 
     Where there is neither, all parts that have parts.
@@ -190,15 +190,15 @@ def _forms(parts: list[Part]) -> list[_Leaf]:
     return [_Leaf(part, None) for part in parts if not several or part in several or part not in read]
 
 
-def _is_text(part: Part) -> bool:
+def _is_text(part: MimePart) -> bool:
     return part.main not in _NOT_READ or full_type(part) in (*_MAILS, *_HTML)
 
 
-def _is_read(part: Part) -> bool:
+def _is_read(part: MimePart) -> bool:
     return _is_text(part) and (not is_attached(part) or full_type(part) in _MAILS)
 
 
-def _label(part: Part) -> str:
+def _label(part: MimePart) -> str:
     name = visible_ends(file_name(part), _LONGEST_NAME)
     kind = visible(full_type(part), _LONGEST_TYPE)
     return f"{name} ({kind})" if name and kind else name or kind or "text"

@@ -57,7 +57,7 @@ _NAMES = {
 _KINDS = {"Cc": "CONTROL", "Cs": "HALF OF A PAIR", "Co": "PRIVATE USE", "Cn": "NO CHARACTER"}
 
 
-class Shown(NamedTuple):
+class SanitizedRun(NamedTuple):
     """A run of a text as it is, or what stands for hidden characters."""
 
     text: str
@@ -65,7 +65,7 @@ class Shown(NamedTuple):
     """Of hidden characters: the same in short."""
 
 
-def shown(text: str) -> Iterator[Shown]:
+def shown(text: str) -> Iterator[SanitizedRun]:
     """A text in runs, each hidden character as its name, the same ones in a row as one.
 
     More than eight that are not the same become one, so that no text is buried under its hidden characters; so do more
@@ -126,19 +126,23 @@ def _fitting(units: list[str], characters: int, step: int = 1) -> str:
     return "".join(units[: sum(1 for _ in takewhile(lambda length: length <= characters, lengths))][::step])
 
 
-def _named(run: str) -> Iterator[Shown]:
+def _named(run: str) -> Iterator[SanitizedRun]:
     """What stands for hidden characters, and the blanks between them."""
     groups = [(character, len(list(same))) for character, same in groupby(run)]
     hidden = [group for group in groups if group[0] not in " \t"]
     if len(hidden) > _MOST_NAMED:
         count = sum(number for _, number in hidden)
         codes = ", ".join(list(dict.fromkeys(_code(character) for character, _ in hidden))[:3])
-        yield Shown(f"{count} hidden characters: {codes}, …", f"{count} hidden")
+        yield SanitizedRun(f"{count} hidden characters: {codes}, …", f"{count} hidden")
         return
     for character, number in groups:
         times = f" ×{number}" if number > 1 else ""
         blank = character in " \t"
-        yield Shown(character * number) if blank else Shown(_name(character) + times, _code(character) + times)
+        yield (
+            SanitizedRun(character * number)
+            if blank
+            else SanitizedRun(_name(character) + times, _code(character) + times)
+        )
 
 
 def _code(character: str) -> str:
@@ -150,16 +154,16 @@ def _name(character: str) -> str:
     return f"{_code(character)} {name}"
 
 
-def _unstacked(text: str) -> Iterator[Shown]:
+def _unstacked(text: str) -> Iterator[SanitizedRun]:
     """A text without hidden characters, accents that are too many or have no letter as what stands for them."""
     place = 0
     for begin, end in _stacks(text):
         if begin > place:
-            yield Shown(text[place:begin])
-        yield Shown(f"{end - begin} combining marks", f"{end - begin} marks")
+            yield SanitizedRun(text[place:begin])
+        yield SanitizedRun(f"{end - begin} combining marks", f"{end - begin} marks")
         place = end
     if place < len(text):
-        yield Shown(text[place:])
+        yield SanitizedRun(text[place:])
 
 
 def _stacks(text: str) -> Iterator[tuple[int, int]]:

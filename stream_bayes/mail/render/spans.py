@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from stream_bayes.mail.render.html import LEFT_OUT, Run
+from stream_bayes.mail.render.html import LEFT_OUT, TextRun
 from stream_bayes.mail.render.links import Target, target
 from stream_bayes.mail.render.sanitize import inline, shown, visible
 
@@ -25,7 +25,7 @@ _LONGEST_MARK = 120
 _LONGEST_SCHEME = 20
 
 
-class Piece(NamedTuple):
+class TextSpan(NamedTuple):
     """A run of a text as a person may see it."""
 
     kind: Literal["text", "link", "mark"]
@@ -37,7 +37,7 @@ class Piece(NamedTuple):
     """Of a link that may be opened: http or https."""
 
 
-class Pieces:
+class SpanBuilder:
     """The pieces so far; nothing is added any more once something had to be left out."""
 
     def __init__(self) -> None:
@@ -45,12 +45,12 @@ class Pieces:
         # Something was left out, and more may follow.
         self.shortened = False
         self.room = SHOWN
-        self._pieces: list[Piece] = []
+        self._pieces: list[TextSpan] = []
         self._mark = ""
         self._times = 0
         self._apart = self._behind_mark = False
 
-    def all(self) -> tuple[Piece, ...]:
+    def all(self) -> tuple[TextSpan, ...]:
         """Those that were added."""
         return tuple(self._pieces)
 
@@ -63,7 +63,7 @@ class Pieces:
         lines = _MANY_BLANKS.sub(r"\1", text.replace("\r\n", "\n").replace("\r", "\n").rstrip(" \t\n"))
         self._add_text(_MANY_LINES.sub("\n\n\n", _FIRST_LINES.sub("", lines)))
 
-    def add_runs(self, runs: Iterable[Run]) -> None:
+    def add_runs(self, runs: Iterable[TextRun]) -> None:
         """What was read of HTML."""
         for run in runs:
             if self.cut:
@@ -82,10 +82,10 @@ class Pieces:
         """A mark on a line of its own, behind a blank line."""
         self.set_apart()
         self.room -= len("\n\n\n")
-        self._put(Piece("mark", mark))
-        self._put(Piece("text", "\n"))
+        self._put(TextSpan("mark", mark))
+        self._put(TextSpan("text", "\n"))
 
-    def add_pieces(self, pieces: Iterable[Piece], share: int = 1) -> None:
+    def add_pieces(self, pieces: Iterable[TextSpan], share: int = 1) -> None:
         """Pieces of another page, in this part of the room that is left."""
         room = max(self.room, 0) // share
         places = (MOST_PIECES - len(self._pieces)) // share
@@ -99,15 +99,15 @@ class Pieces:
                 self.room = self.room - size
             if not fits:
                 self.shortened = True
-                self._put(Piece("mark", "the rest is left out"))
+                self._put(TextSpan("mark", "the rest is left out"))
                 return
 
     def _add_mark(self, text: str) -> None:
         """A mark that words do not touch: in HTML it stands between elements."""
         if self._pieces and self._pieces[-1].kind != "mark" and self._pieces[-1].text[-1].isalnum():
             self.room -= 1
-            self._put(Piece("text", " "))
-        self._put(Piece("mark", text))
+            self._put(TextSpan("text", " "))
+        self._put(TextSpan("mark", text))
         self._behind_mark = True
 
     def _add_text(self, text: str) -> None:
@@ -129,7 +129,7 @@ class Pieces:
         for run in shown(text):
             if self.cut:
                 return
-            self._put(Piece("mark" if run.code else "text", run.text))
+            self._put(TextSpan("mark" if run.code else "text", run.text))
 
     def _add_link(self, text: str, goal: Target) -> None:
         """The link; one that leads to no host is its text and what it is."""
@@ -143,26 +143,26 @@ class Pieces:
         room = max(self.room, 0)
         words = inline(text[:room])
         self.room -= len(words)
-        self._put(Piece("link", words[:room], goal.host, goal.url))
+        self._put(TextSpan("link", words[:room], goal.host, goal.url))
         self.cut = self.cut or max(len(text), len(words)) > room
 
-    def _put(self, piece: Piece) -> None:
+    def _put(self, piece: TextSpan) -> None:
         if self.cut or not piece.text:
             return
         if self._apart:
             self._apart = False
-            self._put(Piece("text", "\n\n"))
+            self._put(TextSpan("text", "\n\n"))
         if self._behind_mark and piece.kind != "mark":
             self._behind_mark = False
             if piece.text[0].isalnum():
                 self.room -= 1
-                self._put(Piece("text", " "))
+                self._put(TextSpan("text", " "))
         last = self._pieces[-1].kind if self._pieces else ""
         if piece.kind == "text" == last:
-            self._pieces[-1] = Piece("text", self._pieces[-1].text + piece.text)
+            self._pieces[-1] = TextSpan("text", self._pieces[-1].text + piece.text)
         elif piece.kind == "mark" == last and piece.text == self._mark:
             self._times += 1
-            self._pieces[-1] = Piece("mark", f"{self._mark} ×{self._times}")
+            self._pieces[-1] = TextSpan("mark", f"{self._mark} ×{self._times}")
         elif len(self._pieces) == MOST_PIECES:
             self.cut = True
         else:

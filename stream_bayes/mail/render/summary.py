@@ -14,7 +14,7 @@ from itertools import chain
 from stream_bayes.mail.parse.parts import (
     LOOKED_AT,
     READABLE,
-    Part,
+    MimePart,
     decoded,
     header,
     inner_parts,
@@ -113,12 +113,12 @@ def harmless(text: str, characters: int = LONGEST) -> str:
     return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
-def _text_of(part: Part) -> str:
+def _text_of(part: MimePart) -> str:
     """The beginning of the body, decoded."""
     return text_of(part, _BODY_BYTES)[:_MARKUP_CHARACTERS]
 
 
-def _parts(part: Part) -> Iterator[Part]:
+def _parts(part: MimePart) -> Iterator[MimePart]:
     """Those with text, in their order; one that should have parts and has none is taken for text."""
     waiting = [part]
     for _ in range(_MOST_PARTS):

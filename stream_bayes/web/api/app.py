@@ -20,10 +20,10 @@ from stream_bayes.config import Settings
 from stream_bayes.errors import BackgroundError, LogError, SnapshotError, StreamBayesError, reason_of
 from stream_bayes.web.api import health, insight, label_requests
 from stream_bayes.web.api.schemas import Problem
-from stream_bayes.web.security.auth import Access
+from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.login import login_router
-from stream_bayes.web.security.middleware import Guard
-from stream_bayes.web.services.labeling_service import Office
+from stream_bayes.web.security.middleware import SecurityMiddleware
+from stream_bayes.web.services.labeling_service import LabelingService
 
 logger = logging.getLogger("stream_bayes.web")
 
@@ -47,15 +47,15 @@ _STATUS: Mapping[str, int] = {
 _MOST_DETAIL = 500
 
 
-def make_app(settings: Settings, access: Access, failures: list[BackgroundError] | None = None) -> ASGIApp:
+def make_app(settings: Settings, access: Authenticator, failures: list[BackgroundError] | None = None) -> ASGIApp:
     """The application, which follows the log while it runs; a background thread that fails is added to `failures`."""
-    return Guard(_routes(settings, access, failures), access)
+    return SecurityMiddleware(_routes(settings, access, failures), access)
 
 
-def _routes(settings: Settings, access: Access, failures: list[BackgroundError] | None) -> FastAPI:
+def _routes(settings: Settings, access: Authenticator, failures: list[BackgroundError] | None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with Office(settings, failures) as office:
+        with LabelingService(settings, failures) as office:
             app.state.office = office
             yield
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from stream_bayes.web.api.schemas import Body
+from stream_bayes.web.api.schemas import ApiModel
 
 
-class Session(Body):
+class SessionBody(ApiModel):
     """What a page needs to know before anything else."""
 
     csrf: Annotated[str, Field(description="To be sent as X-CSRF-Token with every write that has no bearer token.")]
@@ -26,7 +26,7 @@ class Session(Body):
     ]
 
 
-class Changes(Body):
+class Changes(ApiModel):
     """What the answers changed."""
 
     today: Annotated[int, Field(description="Answers given today, UTC.")]
@@ -43,7 +43,7 @@ class Changes(Body):
     error_after_of: Annotated[int, Field(description="Mails labelled since.")]
 
 
-class CurvePoint(Body):
+class CurvePoint(ApiModel):
     """How good the predictions were by then, over all partitions."""
 
     at: datetime
@@ -56,7 +56,7 @@ class CurvePoint(Body):
     error: Annotated[float | None, Field(description="Root mean squared, where numbers are predicted.")] = None
 
 
-class CalibrationPoint(Body):
+class CalibrationPoint(ApiModel):
     """Of the predictions in one tenth: what was said, what came true."""
 
     said: float
@@ -64,7 +64,7 @@ class CalibrationPoint(Body):
     count: int
 
 
-class BudgetPoint(Body):
+class BudgetPoint(ApiModel):
     """What was asked by then, and what the budget's pace would have asked."""
 
     at: datetime
@@ -73,7 +73,7 @@ class BudgetPoint(Body):
     planned: float | None
 
 
-class RatePoint(Body):
+class RatePoint(ApiModel):
     """How fast events were taken, and how many waited."""
 
     at: datetime
@@ -81,7 +81,7 @@ class RatePoint(Body):
     lag: int
 
 
-class Bin(Body):
+class HistogramBin(ApiModel):
     """A bar of a histogram."""
 
     low: float
@@ -89,7 +89,7 @@ class Bin(Body):
     counts: dict[str, int]
 
 
-class Charts(Body):
+class Charts(ApiModel):
     """Everything that the charts draw."""
 
     at: datetime
@@ -100,16 +100,16 @@ class Charts(Body):
     budget_total: int | None
     budget_left: int | None
     rates: tuple[RatePoint, ...]
-    histogram: Annotated[tuple[Bin, ...], Field(description="Probabilities said lately.")]
+    histogram: Annotated[tuple[HistogramBin, ...], Field(description="Probabilities said lately.")]
     histogram_of: Annotated[int, Field(description="So many of the newest predictions.")]
     histogram_label: str | None
     expected_error: Annotated[
         float | None, Field(description="The share of these guesses that is wrong, by the probabilities themselves.")
     ]
-    scores: Annotated[tuple[Bin, ...], Field(description="Questions by score: open, answered, closed.")]
+    scores: Annotated[tuple[HistogramBin, ...], Field(description="Questions by score: open, answered, closed.")]
 
 
-class Audit(Body):
+class AuditBody(ApiModel):
     """The accuracy by questions that were drawn by chance, with its interval of 95 %: without bias."""
 
     accuracy: float
@@ -118,7 +118,7 @@ class Audit(Body):
     answers: int
 
 
-class Partition(Body):
+class PartitionBody(ApiModel):
     """The newest state of one partition."""
 
     partition: int
@@ -136,11 +136,11 @@ class Partition(Body):
     accuracy: Annotated[float | None, Field(description="Of the labelled ones, which may be those asked about.")]
     log_loss: float | None
     roca: float | None
-    audit: Audit | None
+    audit: AuditBody | None
     checkpoint_age_seconds: float | None
 
 
-class State(Body):
+class StatusBody(ApiModel):
     """How the worker is doing, and the page."""
 
     stopped_at: Annotated[
@@ -149,13 +149,13 @@ class State(Body):
 
     healthy: Annotated[bool, Field(description="The log can be read, and the worker said something lately.")]
     summary: Annotated[str, Field(description="In a sentence: what is wrong, and what to do.")]
-    partitions: tuple[Partition, ...]
+    partitions: tuple[PartitionBody, ...]
     open: int
     taken: int
     log_problem: str | None
 
 
-class Ready(Body):
+class Ready(ApiModel):
     """Whether the page can do its work."""
 
     ready: bool

@@ -8,12 +8,12 @@ from fastapi import Depends, Path, Request
 
 from stream_bayes.web.api.schemas import Problem
 from stream_bayes.web.readmodel.request_queue import Place
-from stream_bayes.web.services.labeling_service import Office
+from stream_bayes.web.services.labeling_service import LabelingService
 
 
-async def _office(request: Request) -> Office:
+async def _office(request: Request) -> LabelingService:
     office = request.app.state.office
-    assert isinstance(office, Office)
+    assert isinstance(office, LabelingService)
     return office
 
 
@@ -24,7 +24,7 @@ def _place(
     return partition, offset
 
 
-TheOffice = Annotated[Office, Depends(_office)]
+TheOffice = Annotated[LabelingService, Depends(_office)]
 ThePlace = Annotated[Place, Depends(_place)]
 
 

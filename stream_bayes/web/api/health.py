@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from stream_bayes.web.api.chart_schemas import Ready
 from stream_bayes.web.api.dependencies import TheOffice, problems
-from stream_bayes.web.api.metrics import CONTENT_TYPE, exposed
+from stream_bayes.web.api.metrics import CONTENT_TYPE, exposition
 
 router = APIRouter(tags=["health"])
 # Nobody needs a token here: what is wrong with the log is told to those who have one.
@@ -37,4 +37,4 @@ async def ready(office: TheOffice) -> Response:
 def metrics(request: Request, office: TheOffice) -> Response:
     """The counters of the worker and of the page, for Prometheus."""
     failures = request.app.state.access.failures.total
-    return Response(exposed(office.desk, office.silent_after, failures), media_type=CONTENT_TYPE)
+    return Response(exposition(office.desk, office.silent_after, failures), media_type=CONTENT_TYPE)

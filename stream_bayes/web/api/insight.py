@@ -16,10 +16,10 @@ from pydantic import ValidationError
 
 from stream_bayes.errors import InputError
 from stream_bayes.events import Observation
-from stream_bayes.web.api.chart_schemas import Charts, Session, State
+from stream_bayes.web.api.chart_schemas import Charts, SessionBody, StatusBody
 from stream_bayes.web.api.dependencies import TheOffice, problems
-from stream_bayes.web.api.schemas import Density, Opinion, Try
-from stream_bayes.web.services.labeling_service import Office
+from stream_bayes.web.api.schemas import DensityBody, PredictionBody, TryRequest
+from stream_bayes.web.services.labeling_service import LabelingService
 
 router = APIRouter(prefix="/api", tags=["insight"])
 _NEWS_EVERY = 0.5
@@ -29,13 +29,13 @@ _TRIED = "tried"
 
 
 @router.get("/session", responses=problems())
-def read_session(request: Request, office: TheOffice) -> Session:
+def read_session(request: Request, office: TheOffice) -> SessionBody:
     """What a page needs to know before anything else."""
     return office.session(request.app.state.access)
 
 
 @router.get("/status", responses=problems())
-def read_status(office: TheOffice) -> State:
+def read_status(office: TheOffice) -> StatusBody:
     """How the worker and the page are doing."""
     return office.state()
 
@@ -52,13 +52,13 @@ def read_posterior(
     kind: Annotated[str, Query(max_length=40, description="word, sender, host, feature or weight.")],
     text: Annotated[str, Query(min_length=1, max_length=500)],
     partition: Annotated[int | None, Query(ge=0, lt=2**31)] = None,
-) -> Density:
+) -> DensityBody:
     """The posterior of something that the newest checkpoint knows, as a density."""
     return office.models.posterior(kind, text, partition)
 
 
 @router.post("/predict", responses=problems(403, 404, 503))
-def predict(office: TheOffice, tried: Try) -> Opinion:
+def predict(office: TheOffice, tried: TryRequest) -> PredictionBody:
     """What the newest checkpoint believes of something; nothing is learned from it."""
     return office.models.opinion(_observation(tried), tried.partition)
 
@@ -73,7 +73,7 @@ async def follow_events(request: Request, office: TheOffice) -> StreamingRespons
     return StreamingResponse(_news(request, office), media_type="text/event-stream")
 
 
-async def _news(request: Request, office: Office) -> AsyncIterator[bytes]:
+async def _news(request: Request, office: LabelingService) -> AsyncIterator[bytes]:
     seen = -1
     alive = time.monotonic()
     while not await request.is_disconnected():
@@ -92,7 +92,7 @@ def _event(content: dict[str, Any]) -> bytes:
     return f"event: change\ndata: {json.dumps(content)}\n\n".encode()
 
 
-def _observation(tried: Try) -> Observation:
+def _observation(tried: TryRequest) -> Observation:
     raw = None
     if tried.raw is not None:
         try:

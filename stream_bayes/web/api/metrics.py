@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from stream_bayes.events import Status
-from stream_bayes.web.readmodel.state_store import Desk
+from stream_bayes.web.readmodel.state_store import StateStore
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -60,7 +60,7 @@ _OF_PAGE = {
 }
 
 
-def exposed(desk: Desk, silent_after: float, login_failures: int) -> str:
+def exposition(desk: StateStore, silent_after: float, login_failures: int) -> str:
     """All of it; a worker is up if it has said something within so many seconds."""
     with desk.looking():
         statuses = [status for _, status in sorted(desk.history.newest.items())]

@@ -31,27 +31,27 @@ Interval = Annotated[
 ]
 
 
-class Body(BaseModel):
+class ApiModel(BaseModel):
     """A JSON object; unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
 
 
-class Problem(Body):
+class Problem(ApiModel):
     """Why a request was not carried out."""
 
     code: Annotated[str, Field(description="The kind of problem: stable, for programs.")]
     detail: Annotated[str, Field(description="What is wrong and what to do, for people.")]
 
 
-class Place(Body):
+class RequestPlace(ApiModel):
     """Where an observation is: what identifies it for ever."""
 
     partition: Number
     offset: Offset
 
 
-class Piece(Body):
+class SpanBody(ApiModel):
     """A run of a text as a person may see it: nothing in it is ever markup."""
 
     kind: Annotated[
@@ -63,7 +63,7 @@ class Piece(Body):
     url: Annotated[str | None, Field(description="Of a link that may be opened: http or https.")] = None
 
 
-class Reason(Body):
+class ContributionBody(ApiModel):
     """What one feature adds to the log-odds, or to the mean."""
 
     kind: Annotated[str, Field(description="word, pair, host, sender, network, field, feature, ...")]
@@ -76,7 +76,7 @@ class Reason(Body):
     )
 
 
-class Opinion(Body):
+class PredictionBody(ApiModel):
     """What the newest checkpoint believes of an observation; nothing is learned from it."""
 
     partition: int
@@ -93,11 +93,11 @@ class Opinion(Body):
     action: Annotated[str | None, Field(description="Of a mail: deliver or quarantine.")] = None
     towards: Annotated[str | None, Field(description="The label that positive shares speak for.")] = None
     total: Annotated[float | None, Field(description="Log-odds of `towards`, or the mean: all shares together.")] = None
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[ContributionBody, ...] = ()
     rest: Annotated[dict[str, float], Field(description="What is left of the total, by name.", default_factory=dict)]
 
 
-class Asked(Body):
+class RequestScore(ApiModel):
     """Why a question was asked, as it was then."""
 
     at: Annotated[datetime | None, Field(description="When it came to the log.")]
@@ -117,7 +117,7 @@ class Asked(Body):
     budget_left: int | None = None
 
 
-class Given(Body):
+class AnswerBody(ApiModel):
     """An answer that was given."""
 
     label: Answer
@@ -126,10 +126,10 @@ class Given(Body):
     learned: Annotated[bool, Field(description="Whether the worker has taken it.")]
 
 
-class Summary(Body):
+class RequestSummary(ApiModel):
     """A question in the list."""
 
-    place: Place
+    place: RequestPlace
     id: str
     subject: str | None
     variance: float | None
@@ -140,25 +140,25 @@ class Summary(Body):
     taken: Annotated[bool, Field(description="Whether a labeller has it before them now.")]
 
 
-class Queue(Body):
+class RequestList(ApiModel):
     """The open questions, the highest score first."""
 
     open: Annotated[int, Field(description="All that are open.")]
     taken: Annotated[int, Field(description="Those that labellers have before them.")]
-    requests: tuple[Summary, ...]
+    requests: tuple[RequestSummary, ...]
 
 
-class Question(Body):
+class RequestBody(ApiModel):
     """A question as a labeller reads it."""
 
-    place: Place
+    place: RequestPlace
     id: str
     content: Annotated[
         Literal["mail", "text", "features", "nothing"], Field(description="What the observation is, if it is there.")
     ]
     sender: str | None
     subject: str | None
-    pieces: tuple[Piece, ...]
+    pieces: tuple[SpanBody, ...]
     features: Annotated[
         dict[str, str] | None, Field(description="Instead of a text, where the observation is made of features.")
     ] = None
@@ -169,22 +169,24 @@ class Question(Body):
     choices: Annotated[tuple[Answer, ...], Field(description="The possible answers; empty: any label is.")]
     numbers: Annotated[bool, Field(description="Whether the answer is a number.")]
     unsure: Annotated[str | None, Field(description="The answer that nobody knows; missing: there is none.")]
-    asked: Asked
-    opinion: Opinion | None = None
+    asked: RequestScore
+    opinion: PredictionBody | None = None
     no_opinion: Annotated[str | None, Field(description="Why there is none, if there is none.")] = None
     lease_seconds: Annotated[float | None, Field(description="For so long nobody else gets it.")] = None
-    answer: Annotated[Given | None, Field(description="The answer it has already, when it is taken up again.")] = None
+    answer: Annotated[AnswerBody | None, Field(description="The answer it has already, when it is taken up again.")] = (
+        None
+    )
 
 
-class Next(Body):
+class NextRequest(ApiModel):
     """The next question for a labeller, if there is one."""
 
-    question: Question | None
+    question: RequestBody | None
     open: int
     taken: int
 
 
-class Hold(Body):
+class LeaseRequest(ApiModel):
     """Who has, or lets go of, or takes up again a question."""
 
     labeller: Labeller
@@ -194,34 +196,34 @@ class Hold(Body):
     ] = ""
 
 
-class Take(Hold):
+class TakeRequest(LeaseRequest):
     """Who wants the next question, and which ones not now."""
 
-    skip: Annotated[tuple[Place, ...], Field(max_length=_MOST_SKIPPED)] = ()
+    skip: Annotated[tuple[RequestPlace, ...], Field(max_length=_MOST_SKIPPED)] = ()
 
 
-class Say(Hold):
+class LabelSubmission(LeaseRequest):
     """An answer."""
 
     label: Answer
 
 
-class Sent(Body):
+class LabelReceipt(ApiModel):
     """An answer is in the log."""
 
-    place: Place
+    place: RequestPlace
     correction: Annotated[bool, Field(description="Whether it replaces an earlier answer.")]
     guess: Annotated[Answer | None, Field(description="What the filter had thought when it asked.")]
     differs: Annotated[bool | None, Field(description="Whether the answer is another than that.")]
 
 
-class Held(Body):
+class LeaseBody(ApiModel):
     """Whether the labeller still has the question, and for how long."""
 
     seconds: float
 
 
-class Try(Body):
+class TryRequest(ApiModel):
     """Something to be predicted: exactly one of text, raw and features."""
 
     text: Annotated[str | None, Field(max_length=1_000_000)] = None
@@ -234,7 +236,7 @@ class Try(Body):
     partition: Annotated[Number | None, Field(description="Whose model; by default that which knows most.")] = None
 
 
-class Density(Body):
+class DensityBody(ApiModel):
     """The posterior of something a model has learned."""
 
     kind: str

@@ -9,9 +9,16 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from stream_bayes.events import Prediction
-from stream_bayes.web.api.chart_schemas import Bin, BudgetPoint, CalibrationPoint, Charts, CurvePoint, RatePoint
-from stream_bayes.web.readmodel.state_store import Desk
-from stream_bayes.web.readmodel.status_history import Point
+from stream_bayes.web.api.chart_schemas import (
+    BudgetPoint,
+    CalibrationPoint,
+    Charts,
+    CurvePoint,
+    HistogramBin,
+    RatePoint,
+)
+from stream_bayes.web.readmodel.state_store import StateStore
+from stream_bayes.web.readmodel.status_history import StatusPoint
 
 MOST_DRAWN = 200
 """Points of a curve."""
@@ -21,7 +28,7 @@ RECENT_LABELS = 50
 _STATES = ("open", "answered", "closed")
 
 
-def charts_of(desk: Desk) -> Charts:
+def charts_of(desk: StateStore) -> Charts:
     """Everything that is drawn; to be called while looking."""
     history = desk.history
     points = history.spread(MOST_DRAWN)
@@ -71,8 +78,8 @@ def _expected_error(predictions: Sequence[Prediction]) -> float | None:
     return math.fsum(wrong) / len(wrong) if wrong else None
 
 
-def _curve(points: Sequence[Point]) -> Iterable[CurvePoint]:
-    recent = deque[Point]()
+def _curve(points: Sequence[StatusPoint]) -> Iterable[CurvePoint]:
+    recent = deque[StatusPoint]()
     for point in points:
         recent.append(point)
         while len(recent) > 1 and point.labelled - recent[1].labelled >= RECENT_LABELS:
@@ -92,12 +99,12 @@ def _curve(points: Sequence[Point]) -> Iterable[CurvePoint]:
         )
 
 
-def _recently(point: Point, before: Point) -> float | None:
+def _recently(point: StatusPoint, before: StatusPoint) -> float | None:
     """The log loss of the last labels, once there are enough of them."""
     return point.log_loss_since(before) if point.labelled - before.labelled >= RECENT_LABELS else None
 
 
-def _scores(scored: Sequence[tuple[float, str]]) -> Iterable[Bin]:
+def _scores(scored: Sequence[tuple[float, str]]) -> Iterable[HistogramBin]:
     finite = [(score, state) for score, state in scored if math.isfinite(score)]
     if not finite:
         return ()
@@ -106,11 +113,14 @@ def _scores(scored: Sequence[tuple[float, str]]) -> Iterable[Bin]:
     return _counted(finite, low, high if high > low else low + max(abs(low), 1.0) * 1e-6, _STATES)
 
 
-def _counted(values: Sequence[tuple[float, str]], low: float, high: float, names: Sequence[str]) -> list[Bin]:
+def _counted(values: Sequence[tuple[float, str]], low: float, high: float, names: Sequence[str]) -> list[HistogramBin]:
     """Bars of equal width from low to high, each with the count of every name."""
     counts = [dict.fromkeys(names, 0) for _ in range(BINS)]
     for value, name in values:
         counts[min(max(int((value - low) / (high - low) * BINS), 0), BINS - 1)][name] += 1
     width = (high - low) / BINS
     edges = [low + place * width for place in range(BINS + 1)]
-    return [Bin(low=left, high=right, counts=row) for (left, right), row in zip(pairwise(edges), counts, strict=True)]
+    return [
+        HistogramBin(low=left, high=right, counts=row)
+        for (left, right), row in zip(pairwise(edges), counts, strict=True)
+    ]

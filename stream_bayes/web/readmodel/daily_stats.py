@@ -8,7 +8,7 @@ from typing import NamedTuple
 from stream_bayes.web.readmodel.request_queue import Place
 
 
-class Answered(NamedTuple):
+class LabelerTotals(NamedTuple):
     """One of them, as it is after corrections."""
 
     labeller: str | None
@@ -18,7 +18,7 @@ class Answered(NamedTuple):
     corrected: bool
 
 
-class Tally(NamedTuple):
+class DailyTotals(NamedTuple):
     """All of them."""
 
     today: int
@@ -32,15 +32,15 @@ class Tally(NamedTuple):
     """When the first one was given."""
 
 
-class Answers:
+class DailyStats:
     """The answers of the newest day that there are any of, UTC; an answer counts once, however often it is told."""
 
     def __init__(self) -> None:
         self._day: date | None = None
-        self._answers: dict[Place, Answered] = {}
+        self._answers: dict[Place, LabelerTotals] = {}
         self._first_at: datetime | None = None
 
-    def note(self, place: Place, at: datetime, answer: Answered) -> None:
+    def note(self, place: Place, at: datetime, answer: LabelerTotals) -> None:
         """An answer was given, or told of again; once corrected it stays so."""
         at = at.astimezone(UTC)
         if self._day is None or at.date() > self._day:
@@ -58,12 +58,12 @@ class Answers:
         """What was counted as an answer was refused."""
         self._answers.pop(place, None)
 
-    def tally(self, today: date, labeller: str | None) -> Tally:
+    def tally(self, today: date, labeller: str | None) -> DailyTotals:
         """The counts of this day, and those of one labeller."""
         if self._day != today:
-            return Tally(0, 0, 0, 0, 0, 0, None)
+            return DailyTotals(0, 0, 0, 0, 0, 0, None)
         answers = self._answers.values()
-        return Tally(
+        return DailyTotals(
             today=len(answers),
             mine=sum(one.labeller == labeller for one in answers),
             differed=sum(one.differs is True for one in answers),

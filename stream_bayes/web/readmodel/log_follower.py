@@ -17,7 +17,7 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.events import Label, Prediction, Status, decode, decode_request
 from stream_bayes.records import Partition, Record
 from stream_bayes.runtime.decoding import NO_LIMITS
-from stream_bayes.web.readmodel.state_store import NEWEST_PREDICTIONS, Desk
+from stream_bayes.web.readmodel.state_store import NEWEST_PREDICTIONS, StateStore
 
 logger = logging.getLogger("stream_bayes.web")
 
@@ -39,7 +39,7 @@ MOST_PREDICTIONS = 100
 """Of each partition at a time: a sample is enough for a histogram."""
 
 
-class Tail:
+class PartitionTail:
     """A topic that is read on from some distance before its end.
 
     Parameters
@@ -71,13 +71,13 @@ class Tail:
             self.positions[place] = position
 
 
-class Watch:
+class LogFollower:
     """A thread that keeps a desk up to date with a log; when the log is away it waits, and says so at the desk."""
 
     def __init__(
         self,
         settings: Settings,
-        desk: Desk,
+        desk: StateStore,
         open_log: Callable[[], Log],
         on_failure: Callable[[BackgroundError], object] | None = None,
     ) -> None:
@@ -85,10 +85,10 @@ class Watch:
         self._desk = desk
         self._open = open_log
         self._group = settings.group
-        self._questions = Tail(topics.label_requests, MOST_QUESTIONS)
-        self._labels = Tail(topics.labels, MOST_LABELS, MOST_LABELS)
-        self._status = Tail(topics.status, 0)
-        self._predictions = Tail(topics.predictions, NEWEST_PREDICTIONS, NEWEST_PREDICTIONS)
+        self._questions = PartitionTail(topics.label_requests, MOST_QUESTIONS)
+        self._labels = PartitionTail(topics.labels, MOST_LABELS, MOST_LABELS)
+        self._status = PartitionTail(topics.status, 0)
+        self._predictions = PartitionTail(topics.predictions, NEWEST_PREDICTIONS, NEWEST_PREDICTIONS)
         self._sampled = False
         self._identity: str | None = None
         self._log: Log | None = None
@@ -199,7 +199,7 @@ class Watch:
             logger.debug("%s-%s-%s is passed over", record.topic, record.partition, record.offset)
 
 
-def _sampled(log: Log, tail: Tail) -> list[Record]:
+def _sampled(log: Log, tail: PartitionTail) -> list[Record]:
     """Some of the past of a topic, evenly, in the order of time; the tail goes on behind it."""
     found: list[Record] = []
     firsts = log.beginnings(tail.topic)

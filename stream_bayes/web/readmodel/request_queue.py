@@ -23,7 +23,7 @@ MOST_KEPT = 20_000
 """Questions that are remembered; the oldest that are over are forgotten first."""
 
 
-class QuestionRefused(StreamBayesError):
+class RequestRefused(StreamBayesError):
     """A labeller cannot have, or answer, a question: somebody else does, or it is over."""
 
     code = "refused"
@@ -33,14 +33,14 @@ class QuestionRefused(StreamBayesError):
         self.code = code
 
 
-class Holder(NamedTuple):
+class LeaseOwner(NamedTuple):
     """Who has a question before them: a person, and where they sit; two may have the same name."""
 
     labeller: str
     seat: str = ""
 
 
-class Given(NamedTuple):
+class SubmittedLabel(NamedTuple):
     """An answer to a question."""
 
     label: Any
@@ -51,18 +51,18 @@ class Given(NamedTuple):
 
 
 @dataclass
-class Entry:
+class QueuedRequest:
     """A question and what is known of it."""
 
     request: LabelRequest
     open: bool = True
     """Whether the worker still waits for an answer."""
-    given: Given | None = None
-    learned: Given | None = None
+    given: SubmittedLabel | None = None
+    learned: SubmittedLabel | None = None
     """The last answer that the worker has taken."""
     asked_at: datetime | None = None
     """When the question came to the log."""
-    holder: Holder | None = None
+    holder: LeaseOwner | None = None
     """Who has it before them."""
     until: float = 0.0
     """When they lose it."""
@@ -92,12 +92,12 @@ class Entry:
         """Whether somebody has it now."""
         return self.holder is not None and now < self.until
 
-    def held_by_another(self, holder: Holder, now: float) -> bool:
+    def held_by_another(self, holder: LeaseOwner, now: float) -> bool:
         """Whether somebody else has it now."""
         return self.holder != holder and self.held(now)
 
 
-class Questions:
+class RequestQueue:
     """All questions that are remembered, by the places of their observations.
 
     A question that a labeller takes is nobody else's until the lease is over, the answer is given, or it is let go of.
@@ -106,11 +106,11 @@ class Questions:
 
     def __init__(self, lease: float) -> None:
         self.lease = lease
-        self._entries: OrderedDict[Place, Entry] = OrderedDict()
+        self._entries: OrderedDict[Place, QueuedRequest] = OrderedDict()
         # Those without an answer, the next one first.
-        self._waiting: list[Entry] = []
+        self._waiting: list[QueuedRequest] = []
         # What each of them took last: one has no more than one question before them.
-        self._taken: dict[Holder, Entry] = {}
+        self._taken: dict[LeaseOwner, QueuedRequest] = {}
         self.strategy: str | None = None
         """The score by which the newest question was chosen; None before the first."""
 
@@ -120,7 +120,7 @@ class Questions:
 
     def ask(self, request: LabelRequest, at: datetime | None = None) -> None:
         """The worker asks."""
-        entry = Entry(request, asked_at=at, score=request.score)
+        entry = QueuedRequest(request, asked_at=at, score=request.score)
         if entry.place in self._entries:
             return
         self._entries[entry.place] = entry
@@ -135,20 +135,20 @@ class Questions:
             if entry.waits:
                 self._entries[place] = entry
 
-    def get(self, place: Place) -> Entry:
-        """The question about an observation; a `QuestionRefused` where there is none."""
+    def get(self, place: Place) -> QueuedRequest:
+        """The question about an observation; a `RequestRefused` where there is none."""
         entry = self._entries.get(place)
         if entry is None:
             code = "unknown"
             message = f"nothing was asked about the observation {place[0]}-{place[1]}, or it was long ago"
-            raise QuestionRefused(code, message)
+            raise RequestRefused(code, message)
         return entry
 
-    def known(self, place: Place) -> Entry | None:
+    def known(self, place: Place) -> QueuedRequest | None:
         """The question about an observation, if there is one."""
         return self._entries.get(place)
 
-    def waiting(self) -> list[Entry]:
+    def waiting(self) -> list[QueuedRequest]:
         """Those without an answer, the highest score first; of equals the oldest."""
         return self._waiting[:]
 
@@ -156,7 +156,7 @@ class Questions:
         """How many wait for an answer, and how many of these somebody has before them."""
         return len(self._waiting), sum(entry.waits and entry.held(now) for entry in self._taken.values())
 
-    def take(self, holder: Holder, skip: Collection[Place], now: float) -> Entry | None:
+    def take(self, holder: LeaseOwner, skip: Collection[Place], now: float) -> QueuedRequest | None:
         """The next question for a labeller, theirs for the time of a lease: what they have already, else the best."""
         if len(self._taken) > _MOST_HOLDERS:
             self._taken = {who: entry for who, entry in self._taken.items() if entry.held(now)}
@@ -168,36 +168,36 @@ class Questions:
             self._hand(own, holder, now)
         return own
 
-    def hold(self, place: Place, holder: Holder, now: float) -> float:
-        """Have a question for one more lease; how long that is. A `QuestionRefused` where somebody else has it."""
+    def hold(self, place: Place, holder: LeaseOwner, now: float) -> float:
+        """Have a question for one more lease; how long that is. A `RequestRefused` where somebody else has it."""
         entry = self.get(place)
         if entry.given is not None and entry.given.labeller != holder.labeller:
             code = "answered"
             message = "somebody else has answered this question meanwhile"
-            raise QuestionRefused(code, message)
+            raise RequestRefused(code, message)
         if entry.held_by_another(holder, now):
             code = "taken"
             message = "somebody else has this question before them: it was yours until its time was over"
-            raise QuestionRefused(code, message)
+            raise RequestRefused(code, message)
         self._hand(entry, holder, now)
         return self.lease
 
-    def release(self, place: Place, holder: Holder) -> None:
+    def release(self, place: Place, holder: LeaseOwner) -> None:
         """Let go of a question, if they have it."""
         if self.get(place).holder == holder:
             self._let_go(holder)
 
-    def reopen(self, place: Place, holder: Holder, now: float) -> Entry:
+    def reopen(self, place: Place, holder: LeaseOwner, now: float) -> QueuedRequest:
         """Take up again a question that this labeller has answered, to answer it otherwise."""
         entry = self.get(place)
         if entry.given is None or entry.given.labeller != holder.labeller:
             code = "not-yours"
             message = "only an answer of your own can be taken up again"
-            raise QuestionRefused(code, message)
+            raise RequestRefused(code, message)
         self._hand(entry, holder, now)
         return entry
 
-    def _hand(self, entry: Entry, holder: Holder, now: float) -> None:
+    def _hand(self, entry: QueuedRequest, holder: LeaseOwner, now: float) -> None:
         if entry.holder != holder:
             self._let_go(holder)
             self._let_go(entry.holder)
@@ -205,12 +205,12 @@ class Questions:
         entry.until = now + self.lease
         self._taken[holder] = entry
 
-    def _let_go(self, holder: Holder | None) -> None:
+    def _let_go(self, holder: LeaseOwner | None) -> None:
         entry = None if holder is None else self._taken.pop(holder, None)
         if entry is not None:
             entry.holder = None
 
-    def give(self, place: Place, given: Given | None) -> None:
+    def give(self, place: Place, given: SubmittedLabel | None) -> None:
         """An answer is in the log, or what was said to be is not: then the question waits again."""
         entry = self._entries.get(place)
         if entry is None:
@@ -220,7 +220,7 @@ class Questions:
         entry.given = given
         self._line_up(entry, waited=waited)
 
-    def end(self, place: Place, given: Given | None) -> None:
+    def end(self, place: Place, given: SubmittedLabel | None) -> None:
         """The worker has closed a question, with the answer that it took or without one; a newer answer stays."""
         entry = self._entries.get(place)
         if entry is None:
@@ -235,7 +235,7 @@ class Questions:
         if now is None or now.label == given.label or now.at <= given.at:
             self.give(place, given)
 
-    def refuse(self, place: Place, label: Any, *, still_open: bool) -> Given | None:
+    def refuse(self, place: Place, label: Any, *, still_open: bool) -> SubmittedLabel | None:
         """The worker has refused an answer: what counts now is what it took before, if anything."""
         entry = self._entries.get(place)
         if entry is None:
@@ -247,7 +247,7 @@ class Questions:
             self.give(place, entry.learned)
         return entry.given
 
-    def _line_up(self, entry: Entry, *, waited: bool) -> None:
+    def _line_up(self, entry: QueuedRequest, *, waited: bool) -> None:
         if entry.waits and not waited:
             insort(self._waiting, entry, key=_order)
         elif waited and not entry.waits:
@@ -267,7 +267,7 @@ class Questions:
         if waits:
             insort(self._waiting, entry, key=_order)
 
-    def rank(self, entry: Entry) -> float | None:
+    def rank(self, entry: QueuedRequest) -> float | None:
         """The share of the other open questions that are worth less; None where there is nothing to compare."""
         others = len(self._waiting) - entry.waits
         if math.isnan(entry.score) or others < 1:
@@ -281,6 +281,6 @@ class Questions:
         return ((entry.request.score, entry.state) for entry in self._entries.values())
 
 
-def _order(entry: Entry) -> tuple[float, int, int]:
+def _order(entry: QueuedRequest) -> tuple[float, int, int]:
     source = entry.request.source
     return (math.inf if math.isnan(entry.score) else -entry.score, source.offset, source.partition)

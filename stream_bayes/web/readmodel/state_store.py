@@ -12,15 +12,15 @@ from typing import NamedTuple
 from stream_bayes.engine.intervals import as_key
 from stream_bayes.events import Label, LabelOutcome, LabelRequest, Prediction, Status
 from stream_bayes.records import Source
-from stream_bayes.web.readmodel.daily_stats import Answered, Answers, Tally
-from stream_bayes.web.readmodel.request_queue import Entry, Given, Place, Questions
-from stream_bayes.web.readmodel.status_history import History
+from stream_bayes.web.readmodel.daily_stats import DailyStats, DailyTotals, LabelerTotals
+from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest, RequestQueue, SubmittedLabel
+from stream_bayes.web.readmodel.status_history import StatusHistory
 
 NEWEST_PREDICTIONS = 2000
 _LEARNED = ("answered", "late", "corrected")
 
 
-class Errors(NamedTuple):
+class PredictionErrors(NamedTuple):
     """Wrong guesses among labelled mails."""
 
     share: float | None = None
@@ -29,12 +29,12 @@ class Errors(NamedTuple):
     """How many mails the share is of."""
 
     @classmethod
-    def of(cls, accuracy: float | None, labelled: int) -> Errors:
+    def of(cls, accuracy: float | None, labelled: int) -> PredictionErrors:
         """Those that an accuracy leaves."""
         return cls() if accuracy is None else cls(1.0 - accuracy, labelled)
 
 
-class Desk:
+class StateStore:
     """One state, fed by who watches the log and by the answers given here.
 
     Parameters
@@ -48,9 +48,9 @@ class Desk:
     def __init__(self, lease: float, unsure: str | None) -> None:
         self._lock = Lock()
         self._unsure = unsure
-        self.questions = Questions(lease)
-        self.answers = Answers()
-        self.history = History()
+        self.questions = RequestQueue(lease)
+        self.answers = DailyStats()
+        self.history = StatusHistory()
         self.predictions: deque[Prediction] = deque(maxlen=NEWEST_PREDICTIONS)
         self.version = 0
         """Changes with everything that somebody could see."""
@@ -89,7 +89,7 @@ class Desk:
             return
         given = None
         if event.outcome in (*_LEARNED, "unsure") and event.label is not None:
-            given = Given(event.label, event.labeller, event.at, learned=True)
+            given = SubmittedLabel(event.label, event.labeller, event.at, learned=True)
         self.questions.end(place, given)
         if given is not None:
             entry = self.questions.known(place)
@@ -104,26 +104,26 @@ class Desk:
             return
         if entry.given is not None and (entry.given.label == label.label or entry.given.at >= at):
             return
-        given = Given(label.label, label.labeller, at)
+        given = SubmittedLabel(label.label, label.labeller, at)
         corrected = entry.given is not None
         self.questions.give(entry.place, given)
         self._note(entry.place, given, corrected=corrected)
 
-    def sent(self, entry: Entry, given: Given, *, correction: bool) -> None:
+    def sent(self, entry: QueuedRequest, given: SubmittedLabel, *, correction: bool) -> None:
         """A labeller here has answered; the log may have told of it already."""
         self.counts["corrections_sent" if correction else "labels_sent"] += 1
         if entry.given is None or entry.given.label != given.label:
             self.questions.give(entry.place, given)
         self._note(entry.place, given, corrected=correction)
 
-    def _note(self, place: Place, given: Given, *, corrected: bool = False) -> None:
+    def _note(self, place: Place, given: SubmittedLabel, *, corrected: bool = False) -> None:
         entry = self.questions.known(place)
         guess = None if entry is None else guess_of(entry.request)
         unsure = given.label == self.unsure_of(entry)
         differs = None if unsure or guess is None else as_key(given.label) != guess
-        self.answers.note(place, given.at, Answered(given.labeller, differs, unsure, corrected))
+        self.answers.note(place, given.at, LabelerTotals(given.labeller, differs, unsure, corrected))
 
-    def unsure_of(self, entry: Entry | None) -> str | None:
+    def unsure_of(self, entry: QueuedRequest | None) -> str | None:
         """The answer to a question that is no label."""
         return self._unsure if entry is None or entry.request.unsure is None else entry.request.unsure
 
@@ -131,16 +131,16 @@ class Desk:
         """The worker has said how it is doing."""
         self.history.add(status)
 
-    def tally(self, today: date, labeller: str | None) -> tuple[Tally, Errors, Errors]:
+    def tally(self, today: date, labeller: str | None) -> tuple[DailyTotals, PredictionErrors, PredictionErrors]:
         """The answers of a day, and the errors of the guesses before the first of them and since."""
         tally = self.answers.tally(today, labeller)
         last = self.history.last
         if tally.first_at is None or last is None:
-            return tally, Errors(), Errors()
+            return tally, PredictionErrors(), PredictionErrors()
         before = self.history.before(tally.first_at.astimezone(UTC))
         labelled_before = 0 if before is None else int(before.labelled)
-        early = Errors.of(before and before.accuracy_since(None), labelled_before)
-        return tally, early, Errors.of(last.accuracy_since(before), int(last.labelled) - labelled_before)
+        early = PredictionErrors.of(before and before.accuracy_since(None), labelled_before)
+        return tally, early, PredictionErrors.of(last.accuracy_since(before), int(last.labelled) - labelled_before)
 
 
 def guess_of(request: LabelRequest) -> str | None:

@@ -16,7 +16,7 @@ _TOGETHER = 0.2
 _CURVE_GROWTH = 1.1
 
 
-class Point(NamedTuple):
+class StatusPoint(NamedTuple):
     """The state of all partitions at one time; counts are since the beginning of the stream."""
 
     at: datetime
@@ -40,27 +40,27 @@ class Point(NamedTuple):
     rate: float = 0.0
     """Events a second: the sum over the partitions, each between its last two reports."""
 
-    def accuracy_since(self, before: Point | None) -> float | None:
+    def accuracy_since(self, before: StatusPoint | None) -> float | None:
         """The share of right guesses among those labelled since; from the beginning where there is nothing before."""
         return _ratio(self.right, self.labelled, before and before.right, before and before.labelled)
 
-    def log_loss_since(self, before: Point | None) -> float | None:
+    def log_loss_since(self, before: StatusPoint | None) -> float | None:
         """The mean log loss of those labelled since."""
         return _ratio(self.log_loss, self.labelled, before and before.log_loss, before and before.labelled)
 
 
-class History:
+class StatusHistory:
     """The newest status of each partition, and the points."""
 
     def __init__(self) -> None:
         self.newest: dict[int, Status] = {}
-        self.points: list[Point] = []
+        self.points: list[StatusPoint] = []
         self._rates: dict[int, float] = {}
         self._anchor: datetime | None = None
         # Partitions that have reported since then.
         self._reported: set[int] = set()
         # Points of the learning curve, at counts of events and labels that grow by a tenth: they are never thinned.
-        self._curve: list[Point] = []
+        self._curve: list[StatusPoint] = []
 
     def add(self, status: Status) -> None:
         """The worker has said how a partition is doing; what is older than the newest of it does not count."""
@@ -84,20 +84,20 @@ class History:
             self.points = [*self.points[:-1:2], self.points[-1]]
 
     @property
-    def last(self) -> Point | None:
+    def last(self) -> StatusPoint | None:
         """The newest point."""
         return self.points[-1] if self.points else None
 
-    def before(self, moment: datetime) -> Point | None:
+    def before(self, moment: datetime) -> StatusPoint | None:
         """The last point before a time."""
         return next((point for point in reversed(self.points) if point.at < moment), None)
 
-    def spread(self, most: int) -> list[Point]:
+    def spread(self, most: int) -> list[StatusPoint]:
         """At most so many points, evenly, the last one included."""
         step = -(-len(self.points) // most) if self.points else 1
         return list(reversed(self.points[::-1][::step]))
 
-    def curve(self, most: int) -> list[Point]:
+    def curve(self, most: int) -> list[StatusPoint]:
         """Points of a learning curve in the order of time: those at growing counts, and at most so many others."""
         return sorted({*self._curve, *self.spread(most)}, key=lambda point: point.at)
 
@@ -112,12 +112,12 @@ class History:
         return [(said / count, observed / count, count) for _, (said, observed, count) in sorted(sums.items())]
 
 
-def _is_further(point: Point, before: Point) -> bool:
+def _is_further(point: StatusPoint, before: StatusPoint) -> bool:
     """Whether there are a tenth more events or labels."""
     return point.events > _CURVE_GROWTH * before.events or point.labels > _CURVE_GROWTH * before.labels
 
 
-def _point(statuses: Iterable[Status], at: datetime) -> Point:
+def _point(statuses: Iterable[Status], at: datetime) -> StatusPoint:
     known = list(statuses)
     planned = [status.labels_planned for status in known if status.labels_planned is not None]
     left = [status.labels_left for status in known if status.labels_left is not None]
@@ -130,7 +130,7 @@ def _point(statuses: Iterable[Status], at: datetime) -> Point:
 
     area = [(_figure(status.metrics, "one_minus_roca_percent"), weights[id(status)]) for status in known]
     ranked = sum(weight for figure, weight in area if figure is not None)
-    return Point(
+    return StatusPoint(
         at=at.astimezone(UTC),
         events=sum(status.events_in for status in known),
         predictions=sum(status.predictions for status in known),

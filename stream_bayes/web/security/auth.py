@@ -26,7 +26,7 @@ _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 Clock = Callable[[], float]
 
 
-class Access:
+class Authenticator:
     """What one must show to be let in, and what is accepted.
 
     Parameters
@@ -45,7 +45,7 @@ class Access:
     ) -> None:
         self.csrf = secrets.token_urlsafe(_SECRET_BYTES)
         """What the page must send with each write; only a page of this process can have read it."""
-        self.failures = Failures(clock)
+        self.failures = FailedAttempts(clock)
         self._token = token
         self._hosts = None if hosts is None else frozenset(name.lower() for name in hosts)
         # Nobody can compute it from the token, nor use it once the process has ended.
@@ -74,7 +74,7 @@ class Access:
         return self._hosts is None or name.lower() in self._hosts
 
 
-class Failures:
+class FailedAttempts:
     """Wrong tokens by address: after ten within a minute no others are counted for a minute, nor answered as such.
 
     The token itself is always let in: many people may share an address, and one of them must not keep out the others.

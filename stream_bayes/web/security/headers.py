@@ -53,7 +53,7 @@ def with_safety(fields: Iterable[tuple[bytes, bytes]], path: str = "") -> Fields
     return given + [(name.encode(), text.encode()) for name, text in safety.items() if name.encode() not in names]
 
 
-class Head(NamedTuple):
+class RequestHead(NamedTuple):
     """What a request says of itself before its body."""
 
     method: str
@@ -65,7 +65,7 @@ class Head(NamedTuple):
     """Bytes of the target and of all fields."""
 
     @classmethod
-    def of(cls, scope: Mapping[str, Any]) -> Head:
+    def of(cls, scope: Mapping[str, Any]) -> RequestHead:
         """That of an ASGI scope."""
         client = scope.get("client")
         fields = scope["headers"]

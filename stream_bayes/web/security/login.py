@@ -11,10 +11,10 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, ValidationError
 
-from stream_bayes.web.api.schemas import Body, Problem
-from stream_bayes.web.security.auth import Access
-from stream_bayes.web.security.headers import CONTENT_POLICY, Head, session_cookie
-from stream_bayes.web.security.responses import Page, Refusal, not_the_token, unknown
+from stream_bayes.web.api.schemas import ApiModel, Problem
+from stream_bayes.web.security.auth import Authenticator
+from stream_bayes.web.security.headers import CONTENT_POLICY, RequestHead, session_cookie
+from stream_bayes.web.security.responses import HtmlPage, Refusal, not_the_token, unknown
 
 LOGIN = "/api/login"
 _LONGEST_TOKEN = 1024
@@ -72,13 +72,13 @@ _HEADERS = {
 _REFRESH = '<meta http-equiv="refresh" content="0; url=/">\n'
 
 
-class Login(Body):
+class Login(ApiModel):
     """What one logs in with."""
 
     token: Annotated[str, Field(min_length=1, max_length=_LONGEST_TOKEN)]
 
 
-def login_page(problem: str | None = None, *, elsewhere: bool = False) -> Page:
+def login_page(problem: str | None = None, *, elsewhere: bool = False) -> HtmlPage:
     """The page that asks for the token.
 
     Parameters
@@ -96,7 +96,7 @@ def login_page(problem: str | None = None, *, elsewhere: bool = False) -> Page:
         action=LOGIN,
         longest=_LONGEST_TOKEN,
     )
-    return Page(content.encode(), _HEADERS)
+    return HtmlPage(content.encode(), _HEADERS)
 
 
 _DESCRIBED: dict[str, Any] = {
@@ -116,14 +116,14 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def login_router(access: Access) -> APIRouter:
+def login_router(access: Authenticator) -> APIRouter:
     """The routes by which one logs in and out."""
     router = APIRouter(tags=["session"])
 
     @router.post(LOGIN, status_code=204, response_class=Response, responses=_PROBLEMS, openapi_extra=_DESCRIBED)
     async def login(request: Request) -> Response:
         """Log in: the answer sets a cookie that stands for the token."""
-        head = Head.of(request.scope)
+        head = RequestHead.of(request.scope)
         as_form = head.media_type == "application/x-www-form-urlencoded"
         refusal = _refusal(access, head, _token_in(await request.body(), as_form=as_form))
         if refusal is not None:
@@ -153,7 +153,7 @@ def _token_in(body: bytes, *, as_form: bool) -> str | None:
         return None
 
 
-def _refusal(access: Access, head: Head, token: str | None) -> Refusal | None:
+def _refusal(access: Authenticator, head: RequestHead, token: str | None) -> Refusal | None:
     if not access.secured:
         return Refusal(422, "invalid", _UNREADABLE) if token is None else None
     if token is None:

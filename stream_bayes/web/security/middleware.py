@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stream_bayes.web.security.auth import Access
-from stream_bayes.web.security.headers import Head
+from stream_bayes.web.security.auth import Authenticator
+from stream_bayes.web.security.headers import RequestHead
 from stream_bayes.web.security.login import LOGIN, login_page
-from stream_bayes.web.security.responses import Answer, Refusal, busy, not_the_token, unknown
+from stream_bayes.web.security.responses import ErrorResponse, Refusal, busy, not_the_token, unknown
 
 logger = logging.getLogger("stream_bayes.web")
 
@@ -36,7 +36,7 @@ _CLOSE = {"connection": "close"}
 _ELSEWHERE = "This was not sent by the page itself but by another site."
 
 
-class Guard:
+class SecurityMiddleware:
     """The page behind its checks: host, token, origin, kind and size of what is sent; every answer gets safe headers.
 
     Parameters
@@ -56,7 +56,7 @@ class Guard:
     def __init__(
         self,
         app: ASGIApp,
-        access: Access,
+        access: Authenticator,
         *,
         most_at_once: int = _MOST_AT_ONCE,
         most_streams: int = _MOST_STREAMS,
@@ -75,10 +75,10 @@ class Guard:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await self._answer(scope, receive, Answer(scope, send))
+            await self._answer(scope, receive, ErrorResponse(scope, send))
 
-    async def _answer(self, scope: Scope, receive: Receive, answer: Answer) -> None:
-        head = Head.of(scope)
+    async def _answer(self, scope: Scope, receive: Receive, answer: ErrorResponse) -> None:
+        head = RequestHead.of(scope)
         try:
             _check_form(head)
             _check_host(head, self._access)
@@ -95,12 +95,12 @@ class Guard:
             logger.error("a request failed", exc_info=problem, extra={"fields": fields})
             await answer.fail()
 
-    def _room(self, head: Head) -> AbstractContextManager[None]:
+    def _room(self, head: RequestHead) -> AbstractContextManager[None]:
         if head.path in _OPEN and head.method in _READING:
             return nullcontext()
         return self._streams.one() if head.path == _EVENTS else self._requests.one()
 
-    def _check_sender(self, head: Head) -> None:
+    def _check_sender(self, head: RequestHead) -> None:
         by_bearer = self._check_token(head)
         if head.method not in _READING:
             if not by_bearer:
@@ -109,7 +109,7 @@ class Guard:
         elif not by_bearer and head.path.startswith(_API) and _from_elsewhere(head):
             raise Refusal(403, "csrf", _ELSEWHERE)
 
-    def _check_token(self, head: Head) -> bool:
+    def _check_token(self, head: RequestHead) -> bool:
         """Whether a token in the header let it in."""
         access = self._access
         given = head.bearer
@@ -123,7 +123,7 @@ class Guard:
             raise not_the_token(access.failures, head.address)
         return True
 
-    def _check_origin(self, head: Head) -> None:
+    def _check_origin(self, head: RequestHead) -> None:
         origin = head.one("origin")
         if origin is not None and origin.lower() != head.origin:
             detail = (
@@ -138,7 +138,7 @@ class Guard:
             return
         raise Refusal(403, "csrf", detail)
 
-    async def _body(self, head: Head, receive: Receive) -> bytes | None:
+    async def _body(self, head: RequestHead, receive: Receive) -> bytes | None:
         """All of it; None if the client went away before its end."""
         if not head.has_body:
             return b""
@@ -174,23 +174,23 @@ class _Room:
             self._left += 1
 
 
-def _stranger(head: Head) -> Refusal:
+def _stranger(head: RequestHead) -> Refusal:
     refusal = unknown("A token is needed: log in, or send it as 'Authorization: Bearer TOKEN'.")
     if not head.wants_page:
         return refusal
     return refusal.shown_by(login_page(elsewhere=_from_elsewhere(head)))
 
 
-def _is_login(head: Head) -> bool:
+def _is_login(head: RequestHead) -> bool:
     return head.path == LOGIN and head.method == "POST"
 
 
-def _from_elsewhere(head: Head) -> bool:
+def _from_elsewhere(head: RequestHead) -> bool:
     """Whether a browser says that another site made it send this."""
     return head.one("sec-fetch-site") not in _OWN_SITES
 
 
-def _check_form(head: Head) -> None:
+def _check_form(head: RequestHead) -> None:
     if head.size > _MOST_HEAD_BYTES:
         raise Refusal(431, "head-too-large", f"Address and header may have {_MOST_HEAD_BYTES} bytes.", _CLOSE)
     if head.all("transfer-encoding") and head.all("content-length"):
@@ -198,7 +198,7 @@ def _check_form(head: Head) -> None:
         raise Refusal(400, "no-http", "Transfer-Encoding and Content-Length exclude each other.", _CLOSE)
 
 
-def _check_host(head: Head, access: Access) -> None:
+def _check_host(head: RequestHead, access: Authenticator) -> None:
     name = head.host
     if name is None:
         raise Refusal(400, "host", "The field Host must be the name of this page's host, with its port.")
@@ -207,7 +207,7 @@ def _check_host(head: Head, access: Access) -> None:
         raise Refusal(421, "host", detail)
 
 
-def _check_media_type(head: Head) -> None:
+def _check_media_type(head: RequestHead) -> None:
     kind = head.media_type
     allowed = (_JSON, _FORM) if _is_login(head) else (_JSON,)
     if kind not in allowed and (kind is not None or head.has_body):

@@ -9,14 +9,14 @@ from typing import NamedTuple
 from starlette.types import Message, Scope, Send
 
 from stream_bayes.web.api.schemas import Problem
-from stream_bayes.web.security.auth import Failures
+from stream_bayes.web.security.auth import FailedAttempts
 from stream_bayes.web.security.headers import Fields, with_safety
 
 JSON = "application/json"
 _INTERNAL = "Something failed here. What it was is in the page's log, on the error output of the program."
 
 
-class Page(NamedTuple):
+class HtmlPage(NamedTuple):
     """HTML, and what its answer says besides what every answer does."""
 
     content: bytes
@@ -34,7 +34,7 @@ class Refusal(Exception):
         self.content = self.problem.model_dump_json().encode()
         self.media_type = JSON
 
-    def shown_by(self, page: Page) -> Refusal:
+    def shown_by(self, page: HtmlPage) -> Refusal:
         """The same with a page instead of JSON."""
         self.headers |= page.headers
         self.content = page.content
@@ -47,7 +47,7 @@ class Refusal(Exception):
         return with_safety([(name.encode(), text.encode()) for name, text in given.items()])
 
 
-class Answer:
+class ErrorResponse:
     """The answer to one request: what the application sends passes through here."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
@@ -83,7 +83,7 @@ def unknown(detail: str) -> Refusal:
     return Refusal(HTTPStatus.UNAUTHORIZED, "token", detail, {"www-authenticate": 'Bearer realm="stream-bayes"'})
 
 
-def not_the_token(failures: Failures, address: str) -> Refusal:
+def not_the_token(failures: FailedAttempts, address: str) -> Refusal:
     """Of somebody with a wrong token, which is counted unless there were too many already."""
     if seconds := failures.seconds_to_wait(address):
         return _too_many_failures(seconds)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.errors import SnapshotError
 from stream_bayes.persistence.checkpoint import CHECKPOINT
-from stream_bayes.persistence.checkpoint_store import CheckpointFolder
+from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.persistence.snapshot import read_header
 
 # Seconds for which what was seen counts as what is there.
@@ -19,7 +19,7 @@ _LOOKED_AT = 1.0
 _FOLDER = re.compile(r"partition-(0|[1-9]\d{0,9})")
 
 
-class Stamp(NamedTuple):
+class CheckpointStamp(NamedTuple):
     """The newest file of a folder: another one, or the same written anew, has another stamp."""
 
     number: int
@@ -28,11 +28,11 @@ class Stamp(NamedTuple):
     bytes: int
 
 
-class Seen(NamedTuple):
+class FolderListing(NamedTuple):
     """What a folder held when it was looked at."""
 
     at: float
-    stamp: Stamp | None
+    stamp: CheckpointStamp | None
     """None if there was no checkpoint."""
     model_version: int
     """That the newest one says; -1 if it says nothing."""
@@ -40,20 +40,20 @@ class Seen(NamedTuple):
     """Its class."""
 
 
-class Shelf:
+class CheckpointIndex:
     """The folders of a worker's partitions, each looked at once a second at most; nothing is ever written."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = monotonic) -> None:
         self.folder = folder
         self._clock = clock
-        self._seen: dict[int, Seen] = {}
+        self._seen: dict[int, FolderListing] = {}
         self._lock = Lock()
 
-    def folder_of(self, partition: int) -> CheckpointFolder:
+    def folder_of(self, partition: int) -> CheckpointStore:
         """Where the checkpoints of a partition are, if there are any."""
-        return CheckpointFolder(self.folder / f"partition-{partition}")
+        return CheckpointStore(self.folder / f"partition-{partition}")
 
-    def partitions(self) -> dict[int, Seen]:
+    def partitions(self) -> dict[int, FolderListing]:
         """Those that have a checkpoint; an `OSError` where the folder cannot be read."""
         try:
             matches = [_FOLDER.fullmatch(path.name) for path in self.folder.iterdir()]
@@ -62,7 +62,7 @@ class Shelf:
         seen = {number: self.look(number) for number in sorted(int(match[1]) for match in matches if match)}
         return {number: one for number, one in seen.items() if one.stamp is not None}
 
-    def look(self, partition: int) -> Seen:
+    def look(self, partition: int) -> FolderListing:
         """What a partition has."""
         with self._lock:
             before = self._seen.get(partition)
@@ -77,7 +77,7 @@ class Shelf:
                 self._seen[partition] = seen
             return seen
 
-    def _look(self, partition: int, before: Seen | None, now: float) -> Seen:
+    def _look(self, partition: int, before: FolderListing | None, now: float) -> FolderListing:
         folder = self.folder_of(partition)
         # A file that is gone has made way for a newer one.
         while files := folder.checkpoints():
@@ -86,11 +86,11 @@ class Shelf:
                     status = path.stat()
                 except FileNotFoundError:
                     continue
-                stamp = Stamp(number, status.st_mtime_ns, status.st_ino, status.st_size)
+                stamp = CheckpointStamp(number, status.st_mtime_ns, status.st_ino, status.st_size)
                 if before is not None and before.stamp == stamp:
                     return before._replace(at=now)
-                return Seen(now, stamp, *_said_by(path))
-        return Seen(now, None, -1)
+                return FolderListing(now, stamp, *_said_by(path))
+        return FolderListing(now, None, -1)
 
 
 def _said_by(path: Path) -> tuple[int, str]:

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_bayes.engine.intervals import as_key, label_told
+from stream_bayes.engine.intervals import as_key, reported_label
 from stream_bayes.learners import LabelPredictions, NumberPredictions
-from stream_bayes.learners.base.classifier import LabelLearner
+from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.label_predictions import CERTAIN
-from stream_bayes.learners.base.regressor import NumberLearner
+from stream_bayes.learners.base.regressor import Regressor
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.typing import FloatArray
-from stream_bayes.web.api.schemas import Reason
+from stream_bayes.web.api.schemas import ContributionBody
 
 OTHERS = "other features"
 ELSE = "everything else"
@@ -39,7 +39,7 @@ _SMALLEST = np.finfo(np.float64).tiny
 Content = Mapping[Any, Any]
 
 
-class Predicted(NamedTuple):
+class ModelPrediction(NamedTuple):
     """An event, and what is predicted of it."""
 
     content: Content
@@ -49,22 +49,22 @@ class Predicted(NamedTuple):
     """Of this event alone."""
 
 
-class Why(NamedTuple):
+class Explained(NamedTuple):
     """A prediction as a sum."""
 
     towards: str | None
     """The label that positive shares speak for; None where a number is predicted."""
     total: float | None
     """Its log-odds, or the number; None while there is nothing to choose between."""
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ContributionBody, ...]
     rest: dict[str, float]
 
 
-def reasons_of_mail(learner: SpamFilter, mail: Any, top: int) -> Why:
+def reasons_of_mail(learner: SpamFilter, mail: Any, top: int) -> Explained:
     """The shares of a mail's words, hosts and senders in the log-odds of spam."""
     why = learner.explain(mail, top)
     reasons = tuple(
-        Reason(
+        ContributionBody(
             kind=visible(share.kind),
             text=visible(share.text),
             share=share.log_odds,
@@ -74,10 +74,12 @@ def reasons_of_mail(learner: SpamFilter, mail: Any, top: int) -> Why:
         )
         for share in why.shares
     )
-    return Why(as_key(learner.classes[1]), why.log_odds, reasons, dict(why.rest))
+    return Explained(as_key(learner.classes[1]), why.log_odds, reasons, dict(why.rest))
 
 
-def reasons_of(learner: LabelLearner | NumberLearner, event: Predicted, top: int, seconds: float = _SECONDS) -> Why:
+def reasons_of(
+    learner: Classifier | Regressor, event: ModelPrediction, top: int, seconds: float = _SECONDS
+) -> Explained:
     """The shares of an event's features, each what is missing without it.
 
     Where a prediction takes long, there is time for a few only: those that say most by themselves come first.
@@ -86,8 +88,8 @@ def reasons_of(learner: LabelLearner | NumberLearner, event: Predicted, top: int
     if isinstance(event.predictions, LabelPredictions):
         probabilities = event.predictions.probabilities_of(0)
         if len(probabilities) < 2:
-            return Why(None, None, (), {})
-        label = label_told(probabilities)
+            return Explained(None, None, (), {})
+        label = reported_label(probabilities)
     total = float(_totals(event.predictions, label)[0])
     trial = _Trial(learner, event.content, label, seconds)
     shares = {name: total - without for name, without in trial.left_out()}
@@ -98,14 +100,14 @@ def reasons_of(learner: LabelLearner | NumberLearner, event: Predicted, top: int
     rest = {ELSE: math.fsum([total, *(-share for _, share in told), *(-share for share in others)])}
     if others:
         rest[OTHERS] = math.fsum(others)
-    reasons = tuple(Reason(kind=event.kind, text=_text(event, name), share=share) for name, share in told)
-    return Why(None if label is None else as_key(label), total, reasons, rest)
+    reasons = tuple(ContributionBody(kind=event.kind, text=_text(event, name), share=share) for name, share in told)
+    return Explained(None if label is None else as_key(label), total, reasons, rest)
 
 
 class _Trial(NamedTuple):
     """How an event is predicted in other forms, and for how long."""
 
-    learner: LabelLearner | NumberLearner
+    learner: Classifier | Regressor
     content: Content
     label: Any
     seconds: float
@@ -154,5 +156,5 @@ def log_odds_of(predictions: LabelPredictions, label: Any) -> FloatArray:
     return np.clip(odds, -CERTAIN, CERTAIN)
 
 
-def _text(event: Predicted, name: Hashable) -> str:
+def _text(event: ModelPrediction, name: Hashable) -> str:
     return visible(str(name) if event.kind == "word" else f"{name} = {event.content[name]}")

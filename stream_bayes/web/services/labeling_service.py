@@ -22,19 +22,19 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.factory import SQLITE, open_log
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.events import Label, Observation
-from stream_bayes.learners.base.regressor import NumberLearner, check_target
+from stream_bayes.learners.base.regressor import Regressor, check_target
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.records import Source
 from stream_bayes.units import milliseconds
 from stream_bayes.web.api import chart_schemas, schemas
 from stream_bayes.web.readmodel.charts import charts_of
-from stream_bayes.web.readmodel.log_follower import Watch
-from stream_bayes.web.readmodel.request_queue import Entry, Given, Holder, Place, QuestionRefused
-from stream_bayes.web.readmodel.state_store import Desk, guess_of
-from stream_bayes.web.security.auth import Access
-from stream_bayes.web.services.log_writer import Clerk
-from stream_bayes.web.services.model_cache import Models
-from stream_bayes.web.services.observation_view import Letters, choices_of, label_of
+from stream_bayes.web.readmodel.log_follower import LogFollower
+from stream_bayes.web.readmodel.request_queue import LeaseOwner, Place, QueuedRequest, RequestRefused, SubmittedLabel
+from stream_bayes.web.readmodel.state_store import StateStore, guess_of
+from stream_bayes.web.security.auth import Authenticator
+from stream_bayes.web.services.log_writer import LogWriter
+from stream_bayes.web.services.model_cache import ModelCache
+from stream_bayes.web.services.observation_view import ObservationView, choices_of, label_of
 from stream_bayes.web.services.posteriors import kinds_of
 from stream_bayes.web.services.rescoring import Rescorer
 
@@ -47,7 +47,7 @@ _GRACE = 5.0
 """After so many times the interval of its status events, and so many seconds, a worker is silent."""
 
 
-class Office:
+class LabelingService:
     """Everything behind the routes; within its context the threads run.
 
     Parameters
@@ -63,11 +63,11 @@ class Office:
         self._failures = [] if failures is None else failures
         lease = milliseconds("web.lease", settings.web.lease) / 1000.0
         opener = partial(open_existing, settings)
-        self.desk = Desk(lease, settings.labels.unsure or None)
-        self.models = Models(settings)
-        self.clerk = Clerk(settings.topics.labels, opener, self._failures.append)
-        self.letters = Letters(settings, self.desk, self.clerk, self.models)
-        self._watch = Watch(settings, self.desk, opener, self._failures.append)
+        self.desk = StateStore(lease, settings.labels.unsure or None)
+        self.models = ModelCache(settings)
+        self.clerk = LogWriter(settings.topics.labels, opener, self._failures.append)
+        self.letters = ObservationView(settings, self.desk, self.clerk, self.models)
+        self._watch = LogFollower(settings, self.desk, opener, self._failures.append)
         self._rescorer = Rescorer(
             self.desk, self.models, self.letters.observation, settings.labels.strategy, self._failures.append
         )
@@ -94,7 +94,7 @@ class Office:
         with suppress(StreamBayesError, OSError):
             self.models.opinion(Observation(id="warm-up", text="hello"))
 
-    def next(self, holder: Holder, skip: frozenset[Place]) -> schemas.Next:
+    def next(self, holder: LeaseOwner, skip: frozenset[Place]) -> schemas.NextRequest:
         """The next question of a labeller, theirs for a while."""
         desk = self.desk
         now = time.monotonic()
@@ -103,18 +103,18 @@ class Office:
             waiting, taken = desk.questions.count(now)
             desk.counts["leases"] += entry is not None
         question = None if entry is None else self.letters.question(entry, desk.questions.lease)
-        return schemas.Next(question=question, open=waiting, taken=taken)
+        return schemas.NextRequest(question=question, open=waiting, taken=taken)
 
-    def answer(self, place: Place, said: schemas.Say) -> schemas.Sent:
-        """Write an answer to the log; a `QuestionRefused` where this labeller may not give it."""
+    def answer(self, place: Place, said: schemas.LabelSubmission) -> schemas.LabelReceipt:
+        """Write an answer to the log; a `RequestRefused` where this labeller may not give it."""
         desk = self.desk
         with desk.changing():
             # Nobody else can have it while it is being written.
-            desk.questions.hold(place, Holder(said.labeller, said.seat), time.monotonic())
+            desk.questions.hold(place, LeaseOwner(said.labeller, said.seat), time.monotonic())
             entry = desk.questions.get(place)
             before = entry.given
         self._check(entry, said.label, before)
-        given = Given(said.label, said.labeller, datetime.now(UTC))
+        given = SubmittedLabel(said.label, said.labeller, datetime.now(UTC))
         if before is None or before.label != said.label:
             self.clerk.write(self._label(entry, given), place[0])
             with desk.changing():
@@ -122,23 +122,23 @@ class Office:
         guess = guess_of(entry.request)
         unsure = said.label == desk.unsure_of(entry)
         known = None if guess is None else label_of(guess)
-        return schemas.Sent(
-            place=schemas.Place(partition=place[0], offset=place[1]),
+        return schemas.LabelReceipt(
+            place=schemas.RequestPlace(partition=place[0], offset=place[1]),
             correction=before is not None,
             guess=known,
             differs=None if known is None or unsure else known != said.label,
         )
 
-    def _label(self, entry: Entry, given: Given) -> Label:
+    def _label(self, entry: QueuedRequest, given: SubmittedLabel) -> Label:
         source = Source(self.settings.topics.observations, *entry.place)
         try:
             return Label(id=entry.request.id, label=given.label, labeller=given.labeller, at=given.at, source=source)
         except ValidationError as problem:
             code = "bad-label"
             message = f"this cannot be a label: {problem.errors()[0]['msg']}"
-            raise QuestionRefused(code, message) from problem
+            raise RequestRefused(code, message) from problem
 
-    def _check(self, entry: Entry, label: schemas.Answer, before: Given | None) -> None:
+    def _check(self, entry: QueuedRequest, label: schemas.Answer, before: SubmittedLabel | None) -> None:
         """Refuse what the worker would refuse, or could not do."""
         unsure = self.desk.unsure_of(entry)
         choices = choices_of(entry)
@@ -146,7 +146,7 @@ class Office:
             if before is not None and before.label != unsure:
                 code = "cannot-unsay"
                 message = f"the filter has been told {before.label!r}: that can be corrected, but not unsaid"
-                raise QuestionRefused(code, message)
+                raise RequestRefused(code, message)
             return
         if entry.request.mean is not None:
             try:
@@ -154,18 +154,18 @@ class Office:
             except InputError as problem:
                 code = "bad-label"
                 message = f"the answer to this question is a number: {problem}"
-                raise QuestionRefused(code, message) from problem
+                raise RequestRefused(code, message) from problem
         elif entry.request.labels is not None and not any(_same(label, choice) for choice in choices):
             code = "bad-label"
             message = f"the answers to this question are {', '.join(map(repr, choices))}, not {label!r:.100}"
-            raise QuestionRefused(code, message)
+            raise RequestRefused(code, message)
 
-    def session(self, access: Access) -> chart_schemas.Session:
+    def session(self, access: Authenticator) -> chart_schemas.SessionBody:
         """What a page needs to know first; of the learner what the checkpoint says, else the settings."""
         settings = self.settings
         learner = self.models.learner()
         kind = learner or learner_kind(settings.learner)
-        return chart_schemas.Session(
+        return chart_schemas.SessionBody(
             csrf=access.csrf,
             secured=access.secured,
             version=__version__,
@@ -173,7 +173,7 @@ class Office:
             log=without_secrets(settings.log),
             lease_seconds=self.desk.questions.lease,
             mail=issubclass(kind, SpamFilter),
-            numbers=issubclass(kind, NumberLearner),
+            numbers=issubclass(kind, Regressor),
             kinds=() if learner is None else kinds_of(learner),
         )
 
@@ -200,7 +200,7 @@ class Office:
         with self.desk.looking():
             return charts_of(self.desk)
 
-    def state(self) -> chart_schemas.State:
+    def state(self) -> chart_schemas.StatusBody:
         """How the worker is doing."""
         desk = self.desk
         now = datetime.now(UTC)
@@ -210,7 +210,7 @@ class Office:
             problem = desk.problem
         silent = self.silent_after
         partitions = tuple(
-            chart_schemas.Partition(
+            chart_schemas.PartitionBody(
                 partition=number,
                 at=status.at,
                 stopped=bool(status.stopped),
@@ -220,14 +220,14 @@ class Office:
                 accuracy=status.metrics.get("accuracy"),
                 log_loss=status.metrics.get("log_loss"),
                 roca=status.metrics.get("one_minus_roca_percent"),
-                audit=None if status.audit is None else chart_schemas.Audit(**status.audit.model_dump()),
+                audit=None if status.audit is None else chart_schemas.AuditBody(**status.audit.model_dump()),
                 **{name: getattr(status, name) for name in _FROM_STATUS},
             )
             for number, status in statuses
         )
         healthy, summary = self._judged(partitions, waiting, problem)
         stopped = bool(partitions) and all(one.stopped for one in partitions)
-        return chart_schemas.State(
+        return chart_schemas.StatusBody(
             stopped_at=max(one.at for one in partitions) if stopped else None,
             healthy=healthy,
             summary=summary,
@@ -238,7 +238,7 @@ class Office:
         )
 
     def _judged(
-        self, partitions: tuple[chart_schemas.Partition, ...], waiting: int, problem: str | None
+        self, partitions: tuple[chart_schemas.PartitionBody, ...], waiting: int, problem: str | None
     ) -> tuple[bool, str]:
         """Whether all is well, and a sentence."""
         if problem is not None:

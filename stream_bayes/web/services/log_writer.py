@@ -39,7 +39,7 @@ class _End(NamedTuple):
     """The last task."""
 
 
-class Clerk:
+class LogWriter:
     """Carries out one thing after the other; labels that wait together are one transaction.
 
     Parameters

@@ -11,16 +11,16 @@ from time import monotonic
 from typing import NamedTuple
 
 from stream_bayes.config import Settings
-from stream_bayes.engine.model_adapter import Model
+from stream_bayes.engine.model_adapter import ModelAdapter
 from stream_bayes.engine.state import learner_of
 from stream_bayes.errors import SnapshotDamaged, SnapshotError, StreamBayesError, reason_of
 from stream_bayes.events import Observation
 from stream_bayes.learners import Learner
 from stream_bayes.persistence.checkpoint import Checkpoint
-from stream_bayes.web.api.schemas import Density, Opinion
-from stream_bayes.web.services.checkpoint_index import Shelf, Stamp
+from stream_bayes.web.api.schemas import DensityBody, PredictionBody
+from stream_bayes.web.services.checkpoint_index import CheckpointIndex, CheckpointStamp
 from stream_bayes.web.services.posteriors import density_of
-from stream_bayes.web.services.prediction import opinion_of
+from stream_bayes.web.services.prediction import prediction_view
 
 # Of the time that is spent on opening, at most: a worker at full speed writes 200 MiB every ten seconds.
 _SHARE = 0.02
@@ -38,25 +38,25 @@ class NoModel(StreamBayesError):
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenedModel:
     """The model of a checkpoint. No learner is made for two threads at once: hold the lock while it is used."""
 
     partition: int
-    model: Model
+    model: ModelAdapter
     model_version: int
-    stamp: Stamp
+    stamp: CheckpointStamp
     fresh_until: float
     """Before that no newer one is opened."""
     lock: Lock = field(default_factory=Lock)
 
 
 class _Failure(NamedTuple):
-    stamp: Stamp
+    stamp: CheckpointStamp
     until: float
     message: str
 
 
-class Models:
+class ModelCache:
     """The models of a worker's partitions, each as of its newest checkpoint; nothing is ever written.
 
     A newer checkpoint is noticed when a model is asked for, within a second, or 50 times as long as it takes to open
@@ -72,11 +72,11 @@ class Models:
     """
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = monotonic) -> None:
-        self._shelf = Shelf(settings.checkpoint_folder / settings.group, clock)
+        self._shelf = CheckpointIndex(settings.checkpoint_folder / settings.group, clock)
         self._clock = clock
         self._seconds = settings.checkpoint.seconds
         # In the order in which they were last used.
-        self._open: OrderedDict[int, Opened] = OrderedDict()
+        self._open: OrderedDict[int, OpenedModel] = OrderedDict()
         self._failures: dict[int, _Failure] = {}
         self._lock = Lock()
         self._opening = Lock()
@@ -88,7 +88,7 @@ class Models:
         except OSError as problem:
             raise NoModel(self._unreadable(problem)) from problem
 
-    def newest(self, partition: int | None = None) -> Opened:
+    def newest(self, partition: int | None = None) -> OpenedModel:
         """The model of a partition, by default of that which has learned most labels; `NoModel` if there is none."""
         try:
             number = self._best() if partition is None else partition
@@ -107,11 +107,11 @@ class Models:
             return str(problem)
         return ""
 
-    def opinion(self, observation: Observation, partition: int | None = None, top: int = 15) -> Opinion:
+    def opinion(self, observation: Observation, partition: int | None = None, top: int = 15) -> PredictionBody:
         """What the newest checkpoint believes of an observation, with so many reasons; nothing is learned."""
         opened = self.newest(partition)
         with opened.lock:
-            found = opinion_of(opened.model, observation, top, (opened.partition, opened.model_version))
+            found = prediction_view(opened.model, observation, top, (opened.partition, opened.model_version))
         return found.model_copy(update={"checkpoint_at": datetime.fromtimestamp(opened.stamp.changed / 1e9, UTC)})
 
     def learner(self) -> type[Learner] | None:
@@ -122,7 +122,7 @@ class Models:
         except (OSError, SnapshotError):
             return None
 
-    def posterior(self, kind: str, text: str, partition: int | None = None) -> Density:
+    def posterior(self, kind: str, text: str, partition: int | None = None) -> DensityBody:
         """What the newest checkpoint believes of a word, a sender, a weight; `NoPosterior` if it has no belief."""
         opened = self.newest(partition)
         with opened.lock:
@@ -134,7 +134,7 @@ class Models:
             raise NoModel(self._nothing(None))
         return max(seen, key=lambda number: (seen[number].model_version, -number))
 
-    def _current(self, partition: int, stamp: Stamp) -> Opened | None:
+    def _current(self, partition: int, stamp: CheckpointStamp) -> OpenedModel | None:
         """That which is open, unless there is a newer one; an error again where the file was refused just now."""
         with self._lock:
             opened = self._open.get(partition)
@@ -146,7 +146,7 @@ class Models:
                 raise NoModel(failure.message)
             return None
 
-    def _renewed(self, partition: int) -> Opened:
+    def _renewed(self, partition: int) -> OpenedModel:
         """The newest; but the one before, where there is one, if somebody is opening the newest already."""
         with self._lock:
             before = self._open.get(partition)
@@ -154,7 +154,7 @@ class Models:
             return before
         return self._opened(partition)
 
-    def _opened(self, partition: int) -> Opened:
+    def _opened(self, partition: int) -> OpenedModel:
         with self._opening:
             # Somebody else may have opened it meanwhile, or a newer one have been written.
             stamp = self._shelf.look(partition).stamp
@@ -178,7 +178,7 @@ class Models:
                 self._failures.pop(partition, None)
             return opened
 
-    def _read(self, partition: int, stamp: Stamp) -> Opened:
+    def _read(self, partition: int, stamp: CheckpointStamp) -> OpenedModel:
         folder = self._shelf.folder_of(partition)
         begin = self._clock()
         found = folder.newest()
@@ -187,7 +187,7 @@ class Models:
             raise SnapshotDamaged(message)
         model, version = _model_of(found[1])
         end = self._clock()
-        return Opened(partition, model, version, stamp, end + (end - begin) / _SHARE)
+        return OpenedModel(partition, model, version, stamp, end + (end - begin) / _SHARE)
 
     def _nothing(self, partition: int | None) -> str:
         which = "" if partition is None else f" of partition {partition}"
@@ -204,11 +204,11 @@ class Models:
         return f"the newest checkpoint cannot be opened: {reason}"
 
 
-def _model_of(checkpoint: Checkpoint) -> tuple[Model, int]:
+def _model_of(checkpoint: Checkpoint) -> tuple[ModelAdapter, int]:
     """The learner with the parameters that it had, and how many labels it had learned."""
     try:
         version = int(checkpoint.scalars["model_version"])
     except (KeyError, TypeError, ValueError) as problem:
         message = f"the checkpoint does not say how many labels were learned ({problem!r})"
         raise SnapshotDamaged(message) from problem
-    return Model(learner_of(checkpoint.scalars, checkpoint.arrays)), version
+    return ModelAdapter(learner_of(checkpoint.scalars, checkpoint.arrays)), version

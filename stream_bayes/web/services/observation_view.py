@@ -12,14 +12,14 @@ from stream_bayes.config import Settings
 from stream_bayes.engine.intervals import as_key
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Observation, decode
-from stream_bayes.mail.render.reader import Piece as Run
-from stream_bayes.mail.render.reader import read_letter, read_text, visible
+from stream_bayes.mail.render.reader import TextSpan as Run
+from stream_bayes.mail.render.reader import render_mail, render_text, visible
 from stream_bayes.runtime.decoding import NO_LIMITS
 from stream_bayes.web.api import schemas
-from stream_bayes.web.readmodel.request_queue import Entry, Place
-from stream_bayes.web.readmodel.state_store import Desk
-from stream_bayes.web.services.log_writer import Clerk
-from stream_bayes.web.services.model_cache import Models, NoModel
+from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest
+from stream_bayes.web.readmodel.state_store import StateStore
+from stream_bayes.web.services.log_writer import LogWriter
+from stream_bayes.web.services.model_cache import ModelCache, NoModel
 
 _NO_MODEL = "An explanation comes with the next checkpoint of the worker."
 _KEPT_BYTES = 32 << 20
@@ -27,7 +27,7 @@ _SHEET_BYTES = 64 << 10
 _MOST_FEATURES = 500
 
 
-class Sheet(NamedTuple):
+class RenderedObservation(NamedTuple):
     """What is shown of an observation, and the observation for who wants to predict it."""
 
     observation: Observation | None
@@ -37,18 +37,18 @@ class Sheet(NamedTuple):
     """Of the record, and some for what is shown."""
 
 
-class Letters:
+class ObservationView:
     """Reads observations from the log and lays them out; the newest ones are kept."""
 
-    def __init__(self, settings: Settings, desk: Desk, clerk: Clerk, models: Models) -> None:
+    def __init__(self, settings: Settings, desk: StateStore, clerk: LogWriter, models: ModelCache) -> None:
         self._topic = settings.topics.observations
         self._desk = desk
         self._clerk = clerk
         self._models = models
-        self._sheets: OrderedDict[Place, Sheet] = OrderedDict()
+        self._sheets: OrderedDict[Place, RenderedObservation] = OrderedDict()
         self._lock = Lock()
 
-    def question(self, entry: Entry, lease: float | None = None) -> schemas.Question:
+    def question(self, entry: QueuedRequest, lease: float | None = None) -> schemas.RequestBody:
         """All that a labeller wants to see."""
         sheet = self._sheet(entry.place)
         opinion, why_none = self._opinion(sheet.observation, entry.place[0])
@@ -56,17 +56,17 @@ class Letters:
 
     def question_of(
         self,
-        entry: Entry,
-        sheet: Sheet,
-        opinion: schemas.Opinion | None,
+        entry: QueuedRequest,
+        sheet: RenderedObservation,
+        opinion: schemas.PredictionBody | None,
         why_none: str | None = None,
         lease: float | None = None,
-    ) -> schemas.Question:
+    ) -> schemas.RequestBody:
         """A question with what is shown of its observation, and what the filter thinks of it or why it does not."""
         request = entry.request
         given = entry.given
-        return schemas.Question(
-            place=schemas.Place(partition=entry.place[0], offset=entry.place[1]),
+        return schemas.RequestBody(
+            place=schemas.RequestPlace(partition=entry.place[0], offset=entry.place[1]),
             id=visible(request.id),
             **sheet.shown,
             choices=choices_of(entry),
@@ -76,19 +76,21 @@ class Letters:
             opinion=opinion,
             no_opinion=why_none,
             lease_seconds=lease,
-            answer=None if given is None else schemas.Given(**given._asdict()),
+            answer=None if given is None else schemas.AnswerBody(**given._asdict()),
         )
 
-    def _asked(self, entry: Entry) -> schemas.Asked:
+    def _asked(self, entry: QueuedRequest) -> schemas.RequestScore:
         request = entry.request
         with self._desk.looking():
             rank = self._desk.questions.rank(entry)
             score_now = None if entry.scored_at is None or math.isnan(entry.score) else entry.score
         names = ("expires_at", "strategy", "score", "probabilities", "mean", "variance", "epistemic_variance")
         kept = {name: getattr(request, name) for name in (*names, "interval", "interval_of", "budget_left")}
-        return schemas.Asked(at=entry.asked_at, rank=rank, score_now=score_now, **kept)
+        return schemas.RequestScore(at=entry.asked_at, rank=rank, score_now=score_now, **kept)
 
-    def _opinion(self, observation: Observation | None, partition: int) -> tuple[schemas.Opinion | None, str | None]:
+    def _opinion(
+        self, observation: Observation | None, partition: int
+    ) -> tuple[schemas.PredictionBody | None, str | None]:
         if observation is None:
             return None, None
         try:
@@ -99,7 +101,7 @@ class Letters:
             # It refuses what it took once.
             return None, str(problem)
 
-    def _sheet(self, place: Place) -> Sheet:
+    def _sheet(self, place: Place) -> RenderedObservation:
         with self._lock:
             known = self._sheets.get(place)
             if known is not None:
@@ -125,7 +127,7 @@ class Letters:
             return None
         return found if isinstance(found, Observation) else None
 
-    def _read(self, place: Place) -> Sheet:
+    def _read(self, place: Place) -> RenderedObservation:
         record = self._clerk.read(self._topic, *place)
         if record is None:
             return _nothing("the log has this observation no more: retention has removed it")
@@ -135,7 +137,7 @@ class Letters:
             return _nothing(f"the record of this observation cannot be read: {problem}")
         if not isinstance(observation, Observation):
             return _nothing("the record at this place is no observation")
-        return Sheet(observation, shown_of(observation), len(record.value) + _SHEET_BYTES)
+        return RenderedObservation(observation, shown_of(observation), len(record.value) + _SHEET_BYTES)
 
 
 def shown_of(observation: Observation) -> dict[str, Any]:
@@ -144,7 +146,7 @@ def shown_of(observation: Observation) -> dict[str, Any]:
     sender = None if observation.sender is None else visible(observation.sender)
     subject = None if observation.subject is None else visible(observation.subject)
     if isinstance(content, bytes):
-        letter = read_letter(content)
+        letter = render_mail(content)
         return {
             "content": "mail",
             "sender": sender or letter.sender or None,
@@ -155,7 +157,7 @@ def shown_of(observation: Observation) -> dict[str, Any]:
             "cut": letter.cut,
         }
     if isinstance(content, str):
-        pieces, cut = read_text(content)
+        pieces, cut = render_text(content)
         size = len(content.encode("utf-8", "surrogatepass"))
         shown = {"pieces": _pieces(pieces), "size": size, "cut": cut}
         return {"content": "text", "sender": sender, "subject": subject, **shown}
@@ -166,7 +168,7 @@ def shown_of(observation: Observation) -> dict[str, Any]:
     return {"content": "features", "sender": sender, "subject": subject, **shown}
 
 
-def choices_of(entry: Entry) -> tuple[schemas.Answer, ...]:
+def choices_of(entry: QueuedRequest) -> tuple[schemas.Answer, ...]:
     """The possible answers: those that the question names, else the labels that had a probability."""
     request = entry.request
     if request.labels is not None:
@@ -188,10 +190,10 @@ def label_of(key: str) -> schemas.Answer:
     return label if known else key
 
 
-def _pieces(runs: tuple[Run, ...]) -> tuple[schemas.Piece, ...]:
-    return tuple(schemas.Piece(**run._asdict()) for run in runs)
+def _pieces(runs: tuple[Run, ...]) -> tuple[schemas.SpanBody, ...]:
+    return tuple(schemas.SpanBody(**run._asdict()) for run in runs)
 
 
-def _nothing(why: str) -> Sheet:
+def _nothing(why: str) -> RenderedObservation:
     empty = {"sender": None, "subject": None, "pieces": (), "size": 0, "cut": False}
-    return Sheet(None, {"content": "nothing", **empty, "missing": why}, _SHEET_BYTES)
+    return RenderedObservation(None, {"content": "nothing", **empty, "missing": why}, _SHEET_BYTES)

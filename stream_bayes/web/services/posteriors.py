@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from stream_bayes.engine.intervals import MASS, as_key, label_told
+from stream_bayes.engine.intervals import MASS, as_key, reported_label
 from stream_bayes.errors import InputError, NumericalError, StreamBayesError
 from stream_bayes.kernels.mail.features import Shape
 from stream_bayes.learners import (
@@ -30,7 +30,7 @@ from stream_bayes.mail.filter.evidence import PRIOR_COUNT
 from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.posteriors import Beta, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT
 from stream_bayes.typing import FloatArray
-from stream_bayes.web.api.schemas import Density
+from stream_bayes.web.api.schemas import DensityBody
 
 NaiveBayes = BernoulliNB | MultinomialNB | PoissonNB | GaussianNB | GaussianDiscriminant
 # No event has it: names of features are texts there.
@@ -39,7 +39,7 @@ _UNSEEN = "no labelled event has had it"
 _NEW = f"{_UNSEEN}: this is the prior"
 
 
-def density_of(learner: Learner, kind: str, text: str) -> Density:
+def density_of(learner: Learner, kind: str, text: str) -> DensityBody:
     """The posterior of what a kind and a text name, as a curve; `NoPosterior` where the learner has none."""
     kinds = kinds_of(type(learner))
     try:
@@ -65,7 +65,7 @@ def kinds_of(learner: type[Learner]) -> tuple[str, ...]:
     return ("feature", "word") if issubclass(learner, NaiveBayes | CategoricalNB | BetaBernoulli) else ()
 
 
-def _belief(learner: Learner, text: str) -> Belief:
+def _belief(learner: Learner, text: str) -> NamedPosterior:
     if isinstance(learner, WeightBelief):
         return _of_weight(learner, text)
     if isinstance(learner, SpamFilter | LogOddsFusion):
@@ -87,13 +87,13 @@ def _names(text: str) -> Iterator[Any]:
         yield name
 
 
-def _of_weight(learner: WeightBelief, text: str) -> Belief:
+def _of_weight(learner: WeightBelief, text: str) -> NamedPosterior:
     new = _weight(learner, _NOBODY)
     found = {name: _weight(learner, name) for name in _names(text)}
     name = next((name for name, weight in found.items() if weight != new), text)
     # Hashed, it shares its weight with others.
     note = _NEW if found[name] == new and learner.buckets is None else None
-    return Belief(found[name], f'weight of "{visible(_shown(name))}"', note)
+    return NamedPosterior(found[name], f'weight of "{visible(_shown(name))}"', note)
 
 
 def _weight(learner: WeightBelief, name: Any) -> Normal | StudentT:
@@ -103,15 +103,15 @@ def _weight(learner: WeightBelief, name: Any) -> Normal | StudentT:
     return StudentT(joint.degrees, float(joint.location[0]), math.sqrt(float(joint.scale[0, 0])))
 
 
-def _of_member(learner: SpamFilter | LogOddsFusion, text: str) -> Belief:
+def _of_member(learner: SpamFilter | LogOddsFusion, text: str) -> NamedPosterior:
     weights = {name: weight for name, weight in learner.weights().items() if isinstance(weight, Normal)}
     if text not in weights:
         message = f"no posterior of a weight of {visible(text, 40)!r}: there are {', '.join(weights) or 'none'}"
         raise NoPosterior(message)
-    return Belief(weights[text], f'weight of "{text}" in the fusion')
+    return NamedPosterior(weights[text], f'weight of "{text}" in the fusion')
 
 
-def _of_coin(learner: BetaBernoulli, text: str) -> Belief:
+def _of_coin(learner: BetaBernoulli, text: str) -> NamedPosterior:
     label = as_key(learner.classes[1])
     if learner.on is None:
         posterior = learner.posterior()
@@ -123,7 +123,7 @@ def _of_coin(learner: BetaBernoulli, text: str) -> Belief:
         meaning = f"probability of {label} where {visible(f'{learner.on} = {value}')}"
     won = round(posterior.successes - learner.prior.successes)
     lost = round(posterior.failures - learner.prior.failures)
-    return Belief(posterior, meaning, None if won + lost else _NEW, won + lost, won)
+    return NamedPosterior(posterior, meaning, None if won + lost else _NEW, won + lost, won)
 
 
 def _values(text: str) -> Iterator[Any]:
@@ -139,7 +139,7 @@ def _values(text: str) -> Iterator[Any]:
         yield number
 
 
-def _of_category(learner: CategoricalNB, text: str) -> Belief:
+def _of_category(learner: CategoricalNB, text: str) -> NamedPosterior:
     label = _label(learner)
     (feature, equals, value) = text.partition(" = ")
     values = [str(each) for each in learner.categories(feature)]
@@ -148,16 +148,16 @@ def _of_category(learner: CategoricalNB, text: str) -> Belief:
         message = f"a category is a feature with its value; known are {known}"
         raise NoPosterior(visible(message))
     posterior = learner.posterior(feature, label).marginal(values.index(value))
-    return Belief(posterior, f"probability of {visible(text)} in {as_key(label)}")
+    return NamedPosterior(posterior, f"probability of {visible(text)} in {as_key(label)}")
 
 
-def _of_feature(learner: NaiveBayes, text: str) -> Belief:
+def _of_feature(learner: NaiveBayes, text: str) -> NamedPosterior:
     label = _label(learner)
     new = _posterior(learner, _NOBODY, label)
     found = {name: _posterior(learner, name, label) for name in _names(text)}
     name = next((name for name, posterior in found.items() if posterior != new), text)
     note = _UNSEEN if found[name] == new and getattr(learner, "buckets", None) is None else None
-    return Belief(found[name], _meaning(learner, visible(_shown(name)), as_key(label)), note)
+    return NamedPosterior(found[name], _meaning(learner, visible(_shown(name)), as_key(label)), note)
 
 
 def _posterior(learner: NaiveBayes, name: Any, label: Any) -> Posterior:
@@ -177,7 +177,7 @@ def _meaning(learner: NaiveBayes, name: str, label: str) -> str:
 
 def _label(learner: NaiveBayes | CategoricalNB) -> Any:
     """Of two labels the one that is told about everywhere; of more the most frequent."""
-    label = label_told(learner.class_posterior())
+    label = reported_label(learner.class_posterior())
     if label is None:
         message = f"no label is known to this {type(learner).__name__} yet, so nothing is known of any feature"
         raise NoPosterior(message)
@@ -208,7 +208,7 @@ class NoPosterior(StreamBayesError):
     code = "no-posterior"
 
 
-class Belief(NamedTuple):
+class NamedPosterior(NamedTuple):
     """A posterior, and what it is of."""
 
     posterior: Posterior
@@ -220,13 +220,13 @@ class Belief(NamedTuple):
     """Those of them with the label that the meaning names."""
 
 
-def density(kind: str, text: str, belief: Belief) -> Density:
+def density(kind: str, text: str, belief: NamedPosterior) -> DensityBody:
     """A belief as a curve, with its mean and its interval."""
     posterior = belief.posterior
     x = _points(posterior)
     y, cut = _heights(posterior, x)
     notes = [belief.note, "the density has no upper bound: the curve is cut off" if cut else None]
-    return Density(
+    return DensityBody(
         kind=visible(kind),
         text=visible(text),
         meaning=belief.meaning,
@@ -301,7 +301,7 @@ class _Tiny(NamedTuple):
     text: str
 
 
-def mail_belief(learner: SpamFilter, kind: str, text: str) -> Belief:
+def mail_belief(learner: SpamFilter, kind: str, text: str) -> NamedPosterior:
     """The probability of spam among the mails that have a feature; kinds are those of an explanation."""
     line = " ".join(text.lower().split())
     prefix, _, plain = kind.rpartition(": ")
@@ -319,7 +319,7 @@ def mail_belief(learner: SpamFilter, kind: str, text: str) -> Belief:
     raise NoPosterior(message)
 
 
-def _found(learner: SpamFilter, tiny: _Tiny) -> Belief | None:
+def _found(learner: SpamFilter, tiny: _Tiny) -> NamedPosterior | None:
     """None where the mail does not have the feature that it was made for."""
     batch = learner.batch([tiny.mail])
     named = named_features(batch.raws[0], cast(Shape, batch.shape))
@@ -329,8 +329,10 @@ def _found(learner: SpamFilter, tiny: _Tiny) -> Belief | None:
     share = shares.get(tiny[1:])
     meaning = _meaning_in_mail(learner, *tiny[1:])
     if share is None:
-        return Belief(Beta(PRIOR_COUNT, PRIOR_COUNT), meaning, "no labelled mail has had it: this is the prior", 0, 0)
-    return Belief(share.posterior, meaning, None, share.mails, share.spam)
+        return NamedPosterior(
+            Beta(PRIOR_COUNT, PRIOR_COUNT), meaning, "no labelled mail has had it: this is the prior", 0, 0
+        )
+    return NamedPosterior(share.posterior, meaning, None, share.mails, share.spam)
 
 
 def _meaning_in_mail(learner: SpamFilter, kind: str, text: str) -> str:

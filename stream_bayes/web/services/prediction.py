@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from stream_bayes.engine.intervals import credible
-from stream_bayes.engine.model_adapter import Model
+from stream_bayes.engine.intervals import credible_interval
+from stream_bayes.engine.model_adapter import ModelAdapter
 from stream_bayes.events import Observation
 from stream_bayes.mail.filter import SpamFilter
-from stream_bayes.web.api.schemas import Opinion
-from stream_bayes.web.services.explanation import Predicted, reasons_of, reasons_of_mail
+from stream_bayes.web.api.schemas import PredictionBody
+from stream_bayes.web.services.explanation import ModelPrediction, reasons_of, reasons_of_mail
 
 # By which questions are ranked, and here nothing is.
 _STRATEGY = "variance"
 
 
-def opinion_of(model: Model, observation: Observation, top: int, origin: tuple[int, int]) -> Opinion:
+def prediction_view(model: ModelAdapter, observation: Observation, top: int, origin: tuple[int, int]) -> PredictionBody:
     """The prediction with its interval and so many reasons, by the model of this partition and version."""
     learner = model.learner
     content = model.content(observation)
     predictions = learner.predictive_many([content])
     said = model.said(predictions, _STRATEGY)
-    (low, high, told) = credible(predictions, 0)
+    (low, high, told) = credible_interval(predictions, 0)
     if isinstance(learner, SpamFilter):
         why = reasons_of_mail(learner, content, top)
     else:
         kind = "word" if observation.features is None else "feature"
-        why = reasons_of(learner, Predicted(content, kind, predictions), top)
-    return Opinion(
+        why = reasons_of(learner, ModelPrediction(content, kind, predictions), top)
+    return PredictionBody(
         partition=origin[0],
         model_version=origin[1],
         label=said.labels[0],

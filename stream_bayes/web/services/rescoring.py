@@ -12,15 +12,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from threading import Event
 
-from stream_bayes.active.strategies import STRATEGIES, doubts_of, scores
+from stream_bayes.active.strategies import STRATEGIES, scores
+from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.background import BackgroundThread
 from stream_bayes.errors import BackgroundError, StreamBayesError
 from stream_bayes.events import Observation
 from stream_bayes.kernels.mail.decode import MOST_RAW
 from stream_bayes.mail.parse.parts import LOOKED_AT
-from stream_bayes.web.readmodel.request_queue import Entry, Place
-from stream_bayes.web.readmodel.state_store import Desk
-from stream_bayes.web.services.model_cache import Models, NoModel, Opened
+from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest
+from stream_bayes.web.readmodel.state_store import StateStore
+from stream_bayes.web.services.model_cache import ModelCache, NoModel, OpenedModel
 
 logger = logging.getLogger("stream_bayes.web")
 
@@ -114,8 +115,8 @@ class Rescorer:
 
     def __init__(
         self,
-        desk: Desk,
-        models: Models,
+        desk: StateStore,
+        models: ModelCache,
         read: Callable[[Place], Observation | None],
         strategy: str,
         on_failure: Callable[[BackgroundError], object] | None = None,
@@ -156,7 +157,7 @@ class Rescorer:
         if strategy not in STRATEGIES:
             return
         self._observations.begin((entry.place for entry in waiting), _READS_AT_ONCE, _BYTES_AT_ONCE)
-        by_partition: defaultdict[int, list[Entry]] = defaultdict(list)
+        by_partition: defaultdict[int, list[QueuedRequest]] = defaultdict(list)
         for entry in waiting:
             by_partition[entry.place[0]].append(entry)
         for partition, entries in by_partition.items():
@@ -170,8 +171,8 @@ class Rescorer:
                     return
                 self._score(older[begin : begin + _AT_ONCE], opened, strategy)
 
-    def _score(self, entries: Iterable[Entry], opened: Opened, strategy: str) -> None:
-        found: list[tuple[Entry, float]] = []
+    def _score(self, entries: Iterable[QueuedRequest], opened: OpenedModel, strategy: str) -> None:
+        found: list[tuple[QueuedRequest, float]] = []
         for entry in entries:
             if not self._observations.can_get(entry.place):
                 continue
@@ -185,14 +186,14 @@ class Rescorer:
                 self._desk.questions.rescore(entry.place, score, opened.stamp.changed)
 
 
-def _is_older(entry: Entry, opened: Opened) -> bool:
+def _is_older(entry: QueuedRequest, opened: OpenedModel) -> bool:
     """Whether the score of a question was made before this checkpoint was written."""
     if entry.scored_at is not None:
         return entry.scored_at != opened.stamp.changed
     return entry.asked_at is None or entry.asked_at.timestamp() < opened.stamp.changed / 1e9
 
 
-def _score_of(opened: Opened, observation: Observation | None, strategy: str) -> float:
+def _score_of(opened: OpenedModel, observation: Observation | None, strategy: str) -> float:
     """What the label of an observation is worth; NaN where it is gone, or the model refuses it."""
     if observation is None:
         return math.nan
@@ -201,7 +202,7 @@ def _score_of(opened: Opened, observation: Observation | None, strategy: str) ->
             predictions = opened.model.learner.predictive_many([opened.model.content(observation)])
         except StreamBayesError:
             return math.nan
-        return float(scores(strategy, doubts_of(predictions))[0])
+        return float(scores(strategy, uncertainties_of(predictions))[0])
 
 
 def _size_of(observation: Observation | None) -> int:
