@@ -180,10 +180,10 @@ class TimedLog(KafkaLog):
 
     def seek(self, offsets: Offsets) -> None:
         super().seek(offsets)
-        for shard in self.worker.shards.values():
-            model = shard.engine.model.learner
+        for processor in self.worker.processors.values():
+            model = processor.engine.model.learner
             assert isinstance(model, SpamFilter)
-            model.touch()
+            model.prefault()
         settle()
 
     def commit(self, offsets: Offsets) -> Offsets:

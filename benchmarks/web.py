@@ -102,7 +102,7 @@ class Feeder:
     @property
     def predicted(self) -> int:
         """How many mails have a prediction."""
-        return sum(self._log.ends("predictions").values())
+        return sum(self._log.end_offsets("predictions").values())
 
     def feed(self) -> None:
         """Send some more, if too few wait."""

@@ -160,7 +160,7 @@ def write(path: Path, events: Iterator[Event]) -> None:
 def bare(rows: Rows) -> Pass:
     """A new filter that has all its memory, and nothing else to do."""
     model = SpamFilter()
-    model.touch()
+    model.prefault()
     settle()
     wall = time.perf_counter()
     cpu = time.process_time()
@@ -174,10 +174,10 @@ def worker_pass(settings: Settings) -> Pass:
     """A new worker whose filter and whose image have all their memory, from the first poll to the last commit."""
 
     def ready() -> None:
-        for shard in worker.shards.values():
-            model = shard.engine.model.learner
+        for processor in worker.processors.values():
+            model = processor.engine.model.learner
             assert isinstance(model, SpamFilter)
-            model.touch()
+            model.prefault()
         settle()
 
     with TimedLog(Path(settings.log.removeprefix("sqlite:///")), settings, ready) as log:

@@ -21,7 +21,7 @@ CORPUS = "spamassassin"
 # With half of them as labels too, whole batches: the worker commits the last one without waiting for more.
 MAILS = 10_000
 # Of the corpus, those up to this size: 3.2 KB in the mean.
-MOST_BYTES = 6_000
+MAX_BYTES = 6_000
 LATER = 100
 
 Event = tuple[str, bytes, bytes, Headers]
@@ -43,10 +43,10 @@ def read_mails() -> tuple[list[Mail], str]:
     found = []
     try:
         path = Path(os.environ.get(CORPORA, "")) / f"{CORPUS}.jsonl.gz"
-        found = [(mail.raw, mail.label) for mail in open_corpus(path, problems="count") if len(mail.raw) <= MOST_BYTES]
+        found = [(mail.raw, mail.label) for mail in open_corpus(path, problems="count") if len(mail.raw) <= MAX_BYTES]
     except CorpusError:
         pass
-    origin = f"{CORPUS} up to {MOST_BYTES:,} bytes" if found else "the demo's mailbox"
+    origin = f"{CORPUS} up to {MAX_BYTES:,} bytes" if found else "the demo's mailbox"
     found = found or [(mail.raw, mail.label) for mail in mailbox(1, MAILS)]
     Random(1).shuffle(found)
     chosen = [found[place % len(found)] for place in range(MAILS)]

@@ -86,10 +86,10 @@ def awaited(settings: Settings, number: int, name: str) -> None:
     """Send a mail and wait for its prediction."""
     place = Partition(settings.topics.predictions, 0)
     with SqliteLog(path_of(settings)) as log:
-        end = log.ends(place.topic)[place]
+        end = log.end_offsets(place.topic)[place]
         mail = b"Subject: are you there\n\nJust asking."
         log.append("emails", mail, f"{name}-{number}".encode(), 0, (("content-type", b"message/rfc822"),))
         log.commit({})
         deadline = time.monotonic() + PATIENCE
-        while log.ends(place.topic)[place] == end and time.monotonic() < deadline:
+        while log.end_offsets(place.topic)[place] == end and time.monotonic() < deadline:
             time.sleep(LOOK)

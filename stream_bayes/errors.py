@@ -31,7 +31,7 @@ succeed later without anybody changing anything. An error is raised before any s
 
 from __future__ import annotations
 
-_MOST_SHOWN = 200
+_MAX_SHOWN = 200
 
 
 def shown(value: object) -> str:
@@ -46,7 +46,7 @@ def shown(value: object) -> str:
         text = repr(value)
     except (RecursionError, ValueError):
         return f"{_article(type(value).__name__)} that cannot be written out"
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
 def _article(noun: str) -> str:

@@ -17,7 +17,7 @@ FloatArray = NDArray[np.float64]
 Refusal = type[ParameterError] | type[InputError]
 
 _PROBABILITY_SLACK = 1e-6
-_MOST_DRAWS = 2**40
+_MAX_DRAWS = 2**40
 
 
 def refuse(what: str, allowed: str, value: object, error: Refusal = ParameterError) -> ParameterError | InputError:
@@ -95,8 +95,8 @@ def check_draws(generator: object, size: object) -> tuple[np.random.Generator, i
         allowed = "a numpy.random.Generator, such as numpy.random.default_rng(1), before the number of draws"
         raise refuse("generator", allowed, generator)
     number = whole("size", size, ParameterError)
-    if number > _MOST_DRAWS:
-        raise refuse("size", f"a whole number up to {_MOST_DRAWS}", size)
+    if number > _MAX_DRAWS:
+        raise refuse("size", f"a whole number up to {_MAX_DRAWS}", size)
     return generator, int(number)
 
 

@@ -24,7 +24,7 @@ def made(number: int, size: int = 100) -> Checkpoint:
 
 def assert_same(found: Checkpoint, expected: Checkpoint) -> None:
     """The two are equal to the last bit."""
-    assert found.shaping == expected.shaping
+    assert found.compatibility_key == expected.compatibility_key
     assert found.scalars == expected.scalars
     assert found.arrays.keys() == expected.arrays.keys()
     for name, array in expected.arrays.items():

@@ -21,10 +21,10 @@ class LogWithGaps(MemoryLog):
         found = super().read(topic, partition, -(-offset // STEP), most)
         return [record._replace(offset=STEP * record.offset) for record in found]
 
-    def beginnings(self, topic: str) -> Offsets:
+    def earliest_offsets(self, topic: str) -> Offsets:
         """As they are."""
-        return {place: STEP * begin for place, begin in super().beginnings(topic).items()}
+        return {place: STEP * begin for place, begin in super().earliest_offsets(topic).items()}
 
-    def ends(self, topic: str) -> Offsets:
+    def end_offsets(self, topic: str) -> Offsets:
         """Behind the last gap."""
-        return {place: STEP * end for place, end in super().ends(topic).items()}
+        return {place: STEP * end for place, end in super().end_offsets(topic).items()}

@@ -110,7 +110,7 @@ class Scene:
     def predicted(self) -> int:
         """How many predictions there are."""
         topic = self.settings.topics.predictions
-        return sum(1 for place in self.log.ends(topic) for _ in all_records(self.log, topic, place.number))
+        return sum(1 for place in self.log.end_offsets(topic) for _ in all_records(self.log, topic, place.number))
 
     def forget_checkpoints(self) -> None:
         """Remove them all."""
@@ -133,7 +133,7 @@ class Scene:
         """Give topics more partitions."""
         with self.admin() as admin:
             admin.create_partitions(dict.fromkeys(names, partitions))
-        await_that(lambda: all(len(self.log.ends(name)) == partitions for name in names))
+        await_that(lambda: all(len(self.log.end_offsets(name)) == partitions for name in names))
 
     def remove_before(self, topic: str, offset: int, partition: int = 0) -> None:
         """As retention does."""
@@ -197,19 +197,19 @@ class Colleague:
             self.problem = problem
 
     @property
-    def shards(self) -> dict[int, PartitionProcessor]:
+    def processors(self) -> dict[int, PartitionProcessor]:
         """Of the partitions that are read here now."""
-        return {} if self.worker is None else dict(self.worker.shards)
+        return {} if self.worker is None else dict(self.worker.processors)
 
     @property
     def partitions(self) -> set[int]:
         """Their numbers."""
-        return set(self.shards)
+        return set(self.processors)
 
     @property
-    def stands_by(self) -> bool:
+    def is_standby(self) -> bool:
         """Whether it has nothing to read."""
-        return self.worker is not None and self.worker._partitions.stands_by
+        return self.worker is not None and self.worker._partitions.is_standby
 
     def ended(self) -> BaseException | None:
         """What it raised, once it has ended by itself."""

@@ -6,7 +6,7 @@ import unicodedata
 from urllib.parse import urlsplit
 
 from stream_bayes.mail.render.reader import RenderedMail, TextSpan
-from stream_bayes.mail.render.spans import MOST_PIECES, SHOWN
+from stream_bayes.mail.render.spans import MAX_PIECES, SHOWN
 
 HTML = b"Subject: s\nContent-Type: text/html; charset=utf-8\n\n"
 PLAIN = b"Subject: s\nContent-Type: text/plain; charset=utf-8\n\n"
@@ -30,7 +30,7 @@ def told(pieces: tuple[TextSpan, ...]) -> str:
 
 def check(pieces: tuple[TextSpan, ...]) -> None:
     """What holds of any pieces."""
-    assert len(pieces) <= MOST_PIECES
+    assert len(pieces) <= MAX_PIECES
     assert sum(len(piece.text) for piece in pieces if piece.kind != "mark") <= SHOWN + 200
     for piece in pieces:
         assert piece.text

@@ -134,7 +134,7 @@ def commit(log: Log, offsets: Offsets | None = None) -> Offsets:
     """Commit, and wait until everybody can read it."""
     written = log.commit(offsets or {})
     for place in written:
-        log.settle(place)
+        log.wait_for_open_transactions(place)
     return written
 
 

@@ -15,8 +15,8 @@ WORD = re.compile(rb"[A-Za-z0-9._$!'\x80-\xff-]+")
 NAME = re.compile(rb"([!-9;-~]{1,64}):")
 ADDRESS = re.compile(rb"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})")
 FEW_BITS = 18
-MOST_FEW = 1024
-MOST_FIELDS = 1024
+MAX_FEW = 1024
+MAX_FIELDS = 1024
 
 
 class Word(NamedTuple):
@@ -56,7 +56,7 @@ def header_fields(header: bytes) -> list[tuple[int, int, int]]:
     begins: list[int] = []
     place = 0
     for line in re.findall(rb"[^\n]*\n|[^\n]+", header):
-        if not begins or (line[:1] not in b" \t" and len(begins) < MOST_FIELDS):
+        if not begins or (line[:1] not in b" \t" and len(begins) < MAX_FIELDS):
             begins.append(place)
         place += len(line)
     fields = []
@@ -130,7 +130,7 @@ def reference_features(raw: bytes, shape: Shape) -> list[list[int]]:
     words = list(words_of(kept, fields))
     found = list(source_features(kept, words, names)) if shape.sources else []
     few = [
-        distinct((bucket(value, FEW_BITS) for view, value in found if view == wanted), MOST_FEW) for wanted in (2, 3, 4)
+        distinct((bucket(value, FEW_BITS) for view, value in found if view == wanted), MAX_FEW) for wanted in (2, 3, 4)
     ]
     everything = 2**63
     grams = distinct(gram_features(text, shape), everything)

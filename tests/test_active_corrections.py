@@ -24,7 +24,7 @@ from tests.engines import KINDS, Kind, Stream, fold, predictions, run, settings_
 from tests.learners import LEARNERS
 from tests.questions import waiting
 
-ADDITIVE = [name for name, learner in LEARNERS.items() if learner.adds_up]
+ADDITIVE = [name for name, learner in LEARNERS.items() if learner.is_additive]
 PLENTY = {"remembered_labels": 10_000, "remembered_ids": 10_000, "budget": 1000, "open_requests": 1000, "expires": "9w"}
 WRONG = 0.05
 LATER = 50

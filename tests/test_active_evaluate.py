@@ -104,7 +104,7 @@ def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: i
 @pytest.mark.parametrize("ahead", [1, 3, 64])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_no_strategy_goes_over_its_quota(strategy: str, ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(active_learning, "MOST_AHEAD", ahead)
+    monkeypatch.setattr(active_learning, "MAX_AHEAD", ahead)
     mails = generated_mails(200)
     found = asked(mails, FeedbackRegime("active:30", strategy))
     assert 3 <= found.learned.sum() <= 30

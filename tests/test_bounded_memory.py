@@ -155,7 +155,7 @@ def test_one_row_with_a_new_word_allocates_for_one_row(kind: Any) -> None:
 
 
 def test_names_without_labels_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "MOST_UNLEARNED_NAMES", 100)
+    monkeypatch.setattr(columns, "MAX_UNLEARNED_NAMES", 100)
     model = BernoulliNB(classes=("ham", "spam"))
     for number in range(50):
         model.test_then_train([{f"{number} {word}": 1 for word in range(20)}], [None])

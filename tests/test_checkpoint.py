@@ -54,10 +54,10 @@ def test_checkpoints_ahead_of_the_journal_are_set_aside(tmp_path: Path, caplog: 
     folder = CheckpointStore(tmp_path)
     for number in (10, 20, 30):
         folder.write(number, made(number))
-    folder.set_aside(30)
+    folder.quarantine(30)
     assert not caplog.text
     for above, expected in ((29, 20), (10, 10), (9, None)):
-        folder.set_aside(above)
+        folder.quarantine(above)
         found = folder.newest()
         assert (found and found[0]) == expected
     assert names(tmp_path) == [f"{name_of(number)}.ahead" for number in (10, 20, 30)]
@@ -85,7 +85,7 @@ def test_a_folder_whose_files_go_while_it_is_read(tmp_path: Path, monkeypatch: p
     assert found[0] == 10
     with pytest.raises(CheckpointMismatch, match="of another log"):
         folder.check_log("none of these")
-    folder.set_aside(15)
+    folder.quarantine(15)
     assert names(tmp_path) == [name_of(10)]
 
 
@@ -140,7 +140,7 @@ def test_other_settings_are_listed(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_another_log_is_called_so(tmp_path: Path) -> None:
     folder = CheckpointStore(tmp_path)
-    folder.write(1, made(1)._replace(shaping={**SHAPING, "log": "0123"}))
+    folder.write(1, made(1)._replace(compatibility_key={**SHAPING, "log": "0123"}))
     with pytest.raises(CheckpointMismatch, match="is of another log") as caught:
         folder.newest({**SHAPING, "log": "4567", "ids": 7})
     assert "settings" not in str(caught.value)

@@ -59,7 +59,7 @@ def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
     mails, labels = stream(120, seed=8)
     model = SpamFilter(buckets=SMALL)
     folder = CheckpointStore(tmp_path)
-    image = model.image()
+    image = model.snapshot_copy()
     saver = BackgroundWriter(folder)
     expected = None
 
@@ -70,7 +70,7 @@ def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
     for number, start in enumerate(range(0, 120, 30)):
         model.learn_many(mails[start : start + 30], labels[start : start + 30])
         saver.finish()
-        model.copy_to(image)
+        model.copy_into(image)
         expected = model.state()
         saver.save(number, make)
     model.learn_many(mails, labels)

@@ -16,7 +16,7 @@ from stream_bayes import SpamFilter, Worker
 from stream_bayes.cli import main
 from stream_bayes.config import LearnerSettings, Settings
 from stream_bayes.eventlog.factory import open_log
-from stream_bayes.kernels.mail.decode import MOST_RAW
+from stream_bayes.kernels.mail.decode import MAX_RAW
 from stream_bayes.mail.filter.learned_mails import LearnedMails
 from stream_bayes.persistence.checkpoint import read_checkpoint
 from tests.commands import COMMAND as WHOLE_COMMAND
@@ -121,9 +121,9 @@ def test_another_filter_than_that_of_the_file_gets_a_line(classify: Command, tmp
 
 
 def test_a_long_mail_is_read_to_its_end_and_judged_by_its_beginning(classify: Command, model: Path) -> None:
-    long = SPAM + b"word " * MOST_RAW
-    assert len(long) > 5 * MOST_RAW
-    assert classify(long * 10, "--model", model) == classify(long[:MOST_RAW], "--model", model)
+    long = SPAM + b"word " * MAX_RAW
+    assert len(long) > 5 * MAX_RAW
+    assert classify(long * 10, "--model", model) == classify(long[:MAX_RAW], "--model", model)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_item15_another_label_is_a_correction_and_the_same_one_changes_nothing(
 
 def test_item15_a_long_mail_is_recognised_by_all_of_it(classify: Command, tmp_path: Path) -> None:
     path = tmp_path / "model"
-    mail = SPAM + b"word\n" * MOST_RAW
+    mail = SPAM + b"word\n" * MAX_RAW
     assert learned(classify, path, mail, "spam") == "learned"
     assert learned(classify, path, b"Received: from a by b\n" + mail, "spam") == "unchanged"
     assert learned(classify, path, mail + b"and another end\n", "spam") == "learned"

@@ -215,7 +215,7 @@ def test_names_and_ids_that_no_screen_can_show(tmp_path: Path) -> None:
 def test_messages_beyond_the_largest_size(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is set low here: 256 MiB would take long. Nobody knows where a field of CSV would have ended."""
     for module in (files, mbox, delimited):
-        monkeypatch.setattr(module, "MOST_BYTES", 2000)
+        monkeypatch.setattr(module, "MAX_BYTES", 2000)
     large = Mail("large", "ham", b"A: b\n\n" + b"x" * 50 + b"\n" * 5000)
     path = WRITERS[name](tmp_path / "c", [MAILS[0], large, MAILS[1]])
     corpus = open_corpus(path, problems="count")

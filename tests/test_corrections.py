@@ -13,7 +13,7 @@ from stream_bayes.errors import MergeError, StreamBayesError, UnlearnError
 from stream_bayes.testing import answer, assert_close, events, frozen, targets, taught
 from tests.learners import LEARNERS
 
-ADDITIVE = [name for name, learner in LEARNERS.items() if learner.adds_up]
+ADDITIVE = [name for name, learner in LEARNERS.items() if learner.is_additive]
 WITH_FEATURES = [name for name in ADDITIVE if not isinstance(LEARNERS[name], BetaBernoulli)]
 FEATURES: tuple[Any, ...] = ("a", "b", "c", ("d", 1), "e")
 

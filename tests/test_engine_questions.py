@@ -50,7 +50,7 @@ def test_a_question_says_how_far_the_prediction_is_known(name: str) -> None:
     told = list[str | None]()
     for arrival in random_stream(kind, seed=3, length=200).arrivals:
         event = arrival.event
-        learner = cast(Any, engine.model.learner.image())
+        learner = cast(Any, engine.model.learner.snapshot_copy())
         outputs = fold(engine, [arrival], (1,)).outputs
         for request in (output for output in outputs if isinstance(output, LabelRequest)):
             assert isinstance(event, Observation)

@@ -120,7 +120,7 @@ def test_the_posterior_is_that_of_the_batch(finished: tuple[MemoryStore, list[tu
     x = np.array([[1.0, case.x["x"], case.x["z"]] for case in known])
     y = np.array([case.y for case in known])
     precision = PRIOR * NOISE * np.eye(3) + x.T @ x
-    model = worker.shards[0].engine.model.learner
+    model = worker.processors[0].engine.model.learner
     assert isinstance(model, BayesianLinearRegression)
     weights = model.weights()
     means = [weights[name].mean for name in ("intercept", "x", "z")]
@@ -136,7 +136,7 @@ def is_learned(number: int, case: Case) -> bool:
 
 def test_counts_and_questions_add_up(finished: tuple[MemoryStore, list[tuple[str, int]], Worker]) -> None:
     store, order, worker = finished
-    engine = worker.shards[0].engine
+    engine = worker.processors[0].engine
     late = sum(what == "learn" for what, _ in order)
     assert engine.counts == {"predict": EVENTS, "learn": late, "correct": 1}
     assert engine.model_version == late + sum(what == "with" for what, _ in order) + 1
@@ -167,7 +167,7 @@ def test_errors_are_of_the_predictions_when_the_observations_came(
         for what, number in order
         if what != "predict"
     ]
-    figures = worker.shards[0].engine.metrics.figures(numbers=True)
+    figures = worker.processors[0].engine.metrics.figures(numbers=True)
     assert figures["labelled"] == len(errors)
     assert figures["mean_absolute_error"] == pytest.approx(np.mean(errors), rel=1e-12)
     assert figures["root_mean_squared_error"] == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-12)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.engine import BatchResult, Engine, InputEvent, ReplayDecisions
-from stream_bayes.engine.state import bookkeeping_of, restore, shaping_of, state_of
+from stream_bayes.engine.state import bookkeeping_of, compatibility_key_of, restore, state_of
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.events import DeadLetter
 from stream_bayes.persistence.snapshot import Arrays
@@ -127,14 +127,14 @@ def test_a_state_shares_nothing_with_its_engine() -> None:
 
 def test_the_shape_is_what_the_state_depends_on() -> None:
     kind = KINDS["SpamFilter"]
-    own = shaping_of(Engine(settings_for(kind)))
-    assert own == shaping_of(Engine(settings_for(kind, budget=9, open_requests=9, strategy="margin")))
-    assert own != shaping_of(Engine(settings_for(kind, remembered_labels=9)))
-    assert own != shaping_of(Engine(settings_for(kind), 0, 2))
+    own = compatibility_key_of(Engine(settings_for(kind)))
+    assert own == compatibility_key_of(Engine(settings_for(kind, budget=9, open_requests=9, strategy="margin")))
+    assert own != compatibility_key_of(Engine(settings_for(kind, remembered_labels=9)))
+    assert own != compatibility_key_of(Engine(settings_for(kind), 0, 2))
     cheap = Kind(kind.name, {**kind.parameters, "lost_ham": 2.0}, (), ())
     small = Kind(kind.name, {"buckets": 2**11}, (), ())
-    assert own == shaping_of(Engine(settings_for(cheap)))
-    assert own != shaping_of(Engine(settings_for(small)))
+    assert own == compatibility_key_of(Engine(settings_for(cheap)))
+    assert own != compatibility_key_of(Engine(settings_for(small)))
     assert json.loads(json.dumps(own)) == own
 
 

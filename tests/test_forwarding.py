@@ -172,7 +172,7 @@ def fill(writer: Log, mails: int = 12, aborts: Collection[int] = ()) -> None:
 
 
 def totals(worker: Worker, action: str) -> int:
-    return sum(shard.engine.counts[action] for shard in worker.shards.values())
+    return sum(processor.engine.counts[action] for processor in worker.processors.values())
 
 
 def check_learned(settings: Settings, log: Log, mails: int = 12) -> None:

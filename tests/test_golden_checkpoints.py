@@ -18,7 +18,7 @@ import pytest
 from stream_bayes import Learner, SpamFilter
 from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
 from stream_bayes.engine import Engine
-from stream_bayes.engine.state import bookkeeping_of, restore, shaping_of, state_of
+from stream_bayes.engine.state import bookkeeping_of, compatibility_key_of, restore, state_of
 from stream_bayes.events import Prediction
 from stream_bayes.learners.base.learner import LearnerState
 from stream_bayes.persistence.checkpoint import CHECKPOINT, Checkpoint, read_checkpoint, write_checkpoint
@@ -36,9 +36,11 @@ def every_type() -> Checkpoint:
     kinds = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")
     arrays: dict[str, Any] = {kind: (np.arange(6).reshape(2, 3) % 5).astype(kind) for kind in kinds}
     arrays |= {"none": np.empty((0, 2)), "one": np.array(2.5)}
-    shaping = {"learner": {"name": "none", "parameters": {"prior": {"posterior": "Beta", "fields": [1, 2.5]}}}}
+    compatibility_key = {
+        "learner": {"name": "none", "parameters": {"prior": {"posterior": "Beta", "fields": [1, 2.5]}}}
+    }
     scalars = {"large": 2**70, "small": 5e-324, "text": 'grüße 🙂 "quoted"\n', "nothing": None, "many": [1, [True, {}]]}
-    return Checkpoint(shaping, scalars, arrays)
+    return Checkpoint(compatibility_key, scalars, arrays)
 
 
 def mail_filter() -> Checkpoint:
@@ -68,7 +70,7 @@ def engine_with_questions() -> Checkpoint:
     engine = Engine(settings_then())
     engine.process(stream.arrivals)
     scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
-    return Checkpoint(shaping_of(engine), scalars, arrays)
+    return Checkpoint(compatibility_key_of(engine), scalars, arrays)
 
 
 CHECKPOINTS: dict[str, Callable[[], Checkpoint]] = {
@@ -84,11 +86,13 @@ def path_of(name: str, version: int = CHECKPOINT.version) -> Path:
 
 def said(checkpoint: Checkpoint) -> Any:
     """Everything as JSON; of a learner also what it says."""
-    found: dict[str, Any] = {"shaping": checkpoint.shaping, "scalars": checkpoint.scalars}
+    found: dict[str, Any] = {"compatibility_key": checkpoint.compatibility_key, "scalars": checkpoint.scalars}
     if "model_version" in checkpoint.scalars:
         return found | {"engine": said_by_engine(checkpoint)}
     if "parameters" in checkpoint.scalars:
-        state = LearnerState(checkpoint.shaping["learner"], checkpoint.scalars["parameters"], checkpoint.arrays)
+        state = LearnerState(
+            checkpoint.compatibility_key["learner"], checkpoint.scalars["parameters"], checkpoint.arrays
+        )
         model: Any = Learner.from_state(state)
         return found | {"probabilities": [round(model.predict_proba_one(mail)["spam"], 9) for mail in MAILS]}
     arrays = {name: [str(array.dtype), array.tolist()] for name, array in checkpoint.arrays.items()}
@@ -98,7 +102,7 @@ def said(checkpoint: Checkpoint) -> Any:
 def said_by_engine(checkpoint: Checkpoint) -> Any:
     """What the engine of a checkpoint knows, and what it says next."""
     engine = Engine(settings_then())
-    check_compatibility(Path("golden"), checkpoint.shaping, shaping_of(engine))
+    check_compatibility(Path("golden"), checkpoint.compatibility_key, compatibility_key_of(engine))
     restore(engine, checkpoint.scalars, checkpoint.arrays)
     stream = Stream()
     stream.ends["emails"] = 30

@@ -133,7 +133,7 @@ def test_item20_a_forgetting_too_small_for_arithmetic_is_refused(forgetting: flo
                 kind(forgetting=forgetting, covariance=covariance)
 
 
-@pytest.mark.parametrize("name", [name for name in DICTS if LEARNERS[name].adds_up])
+@pytest.mark.parametrize("name", [name for name in DICTS if LEARNERS[name].is_additive])
 def test_item20_forgetting_nearly_all_leaves_a_learner_that_predicts(name: str) -> None:
     learner, x, y = taught(name)
     for factor in (1e-310, 5e-324):
@@ -294,7 +294,7 @@ def extreme_row(name: str, learner: Any, generator: random.Random) -> tuple[Any,
 def extreme_update(name: str, learner: Any, known: list[Any], generator: random.Random) -> tuple[str, tuple[Any, ...]]:
     """A method that changes the learner, and its arguments."""
     methods = ["learn_one", "learn_one", "learn_one", "test_then_train", "learn_many"]
-    method = generator.choice([*methods, *(("unlearn_one", "unlearn_one", "forget", "merge") * learner.adds_up)])
+    method = generator.choice([*methods, *(("unlearn_one", "unlearn_one", "forget", "merge") * learner.is_additive)])
     if method == "forget":
         return method, (generator.choice((0.0, 1e-300, 1e-100, 1e-8, 0.5)),)
     if method == "merge":
@@ -384,7 +384,7 @@ def test_item20_forgetting_all_but_faint_events_leaves_a_sound_state(forgetting:
         assert_sound(linear, events)
 
 
-@pytest.mark.parametrize("name", [name for name in DICTS if LEARNERS[name].adds_up])
+@pytest.mark.parametrize("name", [name for name in DICTS if LEARNERS[name].is_additive])
 def test_item20_a_learner_merged_with_itself_is_refused_before_it_overflows(name: str) -> None:
     learner, x, _ = taught(name)
     accepted = 0

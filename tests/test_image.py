@@ -22,7 +22,7 @@ def test_an_image_is_the_learner_of_then(name: str) -> None:
     some = events(LEARNERS[name], 20)
     others = events(LEARNERS[name], 30)[20:]
     model: Any = taught(LEARNERS[name], some[:10])
-    image = model.image()
+    image = model.snapshot_copy()
     before = frozen(model)
     assert frozen(image) == before
     for x, y in some[10:]:
@@ -31,7 +31,7 @@ def test_an_image_is_the_learner_of_then(name: str) -> None:
     for x, y in others:
         image.learn_one(x, y)
     now = frozen(model)
-    model.copy_to(image)
+    model.copy_into(image)
     assert frozen(image) == frozen(model) == now
     for x, y in others:
         model.learn_one(x, y)
@@ -44,7 +44,7 @@ def test_an_image_is_the_learner_of_then(name: str) -> None:
 @pytest.mark.parametrize("other", [MultinomialNB(), BernoulliNB(class_prior_count=2.0), "no learner"], ids=str)
 def test_something_else_is_no_image(other: Any) -> None:
     with pytest.raises(ParameterError, match="made by this learner's own image"):
-        BernoulliNB().copy_to(other)
+        BernoulliNB().copy_into(other)
 
 
 def memory_of(model: SpamFilter) -> list[Any]:
@@ -54,10 +54,10 @@ def memory_of(model: SpamFilter) -> list[Any]:
 def test_an_image_of_a_filter_keeps_its_memory() -> None:
     mails, labels = stream(60, seed=2)
     model = SpamFilter(buckets=SMALL)
-    image = model.image()
+    image = model.snapshot_copy()
     known = memory_of(image)
     model.learn_many(mails, labels)
-    model.copy_to(image)
+    model.copy_into(image)
     for there, now, own in zip(known, memory_of(image), memory_of(model), strict=True):
         assert there is now
         assert not np.shares_memory(now, own)
@@ -67,7 +67,7 @@ def test_an_image_of_a_filter_keeps_its_memory() -> None:
 def test_a_filter_with_classifiers_from_elsewhere_has_no_image() -> None:
     model = SpamFilter(buckets=SMALL, others=(("river", RiverGaussianNB(), "numbers"),))  # type: ignore[arg-type]
     with pytest.raises(SnapshotError, match=r"classifiers from elsewhere \(river\) cannot be saved"):
-        model.image()
+        model.snapshot_copy()
 
 
 def test_a_state_may_be_taken_over_without_a_copy() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from stream_bayes import SpamFilter
 from stream_bayes.engine.metrics import RunningMetrics
-from stream_bayes.engine.state import bookkeeping_of, shaping_of, state_of
+from stream_bayes.engine.state import bookkeeping_of, compatibility_key_of, state_of
 from stream_bayes.persistence.checkpoint import Checkpoint
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from tests.checkpoints import made
@@ -39,13 +39,16 @@ def of_a_filter() -> Checkpoint:
         "open_requests": list(range(3, 20)),
         "labels": {"end": 17, "labels": ["ham", "spam"]},
     }
-    shaping = {"learner": {"name": state.kind, "parameters": state.parameters}, "engine": {"remembered_ids": 100}}
+    compatibility_key = {
+        "learner": {"name": state.kind, "parameters": state.parameters},
+        "engine": {"remembered_ids": 100},
+    }
     metrics = RunningMetrics(100)
     for offset, (log_odds, spam) in enumerate([(2.0, True), (-1.0, False), (-3.0, True), (-4.0, False)]):
         metrics.remember(offset, log_odds, int(log_odds > 0.0))
         metrics.count_label(offset, int(spam))
     own = {f"learner.{name}": array for name, array in state.arrays.items()}
-    return Checkpoint(shaping, scalars, {"label_codes": np.zeros(17, np.uint8), **metrics.arrays(), **own})
+    return Checkpoint(compatibility_key, scalars, {"label_codes": np.zeros(17, np.uint8), **metrics.arrays(), **own})
 
 
 def plain(value: Any) -> Any:
@@ -108,7 +111,7 @@ def test_for_machines(run: Run, folder: CheckpointStore) -> None:
     assert found["metrics"]["one_minus_roca_percent"] == 25.0
     assert found["labels"] == [{"label": "ham", "evidence": 1.0}, {"label": "spam", "evidence": 2.0}]
     assert found["state"] == {name: value for name, value in expected.scalars.items() if name != "learner"}
-    assert found["settings"] == plain(expected.shaping)
+    assert found["settings"] == plain(expected.compatibility_key)
     assert found["arrays"].keys() == expected.arrays.keys()
 
 
@@ -122,7 +125,7 @@ def of_an_engine() -> Checkpoint:
     stream.observe({"features": {"y": 1.0}}, None, "q")
     engine, _ = run_engine(settings_for(KINDS["MultinomialNB"], budget=40, audit_share=0.5, expires="1h"), stream)
     scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
-    return Checkpoint(shaping_of(engine), scalars, arrays)
+    return Checkpoint(compatibility_key_of(engine), scalars, arrays)
 
 
 def test_questions_audit_and_labellers(run: Run, tmp_path: Path) -> None:

@@ -115,13 +115,13 @@ def test_item05_mails_and_labels_of_clients_that_hash_keys_differently(
 
     # Every label was learned, once, although many came to another partition than their mail.
     counts: Counter[str] = Counter()
-    for shard in worker.shards.values():
-        counts.update(shard.engine.counts)
+    for processor in worker.processors.values():
+        counts.update(processor.engine.counts)
     assert {name: counts[name] for name in ("predict", "learn", "repeat", "correct", "duplicate", "refuse")} == {
         **{"predict": 2 * MAILS, "learn": 2 * MAILS},
         **{"repeat": 0, "correct": 0, "duplicate": 0, "refuse": 0},
     }
     assert counts["forward"] > 0
-    assert sum(shard.engine.model_version for shard in worker.shards.values()) == 2 * MAILS
+    assert sum(processor.engine.model_version for processor in worker.processors.values()) == 2 * MAILS
     assert [letter for number in range(PARTITIONS) for letter in scene.letters(number)] == []
     scene.check()

@@ -28,7 +28,7 @@ def emails(count: int, first: int = 0) -> list[tuple[str, bytes]]:
 
 
 def ends(scene: Scene, topic: str) -> int:
-    return sum(scene.log.ends(topic).values())
+    return sum(scene.log.end_offsets(topic).values())
 
 
 def assert_recovers(scene: Scene, expected: Worker) -> None:
@@ -36,10 +36,10 @@ def assert_recovers(scene: Scene, expected: Worker) -> None:
     with scene.open() as log:
         worker = Worker(scene.settings, log)
         assert worker.recover()
-        for number, shard in expected.shards.items():
-            assert_same(state(worker.shards[number].engine), state(shard.engine))
-            assert worker.shards[number].positions == shard.positions
-        assert worker.shards.keys() == expected.shards.keys()
+        for number, processor in expected.processors.items():
+            assert_same(state(worker.processors[number].engine), state(processor.engine))
+            assert worker.processors[number].positions == processor.positions
+        assert worker.processors.keys() == expected.processors.keys()
 
 
 def runs(scene: Scene, partition: int = 0) -> list[list[Any]]:
@@ -169,7 +169,7 @@ def test_times_of_those_who_send(make: Make, said: pytest.LogCaptureFixture) -> 
     with Colleague(scene, "a") as a:
         await_that(lambda: a.partitions == {0})
         with Colleague(scene, "b") as b:
-            await_that(lambda: b.stands_by or a.stands_by)
+            await_that(lambda: b.is_standby or a.is_standby)
     warned = lines(said, "whoever sends a record says when it came")
     assert [line["topic"] for line in warned] == 2 * [scene.emails], "once by each worker"
 
@@ -177,11 +177,11 @@ def test_times_of_those_who_send(make: Make, said: pytest.LogCaptureFixture) -> 
 def test_a_topic_that_was_made_again(make: Make) -> None:
     scene = make()
     scene.feed(stream(20))
-    before = scene.work().shards[0].positions[Partition(scene.emails, 0)]
+    before = scene.work().processors[0].positions[Partition(scene.emails, 0)]
     positions = {TopicPartition(scene.emails, 0): OffsetAndMetadata(before, "", -1)}
     with scene.admin() as admin:
         admin.delete_topics([scene.emails])
-        await_that(lambda: not scene.log.ends(scene.emails))
+        await_that(lambda: not scene.log.end_offsets(scene.emails))
     scene.create(scene.emails)
     with pytest.raises(RecoveryError, match="somebody changed one of them"):
         scene.work()
@@ -199,7 +199,7 @@ def test_a_topic_that_is_made_again_while_it_is_read(make: Make) -> None:
     await_that(lambda: colleague.partitions == {0} and scene.predicted() == 20)
     with scene.admin() as admin:
         admin.delete_topics([scene.emails])
-        await_that(lambda: not scene.log.ends(scene.emails))
+        await_that(lambda: not scene.log.end_offsets(scene.emails))
     scene.create(scene.emails)
     scene.feed(stream(5, 500))
     problem = colleague.ended()

@@ -87,14 +87,14 @@ def test_new_partitions_have_models_of_their_own(make: Make, said: pytest.LogCap
         scene.feed(stream(20, 1000 * number), number)
     with Colleague(scene, "a") as colleague:
         await_that(lambda: colleague.partitions == {0, 1} and scene.predicted() == 40)
-        old = colleague.shards
+        old = colleague.processors
         grow(scene)
         for number in range(4):
             scene.feed(stream(20, 1000 * number + 500), number)
         hear_of_it(colleague)
         await_that(lambda: colleague.partitions == {0, 1, 2, 3} and scene.predicted() == 120)
-        assert [colleague.shards[number] is old[number] for number in (0, 1)] == [True, True]
-        shares = [shard.engine.selector.budget.total for _, shard in sorted(colleague.shards.items())]
+        assert [colleague.processors[number] is old[number] for number in (0, 1)] == [True, True]
+        shares = [processor.engine.selector.budget.total for _, processor in sorted(colleague.processors.items())]
         assert shares == [4, 3, 0, 0]
     check_shares(scene)
     for number in range(4):
@@ -104,7 +104,7 @@ def test_new_partitions_have_models_of_their_own(make: Make, said: pytest.LogCap
     check_shares(scene)
     assert lines(said, "the new partitions ask for no labels")
     for topic in (scene.settings.topics.predictions, scene.settings.journal, scene.settings.topics.dead_letters):
-        assert len(scene.log.ends(topic)) == NEW_PARTITIONS
+        assert len(scene.log.end_offsets(topic)) == NEW_PARTITIONS
 
 
 def check_shares(scene: Scene) -> None:
@@ -132,12 +132,12 @@ def test_item05_labels_are_sent_on_to_partitions_that_came_later(make: Make, run
             await_that(lambda: colleague.partitions == {0, 1, 2, 3})
             scene.feed([("emails", observation(3))], 3)
             scene.feed([misplaced])
-            await_that(lambda: colleague.shards[3].engine.counts["learn"] == 1)
+            await_that(lambda: colleague.processors[3].engine.counts["learn"] == 1)
     else:
         scene.work()
         grow(scene)
         scene.forget_checkpoints()
         scene.feed([("emails", observation(3))], 3)
         scene.feed([misplaced])
-        assert scene.work().shards[3].engine.counts["learn"] == 1
+        assert scene.work().processors[3].engine.counts["learn"] == 1
     assert [letter.code for letter in scene.letters()] == ["wrong-partition"]

@@ -84,7 +84,7 @@ def test_a_partition_without_a_checkpoint_is_learned_again(make: Make, said: pyt
     scene.check()
     assert lines(said, "no checkpoint: learning all again from the journal") == [{"partition": 1}]
     learned_again = {line["partition"]: line["events"] for line in lines(said, "recovered")}
-    assert learned_again == {0: 0, 1: sum(first.shards[1].engine.counts.values())}
+    assert learned_again == {0: 0, 1: sum(first.processors[1].engine.counts.values())}
 
 
 def test_who_stands_by_takes_over(make: Make, said: pytest.LogCaptureFixture) -> None:
@@ -96,7 +96,7 @@ def test_who_stands_by_takes_over(make: Make, said: pytest.LogCaptureFixture) ->
         with Colleague(scene, "b") as b, Colleague(scene, "c") as c:
             await_that(lambda: sorted(map(len, (a.partitions, b.partitions, c.partitions))) == [0, 1, 1])
             (idle,) = (one for one in (a, b, c) if not one.partitions)
-            await_that(lambda: idle.stands_by)
+            await_that(lambda: idle.is_standby)
             busy = a if a is not idle else b
             busy.stop()
             await_that(lambda: len(idle.partitions) == 1)
@@ -115,7 +115,9 @@ def settle(scene: Scene) -> None:
 
 def caught_up(scene: Scene) -> bool:
     """Whether every e-mail was read: what comes twice is predicted once, and what is no event is not."""
-    records = [r for place in scene.log.ends(scene.emails) for r in all_records(scene.log, scene.emails, place.number)]
+    records = [
+        r for place in scene.log.end_offsets(scene.emails) for r in all_records(scene.log, scene.emails, place.number)
+    ]
     return scene.predicted() == len({json.loads(r.value)["id"] for r in records if r.value.startswith(b"{")})
 
 
@@ -156,9 +158,9 @@ def test_two_workers_share_one_budget(make: Make) -> None:
         for number in range(4):
             scene.feed(stream(60, 1000 * number), number)
         await_that(lambda: caught_up(scene))
-        taken = a.shards | b.shards
+        taken = a.processors | b.processors
     settle(scene)
-    shares = {number: shard.engine.selector.budget.total for number, shard in taken.items()}
+    shares = {number: processor.engine.selector.budget.total for number, processor in taken.items()}
     assert shares == {0: 11, 1: 11, 2: 10, 3: 10}
     topic = scene.settings.topics.label_requests
     for number, share in shares.items():

@@ -47,7 +47,7 @@ def test_no_learner_makes_a_kernel_compile_twice() -> None:
         model.learn_one({"a": 1, "b": True}, labels[0])
         model.test_then_train([{"a": np.float32(2)}, {}], [labels[1], None], [1, 0.5])
         type(model).from_state(model.state()).predictive_one({"a": 1})
-        if learner.adds_up:
+        if learner.is_additive:
             model.unlearn_one({"a": 1, "b": True}, labels[0])
             model.merge(learner.clone())
             model.forget(0.5)

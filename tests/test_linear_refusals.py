@@ -50,7 +50,7 @@ def test_no_sum_no_corrections() -> None:
             model.merge(model.clone())
         with pytest.raises(UnlearnError, match="no sum over events"):
             model.unlearn_one({"a": 1.0}, 1.0)
-        assert not model.adds_up
+        assert not model.is_additive
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_a_record_is_seen_once_it_is_committed_and_not_before(logs: Logs, mails:
     reader = logs.reader(mails)
     writer.append(mails, b"one", key=b"k", headers=[("label", b"spam")])
     assert reader.poll(10, timeout=0.0) == []
-    assert writer.ends(mails) == {first(mails): 0}
+    assert writer.end_offsets(mails) == {first(mails): 0}
     written = commit(writer)
     (record,) = polled(reader, 10)
     assert record[:2] == (mails, 0)
@@ -47,7 +47,7 @@ def test_a_commit_tells_where_what_it_wrote_ends(logs: Logs, mails: str) -> None
         assert written.keys() == {Partition(mails, 0), Partition(mails, 1), Partition(other, 0)}
         for place, end in written.items():
             assert everything(log, *place)[-1].offset == end - 1
-            assert log.ends(place.topic)[place] >= end
+            assert log.end_offsets(place.topic)[place] >= end
     assert [len(everything(log, mails, number)) for number in (0, 1)] == [3, 6]
 
 
@@ -119,7 +119,7 @@ def test_a_key_chooses_the_same_partition_for_ever() -> None:
 def test_a_topic_keeps_its_number_of_partitions(logs: Logs, mails: str) -> None:
     logs.open(partitions=2).append(mails, b"", partition=1)
     later = logs.open(logs.group("readers"), [mails], partitions=5)
-    assert later.ends(mails) == {Partition(mails, 0): 0, Partition(mails, 1): 0}
+    assert later.end_offsets(mails) == {Partition(mails, 0): 0, Partition(mails, 1): 0}
     for wrong in (2, -1, 10**30):
         with pytest.raises(LogError, match=rf"the topic {mails} has no partition .* its 2 are numbered from 0 to 1"):
             later.append(mails, b"", partition=wrong)
@@ -186,7 +186,12 @@ def test_reading_a_range_moves_nothing(logs: Logs, mails: str) -> None:
                                      (logs.topic("none"), 0, 0), ("\ud800", 0, 0), ("", 0, 0)):  # fmt: skip
         assert log.read(topic, partition, offset, 5) == []
     assert values(drained(log)) == NUMBERS
-    assert log.ends(logs.topic("none")) == log.beginnings(logs.topic("none")) == log.ends("\ud800") == {}
+    assert (
+        log.end_offsets(logs.topic("none"))
+        == log.earliest_offsets(logs.topic("none"))
+        == log.end_offsets("\ud800")
+        == {}
+    )
 
 
 def test_retention_leaves_what_a_group_has_to_read(logs: Logs, mails: str) -> None:
@@ -195,16 +200,16 @@ def test_retention_leaves_what_a_group_has_to_read(logs: Logs, mails: str) -> No
     offsets = offsets_of(log, mails)
     commit(log, {first(mails): offsets[12]})
     log.trim({first(mails): offsets[8], first(logs.topic("none")): 5, Partition(mails, 9): 1})
-    assert offsets[7] < log.beginnings(mails)[first(mails)] <= offsets[8]
+    assert offsets[7] < log.earliest_offsets(mails)[first(mails)] <= offsets[8]
     log.trim({first(mails): 10**30})
-    assert offsets[11] < log.beginnings(mails)[first(mails)] <= offsets[12]
+    assert offsets[11] < log.earliest_offsets(mails)[first(mails)] <= offsets[12]
     log.trim({first(mails): offsets[3]})
     assert values(log.read(mails, 0, 0, 2)) == NUMBERS[12:14]
     assert [record.offset for record in log.read(mails, 0, offsets[5], 1)] == [offsets[12]]
     commit(log, {first(mails): offsets[-1] + 1})
     log.trim({first(mails): offsets[-1] + 1})
     assert everything(log, mails) == []
-    assert log.beginnings(mails)[first(mails)] > offsets[-1]
+    assert log.earliest_offsets(mails)[first(mails)] > offsets[-1]
     put(log, mails, b"next")
     assert values(everything(log, mails)) == [b"next"]
 

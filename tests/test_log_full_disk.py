@@ -43,7 +43,7 @@ def test_a_disk_filled_by_a_write_ahead_log_that_a_reader_holds(small_disk: Path
         stranger.execute("SELECT * FROM partitions").fetchall()
         with pytest.raises(LogFull):
             put_for_ever(log)
-        written = log.ends("mails")[first("mails")]
+        written = log.end_offsets("mails")[first("mails")]
         assert written > 20
         assert [record.offset for record in log.read("mails", 0, 0, 100)] == list(range(written))
         stranger.execute("ROLLBACK")

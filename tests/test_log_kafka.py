@@ -64,7 +64,7 @@ def with_gaps(logs: KafkaLogs) -> str:
         if at % 4 == 0:
             abort(logs, topic, b"lost", b"lost too")
     abort(logs, topic, b"lost at the end")
-    writer.settle(first(topic))
+    writer.wait_for_open_transactions(first(topic))
     return topic
 
 
@@ -87,7 +87,7 @@ def test_offsets_have_gaps_and_records_come_without(logs: KafkaLogs, with_gaps: 
 def test_a_read_within_a_gap_gives_what_follows(logs: KafkaLogs, with_gaps: str) -> None:
     log = logs.open()
     records = everything(log, with_gaps)
-    end = log.ends(with_gaps)[first(with_gaps)]
+    end = log.end_offsets(with_gaps)[first(with_gaps)]
     assert end > records[-1].offset + 2
     for offset in range(end + 1):
         following = [record for record in records if record.offset >= offset][:2]
@@ -100,8 +100,8 @@ def test_a_topic_of_nothing_but_what_was_aborted(logs: KafkaLogs) -> None:
     topic = logs.create("mails")
     abort(logs, topic, b"lost")
     log = logs.reader(topic)
-    log.settle(first(topic))
-    assert log.ends(topic)[first(topic)] > 0
+    log.wait_for_open_transactions(first(topic))
+    assert log.end_offsets(topic)[first(topic)] > 0
     assert everything(log, topic) == list(records_from(log, first(topic))) == drained(log) == []
     put(logs.open(), topic, b"kept")
     assert values(polled(log, 10)) == [b"kept"]
@@ -112,13 +112,13 @@ def test_what_is_not_committed_yet_is_not_seen(logs: KafkaLogs) -> None:
     put(logs.open(), topic, b"one")
     reader = logs.reader(topic)
     log = logs.open()
-    end = log.ends(topic)
+    end = log.end_offsets(topic)
     with plain_producer(logs.address, transactional_id=f"open-{topic}") as producer:
         producer.init_transactions()
         producer.begin_transaction()
         producer.send(topic, b"two", partition=0)
         producer.flush()
-        assert log.ends(topic) == end
+        assert log.end_offsets(topic) == end
         assert (read(log, topic, 0), values(drained(reader))) == ([b"one"], [b"one"])
         producer.commit_transaction()
     assert values(polled(reader, 10)) == [b"two"]
@@ -203,7 +203,7 @@ def test_a_record_that_is_too_large(logs: KafkaLogs) -> None:
     assert not refusal.value.retriable
     log.append(topic, bytes(most), partition=0)
     log.commit({})
-    log.settle(first(topic))
+    log.wait_for_open_transactions(first(topic))
     assert [len(value) for value in values(everything(log, topic))] == [4, most]
 
 
@@ -234,7 +234,7 @@ def test_a_missing_topic_that_may_not_be_made(logs: KafkaLogs) -> None:
     log = forbids.open()
     with pytest.raises(LogError, match="create_topics"):
         log.append(topic, b"")
-    assert log.ends(topic) == {}
+    assert log.end_offsets(topic) == {}
     forbids.close()
 
 
@@ -262,7 +262,7 @@ def test_a_trim_takes_nothing_that_a_group_needs(logs: KafkaLogs, at_five: tuple
     place = first(topic)
     at = member.log.committed()[place]
     logs.open().trim({place: at + 3})
-    assert member.log.beginnings(topic) == {place: at}
+    assert member.log.earliest_offsets(topic) == {place: at}
     assert values(everything(member.log, topic)) == NUMBERS[5:]
 
 
@@ -312,7 +312,7 @@ def test_what_retention_has_removed_is_left_out_of_a_read(logs: KafkaLogs) -> No
     delete_before(logs, topic, 6)
     assert read(logs.open(), topic, 0) == read(logs.open(), topic, 3) == NUMBERS[6:]
     assert values(list(records_from(logs.open(), first(topic)))) == NUMBERS[6:]
-    assert log.beginnings(topic) == {first(topic): 6}
+    assert log.earliest_offsets(topic) == {first(topic): 6}
 
 
 def test_a_topic_that_was_made_anew(logs: KafkaLogs, at_five: tuple[str, Watched]) -> None:
@@ -323,6 +323,6 @@ def test_a_topic_that_was_made_anew(logs: KafkaLogs, at_five: tuple[str, Watched
         await_that(lambda: topic not in admin.list_topics())
     logs.create("mails")
     log = logs.open()
-    await_that(lambda: log.ends(topic) == {Partition(topic, 0): 0})
+    await_that(lambda: log.end_offsets(topic) == {Partition(topic, 0): 0})
     with pytest.raises(LogError, match=r"ends at offset 0.*Is this the log that the position was taken from\?"):
         member.log.seek(at)

@@ -81,7 +81,7 @@ def test_what_was_to_be_committed_while_the_broker_was_away_is_written_once(
     log.append(topic, b"two", partition=0)
     written, away = committed_at_last(log, {}, killable_broker)
     assert away
-    again(lambda: log.settle(first(topic)))
+    again(lambda: log.wait_for_open_transactions(first(topic)))
     records = everything(log, topic)
     assert values(records) == [b"before", b"one", b"two"]
     assert written == {first(topic): records[-1].offset + 1}
@@ -105,7 +105,7 @@ def test_a_broker_killed_under_load_loses_and_doubles_nothing(killable_broker: B
             enough.set()
         count = written.result(PATIENCE)
         log = logs.open()
-        log.settle(first(topic))
+        log.wait_for_open_transactions(first(topic))
         assert values(everything(log, topic)) == [b"%d" % number for number in range(count)]
         logs.close()
 
@@ -148,7 +148,7 @@ def test_a_member_of_a_group_goes_on_when_the_broker_is_back(killable_broker: Br
         except LogRebalanced:
             killable_broker.start()
             continue
-        again(lambda: member.log.settle(first(out)))
+        again(lambda: member.log.wait_for_open_transactions(first(out)))
     assert values(everything(member.log, out)) == numbers
     logs.close()
 

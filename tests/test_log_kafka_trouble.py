@@ -84,8 +84,8 @@ def test_who_comes_with_the_name_of_one_that_was_killed_ends_its_transaction(log
     topic = logs.create("mails")
     left_open(logs, "a", 600, topic)
     log = logs.member("a", topic).log
-    log.settle(first(topic))
-    assert log.ends(topic)[first(topic)] > 0
+    log.wait_for_open_transactions(first(topic))
+    assert log.end_offsets(topic)[first(topic)] > 0
     assert everything(log, topic) == []
     put(logs.open(), topic, b"kept")
     assert values(everything(log, topic)) == [b"kept"]
@@ -96,8 +96,8 @@ def test_the_broker_ends_the_transaction_of_one_that_does_not_come_back(logs: Ka
     left_open(logs, "a", 1, topic)
     log = logs.open()
     # The broker looks for such from time to time.
-    again(lambda: log.settle(first(topic)))
-    assert log.ends(topic)[first(topic)] > 0
+    again(lambda: log.wait_for_open_transactions(first(topic)))
+    assert log.end_offsets(topic)[first(topic)] > 0
     assert everything(log, topic) == []
 
 
@@ -118,7 +118,7 @@ def test_a_zombie_changes_nothing(logs: KafkaLogs) -> None:
         zombie.go_on()
         assert zombie.says() == "LogRebalanced"
         assert zombie.ended() == 0
-    heir.log.settle(first(out))
+    heir.log.wait_for_open_transactions(first(out))
     assert values(everything(heir.log, out)) == [b"of the heir"]
     assert heir.log.committed() == {first(topic): record.offset + 1}
 
@@ -208,7 +208,7 @@ def test_a_transaction_whose_end_the_broker_forgot_is_ended_before_the_next(
     member.log._writer._transactions.close()
     member.log._writer._unended.add(first(topic))
     member.log._writer.prepare()
-    member.log.settle(first(topic))
+    member.log.wait_for_open_transactions(first(topic))
     assert values(everything(member.log, topic)) == [b"one", *([b"two"] if committed else [])]
     assert member.log.committed() == {first(mails): int(committed)}
     logs.close()

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from stream_bayes.errors import LogConflict, LogError
-from stream_bayes.eventlog.validation import MOST_POLL_BYTES
+from stream_bayes.eventlog.validation import MAX_POLL_BYTES
 from stream_bayes.records import Partition
 from tests.logs import Logs, drained, first, put, values
 from tests.logs import local_logs as logs
@@ -22,7 +22,7 @@ def test_offsets_count_and_a_poll_gives_all_that_it_is_asked_for(logs: Logs) -> 
     polled = [reader.poll(most, timeout=0.0) for most in (1, 2, 5, 100, 1)]
     assert [len(records) for records in polled] == [1, 2, 5, 12, 0]
     assert [record.offset for records in polled for record in records] == list(range(20))
-    assert reader.ends("mails") == {first("mails"): 20}
+    assert reader.end_offsets("mails") == {first("mails"): 20}
     assert reader.lag() == {first("mails"): 0}
 
 
@@ -70,29 +70,29 @@ def test_a_group_that_no_longer_reads_a_topic_holds_nothing_back(logs: Logs) -> 
     logs.open("readers", ["mails", "labels"]).close()
     writer = logs.open()
     writer.trim({first("mails"): 10})
-    assert writer.beginnings("mails") == {first("mails"): 0}
+    assert writer.earliest_offsets("mails") == {first("mails"): 0}
     logs.open("readers", ["labels"]).close()
     writer.trim({first("mails"): 10})
-    assert writer.beginnings("mails") == {first("mails"): 10}
+    assert writer.earliest_offsets("mails") == {first("mails"): 10}
     late = logs.reader("mails", group="late")
     assert late.committed() == {first("mails"): 0}
     assert values(drained(late)) == NUMBERS[10:]
     late.trim({first("mails"): 15})
-    assert late.beginnings("mails") == {first("mails"): 10}
+    assert late.earliest_offsets("mails") == {first("mails"): 10}
 
 
 def test_where_all_is_removed_the_beginning_is_the_end(logs: Logs) -> None:
     log = logs.open()
     put(log, "mails", *NUMBERS)
     log.trim({first("mails"): 20})
-    assert log.beginnings("mails") == log.ends("mails") == {first("mails"): 20}
+    assert log.earliest_offsets("mails") == log.end_offsets("mails") == {first("mails"): 20}
     put(log, "mails", b"next")
     assert [record.offset for record in log.read("mails", 0, 0, 9)] == [20]
 
 
 def test_large_records_are_polled_few_at_a_time(logs: Logs) -> None:
     log = logs.reader("mails", "labels")
-    large = bytes(MOST_POLL_BYTES // 4)
+    large = bytes(MAX_POLL_BYTES // 4)
     for topic in ("mails", "labels"):
         put(log, topic, *[large] * 3)
     assert [len(log.poll(1000, timeout=0.0)) for _ in range(3)] == [4, 2, 0]
@@ -114,7 +114,7 @@ def test_two_topics_of_one_commit_are_seen_together(logs: Logs) -> None:
     thread = threading.Thread(target=write)
     thread.start()
     while not done.is_set():
-        before, between, after = (sum(observer.ends(topic).values()) for topic in ("one", "two", "one"))
+        before, between, after = (sum(observer.end_offsets(topic).values()) for topic in ("one", "two", "one"))
         assert before <= between <= after
         assert before % 5 == between % 5 == 0
     thread.join()

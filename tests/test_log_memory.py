@@ -64,8 +64,8 @@ def test_sentinels_are_not_records() -> None:
     log = MemoryLog(store=store)
     assert values(log.read("mails", 0, 0, 10)) == values(store.records("mails")) == [b"one"]
     # But each has a place that nothing else has.
-    assert log.beginnings("mails") == {first("mails"): 0}
-    assert log.ends("mails") == {first("mails"): 3}
+    assert log.earliest_offsets("mails") == {first("mails"): 0}
+    assert log.end_offsets("mails") == {first("mails"): 3}
 
 
 def test_an_end_wakes_a_waiting_poll() -> None:

@@ -115,8 +115,8 @@ class AnyOrder(RuleBasedStateMachine):
         for place in self.places:
             known = self.records[place]
             left = self.left(place)
-            begin = self.producer.beginnings(place.topic)[place]
-            end = self.producer.ends(place.topic)[place]
+            begin = self.producer.earliest_offsets(place.topic)[place]
+            end = self.producer.end_offsets(place.topic)[place]
             assert begin <= (left[0].offset if left else end)
             assert end >= self.offset(place, len(known))
             assert all(record.offset < begin for record in known[: len(known) - len(left)])

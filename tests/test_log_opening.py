@@ -21,7 +21,7 @@ def test_a_relative_and_an_absolute_path(tmp_path: Path, monkeypatch: pytest.Mon
         put(log, "mails", b"two")
     with open_log(f"sqlite:///{tmp_path}/folder/log with spaces.db", "readers", ["mails"]) as log:
         assert values(drained(log)) == [b"one", b"two"]
-        assert len(log.ends("mails")) == 3
+        assert len(log.end_offsets("mails")) == 3
 
 
 def test_names_that_sqlite_would_take_for_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ def test_a_record_beyond_the_limit_is_refused(logs: Logs, mails: str) -> None:
     with pytest.raises(LogError, match=f"{most + 1:,} bytes is too large for a log: at most {most:,}"):
         log.append(mails, bytes(most - 3), b"k", headers=[("n", b"xx")])
     log.commit({})
-    assert log.ends(mails) in ({}, {first(mails): 0})
+    assert log.end_offsets(mails) in ({}, {first(mails): 0})
 
 
 def test_a_closed_log_does_nothing_more(logs: Logs, mails: str) -> None:
@@ -24,7 +24,7 @@ def test_a_closed_log_does_nothing_more(logs: Logs, mails: str) -> None:
     log.close()
     log.close()
     for call in (lambda: log.poll(1, 0.0), lambda: log.append(mails, b""), lambda: log.commit({}), log.committed,
-                 lambda: log.ends(mails), lambda: log.read(mails, 0, 0), log.lag, log.beat):  # fmt: skip
+                 lambda: log.end_offsets(mails), lambda: log.read(mails, 0, 0), log.lag, log.beat):  # fmt: skip
         with pytest.raises(LogError, match="closed"):
             call()
 
@@ -55,4 +55,4 @@ def test_what_is_not_bytes_is_refused(logs: Logs, mails: str) -> None:
                                 (b"", None, [(b"name", b"")]), (b"", None, [("\ud800", b"")])):  # fmt: skip
         with pytest.raises(ParameterError):
             log.append(mails, value, key, headers=headers)  # type: ignore[arg-type]
-    assert log.ends(mails) == {}
+    assert log.end_offsets(mails) == {}

@@ -141,7 +141,7 @@ def test_a_worker_whose_lock_was_removed_cannot_commit_over_another(path: Path) 
                 with pytest.raises(LogConflict, match="another worker has moved the positions of the group 'readers'"):
                     old.commit(offsets)
             assert new.committed() == {first("mails"): 1}
-            assert new.ends("out") == {first("out"): 0}
+            assert new.end_offsets("out") == {first("out"): 0}
 
 
 def test_whatever_moment_a_worker_is_killed_at_every_commit_is_whole(path: Path) -> None:
@@ -220,8 +220,8 @@ def test_retention_makes_room_for_what_comes(path: Path) -> None:
         sizes = []
         for _ in range(6):
             put(log, "mails", *[bytes(3000)] * 2500)
-            log.trim(log.ends("mails"))
-            assert log.beginnings("mails") == log.ends("mails")
+            log.trim(log.end_offsets("mails"))
+            assert log.earliest_offsets("mails") == log.end_offsets("mails")
             sizes.append(path.stat().st_size)
     assert max(sizes) < 2 * 2500 * 3300
 

@@ -69,7 +69,7 @@ def test_a_log_without_one_of_its_tables_is_refused(path: Path, table: str) -> N
 def write_and_trim(path: Path) -> None:
     with SqliteLog(path) as log:
         put(log, "mails", b"one")
-        log.trim(log.ends("mails"))
+        log.trim(log.end_offsets("mails"))
 
 
 def test_a_damaged_file_is_reported_where_it_is_read(path: Path) -> None:
@@ -185,7 +185,7 @@ def test_another_thread_is_refused(path: Path) -> None:
 
     def use(log: SqliteLog) -> None:
         try:
-            log.ends("mails")
+            log.end_offsets("mails")
         except LogError as problem:
             problems.append(problem)
 

@@ -15,9 +15,9 @@ import pytest
 
 from stream_bayes import SpamFilter
 from stream_bayes.kernels.common.words import GOLDEN
-from stream_bayes.kernels.mail.decode import MOST_RAW, MOST_TEXT
-from stream_bayes.kernels.mail.features import MOST_FEATURES, slots_for
-from stream_bayes.kernels.mail.sources import MOST_FEW
+from stream_bayes.kernels.mail.decode import MAX_RAW, MAX_TEXT
+from stream_bayes.kernels.mail.features import MAX_FEATURES, slots_for
+from stream_bayes.kernels.mail.sources import MAX_FEW
 from stream_bayes.testing import frozen
 from tests.mails import FOREIGN, make_mails
 
@@ -106,9 +106,9 @@ def test_there_is_a_prediction_from_a_bounded_part_in_constant_memory(name: str)
     assert ((said.probabilities > 0.0) & (said.probabilities < 1.0)).all()
     assert frozen(model) == before
     batch = model.batch([raw])
-    assert len(batch.raws[0]) <= MOST_RAW
+    assert len(batch.raws[0]) <= MAX_RAW
     counts = np.diff(batch.view_starts)
-    assert (counts <= (2000, MOST_FEATURES, MOST_FEW, MOST_FEW, MOST_FEW)).all()
+    assert (counts <= (2000, MAX_FEATURES, MAX_FEW, MAX_FEW, MAX_FEW)).all()
 
 
 @pytest.mark.parametrize("make", [SpamFilter, SpamFilter.light])
@@ -129,11 +129,11 @@ def test_all_of_them_can_be_learned(make: Callable[..., SpamFilter]) -> None:
 
 def test_what_comes_after_the_part_that_is_looked_at_changes_nothing() -> None:
     model = experienced()
-    raw = NORMAL[1] + b" more words" * MOST_RAW
-    whole, part = (model.predictive_many([one]).spam_log_odds[0] for one in (raw, raw[:MOST_RAW]))
+    raw = NORMAL[1] + b" more words" * MAX_RAW
+    whole, part = (model.predictive_many([one]).spam_log_odds[0] for one in (raw, raw[:MAX_RAW]))
     assert whole == part
-    text = "Subject: x\n\n" + "ü" * MOST_RAW
-    whole, part = (model.predictive_many([one]).spam_log_odds[0] for one in (text, text[:MOST_TEXT]))
+    text = "Subject: x\n\n" + "ü" * MAX_RAW
+    whole, part = (model.predictive_many([one]).spam_log_odds[0] for one in (text, text[:MAX_TEXT]))
     assert whole == part
 
 

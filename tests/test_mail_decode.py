@@ -10,13 +10,13 @@ from email.message import Message
 import numpy as np
 import pytest
 
-from stream_bayes.kernels.mail.decode import MOST_OPAQUE, MOST_RAW, MOST_TEXT, decode_mail
+from stream_bayes.kernels.mail.decode import MAX_OPAQUE, MAX_RAW, MAX_TEXT, decode_mail
 from stream_bayes.mail.features.batch import decoded
 from tests.mails import KINDS, make_mail, make_mails
 from tests.mutations import mutated
 
 
-def text_of(raw: bytes, room: int = MOST_RAW) -> tuple[bytes, int]:
+def text_of(raw: bytes, room: int = MAX_RAW) -> tuple[bytes, int]:
     """The decoded text and the end of its header, with as much space as is asked for."""
     text = np.full(room, 0xEE, np.uint8)
     length, header_end = decode_mail(np.frombuffer(raw, np.uint8), text)
@@ -53,8 +53,8 @@ def test_every_text_is_there_decoded_and_no_attachment(kind: str) -> None:
                 texts += 1
             else:
                 packed = "".join(part.get_payload().split())  # type: ignore[union-attr]
-                assert packed[:MOST_OPAQUE].encode() in found
-                assert packed[: MOST_OPAQUE + 1].encode() not in found or len(packed) <= MOST_OPAQUE
+                assert packed[:MAX_OPAQUE].encode() in found
+                assert packed[: MAX_OPAQUE + 1].encode() not in found or len(packed) <= MAX_OPAQUE
                 attachments += 1
     assert texts >= 60
     assert (attachments > 0) == (kind == "mixed")
@@ -145,9 +145,9 @@ def test_quoted_printable(packed: bytes, text: bytes) -> None:
 @pytest.mark.parametrize("encoding", [b"base64", b"quoted-printable", b"Base64", b"QUOTED-printable"])
 def test_of_what_is_no_text_only_the_beginning_is_kept(encoding: bytes) -> None:
     header = b"Content-Type: application/x-thing\nContent-Transfer-Encoding: " + encoding + b"\n"
-    for length in (0, 1, MOST_OPAQUE - 1, MOST_OPAQUE, MOST_OPAQUE + 1, 5000):
+    for length in (0, 1, MAX_OPAQUE - 1, MAX_OPAQUE, MAX_OPAQUE + 1, 5000):
         body = b"\n".join([b"abcd" * 10] * 125)[:length]
-        assert decoded(header + b"\n" + body)[1] == b"\n" + body.replace(b"\n", b"")[:MOST_OPAQUE]
+        assert decoded(header + b"\n" + body)[1] == b"\n" + body.replace(b"\n", b"")[:MAX_OPAQUE]
 
 
 def test_a_part_in_base64_ends_at_its_boundary() -> None:
@@ -164,7 +164,7 @@ def test_a_text_that_does_not_fit_is_cut() -> None:
 
 def test_mutated_mails_stay_in_their_bounds() -> None:
     for raw in mutated(make_mails(40, seed=8), 4000, seed=2):
-        text, _ = text_of(raw, MOST_TEXT)
+        text, _ = text_of(raw, MAX_TEXT)
         assert len(text) <= 2 * len(raw) + 1
 
 

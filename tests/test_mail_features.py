@@ -10,21 +10,21 @@ import pytest
 
 from stream_bayes import SpamFilter
 from stream_bayes.errors import InputError
-from stream_bayes.kernels.mail.decode import MOST_TEXT
+from stream_bayes.kernels.mail.decode import MAX_TEXT
 from stream_bayes.kernels.mail.features import VIEWS, Shape
 from stream_bayes.mail.features.batch import Mail, MailBatch, decoded, read_batch
 from tests.mail_reference import reference_features
 from tests.mails import make_mail, make_mails
 from tests.mutations import mutated
 
-DEFAULT = Shape(22, 1500, 500, MOST_TEXT, True, True)
+DEFAULT = Shape(22, 1500, 500, MAX_TEXT, True, True)
 SHAPES = {
     "default": DEFAULT,
     "light": Shape(20, 0, 0, 3000, False, False),
     "few buckets": Shape(10, 300, 200, 5000, True, True),
     "few buckets more": Shape(12, 100, 700, 700, True, True),
     "many buckets": Shape(26, 7, 3, 9000, True, True),
-    "all of it": Shape(24, MOST_TEXT, MOST_TEXT, MOST_TEXT, True, True),
+    "all of it": Shape(24, MAX_TEXT, MAX_TEXT, MAX_TEXT, True, True),
     "no grams": Shape(16, 0, 0, 50, True, True),
     "no words": Shape(22, 0, 400, 0, True, False),
 }

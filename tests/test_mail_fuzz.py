@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from stream_bayes import SpamFilter
-from stream_bayes.kernels.mail.features import MOST_FEATURES
-from stream_bayes.kernels.mail.sources import MOST_FEW
+from stream_bayes.kernels.mail.features import MAX_FEATURES
+from stream_bayes.kernels.mail.sources import MAX_FEW
 from stream_bayes.mail.filter import MailPredictions
 from tests.mails import make_mails
 from tests.mutations import MUTATIONS, Mutation, mutated
@@ -46,7 +46,7 @@ def test_no_mail_breaks_features_or_filter() -> None:
         slowest = max(slowest, (time.process_time() - begun) / len(raws))
         check(said)
         counts = np.diff(batch.view_starts).reshape(len(raws), -1)
-        assert (counts <= (2000, MOST_FEATURES, MOST_FEW, MOST_FEW, MOST_FEW)).all()
+        assert (counts <= (2000, MAX_FEATURES, MAX_FEW, MAX_FEW, MAX_FEW)).all()
         done = done + len(raws)
         bytes_seen = bytes_seen + sum(map(len, raws))
     assert done == COUNT

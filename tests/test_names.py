@@ -52,7 +52,7 @@ def assert_refused(model: Any, x: dict[Any, Any], words: str) -> None:
         model.learn_one(x, one)
     with pytest.raises(InputError, match=words):
         model.test_then_train([{"b": 1.0}, x], [one, two])
-    if model.adds_up:
+    if model.is_additive:
         with pytest.raises(InputError, match=words):
             model.unlearn_one(x, one)
     assert frozen(model) == before
@@ -75,7 +75,7 @@ def test_numpy_scalars_inside_names_can_be_saved(name: str, feature: Any, tmp_pa
     restored = type(model).load(tmp_path / "model")
     assert frozen(restored) == frozen(model)
     assert answer(restored, {feature: 2.0}) == answer(model, {feature: 2.0})
-    if model.adds_up:
+    if model.is_additive:
         restored.unlearn_one({feature: 2.0}, targets(model)[0])
 
 

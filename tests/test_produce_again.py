@@ -61,7 +61,7 @@ def figures(report: dict[str, Any]) -> tuple[int, int, int, int]:
 def labels_in(log: Log) -> list[Label]:
     """The labels topic."""
     found = []
-    for place in log.ends("labels"):
+    for place in log.end_offsets("labels"):
         for record in log.read(*place, 0, 10_000):
             event = decode(record, Label, Limits())
             assert isinstance(event, Label)
@@ -140,7 +140,7 @@ def test_item02_a_second_mbox_of_the_same_name_is_written(run: Run, tmp_path: Pa
     settings = settings_in(tmp_path).model_copy(update={"log": log})
     with open_log(log, settings.group, ("emails", "labels")) as opened:
         work(settings, opened)
-        assert opened.ends("predictions") == {("predictions", 0): 400}
+        assert opened.end_offsets("predictions") == {("predictions", 0): 400}
 
 
 def test_item02_what_is_there_already_is_counted_and_not_written(run: Run, tmp_path: Path, log: str) -> None:
@@ -152,7 +152,7 @@ def test_item02_what_is_there_already_is_counted_and_not_written(run: Run, tmp_p
     assert figures(produce(run, again, log, "--labels", "later:10")) == (0, 0, 0, 200)
     assert figures(produce(run, again, log, "--labels", "none")) == (0, 0, 0, 200)
     with open_log(log) as opened:
-        assert (opened.ends("emails"), labels_in(opened)) == ({("emails", 0): 200}, [])
+        assert (opened.end_offsets("emails"), labels_in(opened)) == ({("emails", 0): 200}, [])
 
 
 def test_item02_mails_moved_to_another_mbox_are_corrected(run: Run, tmp_path: Path, log: str) -> None:
@@ -349,8 +349,8 @@ def test_item02_equal_rows_of_a_table_without_ids_are_different_messages(
     settings = settings_in(tmp_path).model_copy(update={"log": log})
     with open_log(log, settings.group, ("emails", "labels")) as opened:
         work(settings, opened)
-        assert opened.ends("predictions") == {("predictions", 0): 6}
-        assert sum(opened.ends("dead-letters").values()) == 0
+        assert opened.end_offsets("predictions") == {("predictions", 0): 6}
+        assert sum(opened.end_offsets("dead-letters").values()) == 0
 
 
 def test_item02_the_label_of_other_content_under_a_known_id_does_not_count() -> None:
@@ -403,10 +403,10 @@ def test_item02_a_move_to_junk_reaches_the_model_in_spite_of_refused_labels(tmp_
         log.append("labels", encode(Label(id="a", label="spam", source=Source("emails", 0, 2))))
         log.commit({})
         work(settings, log)
-        assert sum(log.ends("dead-letters").values()) == 2
+        assert sum(log.end_offsets("dead-letters").values()) == 2
         assert counts(feed(log, [moved])) == (0, 1, 1, 1)
         work(settings, log)
-        assert sum(log.ends("dead-letters").values()) == 2
+        assert sum(log.end_offsets("dead-letters").values()) == 2
     _, state = saved_state(settings)
     assert state.scalars["counts"]["correct"] == 1
 
@@ -518,7 +518,7 @@ def test_item02_maildir_of_1000_mails_with_20_moved_to_junk(tmp_path: Path, lear
     _, state = saved_state(settings)
     assert (state.scalars["counts"]["predict"], state.scalars["counts"]["correct"]) == (1000, 20)
     with open_log(settings.log) as log:
-        assert sum(log.ends("dead-letters").values()) == 0
+        assert sum(log.end_offsets("dead-letters").values()) == 0
 
     if learner == "MultinomialNB":
         other = maildir_settings(tmp_path / "second", learner)

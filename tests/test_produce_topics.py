@@ -88,7 +88,7 @@ def test_what_is_too_large_is_counted(run: Run, corpus: Path, log: str, monkeypa
 def test_partitions_of_new_topics(run: Run, corpus: Path, log: str) -> None:
     assert run("produce", corpus, "--to", log, "--partitions", "3", "--labels", "later:2")[0] == 0
     with open_log(log) as opened:
-        assert [len(opened.ends(topic)) for topic in ("emails", "labels")] == [3, 3]
+        assert [len(opened.end_offsets(topic)) for topic in ("emails", "labels")] == [3, 3]
     assert run("produce", corpus, "--to", log, "--labels", "later:2")[0] == 0
     code, _, errors = run("produce", corpus, "--to", log, "--partitions", "4")
     assert (code, errors.count("\n")) == (2, 1)
@@ -101,4 +101,4 @@ def test_labels_get_as_many_partitions_as_the_mails_have(run: Run, corpus: Path,
         opened.commit({})
     assert run("produce", corpus, "--to", log, "--labels", "later:2")[0] == 0
     with open_log(log) as opened:
-        assert len(opened.ends("labels")) == 2
+        assert len(opened.end_offsets("labels")) == 2

@@ -17,7 +17,7 @@ from stream_bayes.testing import answer, answer_of, assert_close, frozen, target
 from tests.learners import LEARNERS
 
 NAMES = ("a", "b", "c", ("d", 1), "rare")
-ADDITIVE = [name for name, learner in LEARNERS.items() if learner.adds_up]
+ADDITIVE = [name for name, learner in LEARNERS.items() if learner.is_additive]
 # Dropping a coin forgets it, so no order, union or correction can bring it back. A plug-in normal of a constant feature
 # is all or nothing: the last bit of a mean decides, and rounding decides that bit.
 LOSSLESS = [name for name in ADDITIVE if name not in ("BetaBernoulli few coins", "GaussianNB plug-in")]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from stream_bayes.mail.render.reader import render_mail
-from stream_bayes.mail.render.spans import MOST_PIECES, SHOWN
+from stream_bayes.mail.render.spans import MAX_PIECES, SHOWN
 from tests.letters import ALTERNATIVES, MIXED, check_letter, told
 
 INSTEAD = "\n\n{HTML part, which most mail programs show instead}\n"
@@ -58,7 +58,7 @@ def test_no_text_pushes_another_out_of_sight(unit: str) -> None:
     check_letter(letter)
     assert all(text in told(letter.pieces) for text in ("{the rest is left out}", "Buy cheap pills", "or loans"))
     assert letter.cut
-    assert len(letter.pieces) <= MOST_PIECES
+    assert len(letter.pieces) <= MAX_PIECES
 
 
 def test_html_with_its_pictures() -> None:

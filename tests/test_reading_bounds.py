@@ -5,7 +5,7 @@ import time
 import pytest
 
 from stream_bayes.mail.render.reader import LOOKED_AT, render_mail, render_text
-from stream_bayes.mail.render.spans import MOST_PIECES, SHOWN
+from stream_bayes.mail.render.spans import MAX_PIECES, SHOWN
 from tests.letters import ALTERNATIVES, HTML, PLAIN, check_letter
 
 
@@ -77,8 +77,8 @@ def test_parts_within_parts() -> None:
 
 def test_pieces_are_bounded() -> None:
     pieces, cut = render_text("F\u200b" * 10_000)
-    assert (len(pieces), cut) == (MOST_PIECES, True)
+    assert (len(pieces), cut) == (MAX_PIECES, True)
     assert render_mail(HTML + b"<a href=http://x.example>y</a> " * 8000).cut
     letter = render_mail(HTML + "F\u200b".encode() * 10_000)
-    assert (len(letter.pieces), letter.cut) == (MOST_PIECES, True)
+    assert (len(letter.pieces), letter.cut) == (MAX_PIECES, True)
     assert render_mail(HTML + b"<img>" * 30_000).cut

@@ -85,7 +85,7 @@ def end(worker: subprocess.Popen[str]) -> tuple[int, list[dict[str, object]]]:
 
 
 def predicted(log: SqliteLog) -> int:
-    return sum(log.ends("predictions").values())
+    return sum(log.end_offsets("predictions").values())
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -162,8 +162,8 @@ def test_what_it_says_to_people(scene: Scene, worker_command: Run) -> None:
     assert lines[1].endswith("begins=emails 0, labels 0")
     assert any("checkpoint  partition=0  journal=" in line for line in lines)
     with SqliteLog(scene.path) as log:
-        inputs = sum(end for topic in ("emails", "labels") for end in log.ends(topic).values())
-        dead = sum(log.ends("dead-letters").values())
+        inputs = sum(end for topic in ("emails", "labels") for end in log.end_offsets(topic).values())
+        dead = sum(log.end_offsets("dead-letters").values())
         repeated = events(log, "status")[-1]["duplicates"]
     learned = saved_state(settings)[1].scalars["model_version"]
     learned_and_repeated = f"labels_learned={learned}  duplicates={repeated}"

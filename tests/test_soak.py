@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 
 from tests.commands import ENVIRONMENT, PATIENCE, ROOT
-from tests.soak import MOST_GROWTH, SAMPLES, Report, soak, troubles
+from tests.soak import MAX_GROWTH, SAMPLES, Report, soak, troubles
 
 # A short way begins with what is only taken once: modules, compiled code, rings that fill.
 GENEROUS = 1.5
@@ -37,9 +37,9 @@ def test_events_leave_no_cycles_for_python_to_find() -> None:
 
 def test_memory_that_grows_by_a_little_with_every_part_is_noticed() -> None:
     flat = [100 + part % 3 for part in range(SAMPLES)]
-    assert Report(flat, Counter(), Counter()).growth < MOST_GROWTH
+    assert Report(flat, Counter(), Counter()).growth < MAX_GROWTH
     leaking = [memory + part // 4 for part, memory in enumerate(flat)]
-    assert Report(leaking, Counter(), Counter()).growth > MOST_GROWTH
+    assert Report(leaking, Counter(), Counter()).growth > MAX_GROWTH
 
 
 def test_what_is_missing_is_named() -> None:

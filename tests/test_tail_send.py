@@ -102,7 +102,7 @@ def test_json_in_another_encoding(scene: Scene, run: Run) -> None:
 def test_what_retention_has_left(scene: Scene, run: Run) -> None:
     scene.write("status", *(b'{"n": %d}' % number for number in range(9)))
     with SqliteLog(scene.path) as log:
-        log.trim(dict.fromkeys(log.ends("status"), 7))
+        log.trim(dict.fromkeys(log.end_offsets("status"), 7))
     _, output, _ = run("tail", "status", "--log", scene.url, "--json")
     assert output.splitlines() == ['{"n": 7}', '{"n": 8}']
 
@@ -172,7 +172,7 @@ def test_events_are_sent_and_used(scene: Scene, worker_command: Run, monkeypatch
         assert [record.key for record in all_records(log, "emails")] == [*(b"id-%d" % n for n in range(700)), None]
         assert len(events(log, "predictions")) == 701
         assert events(log, "status")[-1]["labels_learned"] == 1
-        assert not any(log.ends("dead-letters").values())
+        assert not any(log.end_offsets("dead-letters").values())
 
 
 def test_a_label_goes_where_its_observation_is(scene: Scene, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ def test_a_label_goes_where_its_observation_is(scene: Scene, run: Run, monkeypat
     assert run("send", "labels", "--log", scene.url)[0] == 0
     with SqliteLog(scene.path) as log:
         # As many partitions as the observations have.
-        assert [number for _, number in log.ends("labels")] == [0, 1]
+        assert [number for _, number in log.end_offsets("labels")] == [0, 1]
         assert [event["id"] for event in events(log, "labels", 1)] == ["id-1"]
 
 

@@ -17,7 +17,7 @@ from stream_bayes.runtime.monitoring import next_curve_count
 from stream_bayes.web.api.metrics import exposition
 from stream_bayes.web.readmodel.charts import BINS, charts_of
 from stream_bayes.web.readmodel.state_store import PredictionErrors, StateStore
-from stream_bayes.web.readmodel.status_history import MOST_POINTS, StatusHistory
+from stream_bayes.web.readmodel.status_history import MAX_POINTS, StatusHistory
 from tests.test_web_questions import NOW, request
 
 
@@ -99,7 +99,7 @@ def test_points_are_thinned_and_keep_both_ends() -> None:
     history = StatusHistory()
     for second in range(5000):
         history.add(status(second, events_in=second))
-    assert len(history.points) < 2 * MOST_POINTS
+    assert len(history.points) < 2 * MAX_POINTS
     assert (history.points[0].events, history.points[-1].events) == (0, 4999)
     spread = history.spread(100)
     assert len(spread) <= 100

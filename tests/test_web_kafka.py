@@ -68,7 +68,7 @@ def test_a_broker_that_goes_and_comes_back(make: Make, killable_broker: Broker) 
         until(lambda: http.get("/readyz").status_code == 200)
         until(lambda: http.post(path, json=body).status_code == 200)
     # Whatever became of the first try, the label counts once.
-    assert scene.work().shards[0].engine.model_version == 1
+    assert scene.work().processors[0].engine.model_version == 1
     scene.check()
 
 

@@ -39,7 +39,7 @@ def test_a_checkpoint_believes_what_the_worker_does(room: Mailroom) -> None:
     models = ModelCache(room.settings)
     assert (models.partitions(), models.why_none(), models.why_none(0)) == ([0], "", "")
     opinion = models.opinion(SPAM)
-    learner = worker.shards[0].engine.model.learner
+    learner = worker.processors[0].engine.model.learner
     assert isinstance(learner, SpamFilter)
     content = {"subject": None, "sender": SPAM.sender, "text": SPAM.text}
     assert opinion.probabilities == learner.predict_proba_one(content)
@@ -201,7 +201,7 @@ def test_the_partition_that_has_learned_most_speaks_first(tmp_path: Path) -> Non
 
 
 def test_few_models_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_bayes.web.services.model_cache.MOST_OPEN", 2)
+    monkeypatch.setattr("stream_bayes.web.services.model_cache.MAX_OPEN", 2)
     settings = settings_in(tmp_path)
     for number in range(4):
         write_model(settings, BernoulliNB(), version=number, partition=number)

@@ -183,7 +183,9 @@ def test_a_dropped_file_is_tried(ann: Visit, office: Office) -> None:
 def _all_that_is_kept(office: Office) -> Any:
     """Ends of all topics, and all checkpoints."""
     with office.open() as log:
-        ends = {topic: list(log.ends(topic).items()) for topic in ("emails", "labels", "label-requests", "status")}
+        ends = {
+            topic: list(log.end_offsets(topic).items()) for topic in ("emails", "labels", "label-requests", "status")
+        }
     files = {path: path.read_bytes() for path in office.settings.checkpoint_folder.rglob("*.safetensors")}
     return ends, files
 

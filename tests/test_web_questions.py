@@ -178,7 +178,7 @@ def test_item09_order_and_rank_follow_the_newest_score() -> None:
 
 
 def test_what_is_over_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subject, "MOST_KEPT", 3)
+    monkeypatch.setattr(subject, "MAX_KEPT", 3)
     questions = asked(0.1, 0.2)
     questions.give((0, 1), SubmittedLabel("spam", "ann", NOW))
     questions.ask(request(2, score=0.3))

@@ -69,7 +69,7 @@ def test_a_page_without_a_worker_says_what_to_do(tmp_path: Path) -> None:
 
 def test_a_mail_that_retention_removed_can_still_be_seen_as_a_question(office: Office) -> None:
     with office.open() as log:
-        log.trim(log.ends("emails"))
+        log.trim(log.end_offsets("emails"))
     with page(office.settings) as address, client(address) as http:
         question = taken(http)
         assert "retention" in question["missing"]
@@ -220,7 +220,7 @@ _HOSTILE_MAILS: dict[str, Callable[[int], bytes]] = {
         b"Content-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n" + _repeated(b"=3C=\n", size)
     ),
 }
-_MOST_CPU_SECONDS = 0.1
+_MAX_CPU_SECONDS = 0.1
 
 
 @pytest.mark.parametrize("learner", ["SpamFilter", "MultinomialNB"])
@@ -246,7 +246,7 @@ def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path,
                     question = office.letters.question_of(entry, sheet, opinion)
                     question.model_dump_json()
                     seconds = min(seconds, time.thread_time() - begin)
-                    if seconds < _MOST_CPU_SECONDS:
+                    if seconds < _MAX_CPU_SECONDS:
                         break
                 else:
                     too_long[name, size] = round(seconds, 3)

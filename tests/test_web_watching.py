@@ -40,9 +40,9 @@ class Failing(SqliteLog):
             message = "away for a moment"
             raise LogUnavailable(message)
 
-    def ends(self, topic: str) -> Offsets:
+    def end_offsets(self, topic: str) -> Offsets:
         self._count()
-        return super().ends(topic)
+        return super().end_offsets(topic)
 
     def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
         self._count()

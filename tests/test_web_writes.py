@@ -17,8 +17,8 @@ from stream_bayes.web.security.headers import SESSION_COOKIE
 from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.commands import PATIENCE
 from tests.web_guarded import (
+    MAX_PREDICT,
     MOST,
-    MOST_PREDICT,
     TOKEN,
     access,
     application,
@@ -139,7 +139,7 @@ def chunks(size: int) -> Iterator[bytes]:
         yield b"x" * min(8192, size - begin)
 
 
-@pytest.mark.parametrize(("path", "most"), [("/api/echo", MOST), ("/api/predict", MOST_PREDICT)])
+@pytest.mark.parametrize(("path", "most"), [("/api/echo", MOST), ("/api/predict", MAX_PREDICT)])
 def test_bodies_have_an_end_with_a_length_and_without(client: httpx.Client, path: str, most: int) -> None:
     kind = {"Content-Type": "application/json"}
     for content in (b"x" * most, chunks(most)):

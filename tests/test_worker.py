@@ -60,29 +60,29 @@ def test_without_a_checkpoint_the_whole_journal_is_replayed(logs: Logs, tmp_path
     settings = settings_in(tmp_path)
     feed(logs.open(), stream(80))
     log = logs.open(settings.group, INPUTS)
-    expected = state(work(settings, log).shards[0].engine)
+    expected = state(work(settings, log).processors[0].engine)
     log.close()
     for path in settings.checkpoint_folder.rglob("*.safetensors"):
         path.unlink()
     log = logs.open(settings.group, INPUTS)
     worker = Worker(settings, log)
     worker.recover()
-    assert_same(state(worker.shards[0].engine), expected)
-    assert log.committed() == worker.shards[0].positions
+    assert_same(state(worker.processors[0].engine), expected)
+    assert log.committed() == worker.processors[0].positions
 
 
 def test_limits_that_were_lowered_do_not_change_what_was_learned(logs: Logs, tmp_path: Path) -> None:
     settings = settings_in(tmp_path, checkpoint={"events": 10_000})
     feed(logs.open(), stream(50))
     log = logs.open(settings.group, INPUTS)
-    expected = state(work(settings, log).shards[0].engine)
+    expected = state(work(settings, log).processors[0].engine)
     log.close()
     for path in settings.checkpoint_folder.rglob("*.safetensors"):
         path.unlink()
     lowered = settings_in(tmp_path, events={"record_bytes": 10, "id_bytes": 1}, labels={"budget": 0})
     worker = Worker(lowered, logs.open(settings.group, INPUTS))
     worker.recover()
-    assert_same(but_the_threshold(state(worker.shards[0].engine)), but_the_threshold(expected))
+    assert_same(but_the_threshold(state(worker.processors[0].engine)), but_the_threshold(expected))
 
 
 def test_two_partitions_share_the_budget(logs: Logs, tmp_path: Path) -> None:

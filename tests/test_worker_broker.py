@@ -71,7 +71,7 @@ def test_a_commit_that_is_finished_while_the_next_reader_looks(
     assert worker.recover()
     monkeypatch.undo()
     for number in (0, 1):
-        assert_same(state(worker.shards[number].engine), saved_state(settings, number)[1])
+        assert_same(state(worker.processors[number].engine), saved_state(settings, number)[1])
 
 
 def test_positions_that_never_agree(

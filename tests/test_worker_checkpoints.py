@@ -57,7 +57,7 @@ def test_a_damaged_checkpoint_is_passed_over(
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         worker = Worker(settings, log)
         worker.recover()
-        assert_same(state(worker.shards[0].engine), expected)
+        assert_same(state(worker.processors[0].engine), expected)
     assert caplog.text.count("passed over") == how_many
     more(path_of(settings).parent, 150)
     go_on(settings)
@@ -94,11 +94,11 @@ def test_a_larger_budget_is_no_other_setting(settings: Settings, tmp_path: Path)
     number, saved = saved_state(raised)
     assert saved.scalars["selector"]["budget"]["used"] > used
     with SqliteLog(path_of(settings), raised.group, INPUTS) as log:
-        assert number == sum(log.ends(JOURNAL).values())
+        assert number == sum(log.end_offsets(JOURNAL).values())
         worker = Worker(settings_in(tmp_path / "elsewhere"), log)
         worker.recover()
         # By budgets of its own time it would follow other scores, but nothing is decided again.
-        assert_same(but_the_threshold(state(worker.shards[0].engine)), but_the_threshold(saved))
+        assert_same(but_the_threshold(state(worker.processors[0].engine)), but_the_threshold(saved))
 
 
 def test_rebuild_makes_the_same_model_and_takes_other_settings(settings: Settings, tmp_path: Path) -> None:
@@ -154,8 +154,8 @@ def test_checkpoints_ahead_of_the_journal_never_come_back(tmp_path: Path) -> Non
 def test_a_checkpoint_older_than_the_journal_is_no_use(settings: Settings) -> None:
     path = path_of(settings)
     with SqliteLog(path, settings.group, INPUTS) as log:
-        end = sum(log.ends(JOURNAL).values())
-        log.trim(dict.fromkeys(log.ends(JOURNAL), end))
+        end = sum(log.end_offsets(JOURNAL).values())
+        log.trim(dict.fromkeys(log.end_offsets(JOURNAL), end))
     for checkpoint in files(settings):
         checkpoint.unlink()
     with pytest.raises(RecoveryError, match=r"stream-bayes rebuild"):
@@ -166,7 +166,7 @@ def test_inputs_that_are_gone_are_named(settings: Settings) -> None:
     for checkpoint in files(settings):
         checkpoint.unlink()
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
-        log.trim(dict.fromkeys(log.ends("emails"), 5))
+        log.trim(dict.fromkeys(log.end_offsets("emails"), 5))
     with pytest.raises(RecoveryError, match=r"emails-0 no longer has the records 0 to 4"):
         go_on(settings)
 
@@ -177,7 +177,9 @@ def test_a_checkpoint_that_makes_no_engine(settings: Settings) -> None:
     found = folder.newest()
     assert found is not None
     number, checkpoint = found
-    folder.write(number, Checkpoint(checkpoint.shaping, {**checkpoint.scalars, "labels": None}, checkpoint.arrays))
+    folder.write(
+        number, Checkpoint(checkpoint.compatibility_key, {**checkpoint.scalars, "labels": None}, checkpoint.arrays)
+    )
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         worker = Worker(settings, log)
         with pytest.raises(SnapshotDamaged, match="does not make an engine"):

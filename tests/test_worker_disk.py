@@ -102,7 +102,7 @@ def test_a_checkpoint_folder_that_cannot_be_written(small_disk: Path, tmp_path: 
     assert last.startswith("stream-bayes: the checkpoint folder cannot be written: read-only file system; name another")
     assert str(small_disk) in last
     with SqliteLog(tmp_path / "log.db") as log:
-        assert not any(log.ends("predictions").values())
+        assert not any(log.end_offsets("predictions").values())
     assert worker_command("run", "--config", config, "--until-end", "--checkpoints", tmp_path / "other")[0] == 0
     assert list((tmp_path / "other").rglob("*.safetensors"))
 

@@ -51,7 +51,7 @@ def test_item03_a_large_mail_is_predicted_and_learned_from_what_is_looked_at(log
     send(writer, "m1", large, "ham")
     writer.commit({})
     log = logs.open(settings.group, INPUTS)
-    engine = work(settings, log).shards[0].engine
+    engine = work(settings, log).processors[0].engine
     assert [event["id"] for event in events(log, "predictions")] == [f"m{number}" for number in range(6)]
     assert events(log, "dead-letters") == []
     assert (engine.counts["learn"], engine.counts["correct"], engine.counts["duplicate"]) == (1, 1, 1)
@@ -71,7 +71,7 @@ def test_item03_a_large_mail_is_predicted_and_learned_from_what_is_looked_at(log
         other.append("labels", json.dumps({"id": "m1", "label": "ham"}).encode(), None, 0)
         other.commit({})
         cut = settings_in(tmp_path / "cut", learner=FILTER)
-        learned = work(cut, other).shards[0].engine.model.learner.state().arrays
+        learned = work(cut, other).processors[0].engine.model.learner.state().arrays
     assert all((array == filter_of_all[name]).all() for name, array in learned.items())
 
 
@@ -81,7 +81,7 @@ def test_item03_a_large_mail_does_not_drive_others_out_of_memory(tmp_path: Path)
         send(log, "small", mail(0))
         send(log, "large", mail(1, LARGE))
         log.commit({})
-        contents = work(settings, log).shards[0].engine.memory.contents
+        contents = work(settings, log).processors[0].engine.memory.contents
     assert isinstance(contents.get(0), Observation)
     assert contents.get(1) is None
 
@@ -106,7 +106,7 @@ def test_item04_a_mail_with_an_unknown_label_is_predicted_through_restarts(logs:
     writer.append("labels", json.dumps({"id": "m0", "label": "ham"}).encode(), None, 0)
     writer.commit({})
     log = logs.open(settings.group, INPUTS)
-    before = work(settings, log).shards[0].engine
+    before = work(settings, log).processors[0].engine
     log.close()
     found = events(writer, "dead-letters")
     refused = [f"m{number}" for number in range(0, 30, 4)]
@@ -119,7 +119,7 @@ def test_item04_a_mail_with_an_unknown_label_is_predicted_through_restarts(logs:
         path.unlink()
     worker = Worker(settings, logs.open(settings.group, INPUTS))
     worker.recover()
-    assert_same(state(worker.shards[0].engine), state(before))
+    assert_same(state(worker.processors[0].engine), state(before))
 
 
 def test_item07_status_counts_duplicates_and_unknown_fields(logs: Logs, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_the_posterior_is_that_of_the_true_targets(tmp_path: Path) -> None:
     for row, target in points():
         direct.learn_one(row, target)
     row = {"x": 0.3, "z": -0.7}
-    learner = worker.shards[0].engine.model.learner
+    learner = worker.processors[0].engine.model.learner
     assert isinstance(learner, BayesianLinearRegression)
     said = learner.predictive_one(row)
     expected = direct.predictive_one(row)

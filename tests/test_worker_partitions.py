@@ -111,7 +111,7 @@ def test_the_last_commit_is_given_up(settings: Settings, store: MemoryStore, log
 
     log.before_poll = stop
     worker.run()
-    assert not worker.shards
+    assert not worker.processors
     read_by_another(settings, store, 0, 1)
     check(settings, store)
 
@@ -121,7 +121,7 @@ def test_more_workers_than_partitions(
 ) -> None:
     log.give()
     worker = work(settings, log)
-    assert (worker.events, worker.shards) == (0, {})
+    assert (worker.events, worker.processors) == (0, {})
     assert len(lines(said, "no partition is left for this worker: it stands by")) == 1
     nothing = ("events", "predictions", "labels_learned", "duplicates", "dead_letters")
     assert lines(said, "stopped") == [dict.fromkeys(nothing, 0)]
@@ -162,6 +162,6 @@ def test_a_partition_that_is_lost_while_it_is_recovered(
 def test_records_of_a_partition_that_nobody_spoke_of(settings: Settings, log: SharedLog) -> None:
     worker = Worker(settings, log)
     worker.recover()
-    del worker.shards[1]
+    del worker.processors[1]
     with pytest.raises(LogError, match="did not say are read here"):
         worker._take(log.read("emails", 1, 0))

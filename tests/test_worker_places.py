@@ -33,7 +33,7 @@ def test_other_partitions_than_there_are(tmp_path: Path, worker_command: Run) ->
     reason = "'emails' has 1 partition, not 4: leave --partitions out, or name other topics"
     assert errors == f"stream-bayes: {reason}\n"
     with SqliteLog(path) as log:
-        assert not log.ends("labels")
+        assert not log.end_offsets("labels")
     assert worker_command("run", "--config", config, "--until-end")[0] == 0
     with SqliteLog(path) as log:
         assert_nothing_lost(settings, log)

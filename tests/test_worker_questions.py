@@ -90,7 +90,7 @@ def test_questions_and_their_ends_are_in_one_topic(tmp_path: Path) -> None:
             work(settings, log)
             asked = requests(log)
             feed(log, answers(asked) * 2)
-            engine = work(settings, log).shards[0].engine
+            engine = work(settings, log).processors[0].engine
         assert_nothing_lost(settings, log)
         ends = [event for event in events(log, "label-requests") if event["type"] == "label-outcome"]
         status = events(log, "status")[-1]
@@ -114,7 +114,7 @@ def test_no_restart_exceeds_a_budget(tmp_path: Path, lost: bool) -> None:
                 path.unlink()
         with opened(settings) as log:
             feed(log, different(150, 1000 * number))
-            budget_now = work(settings, log).shards[0].engine.selector.budget
+            budget_now = work(settings, log).processors[0].engine.selector.budget
             asked = requests(log)
         assert budget_now.used == len(asked) <= max(used, budget)
         assert budget_now.left() == max(budget - len(asked), 0)
@@ -128,12 +128,12 @@ def test_questions_expire_by_the_clock_of_the_log(tmp_path: Path) -> None:
     path = Path(settings.log.removeprefix("sqlite:///"))
     with SqliteLog(path, settings.group, INPUTS, clock=lambda: now) as log:
         feed(log, different(20))
-        first = work(settings, log).shards[0].engine
+        first = work(settings, log).processors[0].engine
         asked = waiting(first)
         assert asked
         now += 3600
         feed(log, [("labels", b"no event")])
-        engine = work(settings, log).shards[0].engine
+        engine = work(settings, log).processors[0].engine
         assert waiting(engine) == []
         assert engine.selector.counts["expired"] == len(asked)
         assert_nothing_lost(settings, log)
@@ -149,12 +149,12 @@ def test_a_checkpoint_of_an_older_format_is_not_used(tmp_path: Path, caplog: pyt
     settings = settings_in(tmp_path, labels=ASKING)
     with opened(settings) as log:
         feed(log, different(200))
-        before = work(settings, log).shards[0].engine
+        before = work(settings, log).processors[0].engine
         for path in settings.checkpoint_folder.rglob("*.safetensors"):
-            number, (shaping, scalars, arrays) = read_checkpoint(path)
-            header = {"number": number, "shaping": shaping, "scalars": scalars}
+            number, (compatibility_key, scalars, arrays) = read_checkpoint(path)
+            header = {"number": number, "compatibility_key": compatibility_key, "scalars": scalars}
             snapshot.write(path, header, arrays, CHECKPOINT._replace(version=2))
         worker = Worker(settings, log)
         worker.recover()
-        assert_same(state(worker.shards[0].engine), state(before))
+        assert_same(state(worker.processors[0].engine), state(before))
     assert "is a checkpoint of format 2, and this stream_bayes reads format 3 and later" in caplog.text

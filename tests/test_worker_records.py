@@ -77,7 +77,7 @@ def test_a_bad_record_is_a_dead_letter(logs: Logs, tmp_path: Path, name: str) ->
     writer.append("labels", label(0, "spam"))
     writer.commit({})
     log = logs.open(settings.group, INPUTS)
-    engine = work(settings, log).shards[0].engine
+    engine = work(settings, log).processors[0].engine
     first, found = events(log, "dead-letters")
     assert (first["code"], found["code"]) == ("not-json", bad.code)
     assert b64decode(found["payload"]) == bad.value

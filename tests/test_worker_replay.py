@@ -129,10 +129,14 @@ def test_rebuild_where_the_labels_are_all_gone(tmp_path: Path) -> None:
             feed(log, [message for message in stream(60, 100 * day) if not day or message[0] == "emails"])
             worker = work(settings, log)
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
-        Retention(settings, log).trim(worker.shards[0], 1.5)
-        assert log.beginnings("labels") == log.ends("labels") == {labels: worker.shards[0].positions[labels]}
+        Retention(settings, log).trim(worker.processors[0], 1.5)
+        assert (
+            log.earliest_offsets("labels")
+            == log.end_offsets("labels")
+            == {labels: worker.processors[0].positions[labels]}
+        )
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         assert Worker(settings, log).rebuild()
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         feed(log, stream(50, 2000))
-        assert work(settings, log).shards[0].positions[labels] > worker.shards[0].positions[labels]
+        assert work(settings, log).processors[0].positions[labels] > worker.processors[0].positions[labels]

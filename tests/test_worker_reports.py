@@ -20,7 +20,7 @@ def test_status_events_are_complete(logs: Logs, tmp_path: Path) -> None:
     settings = settings_in(tmp_path, status={"seconds": 0.001})
     feed(logs.open(), stream(100))
     log = logs.open(settings.group, INPUTS)
-    engine = work(settings, log).shards[0].engine
+    engine = work(settings, log).processors[0].engine
     found = events(log, "status")
     assert len(found) > 2
     last = found[-1]

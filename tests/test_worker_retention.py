@@ -72,13 +72,13 @@ def opened(settings: Settings, clock: Callable[[], float]) -> SqliteLog:
 
 
 def begin(log: Log, topic: str) -> int:
-    return log.beginnings(topic)[Partition(topic, 0)]
+    return log.earliest_offsets(topic)[Partition(topic, 0)]
 
 
 def trim(worker: Worker) -> None:
     days = worker.settings.retention.days
     assert days is not None
-    Retention(worker.settings, worker.log).trim(worker.shards[0], days)
+    Retention(worker.settings, worker.log).trim(worker.processors[0], days)
 
 
 def test_what_is_old_is_removed(settings: Settings, clock: Clock) -> None:
@@ -107,28 +107,28 @@ def test_recovery_works_after_trimming(settings: Settings, clock: Clock) -> None
         with opened(settings, clock) as log:
             worker = Worker(settings, log)
             worker.recover()
-            assert_same(state(worker.shards[0].engine), expected)
+            assert_same(state(worker.processors[0].engine), expected)
         path.rename(path.with_suffix(".away"))
 
 
 def test_an_old_observation_that_a_replay_reads_again_stays(settings: Settings, clock: Clock) -> None:
     """Its label came after the older checkpoint: who starts from there has to learn it again."""
     with opened(settings, clock) as log:
-        dead = log.ends("dead-letters")
+        dead = log.end_offsets("dead-letters")
         # By its place: the id is no longer remembered.
         log.append("labels", json.dumps({"id": "id-1", "label": "ham", **OLD}).encode())
         log.commit({})
         worker = work(settings, log)
-        assert log.ends("dead-letters") == dead
+        assert log.end_offsets("dead-letters") == dead
         trim(worker)
-        expected = state(worker.shards[0].engine)
+        expected = state(worker.processors[0].engine)
         assert begin(log, "emails") == OLD["source"]["offset"]
     newest = max(settings.checkpoint_folder.rglob("*.safetensors"))
     newest.unlink()
     with opened(settings, clock) as log:
         worker = Worker(settings, log)
         worker.recover()
-        assert_same(state(worker.shards[0].engine), expected)
+        assert_same(state(worker.processors[0].engine), expected)
 
 
 def test_a_label_for_what_was_removed_is_a_dead_letter(settings: Settings, clock: Clock) -> None:
@@ -138,15 +138,15 @@ def test_a_label_for_what_was_removed_is_a_dead_letter(settings: Settings, clock
         log.commit({})
     for _ in range(2):
         with opened(settings, clock) as log:
-            expected = state(work(settings, log).shards[0].engine)
-            end = log.ends("dead-letters")[Partition("dead-letters", 0)]
+            expected = state(work(settings, log).processors[0].engine)
+            end = log.end_offsets("dead-letters")[Partition("dead-letters", 0)]
             last = log.read("dead-letters", 0, end - 1)[0]
             assert b"observation-gone" in last.value
         max(settings.checkpoint_folder.rglob("*.safetensors")).unlink()
         with opened(settings, clock) as log:
             worker = Worker(settings, log)
             worker.recover()
-            assert_same(state(worker.shards[0].engine), expected)
+            assert_same(state(worker.processors[0].engine), expected)
 
 
 def test_nothing_is_removed_that_was_not_read(settings: Settings, clock: Clock) -> None:
@@ -156,12 +156,12 @@ def test_nothing_is_removed_that_was_not_read(settings: Settings, clock: Clock) 
         feed(log, stream(50, 3000))
         worker = Worker(settings, log)
         worker.recover()
-        position = worker.shards[0].positions[Partition("emails", 0)]
+        position = worker.processors[0].positions[Partition("emails", 0)]
         trim(worker)
         assert begin(log, "emails") <= position
         worker = work(settings, log)
         trim(worker)
-        assert state(worker.shards[0].engine).scalars["counts"]["predict"] == 1100
+        assert state(worker.processors[0].engine).scalars["counts"]["predict"] == 1100
 
 
 def test_rebuild_starts_from_what_is_left(settings: Settings, clock: Clock) -> None:
@@ -171,12 +171,12 @@ def test_rebuild_starts_from_what_is_left(settings: Settings, clock: Clock) -> N
     with opened(settings, clock) as log:
         worker = Worker(settings, log)
         worker.rebuild()
-        counts = worker.shards[0].engine.counts
+        counts = worker.processors[0].engine.counts
     assert left > 0
     assert 300 <= counts["predict"] < 600
     with opened(settings, clock) as log:
         feed(log, stream(50, 2000))
-        assert work(settings, log).shards[0].engine.counts["predict"] == counts["predict"] + 50
+        assert work(settings, log).processors[0].engine.counts["predict"] == counts["predict"] + 50
 
 
 def test_the_worker_trims_by_itself(settings: Settings, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,12 +196,12 @@ def test_what_is_not_committed_yet_needs_its_observation_too(
     with opened(slow, clock) as log:
         log.append("labels", json.dumps({"id": "id-1", "label": "ham", **OLD}).encode())
         log.commit({})
-        expected = state(work(slow, log).shards[0].engine)
+        expected = state(work(slow, log).processors[0].engine)
     max(settings.checkpoint_folder.rglob("*.safetensors")).unlink()
     with opened(settings, clock) as log:
         worker = Worker(settings, log)
         worker.recover()
-        assert_same(state(worker.shards[0].engine), expected)
+        assert_same(state(worker.processors[0].engine), expected)
 
 
 def test_a_clock_that_was_wrong_once_removes_nothing(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_rebuild_after_trimming(settings: Settings, clock: Clock) -> None:
         worker = Worker(settings, log)
         assert worker.rebuild()
         assert left > 0
-        assert worker.shards[0].engine.counts["predict"] > 0
+        assert worker.processors[0].engine.counts["predict"] > 0
 
 
 def test_a_question_about_a_removed_observation_is_closed(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_a_question_about_a_removed_observation_is_closed(tmp_path: Path) -> Non
     settings = settings_in(tmp_path, retention={"days": 3.0}, labels=labels)
     with opened(settings, clock) as log:
         feed(log, different(50))
-        asked = waiting(work(settings, log).shards[0].engine)
+        asked = waiting(work(settings, log).processors[0].engine)
     clock.now += 10 * DAY
     with opened(settings, clock) as log:
         feed(log, [("emails", json.dumps({"id": "late", "text": "other words"}).encode())])
@@ -247,6 +247,6 @@ def test_a_question_about_a_removed_observation_is_closed(tmp_path: Path) -> Non
         clock.now += 1
         feed(log, [("emails", json.dumps({"id": "new", "text": "more words"}).encode())])
         worker = work(settings, log)
-        assert worker.shards[0].engine.refused["observation-gone"] == 2
-        assert not {*waiting(worker.shards[0].engine)} & {*asked}
+        assert worker.processors[0].engine.refused["observation-gone"] == 2
+        assert not {*waiting(worker.processors[0].engine)} & {*asked}
         assert [end["outcome"] for end in events(log, "label-requests")[:2]] == ["refused", "refused"]

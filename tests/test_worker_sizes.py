@@ -105,7 +105,7 @@ def test_fewer_events_in_a_commit_fit(tmp_path: Path) -> None:
     assert not store.records(JOURNAL)
     with Narrow(small, store) as log:
         settings = settings_in(tmp_path, commit={"events": 10})
-        engine = work(settings, log).shards[0].engine
+        engine = work(settings, log).processors[0].engine
     assert len(store.records("dead-letters")) == 60
     assert_same(saved_state(settings)[1], state(engine))
 

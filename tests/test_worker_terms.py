@@ -79,9 +79,9 @@ def test_each_question_ends_once_though_the_wait_changes(
     number, before = saved_state(first)
     if lost:
         lose_checkpoints(first)
-    assert_same(state(recovered(second, log).shards[0].engine), before)
+    assert_same(state(recovered(second, log).processors[0].engine), before)
     feed(log, [("labels", json.dumps({"id": one["id"], "label": "ham"}).encode()) for one in asked])
-    engine = work(second, log).shards[0].engine
+    engine = work(second, log).processors[0].engine
     ends = [(end["id"], end["outcome"]) for end in events(log, "label-requests") if end["type"] == "label-outcome"]
     names = [one["id"] for one in asked]
     assert [name for name, what in ends if what == "expired"] == names, "each expires once, now or then"
@@ -100,12 +100,12 @@ def test_a_journal_without_terms_is_replayed_by_those_of_now(
     work(first, log)
     clock.now += 2 * HOURS
     feed(log, [("labels", b"no event")])
-    asked = waiting(work(first, log).shards[0].engine)
+    asked = waiting(work(first, log).processors[0].engine)
     assert asked
     assert all("terms" not in entry for entry in events(log, JOURNAL))
     lose_checkpoints(first)
-    assert waiting(recovered(waits(tmp_path, "5h"), log).shards[0].engine) == asked
-    assert waiting(recovered(waits(tmp_path, "1h"), log).shards[0].engine) == []
+    assert waiting(recovered(waits(tmp_path, "5h"), log).processors[0].engine) == asked
+    assert waiting(recovered(waits(tmp_path, "1h"), log).processors[0].engine) == []
     assert recover(PartitionProcessor(first, 0, 2, StageTimer()), log) is not None, (
         "it does not say how many partitions there were"
     )
@@ -146,21 +146,23 @@ def test_a_journal_of_another_number_of_partitions(spent: Settings, log: Log) ->
 def test_a_new_model_shares_the_budget_anew_and_says_so(
     spent: Settings, log: Log, caplog: pytest.LogCaptureFixture
 ) -> None:
-    shard = PartitionProcessor(spent, 0, 2, StageTimer())
-    assert recover(shard, log, rebuild=True) is not None
+    processor = PartitionProcessor(spent, 0, 2, StageTimer())
+    assert recover(processor, log, rebuild=True) is not None
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
     used = len(requests(log))
     assert warning.getMessage() == "the label budget is shared anew between the partitions"
     fields = {"partition": 0, "labels_used": used, "share": 20, "then": 1, "now": 2}
     assert warning.__dict__["fields"] == fields
-    assert shard.engine.selector.budget.used == used
+    assert processor.engine.selector.budget.used == used
 
 
 def test_a_checkpoint_that_does_not_say_how_many_there_were(spent: Settings, log: Log) -> None:
     (path,) = sorted(spent.checkpoint_folder.rglob("*.safetensors"))[-1:]
-    number, (shaping, scalars, arrays) = read_checkpoint(path)
-    assert shaping.pop("partitions") == 1
-    snapshot.write(path, {"number": number, "shaping": shaping, "scalars": scalars}, arrays, CHECKPOINT)
+    number, (compatibility_key, scalars, arrays) = read_checkpoint(path)
+    assert compatibility_key.pop("partitions") == 1
+    snapshot.write(
+        path, {"number": number, "compatibility_key": compatibility_key, "scalars": scalars}, arrays, CHECKPOINT
+    )
     for partitions in (1, 2):
         found = recover(PartitionProcessor(spent, 0, partitions, StageTimer()), log)
         assert found is not None

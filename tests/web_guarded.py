@@ -23,7 +23,7 @@ from tests.web_served import Served, served
 
 TOKEN = "a-token-of-16-or-more"
 MOST = 64 << 10
-MOST_PREDICT = 2 << 20
+MAX_PREDICT = 2 << 20
 SECRET = "the trace of a secret"
 
 

@@ -26,7 +26,7 @@ from stream_bayes.validation import refuse, tail_beyond, truth
 # The squares of the weights of less probable ones would leave the finite numbers.
 _LEAST = 1e-100
 # Of so many answers it is remembered what was expected, so that a correction reaches the estimate.
-_MOST_JUDGED = 10_000
+_MAX_JUDGED = 10_000
 
 
 class AuditEstimate(NamedTuple):
@@ -130,7 +130,7 @@ class Audit:
         """The first answer for the observation at this place, of which this label had been expected."""
         self.add(expected == label, probability)
         self._judged[place] = expected, probability, expected == label
-        if len(self._judged) > _MOST_JUDGED:
+        if len(self._judged) > _MAX_JUDGED:
             del self._judged[next(iter(self._judged))]
 
     def correct(self, place: Place, label: Hashable) -> None:

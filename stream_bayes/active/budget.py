@@ -28,7 +28,7 @@ PERIOD_PACE = 10.0
 # The audit goes slower, so that late messages are in it too: of its share, 62 % after 16 Q messages, 93 % after 300 Q.
 AUDIT_PACE = 0.6
 AUDIT_PATIENCE = 4.0
-_MOST_TIMES = 10_000
+_MAX_TIMES = 10_000
 
 
 class LabelBudget:
@@ -85,7 +85,7 @@ class LabelBudget:
         self.seen = 0
         """Messages that came by."""
         # Kept without a limit for periods too: there may be one after the next start.
-        most = max(self.per_period or 0, _MOST_TIMES)
+        most = max(self.per_period or 0, _MAX_TIMES)
         self._times = SlidingWindow(most)
         self._audit_times = SlidingWindow(most)
         # Messages that came by, each as urgent as it was then; and those of a period, the older ones counting less.

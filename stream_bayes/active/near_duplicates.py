@@ -31,7 +31,7 @@ BINS = 128
 _EMPTY = np.uint32(2**32 - 1)
 _LENGTH = 8
 # More of a text is not looked at.
-_MOST_TEXT = 16_000
+_MAX_TEXT = 16_000
 # A mail with less text of its own is compared as a whole, header included.
 _LEAST_TEXT = 16
 _SUBJECT = re.compile(rb"^subject:(.*(?:\n[ \t].*)*)", re.IGNORECASE | re.MULTILINE)
@@ -131,7 +131,7 @@ def sketch_of(content: Any) -> Sketch:
             return sketch_of(message)
         return _least(_mixed(np.array([_hash_of(item) for item in content.items()], dtype=np.uint64)))
     if isinstance(content, str):
-        return _least(_runs_of(content[:_MOST_TEXT].encode("utf-8", "surrogatepass")))
+        return _least(_runs_of(content[:_MAX_TEXT].encode("utf-8", "surrogatepass")))
     if isinstance(content, (bytes, bytearray)):
         return _least(_runs_of(_text_of(bytes(content))))
     message = f"near-duplicates are found of raw mails, texts and dicts of features; got {type(content).__name__}"
@@ -155,7 +155,7 @@ def _text_of(mail: bytes) -> bytes:
 
 def _runs_of(text: bytes) -> Hashes:
     """A hash of each run of eight bytes, after numbers, capitals and white space are made alike."""
-    plain = b" ".join(text[:_MOST_TEXT].translate(_PLAIN).split())
+    plain = b" ".join(text[:_MAX_TEXT].translate(_PLAIN).split())
     if not plain:
         return np.empty(0, dtype=np.uint64)
     padded = plain.ljust(_LENGTH)

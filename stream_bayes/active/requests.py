@@ -19,7 +19,7 @@ from stream_bayes.persistence.scalars import (
 Place = int | str
 """What a question is about: the offset of an observation, or its id."""
 # Of so many questions that nobody answered in time it is remembered that they were asked.
-_MOST_EXPIRED = 10_000
+_MAX_EXPIRED = 10_000
 _KEPT = ("open", "expired")
 # Rounding may take a probability above 1.
 _MOST_PROBABLE = 1.0 + 1e-6
@@ -122,7 +122,7 @@ class Requests:
     def remember(self, place: Place, request: Request) -> None:
         """It was asked and closed without a label; one may come yet."""
         self._expired[place] = request
-        if len(self._expired) > _MOST_EXPIRED:
+        if len(self._expired) > _MAX_EXPIRED:
             del self._expired[next(iter(self._expired))]
 
     def take_expired(self, place: Place) -> Request | None:

@@ -14,7 +14,7 @@ from stream_bayes.validation import finite, refuse, whole
 
 Clock = int | float | datetime
 """Milliseconds on any clock that does not fall, or a moment."""
-_MOST_SEED = 2**53
+_MAX_SEED = 2**53
 
 
 def milliseconds_of(clock: Clock) -> int:
@@ -66,6 +66,6 @@ def check_budget(budget: Any) -> LabelBudget:
 def check_seed(seed: Any) -> int:
     """A seed that keeps all its digits as a number of any kind."""
     number = int(whole("seed", seed, ParameterError))
-    if number < _MOST_SEED:
+    if number < _MAX_SEED:
         return number
     raise refuse("seed", "a whole number from 0 up to 2^53", seed)

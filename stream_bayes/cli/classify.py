@@ -123,14 +123,14 @@ def classify(
 
 
 def _classify(path: Path, learn: MailLabel | None, kind: FilterKind | None, cost: float | None, as_json: bool) -> int:
-    from stream_bayes.kernels.mail.decode import MOST_RAW
+    from stream_bayes.kernels.mail.decode import MAX_RAW
 
     if learn is not None:
         change = _learn(path, _read_mail(_MAX_MAIL_BYTES), learn, kind)
         if as_json:
             _print(json.dumps({"learned": learn, "model": str(path), "change": change}))
         return DELIVERED
-    verdict = _judge(path, _read_mail(MOST_RAW), kind, cost)
+    verdict = _judge(path, _read_mail(MAX_RAW), kind, cost)
     _print(json.dumps(verdict._asdict()) if as_json else _header_line(verdict))
     return QUARANTINED if verdict.action == "quarantine" else DELIVERED
 
@@ -184,7 +184,7 @@ def _header_line(verdict: Verdict) -> str:
 
 
 def _learn(path: Path, mail: bytes, label: MailLabel, kind: FilterKind | None) -> Change:
-    from stream_bayes.kernels.mail.decode import MOST_RAW
+    from stream_bayes.kernels.mail.decode import MAX_RAW
     from stream_bayes.mail.filter.learned_mails import save_filter
 
     if path.is_symlink() and not path.exists():
@@ -196,7 +196,7 @@ def _learn(path: Path, mail: bytes, label: MailLabel, kind: FilterKind | None) -
         raise typer.BadParameter(message, param_hint="--learn")
     with _locked(path):
         model, learned = _opened(path, kind)
-        change = learned.learn(model, mail[:MOST_RAW], mail, spam=label is MailLabel.SPAM)
+        change = learned.learn(model, mail[:MAX_RAW], mail, spam=label is MailLabel.SPAM)
         if change != "unchanged":
             save_filter(path, model, learned)
     return change

@@ -65,8 +65,8 @@ def _whole(log: Log, content: DeadLetter) -> tuple[bytes, bytes | None, Headers]
 def places_sent_again(log: Log, settings: Settings) -> set[str]:
     """Which letters were sent again before."""
     notes = _notes(settings)
-    for place in log.ends(notes):
-        log.settle(place)
+    for place in log.end_offsets(notes):
+        log.wait_for_open_transactions(place)
     return {record.value.decode("utf-8", "replace") for record in _records(log, notes)}
 
 
@@ -85,4 +85,4 @@ def _letter(record: Record, again: set[str]) -> DeadLetterRecord:
 
 
 def _records(log: Log, topic: str) -> Iterator[Record]:
-    return chain.from_iterable(records_from(log, place) for place in sorted(log.ends(topic)))
+    return chain.from_iterable(records_from(log, place) for place in sorted(log.end_offsets(topic)))

@@ -33,7 +33,7 @@ _REPEAT = "So many passes of active:QUOTA, each with a seed of its own; with --s
 _STRATEGIES = "all, or some separated by commas: a table and a picture of them with several quotas."
 _QUOTAS = "For --strategies; 50,100,350,1000,5000 unless named."
 _LAST_SEED = 2**53 - 1
-_MOST_REPEATED = 10_000
+_MAX_REPEATED = 10_000
 _INTERLEAVE = "Mailboxes, which are ids up to the first /, message by message in turn."
 
 
@@ -44,7 +44,7 @@ def evaluate(
     strategy: Annotated[str | None, typer.Option(metavar="NAME", help=_STRATEGY)] = None,
     delay: Annotated[str | None, typer.Option(metavar="N|SPAN", help=_DELAY)] = None,
     seed: Annotated[int | None, typer.Option(min=0, max=_LAST_SEED, help=_SEED, show_default="1")] = None,
-    repeat: Annotated[int | None, typer.Option(min=1, max=_MOST_REPEATED, metavar="K", help=_REPEAT)] = None,
+    repeat: Annotated[int | None, typer.Option(min=1, max=_MAX_REPEATED, metavar="K", help=_REPEAT)] = None,
     strategies: Annotated[str | None, typer.Option(metavar="all|NAMES", help=_STRATEGIES)] = None,
     quotas: Annotated[str | None, typer.Option(metavar="N,N,..", help=_QUOTAS)] = None,
     shuffle: Annotated[int | None, typer.Option(min=0, metavar="SEED", help="A random order of the messages.")] = None,

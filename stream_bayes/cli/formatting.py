@@ -13,7 +13,7 @@ from stream_bayes.mail.render.summary import harmless
 _ID_CHARACTERS = 40
 _NAME_CHARACTERS = 20
 _TEXT_CHARACTERS = 60
-_MOST_LABELLERS = 3
+_MAX_LABELLERS = 3
 
 _event: TypeAdapter[LabelRequest | LabelOutcome | Status] = TypeAdapter(
     Annotated[LabelRequest | LabelOutcome | Status, Field(discriminator="type")]
@@ -75,7 +75,7 @@ def _of_labellers(event: Status) -> str:
     """How often the busiest were borne out."""
     shown = [
         f"{harmless(name, _NAME_CHARACTERS)} {figures.agreement:.2f}"
-        for name, figures in list(event.labellers.items())[:_MOST_LABELLERS]
+        for name, figures in list(event.labellers.items())[:_MAX_LABELLERS]
     ]
     more = len(event.labellers) - len(shown)
     return f"agree: {', '.join(shown)}{f' and {more} more' if more else ''}"

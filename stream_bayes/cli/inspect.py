@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stream_bayes.persistence.checkpoint import Checkpoint
     from stream_bayes.persistence.snapshot import Arrays
 
-_MOST_ENTRIES = 8
+_MAX_ENTRIES = 8
 
 
 def inspect(
@@ -95,7 +95,7 @@ def _describe_checkpoint(path: Path, number: int, checkpoint: Checkpoint, config
         "metrics": _metrics(learner, checkpoint.arrays) if _is_learner(learner) else {},
         **describe_questions(checkpoint, label_settings(path, config)),
         "state": {name: value for name, value in checkpoint.scalars.items() if name not in ("learner", "selector")},
-        "settings": checkpoint.shaping,
+        "settings": checkpoint.compatibility_key,
         "arrays": _shapes(checkpoint.arrays),
     }
 
@@ -184,7 +184,7 @@ def _lines(path: str, value: Any) -> Iterator[str]:
     if isinstance(value, dict) and value:
         for name, inner in value.items():
             yield from _lines(f"{path}.{name}" if path else name, inner)
-    elif isinstance(value, list) and len(value) > _MOST_ENTRIES:
+    elif isinstance(value, list) and len(value) > _MAX_ENTRIES:
         yield f"{path} = {len(value)} entries, from {_plain(value[0])} to {_plain(value[-1])}"
     elif path == "clock" and isinstance(value, int) and 0 <= value < 2**47:
         yield f"{path} = {value} ({datetime.fromtimestamp(value // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC)"

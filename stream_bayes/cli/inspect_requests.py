@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stream_bayes.persistence.checkpoint import Checkpoint
 
 _LONGEST_NAME = 60
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 # Counted as `asked` and `by_chance` already.
 _COUNTED = ("asked", "audited")
 
@@ -64,8 +64,10 @@ def _selector(checkpoint: Checkpoint, settings: LabelSettings | None) -> LabelSe
 
     if settings is None:
         return LabelSelector()
-    shaping = checkpoint.shaping
-    return selector_for(settings, int(shaping.get("partition", 0)), int(shaping.get("partitions", 1)))
+    compatibility_key = checkpoint.compatibility_key
+    return selector_for(
+        settings, int(compatibility_key.get("partition", 0)), int(compatibility_key.get("partitions", 1))
+    )
 
 
 def _left(budget: LabelBudget, checkpoint: Checkpoint) -> dict[str, Any]:
@@ -100,8 +102,8 @@ def lines_of_questions(description: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _named(ids: list[str]) -> str:
-    shown = ", ".join(f"{name[:_LONGEST_NAME]!r}" for name in ids[:_MOST_NAMED])
-    more = len(ids) - _MOST_NAMED
+    shown = ", ".join(f"{name[:_LONGEST_NAME]!r}" for name in ids[:_MAX_NAMED])
+    more = len(ids) - _MAX_NAMED
     return f"{shown} and {more} more" if more > 0 else shown
 
 

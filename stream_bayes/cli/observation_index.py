@@ -108,7 +108,7 @@ class ObservationIndex:
         self._feeder = feeder
         self._positions: dict[Partition, int] = {}
         for topic in (observations, labels):
-            self._positions.update(log.beginnings(topic))
+            self._positions.update(log.earliest_offsets(topic))
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._close = weakref.finalize(self, self._database.close)
         for statement in (*_SETTINGS, _TABLE):
@@ -123,13 +123,13 @@ class ObservationIndex:
     @property
     def unread(self) -> int:
         """How many records `scan` has still to read; gaps between offsets count too."""
-        ends = {**self._log.ends(self._observations), **self._log.ends(self._labels)}
+        ends = {**self._log.end_offsets(self._observations), **self._log.end_offsets(self._labels)}
         return sum(max(end - self._positions.get(place, 0), 0) for place, end in ends.items())
 
     def skip_to_end(self) -> None:
         """Leave out what is in the topics now."""
         for topic in (self._observations, self._labels):
-            self._positions.update(self._log.ends(topic))
+            self._positions.update(self._log.end_offsets(topic))
 
     def scan(self) -> Iterator[int]:
         """Read what the topics have got since the last scan; yields the number of offsets passed, some hundred each.
@@ -137,8 +137,8 @@ class ObservationIndex:
         Observations are read before labels, so that each label finds its observation.
         """
         for topic in (self._observations, self._labels):
-            for place, end in self._log.ends(topic).items():
-                self._log.settle(place)
+            for place, end in self._log.end_offsets(topic).items():
+                self._log.wait_for_open_transactions(place)
                 yield from self._scan_partition(place, end)
 
     def refresh(self) -> None:

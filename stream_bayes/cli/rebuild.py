@@ -54,25 +54,25 @@ def rebuild(
         stop_on_signals(worker)
         if not worker.rebuild():
             raise typer.Exit(STOPPED)
-    for shard in worker.shards.values():
-        made = _described(shard)
+    for processor in worker.processors.values():
+        made = _described(processor)
         typer.echo(json.dumps(made) if as_json else _as_text(made))
 
 
 def _check_processed(settings: Settings) -> None:
     with existing(settings) as source:
-        if not any(source.ends(settings.journal).values()):
+        if not any(source.end_offsets(settings.journal).values()):
             message = f"nothing was processed for group {settings.group!r} in this log yet"
             raise RecoveryError(message)
 
 
-def _described(shard: PartitionProcessor) -> dict[str, Any]:
-    engine = shard.engine
+def _described(processor: PartitionProcessor) -> dict[str, Any]:
+    engine = processor.engine
     return {
-        "partition": shard.number,
+        "partition": processor.number,
         "labels_learned": engine.model_version,
         **engine.metrics.figures(numbers=engine.model.predicts_numbers),
-        "checkpoints": str(shard.folder.folder),
+        "checkpoints": str(processor.folder.folder),
     }
 
 

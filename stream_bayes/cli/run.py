@@ -97,12 +97,12 @@ def opened(settings: Settings, partitions: int | None = None, *, patient: bool =
     """
     from stream_bayes.runtime.retry import RetryPolicy
 
-    insist = RetryPolicy()
+    retry = RetryPolicy()
     # Then an error is an error, also one that may pass.
-    insist.stopping = not patient
-    count = insist(lambda: _agreed(settings, partitions))
+    retry.stopping = not patient
+    count = retry(lambda: _agreed(settings, partitions))
     inputs = settings.topics.observations, settings.topics.labels
-    with _member(settings) as member, insist(lambda: _open(settings, settings.group, inputs, count, member)) as log:
+    with _member(settings) as member, retry(lambda: _open(settings, settings.group, inputs, count, member)) as log:
         yield log
 
 
@@ -138,7 +138,7 @@ def _open(
 def _agreed(settings: Settings, wanted: int | None) -> int:
     """How many partitions the inputs have or get; an error where that is not what is wanted."""
     with _open(settings) as log:
-        known = {topic: len(log.ends(topic)) for topic in (settings.topics.observations, settings.topics.labels)}
+        known = {topic: len(log.end_offsets(topic)) for topic in (settings.topics.observations, settings.topics.labels)}
     for topic, there in known.items():
         if wanted is not None and there not in (0, wanted):
             noun = "partition" if there == 1 else "partitions"

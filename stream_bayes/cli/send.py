@@ -115,7 +115,10 @@ def _partitions(settings: Settings) -> int:
     """How many the inputs have: those of a label and of its observation must be the same."""
     try:
         with existing(settings) as log:
-            return max(len(log.ends(topic)) for topic in (settings.topics.observations, settings.topics.labels)) or 1
+            return (
+                max(len(log.end_offsets(topic)) for topic in (settings.topics.observations, settings.topics.labels))
+                or 1
+            )
     except FileNotFoundError:
         return 1
 

@@ -49,7 +49,7 @@ def tail(
     settings = settings_from(config, log, group)
     name = topic_named(settings, topic)
     with existing(settings) as source, interruption() as pressed:
-        ends = dict(source.ends(name))
+        ends = dict(source.end_offsets(name))
         if not ends and not follow:
             message = f"the log has no topic {name!r} yet"
             raise LogError(message)
@@ -67,7 +67,7 @@ def _newest(log: Log, ends: dict[Partition, int], count: int) -> Iterator[Record
     """The newest of all partitions together, in the order of their times."""
     firsts: dict[Partition, int] = {}
     for topic in {place.topic for place in ends}:
-        firsts |= log.beginnings(topic)
+        firsts |= log.earliest_offsets(topic)
     last = {place: _last(log, place, (firsts.get(place, 0), end), count) for place, end in ends.items()}
     records = (_between(log, place, begin, ends[place]) for place, (begin, _) in last.items())
     in_order = merge(*records, key=lambda record: (record.timestamp, record.partition, record.offset))
@@ -98,7 +98,7 @@ def _since(log: Log, topic: str, ends: dict[Partition, int]) -> Iterator[Record]
     """What has come to a topic since these ends, which are moved."""
     from stream_bayes.eventlog.base import records_from
 
-    for place, end in log.ends(topic).items():
+    for place, end in log.end_offsets(topic).items():
         for record in records_from(log, place, ends.get(place, 0)):
             ends[place] = record.offset + 1
             yield record

@@ -15,7 +15,7 @@ from stream_bayes.errors import ConfigError, reason_of
 
 _TOKEN = re.compile(r"[!-~]{16,1024}", re.ASCII)
 _TOKEN_FORM = "must be 16 to 1024 letters, digits and signs without spaces"
-_MOST_FILE_BYTES = 4096
+_MAX_FILE_BYTES = 4096
 _NOTHING = re.compile(r"0+(\.0+)? ?[a-z]*", re.ASCII)
 
 
@@ -80,7 +80,7 @@ class WebSettings(Section):
 def _in_file(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            content = file.read(_MOST_FILE_BYTES)
+            content = file.read(_MAX_FILE_BYTES)
     except OSError as problem:
         message = f"web.token_file cannot be read: {reason_of(problem)}"
         raise ConfigError(message) from problem

@@ -17,7 +17,7 @@ from stream_bayes.records import Record
 FORWARDED = "stream-bayes-forwarded"
 """The header of a forwarded label; its content is the name of the group that forwarded it."""
 # More digits than any partition or offset has.
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
 class Forward(NamedTuple):
@@ -66,4 +66,4 @@ def forwarded_by(record: Record) -> bytes | None:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    return text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS

@@ -33,8 +33,8 @@ _NOTHING = 0
 _DUPLICATE = 1
 _NO_LABEL = 2
 _FIRST_LABEL = 3
-_MOST_IN_A_BYTE = 255
-_MOST_LABELS = 1000
+_MAX_IN_A_BYTE = 255
+_MAX_LABELS = 1000
 
 
 class LabelHistory:
@@ -78,9 +78,9 @@ class LabelHistory:
 
     def has_room(self, label: Known, others: set[Known]) -> bool:
         """Whether the label can be remembered, after the others: there are at most 1,000 different ones."""
-        if len(self._targets) or label in self._numbers or len(self._numbers) + len(others) < _MOST_LABELS:
+        if len(self._targets) or label in self._numbers or len(self._numbers) + len(others) < _MAX_LABELS:
             return True
-        return label in others or len(self._numbers.keys() | others) < _MOST_LABELS
+        return label in others or len(self._numbers.keys() | others) < _MAX_LABELS
 
     def advance(self, end: int, *, is_duplicate: bool = False) -> None:
         """Offsets up to `end` have been seen, the last one maybe a duplicate; what held no observation stays empty."""
@@ -111,7 +111,7 @@ class LabelHistory:
                 self._numbers[label] = len(self._labels)
                 self._labels.append(label)
             code = self._numbers[label] + _FIRST_LABEL
-            if code > _MOST_IN_A_BYTE and self._codes.typecode == "B":
+            if code > _MAX_IN_A_BYTE and self._codes.typecode == "B":
                 self._codes = array("H", self._codes)
             self._codes[slot] = code
 

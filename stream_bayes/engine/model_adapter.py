@@ -84,7 +84,7 @@ class ModelAdapter:
         self._takes_mail = isinstance(learner, SpamFilter)
 
     @property
-    def shaping(self) -> dict[str, Any]:
+    def compatibility_key(self) -> dict[str, Any]:
         """What must be the same for the state to fit."""
         kind, parameters = self.learner.description()
         return {
@@ -123,7 +123,7 @@ class ModelAdapter:
     @property
     def corrects(self) -> bool:
         """Whether another label for the same observation is more than one more step."""
-        return isinstance(self.learner, SpamFilter) or (isinstance(self.learner, Additive) and self.learner.adds_up)
+        return isinstance(self.learner, SpamFilter) or (isinstance(self.learner, Additive) and self.learner.is_additive)
 
     def correct(self, content: Any, before: Known, now: Known) -> None:
         """Unlearn the one label and learn the other, exactly; a mail filter takes a step of its own; all or nothing."""

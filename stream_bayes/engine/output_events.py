@@ -19,8 +19,8 @@ _PREVIEW = 200
 _LAST = 253_402_300_799_000
 AUDIT = "audit"
 """Instead of a strategy, where chance has chosen."""
-MOST_PAYLOAD = 32 << 20
-MOST_LABELS = 1 << 20
+MAX_PAYLOAD = 32 << 20
+MAX_LABELS = 1 << 20
 """Bytes of a value, and of a key with headers, that go into a dead letter: it must still be a record itself."""
 
 
@@ -133,14 +133,14 @@ def _preview(event: Observation) -> str:
 def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
     """A record that could not be used: whole, or its beginning where a letter could not hold it."""
     labels = len(record.key or b"") + sum(len(name) + len(content) for name, content in record.headers)
-    cut = len(record.value) > MOST_PAYLOAD or labels > MOST_LABELS
+    cut = len(record.value) > MAX_PAYLOAD or labels > MAX_LABELS
     return DeadLetter(
         code=problem.code,
         message=harmless(str(problem)),
         topic=record.topic,
         partition=record.partition,
         offset=record.offset,
-        payload=record.value[:MOST_PAYLOAD],
+        payload=record.value[:MAX_PAYLOAD],
         size=len(record.value) if cut else None,
         key=None if cut else record.key,
         headers=None if cut else record.headers or None,

@@ -24,7 +24,7 @@ class Bookkeeping(NamedTuple):
     arrays: Arrays
 
 
-def shaping_of(engine: Engine) -> dict[str, Any]:
+def compatibility_key_of(engine: Engine) -> dict[str, Any]:
     """The settings that shape the state: a checkpoint is good for an engine with the same ones.
 
     Budgets, costs, limits and intervals may change from run to run; not between how many a budget is shared.
@@ -32,7 +32,7 @@ def shaping_of(engine: Engine) -> dict[str, Any]:
     sizes = engine.settings.engine
     topics = engine.settings.topics
     return {
-        "learner": engine.model.shaping,
+        "learner": engine.model.compatibility_key,
         "engine": {"remembered_labels": sizes.remembered_labels, "remembered_ids": sizes.remembered_ids},
         "topics": {"observations": topics.observations, "labels": topics.labels, "journal": engine.settings.journal},
         "partition": engine.partition,

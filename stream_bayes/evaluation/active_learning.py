@@ -26,7 +26,7 @@ from stream_bayes.evaluation.label_delay import Delay, LabelSchedule, Moment
 from stream_bayes.evaluation.timing import FEATURES, LEARN, Stopwatch
 from stream_bayes.typing import FloatArray
 
-MOST_AHEAD = 64
+MAX_AHEAD = 64
 # Measured: a call of the filter costs about as much as predicting so many bytes, and a message so many besides its own.
 _CALL_BYTES = 36_000
 _MESSAGE_BYTES = 600
@@ -87,7 +87,7 @@ class ActiveLearningPass:
         self._stand_in = False
         self._bytes = most_bytes(chosen)
         # Labels that late make nothing void that was predicted with their own message.
-        self._never_void = delay.messages + 1 if delay.span is None else MOST_AHEAD
+        self._never_void = delay.messages + 1 if delay.span is None else MAX_AHEAD
 
     @property
     def asked(self) -> RequestCounts:
@@ -167,7 +167,7 @@ class ActiveLearningPass:
     def _ahead(self) -> int:
         """How many messages to predict: n cost c + n, and n^2 / 2 g of them are void if questions are g apart."""
         best = math.isqrt(int(2.0 * self._call * max(self._gap, self._since)))
-        return min(max(best, self._never_void), MOST_AHEAD)
+        return min(max(best, self._never_void), MAX_AHEAD)
 
     def _last(self, chunk: _Chunk, begin: int) -> list[_Late]:
         """The message just before, if its label is the only one to be learned now: one call does both."""

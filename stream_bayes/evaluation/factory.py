@@ -11,7 +11,7 @@ from typing import Any
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation import baselines
 from stream_bayes.evaluation.filters import FilterScores, MailFilter
-from stream_bayes.kernels.mail.decode import MOST_RAW
+from stream_bayes.kernels.mail.decode import MAX_RAW
 from stream_bayes.kernels.mail.features import VIEWS
 from stream_bayes.mail.features.batch import MailBatch
 from stream_bayes.mail.filter import SpamFilter
@@ -26,7 +26,7 @@ class OwnFilter:
         self.name = name
         self._learner = learner
         # Anything else with the same methods may look at more.
-        self.most_bytes = MOST_RAW if isinstance(learner, SpamFilter) else None
+        self.most_bytes = MAX_RAW if isinstance(learner, SpamFilter) else None
 
     def prepare(self) -> None:
         """Take the memory of the tables now, so that no mail is charged for it."""

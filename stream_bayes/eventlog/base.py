@@ -11,7 +11,7 @@ from stream_bayes.records import Offsets, Partition, Record
 
 Headers = Sequence[tuple[str, bytes]]
 
-MOST_RECORD_BYTES = 64 << 20
+MAX_RECORD_BYTES = 64 << 20
 """Key, value and headers of one record together; a broker may take less."""
 
 OnChange = Callable[[frozenset[Partition], frozenset[Partition]], None]
@@ -83,11 +83,11 @@ class Log(ABC):
         """
 
     @abstractmethod
-    def beginnings(self, topic: str) -> Offsets:
+    def earliest_offsets(self, topic: str) -> Offsets:
         """The first offset that is still there, of each partition of a topic; its end where there is none."""
 
     @abstractmethod
-    def ends(self, topic: str) -> Offsets:
+    def end_offsets(self, topic: str) -> Offsets:
         """The offset that the next record will have, of each partition of a topic; empty for an unknown topic."""
 
     @abstractmethod
@@ -106,7 +106,7 @@ class Log(ABC):
     def lag(self) -> Offsets:
         """How many records there are still to poll, of each partition that is read here; gaps may count as records."""
 
-    def settle(self, partition: Partition) -> None:  # noqa: B027 - where a commit is one step there is nothing to do
+    def wait_for_open_transactions(self, partition: Partition) -> None:  # noqa: B027 - where a commit is one step there is nothing to do
         """Wait until no transaction is under way in a partition: then everything committed there can be read."""
 
     def check_there(self) -> None:  # noqa: B027 - a broker that is away says so itself
@@ -118,7 +118,7 @@ class Log(ABC):
 
     def most_bytes(self, topic: str) -> int:
         """How large a record of this topic may be: key, value and headers together."""
-        return MOST_RECORD_BYTES
+        return MAX_RECORD_BYTES
 
     @abstractmethod
     def discard(self) -> None:
@@ -154,7 +154,7 @@ def records_from(log: Log, place: Partition, position: int = 0) -> Iterator[Reco
 
     Those that retention has removed are left out.
     """
-    end = log.ends(place.topic).get(place, 0)
+    end = log.end_offsets(place.topic).get(place, 0)
     while position < end:
         records = log.read(*place, position, _AT_ONCE)
         if not records:

@@ -7,10 +7,10 @@ import zlib
 from collections.abc import Container, Sequence
 
 from stream_bayes.errors import LogError, ParameterError
-from stream_bayes.eventlog.base import MOST_RECORD_BYTES, Headers
+from stream_bayes.eventlog.base import MAX_RECORD_BYTES, Headers
 from stream_bayes.records import Offsets, Partition
 
-MOST_POLL_BYTES = 32 << 20
+MAX_POLL_BYTES = 32 << 20
 """A poll ends with the record that reaches this, so that a thousand large records do not fill the memory."""
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
@@ -48,7 +48,7 @@ def check_subscription(group: str | None, topics: Sequence[str], partitions: int
         check_name("topic", topic)
 
 
-def check_record(value: object, key: object, headers: Headers, most: int = MOST_RECORD_BYTES) -> None:
+def check_record(value: object, key: object, headers: Headers, most: int = MAX_RECORD_BYTES) -> None:
     """Refuse what is not bytes, headers without a name, and records of more bytes than the log takes."""
     if not isinstance(value, bytes) or not isinstance(key, bytes | None):
         message = f"a record is of bytes, not of {type(value).__name__} with a key of {type(key).__name__}"

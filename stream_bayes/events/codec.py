@@ -45,7 +45,7 @@ _DEEPEST_EVENT = 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Codecs of Python that are no charsets, or whose time grows faster than the text.
 _NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "utf-7"})
-_MOST_ID_BITS = 1024
+_MAX_ID_BITS = 1024
 
 _fields_of_observation = ObservationFields.__pydantic_validator__
 _validator_of_label = Label.__pydantic_validator__
@@ -345,7 +345,7 @@ def _read_without_label(fields: dict[str, Any]) -> Observation | Label | None:
 def _with_text_id(content: dict[str, Any]) -> dict[str, Any]:
     """The object with its id as text, where it is a whole number."""
     given = content.get("id")
-    return {**content, "id": str(given)} if type(given) is int and given.bit_length() <= _MOST_ID_BITS else content
+    return {**content, "id": str(given)} if type(given) is int and given.bit_length() <= _MAX_ID_BITS else content
 
 
 def _from_milliseconds(given: int) -> object:

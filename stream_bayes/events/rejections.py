@@ -27,7 +27,7 @@ _REGISTRY_BYTES = 5
 Kind = type[Observation] | type[Label]
 _KINDS: dict[str, Kind] = {"observation": Observation, "label": Label}
 # At most this number of unknown field names are compared with known ones.
-_MOST_COMPARED = 20
+_MAX_COMPARED = 20
 _EXPECTED = {
     "features": "an object with a text, a boolean or a finite number for each name",
     "raw": "base64",
@@ -127,7 +127,7 @@ def unknown_fields(content: dict[str, Any], kind: Kind) -> list[tuple[str, str]]
 
 def _mistyped_field(content: dict[str, Any], kind: Kind) -> str | None:
     """A message about an unknown field whose name is close to a known one that is not there."""
-    for path, name in unknown_fields(content, kind)[:_MOST_COMPARED]:
+    for path, name in unknown_fields(content, kind)[:_MAX_COMPARED]:
         part = content[path] if path else content
         known = Source._fields if path else tuple(kind.model_fields)
         missing = [field for field in known if field not in part]

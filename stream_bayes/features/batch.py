@@ -11,7 +11,7 @@ import numpy as np
 
 from stream_bayes.errors import InputError
 from stream_bayes.features.values import (
-    MOST_BUCKETS,
+    MAX_BUCKETS,
     FeatureName,
     Features,
     FloatArray,
@@ -166,7 +166,7 @@ class Batch:
         if len(columns) != len(self.values):
             yield f"{len(columns)} columns but {len(self.values)} values"
         # Names are hashed into at most 2**32 buckets; with more the places below would overflow.
-        width = len(self.names) if self.names is not None else MOST_BUCKETS
+        width = len(self.names) if self.names is not None else MAX_BUCKETS
         if len(columns) and not 0 <= columns.min() <= columns.max() < width:
             yield f"columns must lie between 0 and {width - 1}"
         if not np.isfinite(self.values).all():

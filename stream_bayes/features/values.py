@@ -33,7 +33,7 @@ LARGEST_FLOAT = sys.float_info.max
 LARGEST_NAME = 2**63
 DEEPEST_NAME = 16
 # Names have hashes of 32 bits: more buckets could not be told apart.
-MOST_BUCKETS = 2**32
+MAX_BUCKETS = 2**32
 
 _PLAIN_KINDS = "biufU"
 _NUMBERS = frozenset((float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_))

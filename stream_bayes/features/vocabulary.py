@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged, shown
-from stream_bayes.features.values import MOST_BUCKETS, FeatureName, IntArray, check_name
+from stream_bayes.features.values import MAX_BUCKETS, FeatureName, IntArray, check_name
 from stream_bayes.kernels.common.hash_index import HashIndex, empty_index, find_hashes, insert_hashes
 
 # Below this many names a dict is faster than the call of a kernel.
@@ -127,7 +127,7 @@ class HashedVocabulary:
     """A fixed number of buckets: constant memory for an unbounded stream of names, none of them kept."""
 
     def __init__(self, buckets: int) -> None:
-        if type(buckets) is not int or not 2 <= buckets <= MOST_BUCKETS or buckets & (buckets - 1):
+        if type(buckets) is not int or not 2 <= buckets <= MAX_BUCKETS or buckets & (buckets - 1):
             message = f"buckets must be a power of two, at least 2 and at most 2**32; got {shown(buckets)}"
             raise ParameterError(message)
         self._buckets = buckets

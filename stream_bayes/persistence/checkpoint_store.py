@@ -74,7 +74,7 @@ class CheckpointStore:
             raise _readable(problem, path) from problem
         return path
 
-    def set_aside(self, above: int, known: Sequence[tuple[int, Path]] | None = None) -> None:
+    def quarantine(self, above: int, known: Sequence[tuple[int, Path]] | None = None) -> None:
         """Rename the checkpoints above a number, which are of a journal that is no more; of all, or of those known.
 
         Once the journal of now has grown beyond them, they would pass for checkpoints of it.
@@ -96,22 +96,22 @@ class CheckpointStore:
                 raise
             except (SnapshotError, FileNotFoundError):
                 continue
-            if checkpoint.shaping.get(LOG) != identity:
+            if checkpoint.compatibility_key.get(LOG) != identity:
                 message = f"{self.folder} holds checkpoints of another log: name another one with --checkpoints"
                 raise CheckpointMismatch(message)
 
-    def newest(self, shaping: Mapping[str, Any] | None = None) -> tuple[int, Checkpoint] | None:
+    def newest(self, compatibility_key: Mapping[str, Any] | None = None) -> tuple[int, Checkpoint] | None:
         """The newest checkpoint that is whole, and its number; None where there is none.
 
         Damaged ones are passed over with a warning. One in a later format is an error, and so is one that does not have
-        this shaping: the message lists what differs.
+        this compatibility_key: the message lists what differs.
         """
         passed_over: set[Path] = set()
         while left := [each for each in self.checkpoints() if each[1] not in passed_over]:
             number, path = left[0]
             passed_over.add(path)
             try:
-                return number, self._read(number, path, shaping)
+                return number, self._read(number, path, compatibility_key)
             except (SnapshotTooNew, CheckpointMismatch):
                 raise
             except SnapshotError as problem:
@@ -132,13 +132,13 @@ class CheckpointStore:
             raise OSError(problem.errno, reason, str(self.folder)) from problem
         return sorted(((int(match[1]), self.folder / match[0]) for match in matches if match), reverse=True)
 
-    def _read(self, number: int, path: Path, shaping: Mapping[str, Any] | None) -> Checkpoint:
+    def _read(self, number: int, path: Path, compatibility_key: Mapping[str, Any] | None) -> Checkpoint:
         said, checkpoint = read_checkpoint(path)
         if said != number:
             message = f"{path} is the checkpoint of number {said}: it was renamed"
             raise SnapshotDamaged(message)
-        if shaping is not None:
-            check_compatibility(path, checkpoint.shaping, shaping)
+        if compatibility_key is not None:
+            check_compatibility(path, checkpoint.compatibility_key, compatibility_key)
         return checkpoint
 
     def path_of(self, number: int) -> Path:

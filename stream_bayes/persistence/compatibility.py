@@ -10,10 +10,10 @@ from typing import Any
 from stream_bayes.errors import CheckpointMismatch
 
 LOG = "log"
-"""The part of a shaping that says which log the numbers of checkpoints are offsets of."""
+"""The part of a compatibility key that says which log the numbers of checkpoints are offsets of."""
 PARTITIONS = "partitions"
 """The part that says between how many the label budget is shared; those written before it was kept have none."""
-_MOST_SHOWN = 80
+_MAX_SHOWN = 80
 _ABSENT = object()
 
 
@@ -30,7 +30,7 @@ def check_compatibility(path: Path, theirs: Mapping[str, Any], ours: Mapping[str
     if then is not None and now is not None and then != now:
         message = f"{path} is of an engine for {shared_differently(then, now)}"
         raise CheckpointMismatch(message)
-    differing = differences(*({**shaping, PARTITIONS: None} for shaping in (theirs, ours)))
+    differing = differences(*({**key, PARTITIONS: None} for key in (theirs, ours)))
     if differing:
         message = (
             f"{path} is of an engine with other settings: {'; '.join(differing)}. Go back to those settings, "
@@ -68,4 +68,4 @@ def _text(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     text = _text(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."

@@ -16,7 +16,7 @@ Arrays = dict[str, NDArray[Any]]
 
 METADATA = "__metadata__"
 # What other readers of the format take.
-MOST_BYTES = 100_000_000
+MAX_BYTES = 100_000_000
 _ALIGNMENT = 8
 _CODES = {
     np.dtype(name): f"{letter}{8 * np.dtype(name).itemsize}"
@@ -67,8 +67,8 @@ def lay_out(metadata: Mapping[str, str], arrays: Arrays) -> tuple[bytes, list[st
         place += array.nbytes
     text = json.dumps(table, separators=(",", ":")).encode()
     text += b" " * (-len(text) % _ALIGNMENT)
-    if len(text) > MOST_BYTES:
-        message = f"a header of {len(text):,} bytes cannot be read back (at most {MOST_BYTES:,}): keep less in it"
+    if len(text) > MAX_BYTES:
+        message = f"a header of {len(text):,} bytes cannot be read back (at most {MAX_BYTES:,}): keep less in it"
         raise SnapshotError(message)
     return len(text).to_bytes(8, "little") + text, order
 

@@ -23,7 +23,7 @@ __all__ = [
     "DAMAGED",
     "FORMAT",
     "LEARNER",
-    "MOST_HEADER_BYTES",
+    "MAX_HEADER_BYTES",
     "VERSION",
     "Arrays",
     "FileKind",
@@ -47,7 +47,7 @@ DAMAGED = (
 FORMAT = "stream_bayes learner"
 VERSION = 1
 # How far into a damaged file the name of its format is looked for.
-MOST_HEADER_BYTES = 1 << 20
+MAX_HEADER_BYTES = 1 << 20
 
 
 class FileKind(NamedTuple):
@@ -127,8 +127,8 @@ def _beginning(file: BinaryIO) -> tuple[int, bytes]:
     size = os.fstat(file.fileno()).st_size
     # safetensors: eight bytes of header length, the header as JSON, then the arrays.
     length = int.from_bytes(file.read(8), "little")
-    if length > min(size - 8, safetensors.MOST_BYTES):
-        return -1, file.read(MOST_HEADER_BYTES)
+    if length > min(size - 8, safetensors.MAX_BYTES):
+        return -1, file.read(MAX_HEADER_BYTES)
     return size - 8 - length, file.read(length)
 
 
@@ -136,7 +136,7 @@ def _opened(path: str | os.PathLike[str], content: bytes, kind: FileKind) -> tup
     metadata, table = safetensors.split(content)
     if metadata.get("format") == kind.format:
         return metadata, table
-    if kind.format.encode() in content[:MOST_HEADER_BYTES]:
+    if kind.format.encode() in content[:MAX_HEADER_BYTES]:
         message = f"{path} is cut short or damaged within its header; restore it from a copy"
         raise SnapshotDamaged(message)
     message = f"{path} is not a stream_bayes {kind.noun}; {kind.origin}"

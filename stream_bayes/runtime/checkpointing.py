@@ -17,16 +17,16 @@ logger = logging.getLogger("stream_bayes.runtime")
 
 
 class Checkpointer:
-    """The checkpoints of one shard.
+    """The checkpoints of one processor.
 
     One that the disk does not take stops nothing but `finish`: the journal has it all. Any other failure of the threads
     that copy and write is a `BackgroundError`, which ends the worker.
     """
 
-    def __init__(self, shard: PartitionProcessor, last: int | None) -> None:
-        self._shard = shard
-        self._settings = shard.settings.checkpoint
-        self._saver = BackgroundWriter(shard.folder)
+    def __init__(self, processor: PartitionProcessor, last: int | None) -> None:
+        self._processor = processor
+        self._settings = processor.settings.checkpoint
+        self._saver = BackgroundWriter(processor.folder)
         self.number = last
         """The journal offset of the newest checkpoint."""
         self._pending: int | None = None
@@ -43,7 +43,7 @@ class Checkpointer:
         if self.number is None:
             return None
         try:
-            written = self._shard.folder.path_of(self.number).stat().st_mtime
+            written = self._processor.folder.path_of(self.number).stat().st_mtime
         except OSError:
             return None
         return max(time.time() - written, 0.0)
@@ -63,7 +63,7 @@ class Checkpointer:
         self._maker.join()
         self._maker.check()
         self.wait()
-        if self.number != self._shard.journal_end:
+        if self.number != self._processor.journal_end:
             self._take()
             self._settle()
 
@@ -73,35 +73,35 @@ class Checkpointer:
 
     def drop_others(self) -> None:
         """Remove every checkpoint but the one just written."""
-        for number, path in self._shard.folder.checkpoints():
+        for number, path in self._processor.folder.checkpoints():
             if number != self.number:
                 path.unlink(missing_ok=True)
 
     def _make_image(self) -> None:
         try:
-            image = self._shard.engine.model.learner.clone()
-            image.touch()
+            image = self._processor.engine.model.learner.clone()
+            image.prefault()
         except MemoryError:
             logger.warning("there is no memory for a second model: the only checkpoint will be that at the end")
         else:
             self._image = image
 
     def _take(self) -> None:
-        shard = self._shard
-        engine = self._shard.engine
-        number = self._shard.journal_end
+        processor = self._processor
+        engine = self._processor.engine
+        number = self._processor.journal_end
         # Without an image, for which there was no memory, the stream has ended and the learner stays as it is.
         image = self._image or engine.model.learner
-        with shard.stages.measured("checkpoint"):
+        with processor.stages.measured("checkpoint"):
             if image is self._image:
-                engine.model.learner.copy_to(image)
+                engine.model.learner.copy_into(image)
             kept = bookkeeping_of(engine)
-            positions = {place.topic: offset for place, offset in shard.positions.items()}
-            place = {"positions": positions, "mark": shard.mark}
+            positions = {place.topic: offset for place, offset in processor.positions.items()}
+            place = {"positions": positions, "mark": processor.mark}
 
         def checkpoint() -> Checkpoint:
             scalars, arrays = state_of(image, kept)
-            return Checkpoint(shard.shaping, {**scalars, **place}, arrays)
+            return Checkpoint(processor.compatibility_key, {**scalars, **place}, arrays)
 
         self._saver.save(number, checkpoint)
         self._pending = number
@@ -127,4 +127,4 @@ class Checkpointer:
                 # Not the disk's fault but ours: what the next checkpoint would hold cannot be trusted either.
                 raise failure_of("checkpoint", problem) from problem
             self.number = number
-            logger.info("checkpoint", extra={"fields": {"partition": self._shard.number, "journal": number}})
+            logger.info("checkpoint", extra={"fields": {"partition": self._processor.number, "journal": number}})

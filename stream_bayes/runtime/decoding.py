@@ -77,4 +77,6 @@ def read_range(log: Log, run: OffsetRange, *, lenient: bool = False) -> Iterator
 
 def _removed(log: Log, run: OffsetRange, position: int) -> bool:
     """Whether retention removed a record, or the log never gave the offset to one."""
-    return any(begin > position for place, begin in log.beginnings(run.topic).items() if place.number == run.partition)
+    return any(
+        begin > position for place, begin in log.earliest_offsets(run.topic).items() if place.number == run.partition
+    )

@@ -19,14 +19,14 @@ logger = logging.getLogger("stream_bayes.runtime")
 FIRST_LINE = 5.0
 NEXT_LINE = 60.0
 """Seconds until the worker says how it is doing, and says it again."""
-MOST_LABELLERS = 50
+MAX_LABELLERS = 50
 """In a status event; `stream-bayes inspect` has all of them."""
 
 
-def lag_of(shards: Collection[PartitionProcessor], log: Log) -> int:
-    """Records that the shards have still to read."""
+def lag_of(processors: Collection[PartitionProcessor], log: Log) -> int:
+    """Records that the processors have still to read."""
     lag = log.lag()
-    return sum(lag.get(place, 0) for shard in shards for place in shard.positions)
+    return sum(lag.get(place, 0) for processor in processors for place in processor.positions)
 
 
 def next_curve_count(count: int) -> int:
@@ -52,14 +52,14 @@ def curve_counts(engine: Engine) -> tuple[int, int]:
 
 
 def status_of(
-    shard: PartitionProcessor, keeper: Checkpointer, log: Log, started_at: datetime, *, stopped: bool = False
+    processor: PartitionProcessor, checkpointer: Checkpointer, log: Log, started_at: datetime, *, stopped: bool = False
 ) -> Status:
     """The state of one partition; counts are since the beginning of the stream, seconds since the worker started."""
-    engine = shard.engine
+    engine = processor.engine
     return Status(
         at=datetime.now(UTC),
-        group=shard.settings.group,
-        partition=shard.number,
+        group=processor.settings.group,
+        partition=processor.number,
         started_at=started_at,
         events_in=engine.counts.total(),
         predictions=engine.counts["predict"],
@@ -70,12 +70,12 @@ def status_of(
         unknown_fields=engine.unknown_fields,
         dead=engine.refused.total(),
         dead_by_code=dict(engine.refused),
-        lag=lag_of([shard], log),
-        stage_seconds=shard.stages.seconds.copy(),
+        lag=lag_of([processor], log),
+        stage_seconds=processor.stages.seconds.copy(),
         metrics=engine.metrics.figures(numbers=engine.model.predicts_numbers),
         calibration=tuple(engine.metrics.calibration()),
-        checkpoint_age_seconds=keeper.age_seconds,
-        checkpoint_offset=keeper.number,
+        checkpoint_age_seconds=checkpointer.age_seconds,
+        checkpoint_offset=checkpointer.number,
         model_version=engine.model_version,
         stopped=stopped or None,
     )
@@ -90,7 +90,7 @@ def _questions_of(engine: Engine) -> dict[str, Any]:
         "open_requests": len(selector.requests),
         "label_outcomes": dict(sorted(selector.counts.items())),
         "audit": audit_of(selector),
-        "labellers": labellers_of(selector, MOST_LABELLERS),
+        "labellers": labellers_of(selector, MAX_LABELLERS),
     }
 
 
@@ -124,9 +124,9 @@ class Totals(NamedTuple):
         return Totals(*(one + another for one, another in zip(self, other, strict=True)))
 
 
-def _totals_of(shard: PartitionProcessor) -> Totals:
+def _totals_of(processor: PartitionProcessor) -> Totals:
     """Since the beginning of the stream."""
-    engine = shard.engine
+    engine = processor.engine
     return Totals(
         events=engine.counts.total(),
         predictions=engine.counts["predict"],
@@ -151,16 +151,16 @@ class ProgressLogger:
         self._said = time.monotonic()
         self._due = self._said + FIRST_LINE
 
-    def changed(self, shards: Collection[PartitionProcessor]) -> None:
+    def changed(self, processors: Collection[PartitionProcessor]) -> None:
         """From now on it is about these, each of which stands at a commit."""
-        self._counted = {shard: _totals_of(shard) for shard in shards}
+        self._counted = {processor: _totals_of(processor) for processor in processors}
 
-    def committed(self, shards: Collection[PartitionProcessor]) -> None:
+    def committed(self, processors: Collection[PartitionProcessor]) -> None:
         """Count what they have done since the last time."""
-        for shard in shards:
-            before = self._counted[shard]
-            self._counted[shard] = _totals_of(shard)
-            self.totals = self.totals.plus(self._counted[shard].since(before))
+        for processor in processors:
+            before = self._counted[processor]
+            self._counted[processor] = _totals_of(processor)
+            self.totals = self.totals.plus(self._counted[processor].since(before))
 
     def say_if_due(self) -> None:
         """The line, if it is time."""
@@ -168,7 +168,7 @@ class ProgressLogger:
         totals = self.totals
         if now < self._due or totals == self._last:
             return
-        engines = [shard.engine for shard in self._counted]
+        engines = [processor.engine for processor in self._counted]
         fields = {
             "events": totals.events,
             "per_second": round((totals.events - self._last.events) / max(now - self._said, 1e-9), 1),

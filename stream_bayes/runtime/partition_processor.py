@@ -44,9 +44,9 @@ class PartitionProcessor:
         """The offset behind its last journal record: the number of a checkpoint taken now."""
         self.mark: str | None = None
         """That of its last journal record, as far as there is one; see `mark_of`."""
-        self.shaping: dict[str, Any] = {}
+        self.compatibility_key: dict[str, Any] = {}
         """What a checkpoint must agree with; known once it has recovered."""
-        self.learner = _digest(self.engine.model.shaping)
+        self.learner = _digest(self.engine.model.compatibility_key)
         """A short name of the learner and its settings, which stands in the journal."""
         self._limits = limits_of(settings)
         self._outbox = Producer(settings, number)
@@ -54,13 +54,13 @@ class PartitionProcessor:
         self._taken = 0
         self._next_mark = ""
 
-    def take(self, records: Sequence[Record], log: Log, insist: RetryPolicy) -> None:
+    def take(self, records: Sequence[Record], log: Log, retry: RetryPolicy) -> None:
         """Fold records and stage what comes of it; once the log has given what is needed for it, nothing can fail."""
         with self.stages.measured("decode"):
             arrivals = decode_records(records, self.settings, self._limits)
         with self.stages.measured("read"):
-            found = insist(lambda: fetch_observations(self.engine, arrivals, log))
-            most = insist(lambda: self._outbox.limits(log))
+            found = retry(lambda: fetch_observations(self.engine, arrivals, log))
+            most = retry(lambda: self._outbox.limits(log))
         with self.stages.measured("fold"):
             outcome = self.engine.process(arrivals, found)
         with self.stages.measured("encode"):
@@ -71,7 +71,7 @@ class PartitionProcessor:
         for topic, offset in {record.topic: record.offset for record in records}.items():
             self.positions[Partition(topic, self.number)] = offset + 1
 
-    def pass_over(self, gap: LogGap, log: Log, insist: RetryPolicy) -> None:
+    def skip_gap(self, gap: LogGap, log: Log, retry: RetryPolicy) -> None:
         """Go on behind records that are gone: a letter says which, and the journal where it goes on."""
         letter = DeadLetter(
             code="lost-records",
@@ -82,7 +82,7 @@ class PartitionProcessor:
             payload=b"",
             at=datetime.now(UTC),
         )
-        self._outbox.stage([letter], insist(lambda: self._outbox.limits(log)), log)
+        self._outbox.stage([letter], retry(lambda: self._outbox.limits(log)), log)
         self.begin_at(Partition(gap.topic, gap.partition), gap.begins)
 
     def begin_at(self, place: Partition, offset: int) -> None:
@@ -90,14 +90,14 @@ class PartitionProcessor:
         self._entry.runs.append(OffsetRange(*place, offset, offset))
         self.positions[place] = offset
 
-    def stage_entry(self, log: Log, insist: RetryPolicy) -> int:
+    def stage_entry(self, log: Log, retry: RetryPolicy) -> int:
         """Stage the journal record of what was taken since the last commit: so many events."""
         events = self._taken
         self._taken = 0
         if self._entry.runs:
             self._next_mark = secrets.token_hex(8)
             headers = (LEARNER, self.learner), (MARK, self._next_mark.encode())
-            most = insist(lambda: self._outbox.limits(log))
+            most = retry(lambda: self._outbox.limits(log))
             self._outbox.stage_entry(self._entry, headers, most, log)
             self._entry = new_entry(self.engine.terms)
         return events
@@ -109,5 +109,5 @@ class PartitionProcessor:
             self.mark = self._next_mark
 
 
-def _digest(shaping: Any) -> bytes:
-    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16].encode()
+def _digest(compatibility_key: Any) -> bytes:
+    return hashlib.sha256(json.dumps(compatibility_key, sort_keys=True).encode()).hexdigest()[:16].encode()

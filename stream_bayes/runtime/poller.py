@@ -16,7 +16,7 @@ from stream_bayes.runtime.timing import StageTimer
 LONGEST_WAIT = 0.2
 """A stop is noticed after so many seconds of waiting at the latest."""
 # Records that are gathered for one commit are held in memory.
-_MOST_BYTES = 32 << 20
+_MAX_BYTES = 32 << 20
 
 
 class Poller:
@@ -32,7 +32,7 @@ class Poller:
         Who is told when they change.
     stages
         Where the time is counted that polls take.
-    insist
+    retry
         What to poll with.
     """
 
@@ -42,13 +42,13 @@ class Poller:
         log: Log,
         partitions: AssignedPartitions,
         stages: StageTimer,
-        insist: RetryPolicy,
+        retry: RetryPolicy,
     ) -> None:
         self._settings = settings
         self._log = log
         self._partitions = partitions
         self._stages = stages
-        self._insist = insist
+        self._retry = retry
         self._last = time.monotonic()
         self._forwarded: dict[Partition, int] = {}
 
@@ -67,7 +67,7 @@ class Poller:
         commit = self._settings
         size = 0
         gathered: list[Record] = []
-        while not self._insist.stopping and len(gathered) < commit.events and size < _MOST_BYTES:
+        while not self._retry.stopping and len(gathered) < commit.events and size < _MAX_BYTES:
             records = self._poll(commit.events - len(gathered), due, until_end=until_end)
             if self._partitions.changed:
                 return []
@@ -88,16 +88,18 @@ class Poller:
         positions = self._partitions.positions
         if any(positions.get(place, end) < end for place, end in self._forwarded.items()):
             return False
-        return self._partitions.told and not self._insist(lambda: lag_of(self._partitions.shards.values(), self._log))
+        return self._partitions.told and not self._retry(
+            lambda: lag_of(self._partitions.processors.values(), self._log)
+        )
 
     def _poll(self, most: int, due: float, *, until_end: bool) -> list[Record]:
         # Waiting is no work: only a poll that found something counts.
         began = time.perf_counter()
-        records = self._insist(partial(self._log.poll, most, 0.0))
+        records = self._retry(partial(self._log.poll, most, 0.0))
         if records:
             self._stages.add("read", time.perf_counter() - began)
             return records
         timeout = min(due - time.monotonic(), LONGEST_WAIT)
         if timeout <= 0.0 or self._partitions.changed or self.at_end(until_end=until_end):
             return records
-        return self._insist(partial(self._log.poll, most, timeout))
+        return self._retry(partial(self._log.poll, most, timeout))

@@ -1,4 +1,4 @@
-"""What a shard puts out, as records that their topics take."""
+"""What a processor puts out, as records that their topics take."""
 
 from __future__ import annotations
 

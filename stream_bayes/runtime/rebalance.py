@@ -1,4 +1,4 @@
-"""The partitions that a worker reads: told by the log, each with its shard and the keeper of its checkpoints."""
+"""The partitions assigned to a worker: each with its processor and its checkpointer."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _BEAT_EVERY = 1.0
 
 
 class AssignedPartitions:
-    """Follows the log: a partition that is gained gets a shard that stands at the last commit, a lost one has none.
+    """Follows the log: a partition that is gained gets a processor that stands at the last commit, a lost one has none.
 
     The log tells of changes in the middle of a poll. They are noted then, and followed when the poll is over.
     """
 
-    def __init__(self, settings: Settings, log: Log, stages: StageTimer, insist: RetryPolicy) -> None:
+    def __init__(self, settings: Settings, log: Log, stages: StageTimer, retry: RetryPolicy) -> None:
         self._settings = settings
         self._log = log
         self._stages = stages
-        self._insist = insist
-        self.shards: dict[int, PartitionProcessor] = {}
-        self.keepers: dict[int, Checkpointer] = {}
+        self._retry = retry
+        self.processors: dict[int, PartitionProcessor] = {}
+        self.checkpointers: dict[int, Checkpointer] = {}
         self.told = False
         """Whether the log has said yet which partitions are read here."""
         self.changed = False
@@ -42,13 +42,15 @@ class AssignedPartitions:
         self._owned: frozenset[Partition] = frozenset()
         self._count = 1
         self._checked = False
-        self.stands_by = False
+        self.is_standby = False
         """Whether the log has given it nothing to read: others have all partitions."""
 
     @property
     def positions(self) -> Offsets:
-        """Where all shards are."""
-        return {place: offset for shard in self.shards.values() for place, offset in shard.positions.items()}
+        """Where all processors are."""
+        return {
+            place: offset for processor in self.processors.values() for place, offset in processor.positions.items()
+        }
 
     def note(self, gained: frozenset[Partition], lost: frozenset[Partition]) -> None:
         """What the log calls when partitions were gained and lost."""
@@ -56,54 +58,54 @@ class AssignedPartitions:
         self.told = self.changed = True
 
     def follow(self, *, rebuild: bool = False) -> bool:
-        """Make shards for what was gained, let go of the others, and poll on from where they are; False if stopped.
+        """Make processors for what was gained, let go of the others, and poll on from where they are; False if stopped.
 
         With `rebuild` new models are made of all partitions, and it is an error if some are read elsewhere.
         """
         self.changed = False
         # A letter about a gap is written by whoever reads the partition now.
         self._log.discard()
-        count = self._insist(lambda: count_of(self._settings, self._log))
+        count = self._retry(lambda: count_of(self._settings, self._log))
         self._count = count
-        shares = self._insist(lambda: shares_of(self._settings, self._log, count))
+        shares = self._retry(lambda: shares_of(self._settings, self._log, count))
         if not self._checked:
-            self._insist(lambda: check_topics(self._settings, self._log))
+            self._retry(lambda: check_topics(self._settings, self._log))
             self._checked = True
         numbers = self._numbers()
         if rebuild and len(numbers) < count:
             raise self._others()
-        self._lose(self.shards.keys() - set(numbers))
-        for shard in self.shards.values():
-            shard.engine.input_partitions = count
-        committed = self._insist(self._log.committed)
+        self._lose(self.processors.keys() - set(numbers))
+        for processor in self.processors.values():
+            processor.engine.input_partitions = count
+        committed = self._retry(self._log.committed)
         missing = [number for number in numbers if rebuild or not self._stands(number, shares, committed)]
         # All of them first: a stop in between must not commit positions that nobody has checked.
         for number in missing:
             self._drop(number)
         for number in missing:
-            # Half a shard is of no use: after an error that passes it begins again.
-            self._insist(partial(self._gain, number, shares, rebuild=rebuild))
-            if self._insist.stopping:
+            # Half a processor is of no use: after an error that passes it begins again.
+            self._retry(partial(self._gain, number, shares, rebuild=rebuild))
+            if self._retry.stopping:
                 return False
         if not rebuild:
             self._seek()
         return True
 
-    def pass_over(self, gap: LogGap) -> None:
+    def skip_gap(self, gap: LogGap) -> None:
         """Go on behind records that are gone, where the settings allow it; it is written down what was lost."""
-        shard = self.shards.get(gap.partition)
-        if shard is None or self._settings.kafka.on_gap == "fail":
+        processor = self.processors.get(gap.partition)
+        if processor is None or self._settings.kafka.on_gap == "fail":
             raise gap
         # What was gathered behind the last commit is dropped, and cannot be read again.
-        wanted = shard.positions[Partition(gap.topic, gap.partition)]
+        wanted = processor.positions[Partition(gap.topic, gap.partition)]
         lost = {"topic": gap.topic, "partition": gap.partition, "from": wanted, "to": gap.begins - 1}
         logger.warning("records were removed before they were read", extra={"fields": lost})
-        shard.pass_over(LogGap(gap.topic, gap.partition, wanted, gap.begins), self._log, self._insist)
+        processor.skip_gap(LogGap(gap.topic, gap.partition, wanted, gap.begins), self._log, self._retry)
         self._seek()
 
     def drop_all(self) -> None:
         """Let go of all; the log will tell of them anew."""
-        for number in list(self.shards):
+        for number in list(self.processors):
             self._drop(number)
         self._owned = frozenset()
         self.told = False
@@ -111,29 +113,29 @@ class AssignedPartitions:
     def wait(self) -> None:
         """Until no checkpoint is being written: once the log is let go of, another worker may write some."""
         failures: list[BackgroundError] = []
-        for keeper in self.keepers.values():
+        for checkpointer in self.checkpointers.values():
             try:
-                keeper.wait()
+                checkpointer.wait()
             except BackgroundError as failure:
                 failures.append(failure)
         if failures:
             raise failures[0]
 
     def _seek(self) -> None:
-        begins = self._insist(self._beginnings)
+        begins = self._retry(self._beginnings)
         try:
-            self._insist(lambda: self._log.seek(self.positions))
+            self._retry(lambda: self._log.seek(self.positions))
         except LogGap as gap:
-            self.pass_over(gap)
+            self.skip_gap(gap)
             return
         # No gap, so the group is new there: what was removed before it began was never its own to read.
         for place, offset in self.positions.items():
             if offset < begins.get(place, 0):
-                self.shards[place.number].begin_at(place, begins[place])
+                self.processors[place.number].begin_at(place, begins[place])
 
     def _beginnings(self) -> Offsets:
         topics = self._settings.topics
-        return {**self._log.beginnings(topics.observations), **self._log.beginnings(topics.labels)}
+        return {**self._log.earliest_offsets(topics.observations), **self._log.earliest_offsets(topics.labels)}
 
     def _numbers(self) -> list[int]:
         topics = self._settings.topics
@@ -147,9 +149,9 @@ class AssignedPartitions:
                 f"{sorted(others)}: an observation and its labels must be read by the same worker"
             )
             raise LogError(message)
-        if not numbers and not self.stands_by:
+        if not numbers and not self.is_standby:
             logger.info("no partition is left for this worker: it stands by")
-        self.stands_by = not numbers
+        self.is_standby = not numbers
         return sorted(numbers)
 
     def _others(self) -> LogConflict:
@@ -157,21 +159,21 @@ class AssignedPartitions:
         return LogConflict(message)
 
     def _stands(self, number: int, shares: int, committed: Offsets) -> bool:
-        """Whether there is a shard that is where the group is: then nobody else was at work in between."""
-        shard = self.shards.get(number)
-        if shard is None or shard.engine.terms.partitions != shares:
+        """Whether there is a processor that is where the group is: then nobody else was at work in between."""
+        processor = self.processors.get(number)
+        if processor is None or processor.engine.terms.partitions != shares:
             return False
-        return all(committed.get(place, 0) == offset for place, offset in shard.positions.items())
+        return all(committed.get(place, 0) == offset for place, offset in processor.positions.items())
 
     def _gain(self, number: int, shares: int, *, rebuild: bool) -> None:
-        shard = PartitionProcessor(self._settings, number, shares, self._stages)
-        shard.engine.input_partitions = self._count
-        recovered = recover(shard, self._log, rebuild=rebuild, going=Heartbeat(self._log, shard, self._insist))
+        processor = PartitionProcessor(self._settings, number, shares, self._stages)
+        processor.engine.input_partitions = self._count
+        recovered = recover(processor, self._log, rebuild=rebuild, going=Heartbeat(self._log, processor, self._retry))
         if recovered is not None:
-            _say(shard, recovered)
-            self.shards[number] = shard
-            self.keepers[number] = Checkpointer(shard, recovered.checkpoint)
-        elif rebuild and not self._insist.stopping:
+            _say(processor, recovered)
+            self.processors[number] = processor
+            self.checkpointers[number] = Checkpointer(processor, recovered.checkpoint)
+        elif rebuild and not self._retry.stopping:
             raise self._others()
 
     def _lose(self, numbers: Iterable[int]) -> None:
@@ -182,10 +184,10 @@ class AssignedPartitions:
             logger.info("lost", extra={"fields": {"partitions": ", ".join(map(str, lost))}})
 
     def _drop(self, number: int) -> None:
-        self.shards.pop(number, None)
-        keeper = self.keepers.pop(number, None)
-        if keeper is not None:
-            keeper.wait()
+        self.processors.pop(number, None)
+        checkpointer = self.checkpointers.pop(number, None)
+        if checkpointer is not None:
+            checkpointer.wait()
 
 
 class Heartbeat:
@@ -194,15 +196,15 @@ class Heartbeat:
     Now and then the log is told that its reader is alive, which says what it still reads.
     """
 
-    def __init__(self, log: Log, shard: PartitionProcessor, insist: RetryPolicy) -> None:
+    def __init__(self, log: Log, processor: PartitionProcessor, retry: RetryPolicy) -> None:
         self._log = log
-        self._places = frozenset(shard.positions)
-        self._insist = insist
+        self._places = frozenset(processor.positions)
+        self._retry = retry
         self._due = time.monotonic() + _BEAT_EVERY
 
     def __call__(self) -> bool:
         """Yes or no."""
-        if self._insist.stopping:
+        if self._retry.stopping:
             return False
         if time.monotonic() < self._due:
             return True
@@ -210,7 +212,7 @@ class Heartbeat:
         return self._places <= self._log.beat()
 
 
-def _say(shard: PartitionProcessor, recovered: RecoveryResult) -> None:
-    begins = {place.topic: offset for place, offset in shard.positions.items()}
-    fields = {"partition": shard.number, **recovered._asdict(), "begins": begins}
+def _say(processor: PartitionProcessor, recovered: RecoveryResult) -> None:
+    begins = {place.topic: offset for place, offset in processor.positions.items()}
+    fields = {"partition": processor.number, **recovered._asdict(), "begins": begins}
     logger.info("recovered", extra={"fields": fields})

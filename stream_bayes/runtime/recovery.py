@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stream_bayes.engine import InputEvent, RejectedRecord
-from stream_bayes.engine.state import restore, shaping_of
+from stream_bayes.engine.state import compatibility_key_of, restore
 from stream_bayes.errors import CheckpointMismatch, EventError, RecoveryError
 from stream_bayes.eventlog.base import Log, records_from
 from stream_bayes.events import Observation
@@ -40,19 +40,19 @@ class RecoveryResult(NamedTuple):
 
 
 def recover(
-    shard: PartitionProcessor, log: Log, *, rebuild: bool = False, going: Callable[[], bool] = lambda: True
+    processor: PartitionProcessor, log: Log, *, rebuild: bool = False, going: Callable[[], bool] = lambda: True
 ) -> RecoveryResult | None:
-    """Bring a new shard to the last commit, or with `rebuild` make its model anew from what the log still has.
+    """Bring a new processor to the last commit, or with `rebuild` make its model anew from what the log still has.
 
     None if it was given up, since `going` said so or the partition is no longer read here: then nothing may be done
-    with the shard.
+    with the processor.
     """
-    return _Recovery(shard, log, rebuild=rebuild, going=going).run()
+    return _Recovery(processor, log, rebuild=rebuild, going=going).run()
 
 
 class _Recovery:
-    def __init__(self, shard: PartitionProcessor, log: Log, *, rebuild: bool, going: Callable[[], bool]) -> None:
-        self._shard = shard
+    def __init__(self, processor: PartitionProcessor, log: Log, *, rebuild: bool, going: Callable[[], bool]) -> None:
+        self._processor = processor
         self._log = log
         self._lenient = rebuild
         self._going = going
@@ -66,66 +66,67 @@ class _Recovery:
         self._first_refused: list[str] = []
 
     def run(self) -> RecoveryResult | None:
-        shard = self._shard
+        processor = self._processor
         log = self._log
         # Offsets mean nothing in another log.
-        shard.shaping = {**shaping_of(shard.engine), LOG: log.identity}
+        processor.compatibility_key = {**compatibility_key_of(processor.engine), LOG: log.identity}
         checkpoint = None
         # Before the journal is looked at: a later one is of whoever has the partition by then.
-        self._listed = shard.folder.checkpoints()
+        self._listed = processor.folder.checkpoints()
         for turn in range(_ROUNDS):
             # In this order: what was committed by the first look is in the journal by the second.
             committed = log.committed()
-            log.settle(shard.journal)
+            log.wait_for_open_transactions(processor.journal)
             if not turn:
                 checkpoint = self._begin()
-            if not self._replay() or not committed.keys() >= shard.positions.keys():
+            if not self._replay() or not committed.keys() >= processor.positions.keys():
                 return None
-            own = {place: committed[place] for place in shard.positions}
+            own = {place: committed[place] for place in processor.positions}
             if self._lenient:
                 self._pass_over(own)
-            if shard.positions == own:
+            if processor.positions == own:
                 self._say_what_differs()
                 return RecoveryResult(checkpoint, self._commits, self._events, time.monotonic() - self._began)
-        raise _differ(shard, own)
+        raise _differ(processor, own)
 
     def _pass_over(self, committed: Offsets) -> None:
         """What is left of the journal may say nothing of a topic any more."""
         for place in committed.keys() - self._moved:
-            self._shard.positions[place] = committed[place]
+            self._processor.positions[place] = committed[place]
 
     # Where to begin
 
     def _begin(self) -> int | None:
         """Load the checkpoint to begin with, if any."""
-        shard = self._shard
+        processor = self._processor
         log = self._log
-        begin = log.beginnings(shard.journal.topic).get(shard.journal, 0)
-        shard.folder.prepare()
+        begin = log.earliest_offsets(processor.journal.topic).get(processor.journal, 0)
+        processor.folder.prepare()
         if self._lenient:
-            shard.folder.check_log(log.identity)
-            shard.journal_end = begin
+            processor.folder.check_log(log.identity)
+            processor.journal_end = begin
             return None
         number = self._load(begin)
-        if shard.journal_end < begin:
+        if processor.journal_end < begin:
             message = (
-                f"journal {shard.number} begins at {begin}, and the newest checkpoint stands for {shard.journal_end}: "
-                "put a later checkpoint back, or start a new model from what is left with stream-bayes rebuild"
+                f"journal {processor.number} begins at {begin}, and the newest checkpoint stands for "
+                f"{processor.journal_end}: put a later checkpoint back, or start a new model from what is left "
+                "with stream-bayes rebuild"
             )
             raise RecoveryError(message)
-        if number is None and log.read(*shard.journal, 0):
-            fields = {"partition": shard.number}
+        if number is None and log.read(*processor.journal, 0):
+            fields = {"partition": processor.number}
             logger.info("no checkpoint: learning all again from the journal", extra={"fields": fields})
         return number
 
     def _load(self, begin: int) -> int | None:
-        shard = self._shard
+        processor = self._processor
         log = self._log
-        found = shard.folder.newest(shard.shaping)
-        end = log.ends(shard.journal.topic).get(shard.journal, 0)
-        shard.folder.set_aside(end, self._listed)
+        found = processor.folder.newest(processor.compatibility_key)
+        end = log.end_offsets(processor.journal.topic).get(processor.journal, 0)
+        processor.folder.quarantine(end, self._listed)
         if found is not None and found[0] > end:
-            found = shard.folder.newest(shard.shaping)
+            found = processor.folder.newest(processor.compatibility_key)
         if found is None:
             return None
         number, checkpoint = found
@@ -133,62 +134,64 @@ class _Recovery:
         # Before its beginning nothing tells the journal from another.
         if number > begin and mark != self._mark_at(number - 1):
             message = (
-                f"{shard.folder.path_of(number)} is of a copy of this log that went on by itself. Name the folder of "
-                "this log's own checkpoints, or remove that file"
+                f"{processor.folder.path_of(number)} is of a copy of this log that went on by itself. Name the folder "
+                "of this log's own checkpoints, or remove that file"
             )
             raise CheckpointMismatch(message)
-        restore(shard.engine, checkpoint.scalars, checkpoint.arrays)
-        for place in shard.positions:
+        restore(processor.engine, checkpoint.scalars, checkpoint.arrays)
+        for place in processor.positions:
             positions = stored_dict(checkpoint.scalars.get("positions"), "positions")
-            shard.positions[place] = stored_int(positions.get(place.topic), f"positions.{place.topic}")
-        shard.journal_end = number
-        shard.mark = mark
+            processor.positions[place] = stored_int(positions.get(place.topic), f"positions.{place.topic}")
+        processor.journal_end = number
+        processor.mark = mark
         return number
 
     def _mark_at(self, offset: int) -> str | None:
-        found = self._log.read(*self._shard.journal, offset)
+        found = self._log.read(*self._processor.journal, offset)
         return mark_of(found[0]) if found and found[0].offset == offset else None
 
     # The journal
 
     def _replay(self) -> bool:
-        """From where the shard is to the end of the journal; False if it was given up."""
-        shard = self._shard
-        for record in records_from(self._log, shard.journal, shard.journal_end):
+        """From where the processor is to the end of the journal; False if it was given up."""
+        processor = self._processor
+        for record in records_from(self._log, processor.journal, processor.journal_end):
             entry = JournalEntry.decode(record)
             self._check_partitions(record, entry)
             refused = {(one.topic, one.offset): one for one in entry.refused}
             if not all(self._replay_run(run, record, entry, refused) for run in entry.runs):
                 return False
-            shard.journal_end = record.offset + 1
-            shard.mark = mark_of(record)
+            processor.journal_end = record.offset + 1
+            processor.mark = mark_of(record)
             self._commits += 1
             if time.monotonic() >= self._say_due:
                 self._say_due = time.monotonic() + _SAY_EVERY
-                logger.info("replaying", extra={"fields": {"partition": shard.number, "events": self._events}})
+                logger.info("replaying", extra={"fields": {"partition": processor.number, "events": self._events}})
         return self._going()
 
     def _replay_run(
         self, run: OffsetRange, record: Record, entry: JournalEntry, refused: dict[tuple[str, int], RejectedRecord]
     ) -> bool:
-        shard = self._shard
+        processor = self._processor
         log = self._log
-        place = Partition(run.topic, self._shard.number)
-        if run.begin < shard.positions[place]:
+        place = Partition(run.topic, self._processor.number)
+        if run.begin < processor.positions[place]:
             message = f"record {record.offset} of {record.topic!r} goes over {run.topic!r} from {run.begin} again"
             raise RecoveryError(message)
         for records in read_range(log, run, lenient=self._lenient):
             if not self._going():
                 return False
-            arrivals = decode_records(records, shard.settings, NO_LIMITS)
+            arrivals = decode_records(records, processor.settings, NO_LIMITS)
             arrivals = [_as_then(arrival, refused) for arrival in arrivals]
-            outcome = shard.engine.process(arrivals, fetch_observations(shard.engine, arrivals, log), entry.decided)
+            outcome = processor.engine.process(
+                arrivals, fetch_observations(processor.engine, arrivals, log), entry.decided
+            )
             newly = [one for one in outcome.refused if (one.topic, one.offset) not in refused]
             if newly and not self._lenient:
                 raise self._not_repeated(newly[0], record)
             self._note_refused(newly)
             self._events += len(records)
-        shard.positions[place] = run.end
+        processor.positions[place] = run.end
         self._moved.add(place)
         return True
 
@@ -197,7 +200,7 @@ class _Recovery:
         if entry.terms is None:
             return
         then = entry.terms.partitions
-        now = self._shard.engine.terms.partitions
+        now = self._processor.engine.terms.partitions
         if then == now:
             return
         if not self._lenient:
@@ -208,16 +211,16 @@ class _Recovery:
     # What differs from then
 
     def _not_repeated(self, refused: RejectedRecord, entry: Record) -> RecoveryError:
-        shard = self._shard
-        if dict(entry.headers).get(LEARNER) == shard.learner:
+        processor = self._processor
+        if dict(entry.headers).get(LEARNER) == processor.learner:
             reason = "the log was changed, or stream_bayes is of another version. Put the log back from a copy"
         else:
             reason = (
                 "the journal was written with other learner settings, and there is no checkpoint to go on from "
-                f"(learner.name is {shard.settings.learner.name!r} now). Go back to those settings"
+                f"(learner.name is {processor.settings.learner.name!r} now). Go back to those settings"
             )
         message = (
-            f"{refused.topic}-{shard.number}-{refused.offset} was learned when it came and is refused now "
+            f"{refused.topic}-{processor.number}-{refused.offset} was learned when it came and is refused now "
             f"({refused.code}): {reason}, or start a new model with stream-bayes rebuild"
         )
         return RecoveryError(message)
@@ -225,11 +228,11 @@ class _Recovery:
     def _note_refused(self, refused: Sequence[RejectedRecord]) -> None:
         self._newly_refused.update(one.code for one in refused)
         for one in refused[: _SHOWN - len(self._first_refused)]:
-            self._first_refused.append(f"{one.topic}-{self._shard.number}-{one.offset} ({one.code})")
+            self._first_refused.append(f"{one.topic}-{self._processor.number}-{one.offset} ({one.code})")
 
     def _say_what_differs(self) -> None:
-        engine = self._shard.engine
-        own = {"partition": self._shard.number}
+        engine = self._processor.engine
+        own = {"partition": self._processor.number}
         if self._other_partitions:
             budget = engine.selector.budget
             shares = {**own, "labels_used": budget.used, "share": budget.total}
@@ -240,12 +243,12 @@ class _Recovery:
             logger.warning("learned when they came and refused now", extra={"fields": said})
 
 
-def _differ(shard: PartitionProcessor, committed: Offsets) -> RecoveryError:
+def _differ(processor: PartitionProcessor, committed: Offsets) -> RecoveryError:
     """The journal and the positions are of one transaction, so they can only differ if somebody changed one of them."""
-    place = next(place for place, offset in committed.items() if shard.positions[place] != offset)
+    place = next(place for place, offset in committed.items() if processor.positions[place] != offset)
     message = (
         f"the group's position in {place.topic}-{place.number} is {committed[place]}, but its journal ends at "
-        f"{shard.positions[place]}: somebody changed one of them; use another group, or the log's last copy"
+        f"{processor.positions[place]}: somebody changed one of them; use another group, or the log's last copy"
     )
     return RecoveryError(message)
 

@@ -16,7 +16,7 @@ logger = logging.getLogger("stream_bayes.runtime")
 def count_of(settings: Settings, log: Log) -> int:
     """How many partitions the inputs have; those that are written to have as many from now on."""
     topics = settings.topics
-    count, others = (len(log.ends(topic)) for topic in (topics.observations, topics.labels))
+    count, others = (len(log.end_offsets(topic)) for topic in (topics.observations, topics.labels))
     if count != others:
         message = (
             f"{topics.observations!r} has {count} partitions and {topics.labels!r} has {others}: a "
@@ -69,7 +69,7 @@ def shares_of(settings: Settings, log: Log, count: int) -> int:
 
 def _founded(settings: Settings, log: Log, count: int) -> int:
     """What the journals say; as many as there are where they say nothing."""
-    begins = log.beginnings(settings.journal)
+    begins = log.earliest_offsets(settings.journal)
     for number in range(count):
         place = Partition(settings.journal, number)
         found = log.read(*place, begins[place]) if place in begins else []

@@ -48,26 +48,26 @@ class Worker:
         """Events taken since the worker started."""
         self._status_due = 0.0
         self._started_at = datetime.now(UTC)
-        self._insist = RetryPolicy()
-        self._partitions = AssignedPartitions(settings, log, self.stages, self._insist)
-        self._gathering = Poller(settings.commit, log, self._partitions, self.stages, self._insist)
+        self._retry = RetryPolicy()
+        self._partitions = AssignedPartitions(settings, log, self.stages, self._retry)
+        self._gathering = Poller(settings.commit, log, self._partitions, self.stages, self._retry)
         self._narrator = ProgressLogger(log)
         self._retention = Retention(settings, log)
         self._was_run = False
 
     @property
-    def shards(self) -> dict[int, PartitionProcessor]:
+    def processors(self) -> dict[int, PartitionProcessor]:
         """Those of the partitions that are read here, by their numbers."""
-        return self._partitions.shards
+        return self._partitions.processors
 
     @property
     def stopping(self) -> bool:
         """Whether `stop` was called."""
-        return self._insist.stopping
+        return self._retry.stopping
 
     def stop(self) -> None:
         """Finish the batch, commit, write checkpoints and return from `run`; may be called by a signal's handler."""
-        self._insist.stopping = True
+        self._retry.stopping = True
 
     def run(self, *, until_end: bool = False) -> None:
         """Work until `stop` is called or the log ends; with `until_end` also when everything there is has been read.
@@ -98,7 +98,7 @@ class Worker:
             while not self._partitions.changed:
                 if self.stopping:
                     return False
-                self._insist(partial(self.log.poll, 1, LONGEST_WAIT))
+                self._retry(partial(self.log.poll, 1, LONGEST_WAIT))
             return self._partitions.follow(rebuild=rebuild)
         finally:
             self.log.on_change = None
@@ -107,16 +107,16 @@ class Worker:
         """Make new models from the journal, and let their checkpoints replace all others; False if stopped before."""
         if not self.recover(rebuild=True):
             return False
-        keepers = self._partitions.keepers
-        for number, keeper in keepers.items():
-            self.shards[number].folder.set_aside(self.shards[number].journal_end)
-            keeper.finish()
-        for keeper in keepers.values():
-            keeper.drop_others()
+        checkpointers = self._partitions.checkpointers
+        for number, checkpointer in checkpointers.items():
+            self.processors[number].folder.quarantine(self.processors[number].journal_end)
+            checkpointer.finish()
+        for checkpointer in checkpointers.values():
+            checkpointer.drop_others()
         return True
 
     def _work(self, *, until_end: bool) -> bool:
-        """Until the end, or a stop; False if that came before there was a shard."""
+        """Until the end, or a stop; False if that came before there was a processor."""
         self.log.on_change = self._partitions.note
         self._status_due = time.monotonic() + self.settings.status.seconds
         while not self.stopping:
@@ -126,8 +126,8 @@ class Worker:
             except LogRebalanced as problem:
                 self._begin_again(problem)
             except LogGap as gap:
-                self._partitions.pass_over(gap)
-        if self.stopping and not self.shards and not self._partitions.stands_by:
+                self._partitions.skip_gap(gap)
+        if self.stopping and not self.processors and not self._partitions.is_standby:
             logger.info("stopped before it had recovered")
             return False
         return True
@@ -139,14 +139,14 @@ class Worker:
             # Who counts their work would keep models in memory that are let go of.
             self._narrator.changed(())
             going = self._partitions.follow()
-            self._narrator.changed(self.shards.values())
+            self._narrator.changed(self.processors.values())
             return going
         self._take(records)
         status = time.monotonic() >= self._status_due
         if records or status:
             self._commit(status=status)
         self._narrator.say_if_due()
-        self._insist(lambda: self._retention.trim_if_due(self.shards.values()))
+        self._retry(lambda: self._retention.trim_if_due(self.processors.values()))
         if records or not self._gathering.at_end(until_end=until_end):
             return True
         return not (self._has_settled() and self._gathering.at_end(until_end=until_end))
@@ -157,8 +157,8 @@ class Worker:
         Behind one that is open there may be labels that are committed and cannot be read yet.
         """
         try:
-            for number in self.shards:
-                self.log.settle(Partition(self.settings.topics.labels, number))
+            for number in self.processors:
+                self.log.wait_for_open_transactions(Partition(self.settings.topics.labels, number))
         except LogError as problem:
             if not problem.retriable:
                 raise
@@ -168,49 +168,51 @@ class Worker:
 
     def _take(self, records: list[Record]) -> None:
         taken = 0
-        for number, shard in self.shards.items():
+        for number, processor in self.processors.items():
             own = [record for record in records if record.partition == number]
-            self._take_own(shard, own)
+            self._take_own(processor, own)
             taken += len(own)
         if taken < len(records):
             message = "the log gives records of partitions that it did not say are read here"
             raise LogError(message)
         self.events += taken
 
-    def _take_own(self, shard: PartitionProcessor, records: list[Record]) -> None:
+    def _take_own(self, processor: PartitionProcessor, records: list[Record]) -> None:
         """Fold the records of a partition, with a status event at each point of its learning curve.
 
         These are at fixed counts, so that a curve has as many points after a quick backfill as after a slow one.
         """
         while records:
-            before = curve_counts(shard.engine)
+            before = curve_counts(processor.engine)
             size = next_curve_count(before[0]) - before[0]
-            shard.take(records[:size], self.log, self._insist)
+            processor.take(records[:size], self.log, self._retry)
             records = records[size:]
-            if is_curve_point(shard.engine, before):
-                self._stage_status(shard)
+            if is_curve_point(processor.engine, before):
+                self._stage_status(processor)
 
     def _commit(self, *, status: bool, stopped: bool = False) -> None:
-        shards = self.shards.values()
+        processors = self.processors.values()
         if status:
             self._status_due = time.monotonic() + self.settings.status.seconds
-            for shard in shards:
-                self._stage_status(shard, stopped=stopped)
+            for processor in processors:
+                self._stage_status(processor, stopped=stopped)
         with self.stages.measured("commit"):
-            events = {number: shard.stage_entry(self.log, self._insist) for number, shard in self.shards.items()}
-            written = self._insist(partial(self.log.commit, self._partitions.positions))
+            events = {
+                number: processor.stage_entry(self.log, self._retry) for number, processor in self.processors.items()
+            }
+            written = self._retry(partial(self.log.commit, self._partitions.positions))
         labels = self.settings.topics.labels
         self._gathering.forwarded({place: end for place, end in written.items() if place.topic == labels})
-        for shard in shards:
-            shard.committed(written)
-        self._narrator.committed(shards)
-        for number, keeper in self._partitions.keepers.items():
-            keeper.committed(events[number])
+        for processor in processors:
+            processor.committed(written)
+        self._narrator.committed(processors)
+        for number, checkpointer in self._partitions.checkpointers.items():
+            checkpointer.committed(events[number])
 
-    def _stage_status(self, shard: PartitionProcessor, *, stopped: bool = False) -> None:
-        keeper = self._partitions.keepers[shard.number]
-        status = self._insist(partial(status_of, shard, keeper, self.log, self._started_at, stopped=stopped))
-        self._insist(partial(self.log.append, self.settings.topics.status, encode(status), None, shard.number))
+    def _stage_status(self, processor: PartitionProcessor, *, stopped: bool = False) -> None:
+        checkpointer = self._partitions.checkpointers[processor.number]
+        status = self._retry(partial(status_of, processor, checkpointer, self.log, self._started_at, stopped=stopped))
+        self._retry(partial(self.log.append, self.settings.topics.status, encode(status), None, processor.number))
 
     def _begin_again(self, problem: LogRebalanced) -> None:
         """What was not committed is gone, and with it every engine that has learned from it."""
@@ -225,9 +227,9 @@ class Worker:
         except LogRebalanced as problem:
             self._begin_again(problem)
         problems: list[Exception] = []
-        for keeper in self._partitions.keepers.values():
+        for checkpointer in self._partitions.checkpointers.values():
             try:
-                keeper.finish()
+                checkpointer.finish()
             except (OSError, SnapshotError, BackgroundError) as problem:
                 problems.append(problem)
         logger.info("stopped", extra={"fields": self._narrator.totals._asdict()})

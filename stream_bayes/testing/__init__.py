@@ -118,7 +118,7 @@ def yield_checks(learner: Learner) -> Iterator[Check]:
     yield check_weight_counts_repetitions
     yield check_no_weight_is_no_event
     yield check_predictive_is_honest
-    if learner.adds_up:
+    if learner.is_additive:
         yield check_order_does_not_matter
         yield check_merge_is_union
         yield check_merge_refuses_strangers

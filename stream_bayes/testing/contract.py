@@ -189,7 +189,7 @@ def check_empty_and_unseen_events(learner: Any) -> None:
 
 def check_weight_counts_repetitions(learner: Any) -> None:
     """A weight of 2 is the event learned twice, for additive learners."""
-    if not learner.adds_up:
+    if not learner.is_additive:
         return
     stream = events(learner)
     model = taught(learner, stream)

@@ -29,9 +29,9 @@ logger = logging.getLogger("stream_bayes.web")
 
 _KEEP_ALIVE_SECONDS = 30
 _LAST_SECONDS = 2
-_MOST_HEAD_BYTES = 16 << 10
+_MAX_HEAD_BYTES = 16 << 10
 # 200 browsers with six connections each, and as many again on their way out.
-_MOST_CONNECTIONS = 2400
+_MAX_CONNECTIONS = 2400
 _OPEN_FILES = 4096
 _STOPPED = 130
 _EVERYWHERE = frozenset({"0.0.0.0", "::"})
@@ -139,10 +139,10 @@ def _config(app: ASGIApp, trusted_proxies: Sequence[str]) -> uvicorn.Config:
         # Told explicitly, as it would otherwise believe everything on this machine, or what a variable says.
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=_both_ways(trusted_proxies),
-        limit_concurrency=_MOST_CONNECTIONS,
+        limit_concurrency=_MAX_CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_LAST_SECONDS,
-        h11_max_incomplete_event_size=_MOST_HEAD_BYTES,
+        h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
     )
 
 

@@ -28,7 +28,7 @@ RECORD_BYTES = 4096
 DEPTH = 8
 ID_BYTES = 64
 REMEMBERED_IDS = 2500
-MOST_A_COMMIT = 1000
+MAX_A_COMMIT = 1000
 """Messages that a producer commits together, at most."""
 _POOL = 800
 _LARGEST = 900
@@ -103,7 +103,7 @@ class _Part:
 
 def remembered_labels(count: int, partitions: int) -> int:
     """Of how many e-mails a worker remembers the label, so that some labels are too old."""
-    return max(count // partitions // 3, 3 * MOST_A_COMMIT)
+    return max(count // partitions // 3, 3 * MAX_A_COMMIT)
 
 
 class Script:
@@ -212,11 +212,11 @@ class Script:
         age = part.offset - mail.offset
         most = 2 * age if self._lead else age
         label = mail.label if self._random.random() < 0.85 else _NAMES[mail.label == "ham"]
-        if mail.offset in part.reserved or age < self._remembered < most + 2 * MOST_A_COMMIT:
+        if mail.offset in part.reserved or age < self._remembered < most + 2 * MAX_A_COMMIT:
             return self._label_message(mail, label, Fate("unknown-observation"), name="nothing")
         if age >= self._remembered:
             return self._label_message(mail, label, Fate("label-too-old"), by_place=True)
-        by_place = most > REMEMBERED_IDS - 2 * MOST_A_COMMIT or self._random.random() < 0.3
+        by_place = most > REMEMBERED_IDS - 2 * MAX_A_COMMIT or self._random.random() < 0.3
         if self._random.random() < _UNSURE:
             return self._label_message(mail, "unsure", Fate("unsure", mail.id, None, mail.offset), by_place=by_place)
         what = "repeat" if part.labels.get(mail.offset) == label else "learn"

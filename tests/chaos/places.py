@@ -8,7 +8,7 @@ from typing import NamedTuple
 from stream_bayes.config import KafkaSettings
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.factory import open_log
-from tests.chaos.messages import EMAILS, LABELS, MOST_A_COMMIT
+from tests.chaos.messages import EMAILS, LABELS, MAX_A_COMMIT
 
 SESSION_SECONDS = 6.0
 """After which a silent worker's partitions are another's: as short as it can be."""
@@ -32,7 +32,7 @@ class Place(NamedTuple):
     @property
     def most_a_commit(self) -> int:
         """Messages that a producer commits together, at most."""
-        return self.lead or MOST_A_COMMIT
+        return self.lead or MAX_A_COMMIT
 
     def open(self, group: str | None = None) -> Log:
         """For reading and writing, and on behalf of a group for its inputs."""

@@ -88,12 +88,12 @@ class Writing:
         place = Partition(topic, number)
         if gaps:
             # A producer that was killed may have left a transaction.
-            self._log.settle(place)
+            self._log.wait_for_open_transactions(place)
         if gaps or (topic == LABELS and self._partitions > 1):
             records = all_records(self._log, topic, number)
             found = [record.offset for record in records if forwarded_by(record) is None]
         else:
-            found = list(range(self._log.ends(topic).get(place, 0)))
+            found = list(range(self._log.end_offsets(topic).get(place, 0)))
         self.count += len(found)
         if topic == EMAILS:
             self._offsets[number] = found

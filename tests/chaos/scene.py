@@ -113,7 +113,7 @@ class Scene(NamedTuple):
 
     def progress(self, log: Log) -> int:
         """E-mails with a prediction so far; somewhat more where offsets have gaps."""
-        return sum(log.ends("predictions").values())
+        return sum(log.end_offsets("predictions").values())
 
 
 _TOML = f"""\

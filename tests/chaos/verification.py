@@ -170,7 +170,7 @@ def _rebuilt(scene: Scene) -> list[State]:
     with scene.place.open(settings.group) as log:
         worker = Worker(settings, log)
         worker.recover(rebuild=True)
-        return [state(worker.shards[number].engine) for number in range(scene.place.partitions)]
+        return [state(worker.processors[number].engine) for number in range(scene.place.partitions)]
 
 
 def _order(log: Log, number: int, fates: Fates) -> list[Place]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluation.corpora.files import MOST_BYTES, NumberedLines, open_plain, reading
+from stream_bayes.evaluation.corpora.files import MAX_BYTES, NumberedLines, open_plain, reading
 from stream_bayes.evaluation.corpora.labels import label_word, read_label
 from stream_bayes.evaluation.corpora.mail import UnreadMail, composed, counted, problem, writable
 
@@ -127,7 +127,7 @@ class _Rows:
         if not self._quoted:
             line = _decoded(next(self._lines)).rstrip("\r\n")
             return line.split("\t", 1) if line.strip() else []
-        before = csv.field_size_limit(MOST_BYTES)
+        before = csv.field_size_limit(MAX_BYTES)
         try:
             return next(self._reader)
         except csv.Error as cause:
@@ -141,7 +141,7 @@ class _Rows:
         self._lost = too_large or "unexpected end of data" in cause
         if not self._lost:
             return problem("bad-row", place, f"not a row of CSV ({cause})")
-        what = f"a field of more than {MOST_BYTES >> 20} MiB" if too_large else "not a row of CSV"
+        what = f"a field of more than {MAX_BYTES >> 20} MiB" if too_large else "not a row of CSV"
         kind = "too-large" if too_large else "bad-row"
         return problem(kind, place, f"{what}: a quote that never ends? the rest is not read")
 

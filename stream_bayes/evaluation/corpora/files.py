@@ -15,7 +15,7 @@ from typing import Final
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora.mail import problem
 
-MOST_BYTES: Final = 1 << 28
+MAX_BYTES: Final = 1 << 28
 """Of one message, one line or one field: beyond it the message is a problem, so that memory stays bounded."""
 Bytes = io.BufferedReader | gzip.GzipFile
 _SAMPLE: Final = 1 << 16
@@ -72,9 +72,9 @@ def read_message(path: Path) -> bytes:
     with reading(path):
         _check_regular(path)
         with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise problem("too-large", path, f"more than {MOST_BYTES >> 20} MiB in one message")
+            content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise problem("too-large", path, f"more than {MAX_BYTES >> 20} MiB in one message")
     return content
 
 
@@ -97,14 +97,14 @@ class NumberedLines:
         return self
 
     def __next__(self) -> bytes:
-        line = self._file.readline(MOST_BYTES + 1)
+        line = self._file.readline(MAX_BYTES + 1)
         if not line:
             raise StopIteration
         self.number += 1
-        if len(line) > MOST_BYTES:
+        if len(line) > MAX_BYTES:
             while line and not line.endswith(b"\n"):
-                line = self._file.readline(MOST_BYTES)
-            raise problem("too-large", self.place(), f"more than {MOST_BYTES >> 20} MiB in one line")
+                line = self._file.readline(MAX_BYTES)
+            raise problem("too-large", self.place(), f"more than {MAX_BYTES >> 20} MiB in one line")
         return line.removeprefix(b"\xef\xbb\xbf") if self.number == 1 else line
 
     def place(self, number: int = 0) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluation.corpora.files import MOST_BYTES, Bytes, open_plain, reading
+from stream_bayes.evaluation.corpora.files import MAX_BYTES, Bytes, open_plain, reading
 from stream_bayes.evaluation.corpora.labels import label_in_name, label_word, read_label
 from stream_bayes.evaluation.corpora.mail import UnreadMail, problem, shown, writable
 
@@ -116,15 +116,15 @@ class _Message:
     def add(self, line: bytes, blank: bool) -> None:
         self._size += len(line)
         self._ends_blank = blank
-        if self._size <= MOST_BYTES:
+        if self._size <= MAX_BYTES:
             self._lines.append(line)
         else:
             self._lines.clear()
 
     def whole(self, place: str) -> bytes:
         """All of it, or CorpusError."""
-        if self._size > MOST_BYTES:
-            raise problem("too-large", place, f"more than {MOST_BYTES >> 20} MiB in one message")
+        if self._size > MAX_BYTES:
+            raise problem("too-large", place, f"more than {MAX_BYTES >> 20} MiB in one message")
         if self.doubt:
             said = shown(self.doubt.decode("latin-1").strip(), 60)
             raise problem("bad-separator", place, f"{said!r} may begin the next message, but has no time of day")

@@ -6,7 +6,7 @@ import hashlib
 from array import array
 from typing import Final
 
-MOST_IDS: Final = 1 << 23
+MAX_IDS: Final = 1 << 23
 _FIRST_SLOTS: Final = 1 << 10
 
 
@@ -29,7 +29,7 @@ class SeenIds:
     [True, True, False]
     """
 
-    def __init__(self, most: int = MOST_IDS) -> None:
+    def __init__(self, most: int = MAX_IDS) -> None:
         self._most = most
         self._held = 0
         self._first_slots = min(_FIRST_SLOTS, 2 * most)

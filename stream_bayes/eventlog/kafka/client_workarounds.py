@@ -84,7 +84,7 @@ def _keep_joining(consumer: KafkaConsumer) -> None:
 
 
 # With the client's own 4 KiB a mail takes 3 µs more.
-_MOST_BYTES = 256 << 10
+_MAX_BYTES = 256 << 10
 _NOTHING_YET = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
@@ -108,7 +108,7 @@ def _received(transport: KafkaTCPTransport) -> tuple[bytes, errors.KafkaError | 
     chunks: list[bytes] = []
     while True:
         try:
-            chunk = transport._sock.recv(_MOST_BYTES)
+            chunk = transport._sock.recv(_MAX_BYTES)
         except _NOTHING_YET:
             return b"".join(chunks), None
         except OSError as problem:

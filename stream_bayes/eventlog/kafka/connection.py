@@ -9,7 +9,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from stream_bayes.config import KafkaSettings
-from stream_bayes.eventlog.base import MOST_RECORD_BYTES
+from stream_bayes.eventlog.base import MAX_RECORD_BYTES
 from stream_bayes.eventlog.kafka.connecting import connecting
 from stream_bayes.eventlog.kafka.security import client_options
 
@@ -80,7 +80,7 @@ class KafkaConnection:
                 transaction_timeout_ms=int(1000 * self.settings.transaction_seconds),
                 retry_backoff_ms=_BACKOFF_MILLISECONDS,
                 max_block_ms=int(1000 * _REQUEST_SECONDS),
-                max_request_size=MOST_RECORD_BYTES + (1 << 20),
+                max_request_size=MAX_RECORD_BYTES + (1 << 20),
                 # All of a commit for a partition goes in one batch, and the flush does not wait for `linger_ms`.
                 batch_size=1 << 20,
                 linger_ms=1000,

@@ -166,7 +166,7 @@ class GroupConsumer:
 
     def seek(self, offsets: Offsets) -> None:
         """Go on from here; LogGap where there is nothing any more."""
-        begins, ends = (self._limits(offsets, of) for of in (self._topics.beginnings, self._topics.ends))
+        begins, ends = (self._limits(offsets, of) for of in (self._topics.earliest_offsets, self._topics.end_offsets))
         for place, offset in offsets.items():
             if offset > ends[place]:
                 raise validation.beyond_the_end(place, offset, ends[place])
@@ -182,7 +182,7 @@ class GroupConsumer:
     def lag(self) -> Offsets:
         """How much of each partition has not been taken yet."""
         places = dict.fromkeys(self.mine, 0)
-        ends = self._limits(places, self._topics.ends)
+        ends = self._limits(places, self._topics.end_offsets)
         return {place: max(ends[place] - self._order.position(place), 0) for place in places}
 
     def close(self) -> None:
@@ -213,10 +213,10 @@ class GroupConsumer:
             found = polled(self.consumer, wait, _FETCHED_AT_ONCE)
         except kafka_errors.OffsetOutOfRangeError as problem:
             (tp, offset), *_ = dict(problem.args[0]).items()
-            begin = self._topics.beginnings(tp.topic)[Partition(*tp)]
+            begin = self._topics.earliest_offsets(tp.topic)[Partition(*tp)]
             if offset < begin:
                 raise LogGap(tp.topic, tp.partition, offset, begin) from problem
-            end = self._topics.ends(tp.topic)[Partition(*tp)]
+            end = self._topics.end_offsets(tp.topic)[Partition(*tp)]
             raise validation.beyond_the_end(Partition(*tp), offset, end) from problem
         if fell_silent(self.consumer):
             who = self.consumer.group_metadata()

@@ -131,15 +131,15 @@ class KafkaLog(Log):
         self._check_open()
         return self._reader.read(Partition(topic, partition), offset, most)
 
-    def beginnings(self, topic: str) -> Offsets:
+    def earliest_offsets(self, topic: str) -> Offsets:
         """The first offset that is still there, of each partition of a topic."""
         self._check_open()
-        return self._topics.beginnings(topic)
+        return self._topics.earliest_offsets(topic)
 
-    def ends(self, topic: str) -> Offsets:
+    def end_offsets(self, topic: str) -> Offsets:
         """The end of what is committed, of each partition of a topic."""
         self._check_open()
-        return self._topics.ends(topic)
+        return self._topics.end_offsets(topic)
 
     def ensure(self, topic: str, partitions: int) -> None:
         """Make a topic, or make it larger."""
@@ -158,10 +158,10 @@ class KafkaLog(Log):
         """How much there is still to poll, marks of transactions included."""
         return self._reading("lag").lag()
 
-    def settle(self, partition: Partition) -> None:
+    def wait_for_open_transactions(self, partition: Partition) -> None:
         """Wait until the broker has ended every transaction that is under way in a partition."""
         self._check_open()
-        self._topics.settle(partition)
+        self._topics.wait_for_open_transactions(partition)
 
     def beat(self) -> frozenset[Partition]:
         """Keep the place in the group; gives the partitions that are still this member's."""

@@ -47,7 +47,7 @@ class PartitionReader:
         """At most so many records from this offset on; none where none is committed yet, or there is no such place."""
         tp = TopicPartition(*place)
         if offset >= self._ends.get(tp, 0):
-            end = self._topics.ends(place.topic).get(place)
+            end = self._topics.end_offsets(place.topic).get(place)
             if end is None or offset >= end:
                 return []
             self._ends[tp] = end
@@ -67,13 +67,13 @@ class PartitionReader:
     def _fetch(self, course: _Course, most: int) -> None:
         """As many records as are wanted, or up to the end that is known; that may be nothing but marks."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        while len(course.records) < most and course.size < validation.MOST_POLL_BYTES:
+        while len(course.records) < most and course.size < validation.MAX_POLL_BYTES:
             try:
                 if course.fetch(max(most, _AHEAD)):
                     continue
             except kafka_errors.OffsetOutOfRangeError:
                 # Retention was here since.
-                begin = self._topics.beginnings(course.tp.topic)[Partition(*course.tp)]
+                begin = self._topics.earliest_offsets(course.tp.topic)[Partition(*course.tp)]
                 if course.consumer.position(course.tp) >= begin:
                     raise
                 course.consumer.seek(course.tp, begin)

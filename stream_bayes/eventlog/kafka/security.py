@@ -10,7 +10,7 @@ from typing import Any, Self
 from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogError, reason_of
 
-_MOST_PASSWORD_BYTES = 64 << 10
+_MAX_PASSWORD_BYTES = 64 << 10
 
 # What these log as details are whole requests, that to log in with its password among them.
 for _name in ("kafka.net.connection", "kafka.protocol.parser"):
@@ -93,7 +93,7 @@ def _password(settings: KafkaSettings) -> str:
     path = settings.password_file
     assert path is not None, "the settings were checked"
     content = _content("password_file", path)
-    if len(content) > _MOST_PASSWORD_BYTES:
+    if len(content) > _MAX_PASSWORD_BYTES:
         problem = "is too large"
     else:
         try:
@@ -150,7 +150,7 @@ def _load_own(context: ssl.SSLContext, certificate: Path, key: Path, settings: K
 def _content(name: str, path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(_MOST_PASSWORD_BYTES + 1)
+            return file.read(_MAX_PASSWORD_BYTES + 1)
     except OSError as problem:
         message = f"kafka.{name} cannot be read: {reason_of(problem)}"
         raise LogError(message) from problem

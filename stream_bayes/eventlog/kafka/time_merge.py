@@ -100,7 +100,7 @@ class TimeMerge:
         elif not self._ends:
             return True
         if place.topic not in self._ends:
-            self._ends[place.topic] = dict(self._topics.ends(place.topic))
+            self._ends[place.topic] = dict(self._topics.end_offsets(place.topic))
         return position < self._ends[place.topic].get(place, 0)
 
 

@@ -14,7 +14,7 @@ from kafka.admin import ConfigResource, ConfigResourceType, NewTopic, OffsetSpec
 
 from stream_bayes.errors import LogError, LogUnavailable
 from stream_bayes.eventlog import validation
-from stream_bayes.eventlog.base import MOST_RECORD_BYTES
+from stream_bayes.eventlog.base import MAX_RECORD_BYTES
 from stream_bayes.eventlog.kafka.connection import KafkaConnection
 from stream_bayes.eventlog.kafka.error_mapping import told
 from stream_bayes.records import Offsets, Partition
@@ -119,19 +119,19 @@ class Topics:
             self._settings[topic] = _settings_of({name: entry["value"] for name, entry in found.items()})
         return self._settings[topic]
 
-    def ends(self, topic: str, *, committed: bool = True) -> Offsets:
+    def end_offsets(self, topic: str, *, committed: bool = True) -> Offsets:
         """The ends of the partitions: of what is committed, or of everything written."""
         return self._offsets(topic, OffsetSpec.LATEST, committed=committed)
 
-    def beginnings(self, topic: str) -> Offsets:
+    def earliest_offsets(self, topic: str) -> Offsets:
         """The first offsets that are still there."""
         return self._offsets(topic, OffsetSpec.EARLIEST)
 
-    def settle(self, place: Partition) -> None:
+    def wait_for_open_transactions(self, place: Partition) -> None:
         """Wait until the broker has ended every transaction that is under way in a partition."""
         deadline = time.monotonic() + _SETTLE_SECONDS
-        written = self.ends(place.topic, committed=False).get(place, 0)
-        while self.ends(place.topic).get(place, written) < written:
+        written = self.end_offsets(place.topic, committed=False).get(place, 0)
+        while self.end_offsets(place.topic).get(place, written) < written:
             if time.monotonic() > deadline:
                 message = (
                     f"{self._connection.name}: a transaction in {place.topic}-{place.number} does not end. If it stays "
@@ -163,7 +163,9 @@ class Topics:
 
     def trim(self, offsets: Offsets, needed: Offsets) -> None:
         """Remove what stands before these offsets and is needed neither here nor by a group that has a position."""
-        ends = {place: at for topic in {place.topic for place in offsets} for place, at in self.ends(topic).items()}
+        ends = {
+            place: at for topic in {place.topic for place in offsets} for place, at in self.end_offsets(topic).items()
+        }
         kept = {**ends, **needed, **self._positions(offsets)}
         wanted = {TopicPartition(*place): min(at, kept[place]) for place, at in offsets.items() if place in ends}
         if wanted:
@@ -218,6 +220,6 @@ def _settings_of(found: Mapping[str, str]) -> TopicLimits:
     return TopicLimits(
         "compact" in found["cleanup.policy"],
         found["message.timestamp.type"] != "LogAppendTime",
-        min(int(found["max.message.bytes"]) - _OVERHEAD_BYTES, MOST_RECORD_BYTES),
+        min(int(found["max.message.bytes"]) - _OVERHEAD_BYTES, MAX_RECORD_BYTES),
         found.get("compression.type", "producer"),
     )

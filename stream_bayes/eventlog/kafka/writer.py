@@ -122,14 +122,16 @@ class TransactionalWriter:
         found = []
         for place, end in ends.items():
             # That it will be committed is certain before it can be seen.
-            self._topics.settle(place)
+            self._topics.wait_for_open_transactions(place)
             found += [record.offset + 1 for record in self._reader.read(place, end - 1, 1)]
         self._doubtful = None
         return ends if ends and found == list(ends.values()) else None
 
     def _still_there(self) -> set[Partition]:
         """A topic may have been deleted since."""
-        there = {place for topic in {place.topic for place in self._unended} for place in self._topics.ends(topic)}
+        there = {
+            place for topic in {place.topic for place in self._unended} for place in self._topics.end_offsets(topic)
+        }
         return self._unended & there
 
 

@@ -119,17 +119,17 @@ class MemoryLog(Log):
             entries = self.store.entries(Partition(topic, partition), offset)
             return [entry for entry in entries if isinstance(entry, Record)][:most]
 
-    def beginnings(self, topic: str) -> Offsets:
+    def earliest_offsets(self, topic: str) -> Offsets:
         """The first offset that is still there, of each partition of a topic."""
         self._check_open()
         with self.store.changed:
-            return self.store.beginnings(topic)
+            return self.store.earliest_offsets(topic)
 
-    def ends(self, topic: str) -> Offsets:
+    def end_offsets(self, topic: str) -> Offsets:
         """The offset that the next record will have, of each partition of a topic."""
         self._check_open()
         with self.store.changed:
-            return self.store.ends(topic)
+            return self.store.end_offsets(topic)
 
     def ensure(self, topic: str, partitions: int) -> None:
         """Make a topic that does not exist."""
@@ -185,7 +185,7 @@ class MemoryLog(Log):
         return self._group
 
     def _check_end(self, partition: Partition, offset: int, new: int) -> None:
-        end = self.store.ends(partition.topic)[partition] + new
+        end = self.store.end_offsets(partition.topic)[partition] + new
         if offset > end:
             raise validation.beyond_the_end(partition, offset, end)
 
@@ -200,7 +200,7 @@ class MemoryLog(Log):
             records.append(entry)
             self._next[Partition(entry.topic, entry.partition)] = entry.offset + 1
             size += len(entry.value) + len(entry.key or b"") + sum(len(content) for _, content in entry.headers)
-            if len(records) == most or size >= validation.MOST_POLL_BYTES:
+            if len(records) == most or size >= validation.MAX_POLL_BYTES:
                 break
         return records
 

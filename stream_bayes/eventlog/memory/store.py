@@ -132,19 +132,19 @@ class MemoryStore:
         """The partitions of a topic, which is made with so many if it is unknown."""
         validation.check_name("topic", topic)
         with self.changed:
-            if not self.ends(topic):
+            if not self.end_offsets(topic):
                 for number in range(partitions):
                     self._entries[Partition(topic, number)] = []
                     self._ends[Partition(topic, number)] = 0
-            return tuple(self.ends(topic))
+            return tuple(self.end_offsets(topic))
 
-    def ends(self, topic: str) -> Offsets:
+    def end_offsets(self, topic: str) -> Offsets:
         """The offset that the next record will have, of each partition."""
         return {partition: end for partition, end in self._ends.items() if partition.topic == topic}
 
-    def beginnings(self, topic: str) -> Offsets:
+    def earliest_offsets(self, topic: str) -> Offsets:
         """The first record or sentinel that is still there, of each partition; its end where there is none."""
-        ends = self.ends(topic).items()
+        ends = self.end_offsets(topic).items()
         return {partition: next((entry.offset for entry in self._entries[partition]), end) for partition, end in ends}
 
     def entries(self, partition: Partition, offset: int) -> Iterator[Entry]:

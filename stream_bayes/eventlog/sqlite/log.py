@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stream_bayes.errors import LogConflict
 from stream_bayes.eventlog import validation
-from stream_bayes.eventlog.base import MOST_RECORD_BYTES, Headers, Log, OnChange
+from stream_bayes.eventlog.base import MAX_RECORD_BYTES, Headers, Log, OnChange
 from stream_bayes.eventlog.sqlite import tables
 from stream_bayes.eventlog.sqlite.file import LogFile
 from stream_bayes.eventlog.sqlite.group_lock import GroupLock
@@ -55,7 +55,7 @@ class SqliteLog(Log):
         partitions: int = 1,
         wait: float = 30.0,
         clock: Callable[[], float] = time.time,
-        record_bytes: int = MOST_RECORD_BYTES,
+        record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
         validation.check_subscription(group, topics, partitions)
         self._group = group
@@ -152,11 +152,11 @@ class SqliteLog(Log):
 
         def work(connection: sqlite3.Connection) -> list[Record]:
             starts = [(place, offset) for place in tables.places(connection, topic) if place.partition[1] == partition]
-            return merge_by_time(connection, starts, most, validation.MOST_POLL_BYTES)[0]
+            return merge_by_time(connection, starts, most, validation.MAX_POLL_BYTES)[0]
 
         return self._file.reading(work)
 
-    def beginnings(self, topic: str) -> Offsets:
+    def earliest_offsets(self, topic: str) -> Offsets:
         """The first offset that is still there, of each partition of a topic."""
         return self._file.reading(
             lambda connection: {
@@ -164,7 +164,7 @@ class SqliteLog(Log):
             }
         )
 
-    def ends(self, topic: str) -> Offsets:
+    def end_offsets(self, topic: str) -> Offsets:
         """The offset that the next record will have, of each partition of a topic."""
         return self._file.reading(
             lambda connection: {place.partition: place.ending for place in tables.places(connection, topic)}
@@ -226,7 +226,7 @@ class SqliteLog(Log):
     def _fetch(self, most: int) -> list[Record]:
         starts = [(place, self._next[place.partition]) for place in self._reads]
         records, reached = self._file.reading(
-            lambda connection: merge_by_time(connection, starts, most, validation.MOST_POLL_BYTES)
+            lambda connection: merge_by_time(connection, starts, most, validation.MAX_POLL_BYTES)
         )
         self._next.update(reached)
         return records

@@ -22,7 +22,7 @@ CodePoints = NDArray[np.int32]
 # Words are found and hashed for so many blocks at a time, so that what lies between stays in the fastest cache.
 CHUNK = 512
 # In so many bytes, and the mask that may reach beyond them.
-MOST_WORDS = 4 * CHUNK + 34
+MAX_WORDS = 4 * CHUNK + 34
 # Of the table of words of one text; it doubles for a text that has more.
 FIRST_SLOTS = 2048
 # Zeros after a folded text: what the last mask, and the last block of the last word, reach beyond it.
@@ -230,10 +230,10 @@ def count_words(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Buckets and counts of the words of each text: where each row begins, and the pairs."""
     blocks = folded_space(text_starts)
-    begins = np.empty(MOST_WORDS, np.int64)
-    ends = np.empty(MOST_WORDS, np.int64)
-    longer = np.empty(MOST_WORDS, np.int64)
-    states = np.empty(MOST_WORDS, np.uint64)
+    begins = np.empty(MAX_WORDS, np.int64)
+    ends = np.empty(MAX_WORDS, np.int64)
+    longer = np.empty(MAX_WORDS, np.int64)
+    states = np.empty(MAX_WORDS, np.uint64)
     slots = np.full(FIRST_SLOTS, -1, dtype=np.int64)
     row_starts = np.zeros(len(text_starts), dtype=np.int64)
     # A word takes six bytes, and two of three are new to their text: on English mail, with space to spare.

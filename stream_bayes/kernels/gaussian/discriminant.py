@@ -19,11 +19,11 @@ from stream_bayes.kernels.gaussian.covariance import (
     new_spread,
 )
 from stream_bayes.kernels.gaussian.pair_moments import PairMoments, learn_row, seen_places
-from stream_bayes.kernels.naive_bayes.gaussian import MOST_SQUARES, NormalPrior
+from stream_bayes.kernels.naive_bayes.gaussian import MAX_SQUARES, NormalPrior
 from stream_bayes.typing import FloatArray, IntArray
 
 # Of the log density: beyond, nothing is known about a class, and sums over classes and features stay finite.
-MOST_VARIANCE = 1e280
+MAX_VARIANCE = 1e280
 
 
 @kernel
@@ -41,16 +41,16 @@ def log_density(squares: float, width: int, degrees: float, strength: float, mod
     The location gives distance / strength. The precision, in coordinates u where it is about the identity, varies by
     1 / degrees off the diagonal and 2 / degrees on it, which gives |u u' - I|^2 / (2 degrees).
     """
-    squares = squares if squares < MOST_SQUARES else MOST_SQUARES
+    squares = squares if squares < MAX_SQUARES else MAX_SQUARES
     if model.plug_in:
         log = -0.5 * (width * math.log(2.0) + squares)
         distance = squares
     else:
         log = log_rising(0.5 * degrees, 0.5 * width) - 0.5 * width * math.log(degrees)
         log -= 0.5 * (degrees + width) * math.log1p(squares / degrees)
-        distance = min(squares * ((strength + 1.0) / strength), MOST_SQUARES)
+        distance = min(squares * ((strength + 1.0) / strength), MAX_SQUARES)
     misfit = (distance - width) ** 2 if model.form == SPHERICAL else (distance - 1.0) ** 2 + width - 1.0
-    return log, min(distance / strength + 0.5 * misfit / degrees, MOST_VARIANCE)
+    return log, min(distance / strength + 0.5 * misfit / degrees, MAX_VARIANCE)
 
 
 @kernel

@@ -14,14 +14,14 @@ from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.words import Bytes
 
 # Of one mail: what is kept of it at most, and how many bytes are looked at for each that is wanted.
-MOST_TEXT = 16_000
+MAX_TEXT = 16_000
 RAW_A_BYTE = 4
-MOST_RAW = RAW_A_BYTE * MOST_TEXT
+MAX_RAW = RAW_A_BYTE * MAX_TEXT
 # What is kept of an attachment: enough to know its kind by.
-MOST_OPAQUE = 64
+MAX_OPAQUE = 64
 LONGEST_NAME = 64
 # The header of a part is looked at so far for a field that tells what the part is.
-MOST_FIELDS_AHEAD = 8
+MAX_FIELDS_AHEAD = 8
 
 PLAIN = 0
 BASE64 = 1
@@ -182,7 +182,7 @@ def _is_header(raw: Bytes, begin: int, end: int) -> bool:
 @kernel
 def _part_begins(raw: Bytes, place: int) -> bool:
     """Whether the header of a part begins here: fields, and one of the first tells what the part is."""
-    for _ in range(MOST_FIELDS_AHEAD):
+    for _ in range(MAX_FIELDS_AHEAD):
         if begins_with(raw, place, len(raw), CONTENT):
             return True
         end = line_end(raw, place, len(raw))
@@ -199,7 +199,7 @@ def _write_line(
     """Append a line of an encoded part; returns the length, the bits left over, and what was kept of an attachment."""
     place, end = line
     if not is_text:
-        until = min(end, place + MOST_OPAQUE - kept)
+        until = min(end, place + MAX_OPAQUE - kept)
         return _copy(raw, place, until, text, length), carry, kept + max(until - place, 0)
     if encoding == QUOTED:
         return _unquote(raw, place, end, text, length), carry, kept

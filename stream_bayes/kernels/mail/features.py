@@ -13,9 +13,9 @@ import numpy as np
 
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.words import CHUNK, GOLDEN, MARGIN, Blocks, Bytes, find_words, hash_each, with_space
-from stream_bayes.kernels.mail.decode import MOST_TEXT, RAW_A_BYTE, decode_mail
-from stream_bayes.kernels.mail.header import MOST_FIELDS, assign_fields, split_header
-from stream_bayes.kernels.mail.sources import FEW_BITS, FEW_SLOTS, FEW_VIEWS, MOST_FEW, find_sources, name_fields
+from stream_bayes.kernels.mail.decode import MAX_TEXT, RAW_A_BYTE, decode_mail
+from stream_bayes.kernels.mail.header import MAX_FIELDS, assign_fields, split_header
+from stream_bayes.kernels.mail.sources import FEW_BITS, FEW_SLOTS, FEW_VIEWS, MAX_FEW, find_sources, name_fields
 from stream_bayes.kernels.mail.tokens import SPREAD, THIRTY_ONE, Buckets, bucket_of, fold_mail, note
 from stream_bayes.typing import IntArray
 
@@ -23,10 +23,10 @@ GRAMS = 0
 WORDS = 1
 VIEWS = 2 + FEW_VIEWS
 # What one mail can have: a word takes two bytes, and a pair one word.
-MOST_FEATURES = MOST_TEXT + 1
-MOST_WORDS = MOST_TEXT // 2 + 64
+MAX_FEATURES = MAX_TEXT + 1
+MAX_WORDS = MAX_TEXT // 2 + 64
 # A quarter of the slots in use is filled at most; a short mail uses few of them, which stay in the fastest cache.
-SLOTS = 2 ** (4 * MOST_TEXT - 1).bit_length()
+SLOTS = 2 ** (4 * MAX_TEXT - 1).bit_length()
 FEWEST_SLOTS = 2048
 
 GRAM = 5
@@ -82,21 +82,21 @@ class Scratch(NamedTuple):
 def new_scratch() -> Scratch:
     """For any number of mails."""
     return Scratch(
-        text=np.empty(MOST_TEXT, np.uint8),
-        blocks=np.zeros((MOST_TEXT + MARGIN) // 8 + 1, np.uint64),
-        begins=np.empty(MOST_WORDS, np.int64),
-        ends=np.empty(MOST_WORDS, np.int64),
-        hashes=np.empty(MOST_WORDS, np.uint64),
-        fields=np.empty((MOST_FIELDS, 3), np.int64),
-        field_hashes=np.zeros(MOST_FIELDS + 1, np.uint64),
-        field_of=np.empty(MOST_WORDS, np.int64),
+        text=np.empty(MAX_TEXT, np.uint8),
+        blocks=np.zeros((MAX_TEXT + MARGIN) // 8 + 1, np.uint64),
+        begins=np.empty(MAX_WORDS, np.int64),
+        ends=np.empty(MAX_WORDS, np.int64),
+        hashes=np.empty(MAX_WORDS, np.uint64),
+        fields=np.empty((MAX_FIELDS, 3), np.int64),
+        field_hashes=np.zeros(MAX_FIELDS + 1, np.uint64),
+        field_of=np.empty(MAX_WORDS, np.int64),
         slots=np.zeros((2, SLOTS), np.uint32),
         few_slots=np.zeros((FEW_VIEWS, FEW_SLOTS), np.uint32),
-        grams=np.empty(MOST_FEATURES, np.uint32),
-        words=np.empty(MOST_FEATURES, np.uint32),
-        word_origins=np.empty(MOST_FEATURES, np.int64),
-        few=np.empty((FEW_VIEWS, MOST_FEW), np.uint32),
-        few_origins=np.empty((FEW_VIEWS, MOST_FEW), np.int64),
+        grams=np.empty(MAX_FEATURES, np.uint32),
+        words=np.empty(MAX_FEATURES, np.uint32),
+        word_origins=np.empty(MAX_FEATURES, np.int64),
+        few=np.empty((FEW_VIEWS, MAX_FEW), np.uint32),
+        few_origins=np.empty((FEW_VIEWS, MAX_FEW), np.int64),
         counts=np.zeros(VIEWS, np.int64),
         stamps=np.zeros(2, np.int64),
     )
@@ -191,7 +191,7 @@ def next_stamp(scratch: Scratch, bits: int) -> int:
 @kernel
 def read_mail(raw: Bytes, shape: Shape, scratch: Scratch) -> None:
     """Write all features of one mail."""
-    room = MOST_TEXT if shape.tail > 0 else max(shape.head, shape.text)
+    room = MAX_TEXT if shape.tail > 0 else max(shape.head, shape.text)
     length, header_end = decode_mail(raw[: RAW_A_BYTE * room], scratch.text[:room])
     text = scratch.text[:length]
     counts = scratch.counts

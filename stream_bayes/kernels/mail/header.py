@@ -11,7 +11,7 @@ from stream_bayes.kernels.mail.tokens import OFFSET, PRIME
 from stream_bayes.typing import IntArray
 
 # Those beyond count as one field with the last.
-MOST_FIELDS = 1024
+MAX_FIELDS = 1024
 BEGIN = 0
 COLON = 1
 END = 2
@@ -34,7 +34,7 @@ def split_header(text: Bytes, end: int, fields: IntArray, hashes: Blocks) -> int
     while place < end:
         begin = place
         place = min(line_end(text, place, end) + 1, end)
-        while place < end and (text[place] == SPACE or text[place] == TAB or count == MOST_FIELDS - 1):
+        while place < end and (text[place] == SPACE or text[place] == TAB or count == MAX_FIELDS - 1):
             place = min(line_end(text, place, end) + 1, end)
         # A line of the envelope has no colon: its name is empty.
         colon = max(name_end(text, begin, place), begin)

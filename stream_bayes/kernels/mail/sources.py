@@ -19,8 +19,8 @@ HOSTS = 2
 FEW_VIEWS = 3
 FEW_BITS = 18
 # Of one of these views a mail has no more; what comes after that is left out.
-MOST_FEW = 1024
-FEW_SLOTS = 4 * MOST_FEW
+MAX_FEW = 1024
+FEW_SLOTS = 4 * MAX_FEW
 
 FROM = hash_of(b"from") | np.uint64(1)
 SHORTEST_HOST = 4
@@ -48,7 +48,7 @@ def note_few(
     """Append a feature to a view unless the mail has it, or is full of them, with where it comes from."""
     bucket = bucket_of(hashed, FEW_BITS)
     count = counts[view]
-    if count < MOST_FEW and note(slots[view], mark, bucket, FEW_BITS):
+    if count < MAX_FEW and note(slots[view], mark, bucket, FEW_BITS):
         few[view, count] = bucket
         origins[view, count] = origin
         counts[view] = count + 1

@@ -19,7 +19,7 @@ PRIME = np.uint64(0x100000001B3)
 SPREAD = np.uint64(0xD6E8FEB86659FD93)
 THIRTY_ONE = np.uint64(31)
 # A mail made to fill one place of the table would else cost the square of its length.
-MOST_PROBES = 64
+MAX_PROBES = 64
 
 AT = 64
 DASH, DOT, UNDERSCORE, DOLLAR, BANG, TICK = map(np.uint8, b"-._$!'")
@@ -56,7 +56,7 @@ def note(slots: Buckets, mark: np.uint32, bucket: np.uint32, bits: int) -> bool:
 
 @kernel
 def _note_elsewhere(slots: Buckets, mark: np.uint32, entry: np.uint32, slot: np.uint64, bits: int) -> bool:
-    for _ in range(MOST_PROBES):
+    for _ in range(MAX_PROBES):
         slot = (slot + np.uint64(1)) & np.uint64(len(slots) - 1)
         if slots[slot] == entry:
             return False

@@ -17,7 +17,7 @@ SCATTER_RESIDUE = 1e-14
 
 
 # Beyond this a value is impossible anyway, and the square of its square would overflow.
-MOST_SQUARES = 1e140
+MAX_SQUARES = 1e140
 
 
 class Moments(NamedTuple):
@@ -94,7 +94,7 @@ def score_value(
             location = mean
             spread = pooled_scatter / pooled_n if shared else scatter / n
             spread = max(spread, SMALLEST_SPREAD * (1.0 + mean * mean))
-        squares = min((x - location) * (x - location) / spread, MOST_SQUARES)
+        squares = min((x - location) * (x - location) / spread, MAX_SQUARES)
         if plug_in:
             joint.log[row, c] -= 0.5 * (math.log(2.0 * spread) + squares)
         else:

@@ -19,7 +19,7 @@ from stream_bayes.learners.base.learner import Learner
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.typing import BoolArray, FloatArray
 
-MOST_UNLEARNED_NAMES = 1_000_000
+MAX_UNLEARNED_NAMES = 1_000_000
 
 Pairs = tuple[IntArray, FloatArray]
 """One event: the learner's column of each feature, -1 for a name it has never learned, and its value."""
@@ -68,7 +68,7 @@ class ColumnLearner(Learner):
         if self._categorical:
             return Batch.from_categories(events)
         # Where names are hashed none are kept; else those that only came without a label must not pile up here.
-        most = 2 * len(self._vocabulary) + MOST_UNLEARNED_NAMES
+        most = 2 * len(self._vocabulary) + MAX_UNLEARNED_NAMES
         if self.buckets is not None or len(self._batch_names) > most:
             self._batch_names = Names()
         return Batch.from_dicts(events, self._batch_names)

@@ -68,7 +68,7 @@ class Learner(base.Estimator):
         return cls.__module__.startswith("stream_bayes.")
 
     @property
-    def adds_up(self) -> bool:
+    def is_additive(self) -> bool:
         """Whether the evidence is a sum over events, so that it can be merged, taken back and scaled (`Additive`)."""
         return False
 
@@ -99,26 +99,26 @@ class Learner(base.Estimator):
         """The class and the parameters as a state has them: all but what was learned."""
         return self._kind_name(), _encode_parameters(self)
 
-    def image(self) -> Self:
+    def snapshot_copy(self) -> Self:
         """A copy that shares nothing with this learner, to be looked at while this one learns on."""
         image = self.clone()
-        self._copy_to(image)
+        self._copy_into(image)
         return image
 
-    def copy_to(self, image: Learner) -> None:
+    def copy_into(self, image: Learner) -> None:
         """Make an image of earlier the image of now; nobody may be looking at it meanwhile."""
         if type(image) is not type(self) or image.description() != self.description():
             message = f"an image is made by this learner's own image(); got {image!r} for {self!r}"
             raise ParameterError(message)
-        self._copy_to(cast(Self, image))
+        self._copy_into(cast(Self, image))
 
-    def touch(self) -> None:
+    def prefault(self) -> None:
         """Let the system give this learner its memory now, so that a first copy into it is as fast as the later ones.
 
         Nothing to do where there is little of it.
         """
 
-    def _copy_to(self, image: Self) -> None:
+    def _copy_into(self, image: Self) -> None:
         """Give an image of the same parameters all that was learned."""
         fresh = self.clone()
         fresh._restore(self._arrays())
@@ -179,7 +179,7 @@ class Additive(Learner):
     """
 
     @property
-    def adds_up(self) -> bool:
+    def is_additive(self) -> bool:
         """Whether it does with these parameters; where it does not, the three operations are refused."""
         return True
 

@@ -26,7 +26,7 @@ from stream_bayes.typing import FloatArray
 from stream_bayes.validation import one_of, positive
 
 # A standard deviation of 100 in log-odds: ignorance that more of would not show.
-MOST_VARIANCE = 1e4
+MAX_VARIANCE = 1e4
 LARGEST_BOUND = 500.0
 
 
@@ -193,7 +193,7 @@ class LogOddsFusion(Classifier):
         combined, spread = self._combine(opinions, outcomes, weights)
         log_odds, spread = self._calibration.fold(combined, spread, outcomes, weights)
         probabilities = self._record.fold(log_odds, outcomes, weights)
-        variance = np.minimum(spread, MOST_VARIANCE)
+        variance = np.minimum(spread, MAX_VARIANCE)
         size = np.abs(log_odds)
         # The latent log-odds whose moderated probability is the one answered.
         mean = size * np.sqrt(1.0 + math.pi * variance / 8.0)

@@ -21,8 +21,8 @@ from stream_bayes.learners.base.label_predictions import CERTAIN, LabelPredictio
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.typing import FloatArray
 
-MOST_LEARNERS = 256
-MOST_NESTED = 4
+MAX_LEARNERS = 256
+MAX_NESTED = 4
 # What a binary learner has when nobody said what its labels are.
 UNDECLARED = (None, (False, True))
 
@@ -158,8 +158,8 @@ def take_opinion(predictions: LabelPredictions, classes: tuple[Label, Label], op
 
 def check_learners(learners: Any, classes: tuple[Label, Label]) -> tuple[Classifier, ...]:
     """Prototypes: the learners given, without what they have learned."""
-    if not isinstance(learners, (tuple, list)) or not 1 <= len(learners) <= MOST_LEARNERS:
-        message = f"learners must be a tuple of 1 to {MOST_LEARNERS} classifiers; got {shown(learners)}"
+    if not isinstance(learners, (tuple, list)) or not 1 <= len(learners) <= MAX_LEARNERS:
+        message = f"learners must be a tuple of 1 to {MAX_LEARNERS} classifiers; got {shown(learners)}"
         raise ParameterError(message)
     for learner in learners:
         if not isinstance(learner, Classifier):
@@ -169,8 +169,8 @@ def check_learners(learners: Any, classes: tuple[Label, Label]) -> tuple[Classif
         if declared not in UNDECLARED and set(declared) != set(classes):
             message = f"a {type(learner).__name__} has the classes {shown(declared)}, and the fusion {shown(classes)}"
             raise ParameterError(message)
-        if nesting(learner) >= MOST_NESTED:
-            message = f"fusions of fusions go {MOST_NESTED} deep at most"
+        if nesting(learner) >= MAX_NESTED:
+            message = f"fusions of fusions go {MAX_NESTED} deep at most"
             raise ParameterError(message)
     return tuple(learner.clone() for learner in learners)
 

@@ -44,7 +44,7 @@ class LogisticWeights:
         variances = (inverse * inverse).sum(axis=0)
         return [Normal(mean, variance) for mean, variance in zip(self.mean(), variances, strict=True)]
 
-    def copy_to(self, other: LogisticWeights) -> None:
+    def copy_into(self, other: LogisticWeights) -> None:
         """Overwrite as many other weights, in the memory they have."""
         np.copyto(other.factor, self.factor)
         np.copyto(other.target, self.target)

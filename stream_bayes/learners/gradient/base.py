@@ -27,7 +27,7 @@ LARGEST_COUNT = 1e30
 # What a snapshot may hold: far more than any stream can make, and linear predictors are finite still.
 LARGEST_WEIGHT = 1e150
 LARGEST_SQUARES = 1e250
-MOST_EVENTS = 2.0**63
+MAX_EVENTS = 2.0**63
 
 
 class GradientLearner(ColumnLearner):
@@ -112,7 +112,7 @@ class GradientLearner(ColumnLearner):
                 raise ValueError(message)
         marks = clock[0 if self.step == "adagrad" else 1]
         sound = (
-            _between(clock, 0.0, MOST_EVENTS)
+            _between(clock, 0.0, MAX_EVENTS)
             and _between(offsets[:, 0], -LARGEST_WEIGHT, LARGEST_WEIGHT)
             and _between(offsets[:, 1], 0.0, LARGEST_SQUARES)
             and _between(cells[:, 0 :: self._width], -LARGEST_WEIGHT, LARGEST_WEIGHT)

@@ -15,7 +15,7 @@ from stream_bayes.kernels.gradient.softmax import fold_softmax
 from stream_bayes.learners.base.arrays import padded
 from stream_bayes.learners.base.column_classifier import ColumnClassifier
 from stream_bayes.learners.base.labels import Label, check_label
-from stream_bayes.learners.gradient.base import MOST_EVENTS, GradientLearner
+from stream_bayes.learners.gradient.base import MAX_EVENTS, GradientLearner
 from stream_bayes.persistence.snapshot import Arrays
 
 
@@ -122,7 +122,7 @@ class SoftmaxRegression(GradientLearner, ColumnClassifier):
         super()._restore(arrays)
         seen = arrays["seen"]
         right = seen.dtype == np.float64 and seen.shape == (len(self._labels),)
-        if not right or not ((seen >= 0.0) & (seen <= MOST_EVENTS)).all():
+        if not right or not ((seen >= 0.0) & (seen <= MAX_EVENTS)).all():
             message = "array 'seen' must be float64 and hold the events of each label"
             raise ValueError(message)
         self._seen = seen

@@ -11,9 +11,9 @@ from stream_bayes.typing import FloatArray
 # How far from the conditions of the minimum it may stop, as a share of |column| |target|, and of the L1 penalty.
 TOLERANCE = 1e-11
 PENALTY_SHARE = 1e-2
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 # How often Newton's step may try to get below what rounding seems to leave.
-MOST_ROUNDED = 3
+MAX_ROUNDED = 3
 # A direction shorter than FLAT does not matter to the squares: a step along it goes on until a weight becomes 0. None
 # is taken where no more than rounding, LEVEL of the penalty, says which way.
 FLAT = 1e-13
@@ -31,17 +31,17 @@ def minimise(
     """
     most = PENALTY_SHARE * lasso
     rounded = 0
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         state = descend(columns, target, lasso, ridge, TOLERANCE, most, weights)
         if state == REACHED:
             return weights
         rounded += state != FAR
-        if rounded > MOST_ROUNDED:
+        if rounded > MAX_ROUNDED:
             message = "the strength is too small: rounding moves the weights by more than the L1 penalty does"
             raise NumericalError(message)
         while _step(columns, target, lasso, ridge, weights):
             pass
-    message = f"no minimum found in {MOST_STEPS} steps: try a larger strength, or a ridge part"
+    message = f"no minimum found in {MAX_STEPS} steps: try a larger strength, or a ridge part"
     raise NumericalError(message)
 
 

@@ -27,7 +27,7 @@ from stream_bayes.typing import FloatArray
 from stream_bayes.validation import check_scale, positive, truth
 
 # The square of this many columns is 134 MB.
-MOST_BUCKETS = 4096
+MAX_BUCKETS = 4096
 
 
 class RidgePosterior(NamedTuple):
@@ -45,8 +45,8 @@ class GramLearner(ColumnRegressor, Additive):
         self, strength: float, noise_variance: float, noise_degrees: float, intercept: bool, buckets: int | None
     ) -> None:
         super().__init__(buckets)
-        if buckets is not None and buckets > MOST_BUCKETS:
-            message = f"buckets must be at most {MOST_BUCKETS}: memory goes with their square; got {buckets}"
+        if buckets is not None and buckets > MAX_BUCKETS:
+            message = f"buckets must be at most {MAX_BUCKETS}: memory goes with their square; got {buckets}"
             raise ParameterError(message)
         self.strength = positive("strength", strength)
         self.noise_variance = positive("noise_variance", noise_variance)

@@ -102,7 +102,7 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
         return Setting(prior, int(self.intercept), self.forgetting, self.noise_variance, degrees)
 
     @property
-    def adds_up(self) -> bool:
+    def is_additive(self) -> bool:
         """Whether the evidence is a sum over events: with a full covariance and without forgetting."""
         return self.forgetting == 1.0 and self.covariance == "full"
 
@@ -226,7 +226,7 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
             corrections.scale(self._belief, factor)
 
     def _check_adds_up(self, error: type[EvidenceError]) -> None:
-        if not self.adds_up:
+        if not self.is_additive:
             why = "per-event forgetting" if self.forgetting < 1.0 else "a diagonal covariance"
             message = f"with {why} evidence is no sum over events: it cannot be merged, taken back or scaled"
             raise error(message)

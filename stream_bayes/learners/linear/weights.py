@@ -29,7 +29,7 @@ INTERCEPT = "intercept"
 SMALLEST = 1e-20
 LARGEST = 1e20
 # A full covariance of so many buckets takes half a gigabyte.
-MOST_BUCKETS = 2**13
+MAX_BUCKETS = 2**13
 
 
 class WeightBelief(ColumnLearner):
@@ -45,9 +45,9 @@ class WeightBelief(ColumnLearner):
         """Check the parameters; the belief begins with the prior."""
         self.prior_precision = check_bounds("prior_precision", prior_precision)
         self.covariance = one_of(covariance, "covariance", ("full", "diagonal"))
-        if covariance == "full" and self.buckets is not None and self.buckets > MOST_BUCKETS:
+        if covariance == "full" and self.buckets is not None and self.buckets > MAX_BUCKETS:
             message = (
-                f"a full covariance takes at most {MOST_BUCKETS} buckets; got {self.buckets}: covariance='diagonal'?"
+                f"a full covariance takes at most {MAX_BUCKETS} buckets; got {self.buckets}: covariance='diagonal'?"
             )
             raise ParameterError(message)
         self.intercept = truth("intercept", intercept, ParameterError)

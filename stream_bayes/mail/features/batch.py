@@ -19,7 +19,7 @@ import numpy as np
 from stream_bayes.errors import InputError
 from stream_bayes.features.batch import Batch
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.mail.decode import LONGEST_NAME, MOST_RAW, MOST_TEXT, NAME, decode_mail
+from stream_bayes.kernels.mail.decode import LONGEST_NAME, MAX_RAW, MAX_TEXT, NAME, decode_mail
 from stream_bayes.kernels.mail.features import VIEWS, Scratch, Shape, new_scratch, read_mail, read_mails
 from stream_bayes.kernels.mail.tokens import Buckets
 
@@ -76,7 +76,7 @@ def read_places(mail: Mail, shape: Shape) -> Scratch:
 
 def decoded(mail: Mail) -> tuple[bytes, bytes]:
     """The header and the body of a mail, as far as they are looked at, with the encodings of parts taken off."""
-    text = np.empty(MOST_TEXT, dtype=np.uint8)
+    text = np.empty(MAX_TEXT, dtype=np.uint8)
     length, header_end = decode_mail(np.frombuffer(mail_bytes(mail), dtype=np.uint8), text)
     return text[:header_end].tobytes(), text[header_end:length].tobytes()
 
@@ -95,13 +95,13 @@ def mail_bytes(mail: Any) -> bytes:
     b'From: ann@example.org\\nSubject: Lunch?\\n\\nAt noon.'
     """
     if isinstance(mail, bytes):
-        return mail[:MOST_RAW]
+        return mail[:MAX_RAW]
     if isinstance(mail, bytearray):
-        return bytes(mail[:MOST_RAW])
+        return bytes(mail[:MAX_RAW])
     if isinstance(mail, str):
-        return mail[:MOST_RAW].encode("utf-8", "surrogatepass")[:MOST_RAW]
+        return mail[:MAX_RAW].encode("utf-8", "surrogatepass")[:MAX_RAW]
     if isinstance(mail, Mapping):
-        return _from_fields(mail)[:MOST_RAW]
+        return _from_fields(mail)[:MAX_RAW]
     message = f"a mail is bytes, a text or a dict of its fields; got {type(mail).__name__}"
     raise InputError(message)
 

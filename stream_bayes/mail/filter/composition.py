@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_bayes.errors import InputError, ParameterError, shown
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.mail.decode import MOST_TEXT
+from stream_bayes.kernels.mail.decode import MAX_TEXT
 from stream_bayes.kernels.mail.features import Shape
 from stream_bayes.kernels.mail.fold import MEMBERS as MEMBER_COUNT
 from stream_bayes.typing import FloatArray
@@ -43,8 +43,8 @@ SCALES = np.array([member.scale for member in MEMBERS.values()])
 assert len(MEMBERS) == MEMBER_COUNT
 
 FEWEST_BUCKETS = 2**10
-MOST_BUCKETS = 2**26
-MOST_REPETITIONS = 1000
+MAX_BUCKETS = 2**26
+MAX_REPETITIONS = 1000
 # Of the weight of any input, and of the intercept, which is expected to be small.
 WEIGHT_PRECISION = 1.0
 INTERCEPT_PRECISION = 10.0
@@ -87,25 +87,25 @@ def prior_weights(members: Sequence[str], others: int) -> tuple[FloatArray, Floa
 def check_buckets(buckets: Any) -> int:
     """A number of buckets that a hash can have."""
     number = int(whole("buckets", buckets, ParameterError))
-    if FEWEST_BUCKETS <= number <= MOST_BUCKETS and number & (number - 1) == 0:
+    if FEWEST_BUCKETS <= number <= MAX_BUCKETS and number & (number - 1) == 0:
         return number
-    message = f"buckets must be a power of two from {FEWEST_BUCKETS} to {MOST_BUCKETS}; got {shown(buckets)}"
+    message = f"buckets must be a power of two from {FEWEST_BUCKETS} to {MAX_BUCKETS}; got {shown(buckets)}"
     raise ParameterError(message)
 
 
 def check_bytes(name: str, value: Any) -> int:
     """How much of a text is taken."""
     number = int(whole(name, value, ParameterError))
-    if 0 <= number <= MOST_TEXT:
+    if 0 <= number <= MAX_TEXT:
         return number
-    message = f"{name} must lie between 0 and {MOST_TEXT}; got {shown(value)}"
+    message = f"{name} must lie between 0 and {MAX_TEXT}; got {shown(value)}"
     raise ParameterError(message)
 
 
 def check_repetitions(weights: FloatArray) -> IntArray:
     """How many times each mail is learned."""
-    wrong = weights[(weights != np.floor(weights)) | (weights > MOST_REPETITIONS)]
+    wrong = weights[(weights != np.floor(weights)) | (weights > MAX_REPETITIONS)]
     if len(wrong):
-        message = f"a mail is learned a whole number of times, at most {MOST_REPETITIONS}; got a weight of {wrong[0]:g}"
+        message = f"a mail is learned a whole number of times, at most {MAX_REPETITIONS}; got a weight of {wrong[0]:g}"
         raise InputError(message)
     return weights.astype(np.int64)

@@ -23,7 +23,7 @@ _COUNTS = slice(HAM, SPAM + 1)
 _PAGE = 4096
 # No weight comes near it, and what is below it can be learned on.
 _LARGEST = 1e6
-_MOST_COUNTED = 2**31
+_MAX_COUNTED = 2**31
 
 
 def new_evidence(buckets: int, members: Collection[str]) -> Evidence:
@@ -100,7 +100,7 @@ def _restore_table(name: str, table: Table, buckets: Any, counts: Any, weights: 
     if len(buckets) and (buckets[-1] >= len(table) or (np.diff(buckets.astype(np.int64)) <= 0).any()):
         message = f"the buckets of the table {name!r} must rise, and there are {len(table)}"
         raise ValueError(message)
-    if not counts.any(axis=1).all() or (counts >= _MOST_COUNTED).any():
+    if not counts.any(axis=1).all() or (counts >= _MAX_COUNTED).any():
         message = f"the table {name!r} has buckets without a mail, or with more than can be counted on"
         raise ValueError(message)
     others = [column for column in range(table.shape[1]) if not HAM <= column <= SPAM]

@@ -18,7 +18,7 @@ _SHARE = 0.1
 _NUMBER = 20
 # Programs that make a plain text of HTML add some words of their own, but not as many as there were.
 _COMMON = 0.5
-_MOST_LINKS = 20
+_MAX_LINKS = 20
 
 
 def add_alternatives(page: SpanBuilder, first: SpanBuilder, others: Sequence[tuple[str, SpanBuilder]]) -> None:
@@ -62,9 +62,9 @@ def _add_links(page: SpanBuilder, pieces: Iterable[TextSpan]) -> None:
     if not links:
         return
     page.add_line(HTML_LINKS)
-    lines = list(links.values())[:_MOST_LINKS]
-    if len(links) > _MOST_LINKS:
-        lines.append(TextSpan("mark", f"{len(links) - _MOST_LINKS} more links"))
+    lines = list(links.values())[:_MAX_LINKS]
+    if len(links) > _MAX_LINKS:
+        lines.append(TextSpan("mark", f"{len(links) - _MAX_LINKS} more links"))
     for number, line in enumerate(lines):
         page.add_pieces((TextSpan("text", "\n"), line) if number else (line,))
 

@@ -37,14 +37,14 @@ _TOKENS_FOR_STYLE = 1
 _TOKENS_FOR_MARK = 4
 _TOKENS_FOR_HIDDEN = 12
 _WITH_LINK = ("a", "area", "base", "form")
-MOST_TOKENS = 10_000
+MAX_TOKENS = 10_000
 """Tags of a mail and texts between them that are read: a bound of the time that a mail can take."""
 
 
 class TokenLimit:
     """How many more tokens of a mail are read, over all of its parts."""
 
-    def __init__(self, left: int = MOST_TOKENS) -> None:
+    def __init__(self, left: int = MAX_TOKENS) -> None:
         self.left = left
 
 

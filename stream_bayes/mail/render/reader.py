@@ -34,7 +34,7 @@ __all__ = ["LOOKED_AT", "RenderedMail", "TextSpan", "render_mail", "render_text"
 LOOKED_AT = 1 << 18
 """Bytes of a mail, or characters of a text, that are looked at."""
 
-_MOST_PARTS = 64
+_MAX_PARTS = 64
 _LONGEST_NAME = 100
 _LONGEST_TYPE = 60
 _NOT_READ = (b"application", b"audio", b"font", b"image", b"message", b"model", b"video")
@@ -161,12 +161,12 @@ def _leaves(part: MimePart) -> tuple[list[_Leaf], bool]:
     """
     leaves: list[_Leaf] = []
     waiting = [_Leaf(part, None)]
-    for _ in range(_MOST_PARTS):
+    for _ in range(_MAX_PARTS):
         if not waiting:
             return leaves, True
         part, best = leaf = waiting.pop()
         kind = full_type(part)
-        inner = inner_parts(part, _MOST_PARTS) if part.main != b"message" or kind in _MAILS else []
+        inner = inner_parts(part, _MAX_PARTS) if part.main != b"message" or kind in _MAILS else []
         if not inner or kind in _MAILS:
             leaves.append(leaf)
         forms = kind == "multipart/alternative" and not best

@@ -38,8 +38,8 @@ _NEEDED = (
 _RUN = re.compile(rf"(?P<needed>{_NEEDED})|[{HIDDEN}](?:[ \t]*+[{HIDDEN}])*+")
 # Accents and vowel signs are beyond; a run that could hold too many of them has no other characters.
 _STACK = re.compile(r"[^\x00-\u02ff]{9,}")
-_MOST_STACKED = 8
-_MOST_NAMED = 8
+_MAX_STACKED = 8
+_MAX_NAMED = 8
 _BLANK = re.compile(r"[ \t\r\n]+")
 _LONGEST_CODE = 20
 _UNIT = re.compile(rf"⟨[^⟨⟩]{{1,{_LONGEST_CODE}}}⟩|.", re.DOTALL)
@@ -130,7 +130,7 @@ def _named(run: str) -> Iterator[SanitizedRun]:
     """What stands for hidden characters, and the blanks between them."""
     groups = [(character, len(list(same))) for character, same in groupby(run)]
     hidden = [group for group in groups if group[0] not in " \t"]
-    if len(hidden) > _MOST_NAMED:
+    if len(hidden) > _MAX_NAMED:
         count = sum(number for _, number in hidden)
         codes = ", ".join(list(dict.fromkeys(_code(character) for character, _ in hidden))[:3])
         yield SanitizedRun(f"{count} hidden characters: {codes}, …", f"{count} hidden")
@@ -174,8 +174,8 @@ def _stacks(text: str) -> Iterator[tuple[int, int]]:
     for run in _STACK.finditer(text, start):
         for accents, group in groupby(range(*run.span()), key=lambda place: _is_accent(text[place])):
             places = list(group)
-            if accents and len(places) > _MOST_STACKED:
-                yield places[_MOST_STACKED], places[-1] + 1
+            if accents and len(places) > _MAX_STACKED:
+                yield places[_MAX_STACKED], places[-1] + 1
 
 
 def _is_accent(character: str) -> bool:

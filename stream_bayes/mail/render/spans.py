@@ -11,7 +11,7 @@ from stream_bayes.mail.render.links import Target, target
 from stream_bayes.mail.render.sanitize import inline, shown, visible
 
 SHOWN = 20_000
-MOST_PIECES = 4000
+MAX_PIECES = 4000
 """Characters and pieces that are shown; the words of marks come on top."""
 
 _FIRST_LINES = re.compile(r"\A(?:[ \t]*+\n)++")
@@ -88,7 +88,7 @@ class SpanBuilder:
     def add_pieces(self, pieces: Iterable[TextSpan], share: int = 1) -> None:
         """Pieces of another page, in this part of the room that is left."""
         room = max(self.room, 0) // share
-        places = (MOST_PIECES - len(self._pieces)) // share
+        places = (MAX_PIECES - len(self._pieces)) // share
         for number, piece in enumerate(pieces):
             beginning = piece._replace(text=piece.text[: max(room, 0)])
             fits = number < places and beginning == piece
@@ -163,7 +163,7 @@ class SpanBuilder:
         elif piece.kind == "mark" == last and piece.text == self._mark:
             self._times += 1
             self._pieces[-1] = TextSpan("mark", f"{self._mark} ×{self._times}")
-        elif len(self._pieces) == MOST_PIECES:
+        elif len(self._pieces) == MAX_PIECES:
             self.cut = True
         else:
             self._pieces.append(piece)

@@ -31,7 +31,7 @@ LONGEST = 500
 # Bounds for what takes time that grows faster than the text: parts within parts.
 _BODY_BYTES = 1 << 14
 _MARKUP_CHARACTERS = 1 << 13
-_MOST_PARTS = 16
+_MAX_PARTS = 16
 _HIDDEN = re.compile(r"<!--.*?(-->|$)|<(style|script|title)\b.*?(</\2\s*>|$)", re.IGNORECASE | re.DOTALL)
 _INLINE = re.compile(r"</?(a|b|i|u|em|font|span|strong)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>?")
@@ -121,11 +121,11 @@ def _text_of(part: MimePart) -> str:
 def _parts(part: MimePart) -> Iterator[MimePart]:
     """Those with text, in their order; one that should have parts and has none is taken for text."""
     waiting = [part]
-    for _ in range(_MOST_PARTS):
+    for _ in range(_MAX_PARTS):
         if not waiting:
             return
         part = waiting.pop(0)
-        if inner := inner_parts(part, _MOST_PARTS):
+        if inner := inner_parts(part, _MAX_PARTS):
             waiting[:0] = inner
         elif part.main in READABLE:
             yield part

@@ -44,7 +44,7 @@ _STATUS: Mapping[str, int] = {
     "not-yours": 409,
     "cannot-unsay": 409,
 }
-_MOST_DETAIL = 500
+_MAX_DETAIL = 500
 
 
 def make_app(settings: Settings, access: Authenticator, failures: list[BackgroundError] | None = None) -> ASGIApp:
@@ -85,7 +85,7 @@ def _index() -> FileResponse:
 
 
 def _said(status: int, code: str, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    problem = Problem(code=code, detail=detail[:_MOST_DETAIL])
+    problem = Problem(code=code, detail=detail[:_MAX_DETAIL])
     return JSONResponse(problem.model_dump(), status, dict(headers or {}))
 
 

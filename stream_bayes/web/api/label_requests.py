@@ -33,7 +33,7 @@ _WRITES = problems(403, 404, 409, 503)
 def list_requests(office: TheOffice, limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> RequestList:
     """The open questions, the highest score first."""
     now = time.monotonic()
-    with office.desk.looking():
+    with office.desk.read_lock():
         waiting, taken = office.desk.questions.count(now)
         shown = office.desk.questions.waiting()[:limit]
         requests = tuple(_summary(entry, now) for entry in shown)
@@ -50,7 +50,7 @@ def take_next(office: TheOffice, take: TakeRequest) -> NextRequest:
 @router.get("/requests/{partition}/{offset}", responses=problems(404, 503))
 def read_request(office: TheOffice, place: ThePlace) -> RequestBody:
     """A question, as a labeller reads it; it stays free for others."""
-    with office.desk.looking():
+    with office.desk.read_lock():
         entry = office.desk.questions.get(place)
     return office.letters.question(entry)
 
@@ -58,7 +58,7 @@ def read_request(office: TheOffice, place: ThePlace) -> RequestBody:
 @router.post("/requests/{partition}/{offset}/hold", responses=_WRITES)
 def hold_request(office: TheOffice, place: ThePlace, hold: LeaseRequest) -> LeaseBody:
     """Keep a question for one more lease."""
-    with office.desk.changing():
+    with office.desk.write_lock():
         return LeaseBody(
             seconds=office.desk.questions.hold(place, LeaseOwner(hold.labeller, hold.seat), time.monotonic())
         )
@@ -67,14 +67,14 @@ def hold_request(office: TheOffice, place: ThePlace, hold: LeaseRequest) -> Leas
 @router.post("/requests/{partition}/{offset}/release", status_code=204, responses=_WRITES)
 def release_request(office: TheOffice, place: ThePlace, hold: LeaseRequest) -> None:
     """Let go of a question: somebody else may have it."""
-    with office.desk.changing():
+    with office.desk.write_lock():
         office.desk.questions.release(place, LeaseOwner(hold.labeller, hold.seat))
 
 
 @router.post("/requests/{partition}/{offset}/reopen", responses=_WRITES)
 def reopen_request(office: TheOffice, place: ThePlace, hold: LeaseRequest) -> RequestBody:
     """Take up an answer of one's own again; the next label is a correction."""
-    with office.desk.changing():
+    with office.desk.write_lock():
         entry = office.desk.questions.reopen(place, LeaseOwner(hold.labeller, hold.seat), time.monotonic())
     return office.letters.question(entry, office.desk.questions.lease)
 

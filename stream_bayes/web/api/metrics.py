@@ -62,7 +62,7 @@ _OF_PAGE = {
 
 def exposition(desk: StateStore, silent_after: float, login_failures: int) -> str:
     """All of it; a worker is up if it has said something within so many seconds."""
-    with desk.looking():
+    with desk.read_lock():
         statuses = [status for _, status in sorted(desk.history.newest.items())]
         waiting, taken = desk.questions.count(time.monotonic())
         counts = dict(desk.counts)

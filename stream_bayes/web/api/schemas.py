@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 from stream_bayes.events.fields import LabelValue
 
 _LONGEST_NAME = 64
-_MOST_SKIPPED = 1000
+_MAX_SKIPPED = 1000
 
 Labeller = Annotated[
     str,
@@ -199,7 +199,7 @@ class LeaseRequest(ApiModel):
 class TakeRequest(LeaseRequest):
     """Who wants the next question, and which ones not now."""
 
-    skip: Annotated[tuple[RequestPlace, ...], Field(max_length=_MOST_SKIPPED)] = ()
+    skip: Annotated[tuple[RequestPlace, ...], Field(max_length=_MAX_SKIPPED)] = ()
 
 
 class LabelSubmission(LeaseRequest):

@@ -20,7 +20,7 @@ from stream_bayes.web.api.chart_schemas import (
 from stream_bayes.web.readmodel.state_store import StateStore
 from stream_bayes.web.readmodel.status_history import StatusPoint
 
-MOST_DRAWN = 200
+MAX_DRAWN = 200
 """Points of a curve."""
 BINS = 20
 RECENT_LABELS = 50
@@ -31,13 +31,13 @@ _STATES = ("open", "answered", "closed")
 def charts_of(desk: StateStore) -> Charts:
     """Everything that is drawn; to be called while looking."""
     history = desk.history
-    points = history.spread(MOST_DRAWN)
+    points = history.spread(MAX_DRAWN)
     last = history.last
     label = second_label(desk.predictions)
     said = [p for one in desk.predictions if (p := _probability(one, label)) is not None]
     return Charts(
         at=datetime.now(UTC),
-        curve=tuple(_curve(history.curve(MOST_DRAWN))),
+        curve=tuple(_curve(history.curve(MAX_DRAWN))),
         calibration=tuple(
             CalibrationPoint(said=said, observed=observed, count=count)
             for said, observed, count in history.calibration()

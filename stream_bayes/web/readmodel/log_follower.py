@@ -25,8 +25,8 @@ LOOK_EVERY = 0.2
 """Seconds."""
 _TRY_AGAIN = 1.0
 _AT_ONCE = 500
-MOST_QUESTIONS = 100_000
-MOST_LABELS = 20_000
+MAX_QUESTIONS = 100_000
+MAX_LABELS = 20_000
 """How far back one looks, in each partition: questions are few, of labels only those matter that nobody has read."""
 STATUS_SAMPLES = 300
 """Status events of the past that are looked at, in each partition, evenly: in a month there are half a million."""
@@ -35,7 +35,7 @@ FIRST_SAMPLES = 100
 LATELY = 20_000
 LATE_SAMPLES = 100
 """Of the last ones, about a day, so many more."""
-MOST_PREDICTIONS = 100
+MAX_PREDICTIONS = 100
 """Of each partition at a time: a sample is enough for a histogram."""
 
 
@@ -58,7 +58,7 @@ class PartitionTail:
 
     def follow(self, log: Log, tell: Callable[[list[Record]], None]) -> None:
         """Tell what has come, in each partition in its order; what could not be read is told the next time."""
-        for place, end in log.ends(self.topic).items():
+        for place, end in log.end_offsets(self.topic).items():
             position = self.positions.get(place, max(end - self._back, 0))
             if self.most is not None:
                 position = max(position, end - self.most)
@@ -85,8 +85,8 @@ class LogFollower:
         self._desk = desk
         self._open = open_log
         self._group = settings.group
-        self._questions = PartitionTail(topics.label_requests, MOST_QUESTIONS)
-        self._labels = PartitionTail(topics.labels, MOST_LABELS, MOST_LABELS)
+        self._questions = PartitionTail(topics.label_requests, MAX_QUESTIONS)
+        self._labels = PartitionTail(topics.labels, MAX_LABELS, MAX_LABELS)
         self._status = PartitionTail(topics.status, 0)
         self._predictions = PartitionTail(topics.predictions, NEWEST_PREDICTIONS, NEWEST_PREDICTIONS)
         self._sampled = False
@@ -120,7 +120,7 @@ class LogFollower:
 
     def _say(self, problem: str | None) -> None:
         if problem != self._desk.problem:
-            with self._desk.changing():
+            with self._desk.write_lock():
                 self._desk.problem = problem
             if problem is not None:
                 logger.warning("the log cannot be read", extra={"fields": {"reason": problem}})
@@ -147,10 +147,10 @@ class LogFollower:
             self._sampled = True
         self._status.follow(log, self._tell)
         self._predictions.follow(log, self._add_predictions)
-        self._predictions.most = MOST_PREDICTIONS
+        self._predictions.most = MAX_PREDICTIONS
         self._say(None)
         if not self._desk.ready:
-            with self._desk.changing():
+            with self._desk.write_lock():
                 self._desk.ready = True
 
     def _check_same(self, log: Log) -> None:
@@ -166,7 +166,7 @@ class LogFollower:
     def _add_predictions(self, records: Iterable[Record]) -> None:
         told = [found for record in records if (found := _prediction(record)) is not None]
         # Nobody is told of it: they are drawn when something else is new.
-        with self._desk.looking():
+        with self._desk.read_lock():
             self._desk.predictions.extend(told)
 
     def _tell(self, records: Iterable[Record]) -> None:
@@ -179,7 +179,7 @@ class LogFollower:
             at = datetime.fromtimestamp(record.timestamp / 1000.0, UTC)
             if record.topic == self._questions.topic:
                 asked = decode_request(record.value)
-                with self._desk.changing():
+                with self._desk.write_lock():
                     self._desk.asked(asked, at)
             elif record.topic == self._labels.topic:
                 if forwarded_by(record) is not None:
@@ -188,12 +188,12 @@ class LogFollower:
                 # As the worker reads it: other people's producers write labels too.
                 label = decode(record, Label, NO_LIMITS)
                 if isinstance(label, Label):
-                    with self._desk.changing():
+                    with self._desk.write_lock():
                         self._desk.labelled(label, at)
             else:
                 status = Status.model_validate_json(record.value)
                 if status.group == self._group:
-                    with self._desk.changing():
+                    with self._desk.write_lock():
                         self._desk.told(status)
         except (EventError, ValidationError, ValueError, OverflowError, OSError):
             logger.debug("%s-%s-%s is passed over", record.topic, record.partition, record.offset)
@@ -202,8 +202,8 @@ class LogFollower:
 def _sampled(log: Log, tail: PartitionTail) -> list[Record]:
     """Some of the past of a topic, evenly, in the order of time; the tail goes on behind it."""
     found: list[Record] = []
-    firsts = log.beginnings(tail.topic)
-    for place, end in log.ends(tail.topic).items():
+    firsts = log.earliest_offsets(tail.topic)
+    for place, end in log.end_offsets(tail.topic).items():
         begin = firsts.get(place, 0)
         step = max((end - begin) // STATUS_SAMPLES, 1)
         lately = range(max(end - LATELY, begin), end, LATELY // LATE_SAMPLES)

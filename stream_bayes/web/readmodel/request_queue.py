@@ -18,8 +18,8 @@ Place = tuple[int, int]
 
 AUDIT = "audit"
 """Stands for a strategy where a question was drawn by chance."""
-_MOST_HOLDERS = 1000
-MOST_KEPT = 20_000
+_MAX_HOLDERS = 1000
+MAX_KEPT = 20_000
 """Questions that are remembered; the oldest that are over are forgotten first."""
 
 
@@ -130,7 +130,7 @@ class RequestQueue:
         self._forget()
 
     def _forget(self) -> None:
-        while len(self._entries) > MOST_KEPT and len(self._entries) > len(self._waiting):
+        while len(self._entries) > MAX_KEPT and len(self._entries) > len(self._waiting):
             place, entry = self._entries.popitem(last=False)
             if entry.waits:
                 self._entries[place] = entry
@@ -158,7 +158,7 @@ class RequestQueue:
 
     def take(self, holder: LeaseOwner, skip: Collection[Place], now: float) -> QueuedRequest | None:
         """The next question for a labeller, theirs for the time of a lease: what they have already, else the best."""
-        if len(self._taken) > _MOST_HOLDERS:
+        if len(self._taken) > _MAX_HOLDERS:
             self._taken = {who: entry for who, entry in self._taken.items() if entry.held(now)}
         own = self._taken.get(holder)
         if own is None or not own.waits or not own.held(now) or own.place in skip:

@@ -62,14 +62,14 @@ class StateStore:
         """What was done here since the page was started."""
 
     @contextmanager
-    def changing(self) -> Iterator[None]:
+    def write_lock(self) -> Iterator[None]:
         """Alone with the state; it is another one afterwards."""
         with self._lock:
             yield
             self.version += 1
 
     @contextmanager
-    def looking(self) -> Iterator[None]:
+    def read_lock(self) -> Iterator[None]:
         """Alone with the state."""
         with self._lock:
             yield

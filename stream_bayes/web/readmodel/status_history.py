@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from stream_bayes.events import Status
 
-MOST_POINTS = 400
+MAX_POINTS = 400
 """Of a curve; between them every second one is dropped when there are twice as many."""
 _TOGETHER = 0.2
 """Seconds: what several partitions say within them is one point."""
@@ -80,7 +80,7 @@ class StatusHistory:
         self._reported.add(status.partition)
         if not self._curve or _is_further(point, self._curve[-1]):
             self._curve.append(point)
-        if len(self.points) >= 2 * MOST_POINTS:
+        if len(self.points) >= 2 * MAX_POINTS:
             self.points = [*self.points[:-1:2], self.points[-1]]
 
     @property

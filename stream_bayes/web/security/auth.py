@@ -14,10 +14,10 @@ from math import ceil
 
 logger = logging.getLogger("stream_bayes.web")
 
-_MOST_FAILURES = 10
+_MAX_FAILURES = 10
 _WITHIN_SECONDS = 60.0
 _BLOCKED_SECONDS = 60.0
-_MOST_ADDRESSES = 1000
+_MAX_ADDRESSES = 1000
 _IPV6_PREFIX = 64
 _LONGEST_NAME = 64
 _SECRET_BYTES = 24
@@ -94,18 +94,18 @@ class FailedAttempts:
     def note(self, address: str) -> None:
         """A wrong token came from there."""
         source = _source(address)
-        times = self._times.setdefault(source, deque(maxlen=_MOST_FAILURES))
+        times = self._times.setdefault(source, deque(maxlen=_MAX_FAILURES))
         times.append(self._clock())
         self.total += 1
         logger.warning("a wrong token", extra={"fields": {"address": source}})
         self._times.move_to_end(source)
-        if len(self._times) > _MOST_ADDRESSES:
+        if len(self._times) > _MAX_ADDRESSES:
             self._times.popitem(last=False)
 
     def seconds_to_wait(self, address: str) -> int:
         """How long whoever sends a wrong token from there is told to wait; 0: not at all."""
         times = self._times.get(_source(address), deque())
-        if len(times) < _MOST_FAILURES or times[-1] - times[0] > _WITHIN_SECONDS:
+        if len(times) < _MAX_FAILURES or times[-1] - times[0] > _WITHIN_SECONDS:
             return 0
         return max(ceil(times[-1] + _BLOCKED_SECONDS - self._clock()), 0)
 

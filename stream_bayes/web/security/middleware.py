@@ -24,13 +24,13 @@ _JSON = "application/json"
 _FORM = "application/x-www-form-urlencoded"
 _OWN_SITES = (None, "same-origin", "none")
 # The server refuses a head that it has to wait for when it is longer, and not one that comes all at once.
-_MOST_HEAD_BYTES = 16 << 10
-_MOST_BYTES = 64 << 10
-_MOST_BYTES_OF: Mapping[str, int] = {"/api/predict": 2 << 20}
+_MAX_HEAD_BYTES = 16 << 10
+_MAX_BYTES = 64 << 10
+_MAX_BYTES_OF: Mapping[str, int] = {"/api/predict": 2 << 20}
 # Read and thrown away, so that a browser gets to the answer: it looks for one only once it has sent everything.
-_MOST_THROWN_AWAY = 16 << 20
-_MOST_AT_ONCE = 1000
-_MOST_STREAMS = 400
+_MAX_THROWN_AWAY = 16 << 20
+_MAX_AT_ONCE = 1000
+_MAX_STREAMS = 400
 _BODY_SECONDS = 30.0
 _CLOSE = {"connection": "close"}
 _ELSEWHERE = "This was not sent by the page itself but by another site."
@@ -58,8 +58,8 @@ class SecurityMiddleware:
         app: ASGIApp,
         access: Authenticator,
         *,
-        most_at_once: int = _MOST_AT_ONCE,
-        most_streams: int = _MOST_STREAMS,
+        most_at_once: int = _MAX_AT_ONCE,
+        most_streams: int = _MAX_STREAMS,
         body_seconds: float = _BODY_SECONDS,
     ) -> None:
         self._app = app
@@ -142,10 +142,10 @@ class SecurityMiddleware:
         """All of it; None if the client went away before its end."""
         if not head.has_body:
             return b""
-        most = _MOST_BYTES_OF.get(head.path, _MOST_BYTES)
+        most = _MAX_BYTES_OF.get(head.path, _MAX_BYTES)
         too_large = Refusal(413, "too-large", f"At most {most} bytes can be sent here.", _CLOSE)
         announced = head.length or 0
-        if announced > _MOST_THROWN_AWAY or (announced > most and head.one("expect") is not None):
+        if announced > _MAX_THROWN_AWAY or (announced > most and head.one("expect") is not None):
             raise too_large
         try:
             async with asyncio.timeout(self._body_seconds):
@@ -191,8 +191,8 @@ def _from_elsewhere(head: RequestHead) -> bool:
 
 
 def _check_form(head: RequestHead) -> None:
-    if head.size > _MOST_HEAD_BYTES:
-        raise Refusal(431, "head-too-large", f"Address and header may have {_MOST_HEAD_BYTES} bytes.", _CLOSE)
+    if head.size > _MAX_HEAD_BYTES:
+        raise Refusal(431, "head-too-large", f"Address and header may have {_MAX_HEAD_BYTES} bytes.", _CLOSE)
     if head.all("transfer-encoding") and head.all("content-length"):
         # Whoever passed it on may see its end elsewhere, and then another request in its body.
         raise Refusal(400, "no-http", "Transfer-Encoding and Content-Length exclude each other.", _CLOSE)
@@ -219,7 +219,7 @@ async def _collected(receive: Receive, most: int) -> bytes | None:
     body = bytearray()
     length = 0
     more = True
-    while more and length <= _MOST_THROWN_AWAY:
+    while more and length <= _MAX_THROWN_AWAY:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None

@@ -26,10 +26,10 @@ OTHERS = "other features"
 ELSE = "everything else"
 """What the rest is called: features that are not told apart, and what belongs to no single feature."""
 # So many features are left out in turn, those first that say most by themselves; among so many, the first by name.
-_MOST_LEFT_OUT = 200
-_MOST_ALONE = 2000
+_MAX_LEFT_OUT = 200
+_MAX_ALONE = 2000
 # Of all events together with a feature left out each.
-_MOST_PAIRS = 400_000
+_MAX_PAIRS = 400_000
 # For one look at each of them, and for leaving each out.
 _SECONDS = 0.5
 # A share below this part of the total is none.
@@ -119,10 +119,10 @@ class _Trial(NamedTuple):
 
     def _telling(self) -> list[Hashable]:
         """The features to be left out in turn, those first that make most of a difference by themselves."""
-        names = sorted(self.content, key=str)[:_MOST_ALONE]
+        names = sorted(self.content, key=str)[:_MAX_ALONE]
         nothing = float(_totals(self.learner.predictive_many([{}]), self.label)[0])
         alone = dict(self._each(names, lambda name: {name: self.content[name]}))
-        most = min(_MOST_LEFT_OUT, _MOST_PAIRS // max(len(self.content), 1))
+        most = min(_MAX_LEFT_OUT, _MAX_PAIRS // max(len(self.content), 1))
         return sorted(alone, key=lambda name: -abs(alone[name] - nothing))[:most]
 
     def _each(self, names: Sequence[Hashable], made: Callable[[Hashable], Content]) -> Iterator[tuple[Hashable, float]]:

@@ -98,7 +98,7 @@ class LabelingService:
         """The next question of a labeller, theirs for a while."""
         desk = self.desk
         now = time.monotonic()
-        with desk.changing():
+        with desk.write_lock():
             entry = desk.questions.take(holder, skip, now)
             waiting, taken = desk.questions.count(now)
             desk.counts["leases"] += entry is not None
@@ -108,7 +108,7 @@ class LabelingService:
     def answer(self, place: Place, said: schemas.LabelSubmission) -> schemas.LabelReceipt:
         """Write an answer to the log; a `RequestRefused` where this labeller may not give it."""
         desk = self.desk
-        with desk.changing():
+        with desk.write_lock():
             # Nobody else can have it while it is being written.
             desk.questions.hold(place, LeaseOwner(said.labeller, said.seat), time.monotonic())
             entry = desk.questions.get(place)
@@ -117,7 +117,7 @@ class LabelingService:
         given = SubmittedLabel(said.label, said.labeller, datetime.now(UTC))
         if before is None or before.label != said.label:
             self.clerk.write(self._label(entry, given), place[0])
-            with desk.changing():
+            with desk.write_lock():
                 desk.sent(entry, given, correction=before is not None)
         guess = guess_of(entry.request)
         unsure = said.label == desk.unsure_of(entry)
@@ -184,7 +184,7 @@ class LabelingService:
 
     def changes(self, labeller: str | None) -> chart_schemas.Changes:
         """What the answers of today changed."""
-        with self.desk.looking():
+        with self.desk.read_lock():
             tally, before, after = self.desk.tally(datetime.now(UTC).date(), labeller)
         counts = {name: value for name, value in tally._asdict().items() if name != "first_at"}
         return chart_schemas.Changes(
@@ -197,14 +197,14 @@ class LabelingService:
 
     def charts(self) -> chart_schemas.Charts:
         """Everything that is drawn."""
-        with self.desk.looking():
+        with self.desk.read_lock():
             return charts_of(self.desk)
 
     def state(self) -> chart_schemas.StatusBody:
         """How the worker is doing."""
         desk = self.desk
         now = datetime.now(UTC)
-        with desk.looking():
+        with desk.read_lock():
             waiting, taken = desk.questions.count(time.monotonic())
             statuses = sorted(desk.history.newest.items())
             problem = desk.problem

@@ -24,7 +24,7 @@ from stream_bayes.web.services.prediction import prediction_view
 
 # Of the time that is spent on opening, at most: a worker at full speed writes 200 MiB every ten seconds.
 _SHARE = 0.02
-MOST_OPEN = 4
+MAX_OPEN = 4
 """Models in memory: one of default settings takes 200 MiB."""
 # Seconds after which a file that could not be opened is tried again.
 _TRIED_AGAIN = 10.0
@@ -164,7 +164,7 @@ class ModelCache:
                 return opened
             with self._lock:
                 # The one before serves others until the new one is there.
-                while len(self._open) >= MOST_OPEN and partition not in self._open:
+                while len(self._open) >= MAX_OPEN and partition not in self._open:
                     self._open.popitem(last=False)
             try:
                 opened = self._read(partition, stamp)

@@ -24,7 +24,7 @@ from stream_bayes.web.services.model_cache import ModelCache, NoModel
 _NO_MODEL = "An explanation comes with the next checkpoint of the worker."
 _KEPT_BYTES = 32 << 20
 _SHEET_BYTES = 64 << 10
-_MOST_FEATURES = 500
+_MAX_FEATURES = 500
 
 
 class RenderedObservation(NamedTuple):
@@ -81,7 +81,7 @@ class ObservationView:
 
     def _asked(self, entry: QueuedRequest) -> schemas.RequestScore:
         request = entry.request
-        with self._desk.looking():
+        with self._desk.read_lock():
             rank = self._desk.questions.rank(entry)
             score_now = None if entry.scored_at is None or math.isnan(entry.score) else entry.score
         names = ("expires_at", "strategy", "score", "probabilities", "mean", "variance", "epistemic_variance")
@@ -161,9 +161,9 @@ def shown_of(observation: Observation) -> dict[str, Any]:
         size = len(content.encode("utf-8", "surrogatepass"))
         shown = {"pieces": _pieces(pieces), "size": size, "cut": cut}
         return {"content": "text", "sender": sender, "subject": subject, **shown}
-    rows = sorted(content.items())[:_MOST_FEATURES]
+    rows = sorted(content.items())[:_MAX_FEATURES]
     table = {visible(name): visible(str(value)) for name, value in rows}
-    cut = len(content) > _MOST_FEATURES
+    cut = len(content) > _MAX_FEATURES
     shown = {"pieces": (), "features": table, "size": len(content), "cut": cut}
     return {"content": "features", "sender": sender, "subject": subject, **shown}
 

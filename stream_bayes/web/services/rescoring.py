@@ -17,7 +17,7 @@ from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.background import BackgroundThread
 from stream_bayes.errors import BackgroundError, StreamBayesError
 from stream_bayes.events import Observation
-from stream_bayes.kernels.mail.decode import MOST_RAW
+from stream_bayes.kernels.mail.decode import MAX_RAW
 from stream_bayes.mail.parse.parts import LOOKED_AT
 from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest
 from stream_bayes.web.readmodel.state_store import StateStore
@@ -36,7 +36,7 @@ _BYTES_AT_ONCE = 8 << 20
 """Observations that are read in one look, and their bytes: the thread that reads them writes the answers too."""
 _KEPT_BYTES = 64 << 20
 """Of observations that are kept for the next model: enough for all of them, if they are mails."""
-_MAIL_BYTES = max(LOOKED_AT, MOST_RAW)
+_MAIL_BYTES = max(LOOKED_AT, MAX_RAW)
 """Of a mail that is longer no learner looks at the rest."""
 _EVENT_BYTES = 1000
 """What Python takes for an observation besides its content, about."""
@@ -151,7 +151,7 @@ class Rescorer:
 
     def rescore(self) -> None:
         """Score, once, open questions for which there is a model newer than their scores, as far as a look goes."""
-        with self._desk.looking():
+        with self._desk.read_lock():
             waiting = self._desk.questions.waiting()[:_MOST]
             strategy = self._desk.questions.strategy or self._strategy
         if strategy not in STRATEGIES:
@@ -180,7 +180,7 @@ class Rescorer:
             found.append((entry, _score_of(opened, observation, strategy)))
         if not found:
             return
-        with self._desk.changing():
+        with self._desk.write_lock():
             for entry, score in found:
                 # Also where there is no score: it need not be looked for again.
                 self._desk.questions.rescore(entry.place, score, opened.stamp.changed)
