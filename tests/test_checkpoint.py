@@ -92,9 +92,9 @@ def test_a_folder_whose_files_go_while_it_is_read(tmp_path: Path, monkeypatch: p
 SHARING = """
 import sys
 from pathlib import Path
-from stream_bayes.persistence import CheckpointFolder
+from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from tests.checkpoints import made
-folder = CheckpointFolder(Path(sys.argv[1]), keep=2)
+folder = CheckpointStore(Path(sys.argv[1]), keep=2)
 for number in range(60):
     folder.write(number, made(number))
     assert folder.newest()[0] >= number

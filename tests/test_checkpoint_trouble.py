@@ -28,9 +28,9 @@ __all__ = ["small_disk"]
 WRITER = """
 import sys
 from pathlib import Path
-from stream_bayes.persistence import CheckpointFolder
+from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from tests.checkpoints import made
-folder = CheckpointFolder(Path(sys.argv[1]))
+folder = CheckpointStore(Path(sys.argv[1]))
 found = folder.newest()
 print("ready", flush=True)
 number = found[0] if found else 0

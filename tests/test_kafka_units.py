@@ -32,8 +32,8 @@ PLACES = [Partition(topic, number) for topic in TOPICS for number in range(3)]
 HOLD = """
 import sys
 from pathlib import Path
-from stream_bayes.eventlog.kafka.instance_id import WorkerSlot
-slot = WorkerSlot(Path(sys.argv[1]), *sys.argv[2:])
+from stream_bayes.eventlog.kafka.instance_id import InstanceIdLease
+slot = InstanceIdLease(Path(sys.argv[1]), *sys.argv[2:])
 print(slot.member, flush=True)
 sys.stdin.readline()
 """

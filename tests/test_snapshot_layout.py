@@ -115,7 +115,7 @@ def test_a_large_array_is_held_once(tmp_path: Path) -> None:
     """Of 64 MiB: neither the file's content nor a second copy of the array is ever in memory."""
     script = """
 import resource, sys, numpy as np
-from stream_bayes import snapshot
+from stream_bayes.persistence import snapshot
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 arrays = {"large": np.ones(8 << 20)}
 before = peak()

@@ -32,9 +32,9 @@ from pathlib import Path
 from stream_bayes.config import Settings
 from stream_bayes.events import Observation
 from stream_bayes.kernels.common.jit_stats import compiled_kernels
-from stream_bayes.web.services.model_cache import Models
+from stream_bayes.web.services.model_cache import ModelCache
 folder = Path(sys.argv[1])
-models = Models(Settings(log=f"sqlite:///{folder}/log.db", checkpoint={"folder": folder / "checkpoints"}))
+models = ModelCache(Settings(log=f"sqlite:///{folder}/log.db", checkpoint={"folder": folder / "checkpoints"}))
 models.opinion(Observation(id="a", text="cheap pills"))
 for kind, text in (("word", "cheap"), ("sender", "ann@example.org"), ("weight", "gram counts")):
     models.posterior(kind, text)
