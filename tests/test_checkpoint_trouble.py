@@ -90,7 +90,7 @@ def test_a_flipped_bit_anywhere_is_noticed(place: float, bit: int) -> None:
         try:
             found = folder.newest(SHAPING)
         except SnapshotTooNew:
-            assert re.search(rb'"version":"[2-9]"', content)
+            assert re.search(rb'"version":"[0-9]"', content)
         else:
             assert found is not None
             assert_same(found[1], made(found[0], size=5))
@@ -105,7 +105,7 @@ def test_when_none_is_whole_there_is_none(folder: CheckpointStore) -> None:
 def test_from_the_future_is_never_passed_over(folder: CheckpointStore) -> None:
     """Going on from the one before it would undo what a newer program did."""
     path = newest_file(folder)
-    path.write_bytes(path.read_bytes().replace(b'"version":"3"', b'"version":"7"'))
+    path.write_bytes(path.read_bytes().replace(b'"version":"1"', b'"version":"7"'))
     with pytest.raises(SnapshotTooNew, match=r"checkpoint of format 7.*update stream_bayes") as caught:
         folder.newest(SHAPING)
     assert caught.value.code == "snapshot-too-new"
