@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.broker import (
+from tests.support.broker import (
     Broker,
     ConsoleProducer,
     RemoteBroker,
@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Those go first: they wait more than they compute, and take longest.
     """
     for item in items:
-        item.add_marker(pytest.mark.xdist_group("broker" if _needs_broker(item) else item.path.name))
+        item.add_marker(pytest.mark.xdist_group("broker" if _needs_broker(item) else str(item.path)))
     items.sort(key=lambda item: not _needs_broker(item))
 
 

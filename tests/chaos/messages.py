@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from kafka.partitioner.default import murmur2
 
-from tests.mails import make_mail
+from tests.support.mails import make_mail
 
 EMAILS = "emails"
 LABELS = "labels"

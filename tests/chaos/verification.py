@@ -10,10 +10,10 @@ from stream_bayes.engine.forwarding import FORWARDED, forwarded_by
 from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
-from tests.chaos.copies import copy_of
+from tests.chaos.log_copy import copy_of
 from tests.chaos.messages import EMAILS, LABELS, Fate, Message
-from tests.chaos.scene import BUDGET, Scene
-from tests.workers import (
+from tests.chaos.workspace import BUDGET, Scene
+from tests.support.workers import (
     JOURNAL,
     Place,
     State,
