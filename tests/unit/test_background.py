@@ -46,10 +46,10 @@ def test_item20_a_worker_can_be_run_once(tmp_path: Path) -> None:
     with MemoryLog(settings.group, INPUTS) as log:
         feed(log, stream(10))
         worker = Worker(settings, log)
-        worker.run(until_end=True)
+        worker.run(drain=True)
         events = worker.events
         with pytest.raises(WorkerError, match="this worker was run before: make a new Worker"):
-            worker.run(until_end=True)
+            worker.run(drain=True)
         assert worker.events == events
 
 
