@@ -27,7 +27,7 @@ from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.learners.fusion import LogOddsFusion
 from stream_bayes.learners.gradient import LogisticRegression
 from stream_bayes.testing import events, frozen, refused, taught, yield_checks
-from tests.unit.kernels.test_compilation import entries
+from tests.support.kernels import entries
 
 COLOURS = ("red", "green")
 WORDS = BernoulliNB(prior=Beta(0.3, 2.5), class_prior_count=0.5)

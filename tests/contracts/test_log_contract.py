@@ -10,9 +10,7 @@ from stream_bayes.errors import LogError, ParameterError
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.validation import chosen_partition
 from stream_bayes.records import Partition
-from tests.support.logs import Logs, commit, drained, everything, first, logs, mails, polled, put, values
-
-__all__ = ["logs", "mails"]
+from tests.support.logs import Logs, commit, drained, everything, first, polled, put, values
 
 NUMBERS = [b"%d" % number for number in range(20)]
 

@@ -6,9 +6,7 @@ import threading
 import time
 
 from stream_bayes.records import Partition
-from tests.support.logs import Logs, commit, drained, logs, mails, polled, put, told, values
-
-__all__ = ["logs", "mails"]
+from tests.support.logs import Logs, commit, drained, polled, put, told, values
 
 NUMBERS = [b"%d" % number for number in range(20)]
 

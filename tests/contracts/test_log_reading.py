@@ -8,9 +8,8 @@ import pytest
 
 from stream_bayes.eventlog.base import records_from
 from stream_bayes.records import Partition
-from tests.support.logs import Logs, everything, logs, put, values
+from tests.support.logs import Logs, everything, put, values
 
-__all__ = ["logs"]
 MANY = 450
 """More than are read at once, twice."""
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stream_bayes.errors import LogError, ParameterError
-from tests.support.logs import Logs, first, logs, mails
-
-__all__ = ["logs", "mails"]
+from tests.support.logs import Logs, first
 
 
 def test_a_record_beyond_the_limit_is_refused(logs: Logs, mails: str) -> None:

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
-from stream_bayes.evaluation import sweep
 from stream_bayes.evaluation.feedback import FeedbackRegime
 from stream_bayes.evaluation.metrics import one_minus_roca_percent
 from stream_bayes.evaluation.protocol import run as run_filter
 from stream_bayes.evaluation.stream import Stream
 from tests.support.mail_filters import RiverFilter, generated_mails
-
-
-@pytest.fixture(autouse=True)
-def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Starting processes takes longer than these passes; the test of Ctrl-C and those of sweeps have real ones."""
-    monkeypatch.setattr(sweep, "cores", lambda: 1)
 
 
 def area(regime: FeedbackRegime) -> float:

@@ -7,16 +7,10 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
-
-from tests.support.web_testbed import Office, office, page
-
-__all__ = ["office"]
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NONE = (
@@ -45,37 +39,6 @@ if (location.protocol === "http:" && name !== null && localStorage.getItem(store
 }"""
 
 expect.set_options(timeout=PATIENCE)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium, while the tests of a file run.
-
-    No longer: as long as Playwright runs, no other test of the process could run an event loop.
-    """
-    with sync_playwright() as playwright:
-        path = CHROMIUM or playwright.chromium.executable_path
-        if not Path(path).exists():
-            pytest.skip(NONE)
-        opened = playwright.chromium.launch(executable_path=path, args=QUIET)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def address(office: Office) -> Iterator[str]:
-    """Of the page about it."""
-    with page(office.settings) as found:
-        yield found
-
-
-@pytest.fixture
-def ann(browser: Browser, address: str) -> Iterator[Visit]:
-    """A labeller with a question before her."""
-    with visiting(browser, address) as visit:
-        visit.open()
-        visit.asked()
-        yield visit
 
 
 class Visit:

@@ -11,11 +11,6 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import pytest
-
-from stream_bayes.cli import main
-from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING
-
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
 COMMAND = (sys.executable, "-m", "stream_bayes.cli")
@@ -23,27 +18,6 @@ PATIENCE = 300.0
 """Seconds after which a test gives up; only a process that hangs takes that long."""
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command line in this process: exit code, output, errors.
-
-    The notice that kernels are compiled is left out: whether it comes depends on what ran before, and how fast.
-    """
-
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["stream-bayes", *map(str, arguments)])
-        monkeypatch.setattr(sys, "path", [*sys.path])
-        with pytest.raises(SystemExit) as ending:
-            main()
-        assert isinstance(ending.value.code, int)
-        captured = capsys.readouterr()
-        lines = captured.err.splitlines(keepends=True)
-        errors = "".join(line for line in lines if NOTICE_BEGINNING not in line)
-        return ending.value.code, captured.out, errors
-
-    return call
 
 
 def on_a_terminal(

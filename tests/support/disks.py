@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,16 +13,6 @@ def mount(*arguments: str | Path) -> None:
     result = subprocess.run(["mount", *map(str, arguments)], capture_output=True, text=True, check=False)
     if result.returncode:
         pytest.skip(f"only root may mount a disk for this test: {result.stderr.strip()}")
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a disk of 4 MiB, in memory."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mount("-t", "tmpfs", "-o", "size=4m", "tmpfs", folder)
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def fill(folder: Path, but: int = 0) -> Path:

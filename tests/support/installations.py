@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 900.0
@@ -29,26 +24,6 @@ def build_wheel(folder: Path) -> Path:
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
-
-
-@pytest.fixture(scope="module")
-def open_folder() -> Iterator[Path]:
-    """A folder that every user can look into, unlike pytest's own."""
-    folder = Path(tempfile.mkdtemp(prefix="stream-bayes-tests-"))
-    folder.chmod(0o755)
-    yield folder
-    make_writable(folder)
-    shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="module")
-def installation(open_folder: Path) -> Path:
-    """A folder for PYTHONPATH with the wheel unpacked, read-only and without compiled kernels."""
-    site = open_folder / "site"
-    with zipfile.ZipFile(build_wheel(open_folder / "dist")) as wheel:
-        wheel.extractall(site)
-    make_read_only(site)
-    return site
 
 
 def make_read_only(folder: Path) -> None:

@@ -16,7 +16,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-import pytest
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 
 from stream_bayes.config import Settings, TopicSettings
@@ -28,7 +27,7 @@ from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE
 from tests.support.workers import all_records, assert_nothing_lost, inputs_of, settings_in, work, write_config
 
 if TYPE_CHECKING:
-    from tests.support.broker import Broker, RemoteBroker
+    pass
 
 _LOOK_EVERY = 0.02
 
@@ -153,20 +152,6 @@ class Scene:
 
 
 Make = Callable[..., Scene]
-
-
-@pytest.fixture
-def make(broker: Broker | RemoteBroker, tmp_path: Path) -> Iterator[Make]:
-    """A scene of the test's own, with so many partitions and these settings."""
-    made: list[Scene] = []
-
-    def scene(partitions: int = 1, **sections: dict[str, Any]) -> Scene:
-        made.append(Scene(tmp_path, broker.address, partitions, **sections))
-        return made[-1]
-
-    yield scene
-    for one in made:
-        one.close()
 
 
 def await_that(holds: Callable[[], bool]) -> None:

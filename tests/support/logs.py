@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.memory import MemoryLog, MemoryStore
@@ -88,33 +86,6 @@ LOCAL = "memory", "sqlite"
 def local_kind(name: str, folder: Path) -> Logs:
     """A kind that needs no broker."""
     return MemoryLogs() if name == "memory" else SqliteLogs(folder / "log.db")
-
-
-@pytest.fixture(params=[*LOCAL, pytest.param("kafka", marks=pytest.mark.broker)])
-def logs(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Logs]:
-    """Each kind in turn."""
-    if request.param == "kafka":
-        from tests.support.kafka_logs import KafkaLogs  # noqa: PLC0415 - it is made of what is here
-
-        kind: Logs = KafkaLogs(request.getfixturevalue("broker").address)
-    else:
-        kind = local_kind(request.param, tmp_path)
-    yield kind
-    kind.close()
-
-
-@pytest.fixture(params=LOCAL)
-def local_logs(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Logs]:
-    """Each kind that needs no broker."""
-    kind = local_kind(request.param, tmp_path)
-    yield kind
-    kind.close()
-
-
-@pytest.fixture
-def mails(logs: Logs) -> str:
-    """A topic of the test's own."""
-    return logs.topic("mails")
 
 
 def told(log: Log) -> frozenset[Partition]:

@@ -9,12 +9,10 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from river.naive_bayes import MultinomialNB
 
 from stream_bayes.evaluation.baselines.bogofilter import Bogofilter
@@ -208,14 +206,3 @@ def write(path: Path, mails: Sequence[Mail]) -> Path:
 
 def passed(mails: Sequence[Mail], feedback: str = "immediate") -> PassResult:
     return run_filter(RiverFilter, Stream("generated", mails), feedback=feedback)
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write(tmp_path / "generated.jsonl.gz", generated_mails(300))
-
-
-@pytest.fixture
-def evaluate(run: Command) -> Command:
-    """`stream-bayes evaluate` in this process: exit code, output, errors."""
-    return partial(run, "evaluate")

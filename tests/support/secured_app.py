@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
-import pytest
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
 from stream_bayes.web.api.schemas import Problem
-from stream_bayes.web.security.auth import Authenticator, hosts_of
+from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.headers import SAFETY
 from stream_bayes.web.security.login import login_router
-from stream_bayes.web.security.middleware import SecurityMiddleware
-from tests.support.app_server import Served, served
 
 TOKEN = "a-token-of-16-or-more"
 MOST = 64 << 10
@@ -105,54 +101,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-@pytest.fixture(scope="module")
-def open_access() -> Authenticator:
-    """Of a page that everybody on the machine may use."""
-    return Authenticator(None, hosts_of("127.0.0.1"))
-
-
-@pytest.fixture(scope="module")
-def page(open_access: Authenticator) -> Iterator[Served]:
-    """One that everybody on the machine may use."""
-    with served(SecurityMiddleware(application(open_access), open_access)) as place:
-        yield place
-
-
-@pytest.fixture(scope="module")
-def access() -> Authenticator:
-    """Of a page with a token."""
-    return Authenticator(TOKEN, clock=Clock())
-
-
-@pytest.fixture(scope="module")
-def secured(access: Authenticator) -> Iterator[Served]:
-    """One that needs the token."""
-    with served(SecurityMiddleware(application(access), access)) as place:
-        yield place
-
-
-@pytest.fixture(scope="module")
-def proxied(access: Authenticator) -> Iterator[Served]:
-    """The same behind a proxy on this machine, which is believed."""
-    with served(SecurityMiddleware(application(access), access), "127.0.0.0/8") as place:
-        yield place
-
-
-@pytest.fixture
-def client(page: Served, open_access: Authenticator) -> Iterator[httpx.Client]:
-    """The page itself, in the open."""
-    with page.client(**{"X-CSRF-Token": open_access.csrf}) as browser:
-        yield browser
-
-
-@pytest.fixture
-def stranger(secured: Served, access: Authenticator) -> Iterator[httpx.Client]:
-    """Somebody without the token, whose failures of earlier tests are forgotten."""
-    access.failures._times.clear()
-    with secured.client() as browser:
-        yield browser
 
 
 def refused(answer: httpx.Response, status: int, code: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from stream_bayes.errors import LogRebalanced, LogUnavailable
 from stream_bayes.eventlog.memory import MemoryLog, MemoryStore
 from stream_bayes.records import Offsets, Partition, Record
 from stream_bayes.runtime import Worker
-from tests.support.workers import INPUTS, assert_nothing_lost, feed, settings_in, stream, work
+from tests.support.workers import INPUTS, assert_nothing_lost, feed, stream, work
 
 PARTITIONS = 2
 """Of every topic."""
@@ -97,42 +96,15 @@ EACH = 80
 """Observations in each partition."""
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Of frequent checkpoints."""
-    return settings_in(tmp_path, checkpoint={"events": 40})
-
-
-@pytest.fixture
-def store() -> MemoryStore:
-    """Two partitions of inputs."""
-    made = MemoryStore(PARTITIONS)
-    more(made, 0)
-    return made
-
-
-@pytest.fixture
-def log(store: MemoryStore, settings: Settings) -> SharedLog:
-    """Of the worker that the test is about; at first it reads everything."""
-    return SharedLog(store, settings.group, INPUTS)
-
-
-@pytest.fixture
-def said(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    """All that workers say."""
-    caplog.set_level("INFO", "stream_bayes")
-    return caplog
-
-
 def more(store: MemoryStore, first: int) -> None:
     """Inputs for both partitions."""
     for number in (0, 1):
         feed(SharedLog(store), stream(EACH, 1000 * number + first), number)
 
 
-def lines(said: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
+def lines(captured: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
     """The figures of each line of a kind."""
-    return [vars(record).get("fields", {}) for record in said.records if record.getMessage() == event]
+    return [vars(record).get("fields", {}) for record in captured.records if record.getMessage() == event]
 
 
 def check(settings: Settings, store: MemoryStore) -> None:

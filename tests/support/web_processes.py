@@ -15,23 +15,11 @@ from textwrap import dedent
 from typing import Any
 
 import httpx
-import pytest
 
-from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE
 
 READY = re.compile(r"The page is at (http://\S+/) \(Ctrl-C ends it\)\n")
 TOKEN = "a-token-of-16-or-more"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """With a log that has a mail, and a worker's folder of checkpoints."""
-    (tmp_path / "mail.db.checkpoints").mkdir()
-    with SqliteLog(tmp_path / "mail.db") as log:
-        log.append("emails", b'{"id": "1", "text": "hello"}')
-        log.commit({})
-    return tmp_path
 
 
 Started = subprocess.Popen[str]

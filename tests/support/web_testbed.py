@@ -11,7 +11,6 @@ from threading import Event, Thread
 from typing import Any
 
 import httpx
-import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.demo.mailbox import mailbox
@@ -167,22 +166,6 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end, "it does not come to this"
         time.sleep(0.02)
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    """A log whose worker has asked some questions, and has written a checkpoint."""
-    office = Office(tmp_path)
-    office.send_generated(60)
-    office.work()
-    return office
-
-
-@pytest.fixture
-def http(office: Office) -> Iterator[httpx.Client]:
-    """A client of a page about it."""
-    with page(office.settings) as address, client(address) as ready:
-        yield ready
 
 
 def taken(http: httpx.Client, labeller: str = "ann", **fields: Any) -> dict[str, Any]:

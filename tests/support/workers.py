@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import logging
-import signal
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.engine import Engine, InputEvent
@@ -23,9 +19,6 @@ from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
 from stream_bayes.runtime.decoding import decode_records
-from tests.support.commands import Run, run
-
-__all__ = ["run"]
 
 INPUTS = "emails", "labels"
 JOURNAL = "journal-stream-bayes"
@@ -46,18 +39,6 @@ class State(NamedTuple):
 
     scalars: dict[str, Any]
     arrays: Arrays
-
-
-@pytest.fixture
-def worker_command(run: Run) -> Iterator[Run]:
-    """The command line in this process; signals and loggers are afterwards as they were."""
-    root = logging.getLogger("stream_bayes")
-    before = root.handlers, root.level, root.propagate
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    yield run
-    root.handlers, root.level, root.propagate = before
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
 
 
 def without_compiling(errors: str) -> list[str]:

@@ -16,12 +16,9 @@ from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.learners.naive_bayes import MultinomialNB
 from stream_bayes.runtime import Worker
-from tests.support.commands import ENVIRONMENT, Run, run
+from tests.support.commands import ENVIRONMENT, Run
 from tests.support.signals import LIMIT
-from tests.support.web_processes import folder
-from tests.support.workers import INPUTS, feed, settings_in, stream, worker_command, write_config
-
-__all__ = ["folder", "run", "worker_command"]
+from tests.support.workers import INPUTS, feed, settings_in, stream, write_config
 
 
 def fail(*_: object) -> None:
@@ -100,7 +97,7 @@ def test_item20_the_reason_is_the_last_line_of_the_command(
         ("rescoring.Rescorer.rescore", "web-rescoring"),
     ],
 )
-def test_item20_a_thread_that_fails_ends_the_page(folder: Path, method: str, thread: str) -> None:
+def test_item20_a_thread_that_fails_ends_the_page(log_folder: Path, method: str, thread: str) -> None:
     module, kind, name = method.split(".")
     script = f"""
         import sys
@@ -116,7 +113,7 @@ def test_item20_a_thread_that_fails_ends_the_page(folder: Path, method: str, thr
     """
     command = [sys.executable, "-c", dedent(script)]
     done = subprocess.run(
-        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=LIMIT, check=False
+        command, cwd=log_folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=LIMIT, check=False
     )
     assert done.returncode == 2
     reason = f"stream-bayes: the background thread {thread!r} failed: ZeroDivisionError: out of order"

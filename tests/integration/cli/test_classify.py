@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from stream_bayes import SpamFilter, Worker
-from stream_bayes.cli import main
 from stream_bayes.config import LearnerSettings, Settings
 from stream_bayes.eventlog.factory import open_log
 from stream_bayes.kernels.mail.decode import MAX_RAW
 from stream_bayes.mail.filter.learned_mails import LearnedMails
 from stream_bayes.persistence.checkpoint import read_checkpoint
-from tests.support.commands import COMMAND as WHOLE_COMMAND
+from tests.support.classify import COMMAND, HAM, SPAM, Command
 from tests.support.commands import ENVIRONMENT
 
-COMMAND = (*WHOLE_COMMAND, "classify")
 PATIENCE = 120.0
-SPAM = b"From: win@prizes.example\nSubject: You have won cash\n\nClick http://prizes.example/cash now, limited offer!\n"
-HAM = b"From: ann@example.org\nSubject: Lunch on Tuesday\n\nShall we meet at noon in the canteen? The report is done.\n"
 LINE = re.compile(
     r"X-Stream-Bayes: (spam|ham); probability=(0\.\d{4}|1\.0000); action=(deliver|quarantine); log-odds=(-?\d+\.\d\d)\n"
 )
-
-
-Command = Callable[..., tuple[int, str, str]]
 
 
 def processed(mail: bytes, *arguments: str | Path) -> tuple[int, str, str]:
@@ -39,33 +29,6 @@ def processed(mail: bytes, *arguments: str | Path) -> tuple[int, str, str]:
     command = [*COMMAND, *map(str, arguments)]
     done = subprocess.run(command, input=mail, env=ENVIRONMENT, capture_output=True, check=False, timeout=PATIENCE)
     return done.returncode, done.stdout.decode("ascii"), done.stderr.decode()
-
-
-@pytest.fixture
-def classify(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The command in this process, which is faster."""
-
-    def call(mail: bytes, *arguments: str | Path) -> tuple[int, str, str]:
-        rest = io.BytesIO(mail)
-        monkeypatch.setattr(sys, "argv", ["stream-bayes", "classify", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(rest))
-        with pytest.raises(SystemExit) as ending:
-            main()
-        assert isinstance(ending.value.code, int)
-        assert ending.value.code == 2 or rest.closed or not rest.read(), "the mail is read to its end"
-        return ending.value.code, *capsys.readouterr()
-
-    return call
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A filter that knows both kinds well."""
-    learner = SpamFilter(buckets=2**14)
-    learner.test_then_train([SPAM, HAM] * 300, ["spam", "ham"] * 300)
-    path = tmp_path_factory.mktemp("model") / "spam.model"
-    learner.save(path)
-    return path
 
 
 def test_spam_is_quarantined_with_code_1_and_ham_delivered_with_code_0(model: Path) -> None:

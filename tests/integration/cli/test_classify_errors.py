@@ -12,10 +12,8 @@ import pytest
 
 from stream_bayes import BetaBernoulli, SpamFilter
 from stream_bayes.persistence import snapshot
-from tests.integration.cli.test_classify import COMMAND, HAM, SPAM, Command, classify, model
+from tests.support.classify import COMMAND, HAM, SPAM, Command
 from tests.support.commands import ENVIRONMENT
-
-__all__ = ["classify", "model"]
 
 
 def unreadable(path: Path) -> None:

@@ -15,9 +15,7 @@ import pytest
 
 from stream_bayes.evaluation import baselines
 from tests.support.commands import COMMAND, ENVIRONMENT, on_a_terminal, read_some
-from tests.support.mail_filters import RIVER, corpus, generated_mails, write
-
-__all__ = ["corpus"]
+from tests.support.mail_filters import RIVER, generated_mails, write
 
 WIDE = {"COLUMNS": "100"}
 # The terminal at its input becomes the one that sends Ctrl-C to all that runs in front, as under a shell.

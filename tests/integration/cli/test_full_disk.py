@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, run
+from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run
 from tests.support.corpora import put
-
-__all__ = ["run"]
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["corpus", "{path}"], ["corpus", "{path}", "--json"]])

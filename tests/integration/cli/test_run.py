@@ -14,7 +14,7 @@ import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.eventlog.sqlite import SqliteLog
-from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, run
+from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run
 from tests.support.label_requests import different, requests
 from tests.support.signals import wait_until_handled
 from tests.support.workers import (
@@ -27,11 +27,8 @@ from tests.support.workers import (
     settings_in,
     stream,
     without_compiling,
-    worker_command,
     write_config,
 )
-
-__all__ = ["run", "worker_command"]
 
 
 class Scene:

@@ -16,10 +16,8 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.signals import handle_signals
 from tests.support.commands import COMMAND, ENVIRONMENT, ROOT
 from tests.support.signals import LIMIT, SIGINT_IGNORED, wait_until_handled
-from tests.support.web_processes import address, folder
+from tests.support.web_processes import address
 from tests.support.workers import feed, settings_in, stream, write_config
-
-__all__ = ["folder"]
 
 IMPORTING = b"importing\n"
 
@@ -44,9 +42,9 @@ def stuck_in_an_import(folder: Path, module: str, *arguments: str) -> Iterator[s
 @pytest.mark.parametrize("module", ["typer", "numpy"])
 @pytest.mark.parametrize("command", ["run", "web"])
 def test_item00_a_service_that_is_still_imported_ends_in_good_order(
-    folder: Path, command: str, module: str, number: signal.Signals
+    log_folder: Path, command: str, module: str, number: signal.Signals
 ) -> None:
-    with stuck_in_an_import(folder, module, command, "--log", "sqlite:///mail.db") as process:
+    with stuck_in_an_import(log_folder, module, command, "--log", "sqlite:///mail.db") as process:
         process.send_signal(number)
         output, errors = process.communicate(timeout=LIMIT)
     assert (process.returncode, output) == (0, b"")
@@ -79,10 +77,10 @@ def test_item00_a_worker_with_sigint_ignored_ends_on_sigterm_alone(tmp_path: Pat
     assert "stopped  events=" in errors.splitlines()[-1]
 
 
-def test_item00_a_page_with_sigint_ignored_ends_on_sigterm_alone(folder: Path) -> None:
+def test_item00_a_page_with_sigint_ignored_ends_on_sigterm_alone(log_folder: Path) -> None:
     command = [*SIGINT_IGNORED, *COMMAND, "web", "--log", "sqlite:///mail.db", "--port", "0"]
     with subprocess.Popen(
-        command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=log_folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         url = address(process)
         process.send_signal(signal.SIGINT)

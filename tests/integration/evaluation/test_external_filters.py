@@ -14,7 +14,7 @@ import pytest
 from stream_bayes.errors import InputError
 from stream_bayes.evaluation.baselines import available, missing
 from stream_bayes.evaluation.baselines.base import log_odds
-from tests.unit.evaluation.test_baselines import HAM_WORDS, SPAM_WORDS, mails
+from tests.support.baseline_mails import HAM_WORDS, SPAM_WORDS, mails
 
 
 @pytest.mark.skipif("bogofilter" not in available(), reason="bogofilter is not installed")

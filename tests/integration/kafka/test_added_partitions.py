@@ -10,11 +10,10 @@ import pytest
 from stream_bayes.errors import LogError
 from stream_bayes.eventlog.kafka import KafkaLog
 from stream_bayes.records import Partition
-from tests.support.kafka_workers import Colleague, Make, Scene, await_that, make
-from tests.support.shared_log import lines, said
+from tests.support.kafka_workers import Colleague, Make, Scene, await_that
+from tests.support.shared_log import lines
 from tests.support.workers import events, observation, stream
 
-__all__ = ["make", "said"]
 pytestmark = pytest.mark.broker
 
 NEW_PARTITIONS = 4
@@ -81,7 +80,7 @@ def ask_anew(log: KafkaLog) -> None:
     log._member.consumer._client.cluster.request_update()
 
 
-def test_new_partitions_have_models_of_their_own(make: Make, said: pytest.LogCaptureFixture) -> None:
+def test_new_partitions_have_models_of_their_own(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     """While a worker runs, and at the next start; what they would ask for was never theirs to ask for."""
     scene = make(2, labels={"budget": 7, "max_open_requests": 1000}, kafka={"on_offset_gap": "earliest"})
     for number in (0, 1):
@@ -103,7 +102,7 @@ def test_new_partitions_have_models_of_their_own(make: Make, said: pytest.LogCap
     scene.forget_checkpoints()
     scene.work()
     check_shares(scene)
-    assert lines(said, "the new partitions ask for no labels")
+    assert lines(worker_logs, "the new partitions ask for no labels")
     for topic in (scene.settings.topics.predictions, scene.settings.journal, scene.settings.topics.dead_letters):
         assert len(scene.log.end_offsets(topic)) == NEW_PARTITIONS
 

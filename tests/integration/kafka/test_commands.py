@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stream_bayes.evaluation.corpora import Mail
-from tests.support.commands import Run, run
+from tests.support.commands import Run
 from tests.support.corpora import MAILS, as_json_lines, mbox_bytes, put
-from tests.support.kafka_workers import Make, Process, Scene, make
-from tests.support.workers import observation, stream, worker_command, write_config
+from tests.support.kafka_workers import Make, Process, Scene
+from tests.support.workers import observation, stream, write_config
 
 if TYPE_CHECKING:
     from tests.support.broker import Broker, SecureBroker
 
-__all__ = ["make", "run", "worker_command"]
 pytestmark = pytest.mark.broker
 
 SPAM_FILTER: dict[str, Any] = {"name": "SpamFilter", "parameters": {"buckets": 16384}}

@@ -10,10 +10,9 @@ import confluent_kafka
 import pytest
 
 from tests.support.commands import ENVIRONMENT
-from tests.support.kafka_workers import Make, Process, Scene, make
+from tests.support.kafka_workers import Make, Process, Scene
 from tests.support.workers import observation
 
-__all__ = ["make"]
 pytestmark = pytest.mark.broker
 
 CODECS = ("gzip", "lz4", "snappy", "zstd")

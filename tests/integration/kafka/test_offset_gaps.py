@@ -11,11 +11,10 @@ from stream_bayes.errors import LogError, LogGap, RecoveryError
 from stream_bayes.eventlog.kafka import connection
 from stream_bayes.records import Offsets, Partition
 from stream_bayes.runtime import Worker
-from tests.support.kafka_workers import Colleague, Make, Scene, await_that, make
-from tests.support.shared_log import lines, said
+from tests.support.kafka_workers import Colleague, Make, Scene, await_that
+from tests.support.shared_log import lines
 from tests.support.workers import all_records, assert_same, events, label, observation, state, stream
 
-__all__ = ["make", "said"]
 pytestmark = pytest.mark.broker
 
 GO_ON: dict[str, Any] = {"kafka": {"on_offset_gap": "earliest"}}
@@ -50,7 +49,7 @@ def runs(scene: Scene, partition: int = 0) -> list[list[Any]]:
 # Records that are gone
 
 
-def test_records_that_were_removed_while_nobody_read(make: Make, said: pytest.LogCaptureFixture) -> None:
+def test_records_that_were_removed_while_nobody_read(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     scene = make()
     scene.feed(emails(20))
     scene.work()
@@ -63,9 +62,9 @@ def test_records_that_were_removed_while_nobody_read(make: Make, said: pytest.Lo
             scene.work()
     assert scene.predicted() == 20
     other = scene.with_settings(**GO_ON)
-    said.clear()
+    worker_logs.clear()
     worker = other.work()
-    (lost,) = lines(said, "records were removed before they were read")
+    (lost,) = lines(worker_logs, "records were removed before they were read")
     (letter,) = scene.letters()
     assert letter.code == "lost-records"
     assert (letter.topic, letter.partition, letter.offset) == (scene.emails, 0, lost["from"])
@@ -97,7 +96,7 @@ def test_a_gap_in_the_journal_is_gone_over_again(make: Make) -> None:
 
 
 def test_records_that_are_removed_while_they_are_read(
-    make: Make, monkeypatch: pytest.MonkeyPatch, said: pytest.LogCaptureFixture
+    make: Make, monkeypatch: pytest.MonkeyPatch, worker_logs: pytest.LogCaptureFixture
 ) -> None:
     """What was gathered and not committed is lost with what was never seen, and the letter says both."""
     monkeypatch.setattr(connection, "_FETCH_BYTES", 15_000)
@@ -125,7 +124,7 @@ def test_records_that_are_removed_while_they_are_read(
     assert offsets[7] < letter.offset < offsets[50]
     ids = [int(event["id"]) for event in events(scene.log, scene.settings.topics.predictions)]
     assert ids == [number for number in range(60) if not letter.offset <= offsets[number] < offsets[50]]
-    assert len(lines(said, "records were removed before they were read")) == 1
+    assert len(lines(worker_logs, "records were removed before they were read")) == 1
     assert_recovers(scene, worker)
 
 
@@ -152,17 +151,17 @@ def test_a_group_that_is_new_has_lost_nothing(make: Make) -> None:
 # Topics that are not fit, or are others by now
 
 
-def test_a_compacted_topic(make: Make, said: pytest.LogCaptureFixture) -> None:
+def test_a_compacted_topic(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     scene = make()
     scene.create(scene.emails, **{"cleanup.policy": "compact"})
     with pytest.raises(LogError, match=f"'{scene.emails}' is compacted: .* Set its cleanup.policy to delete"):
         scene.work()
     scene.with_settings(**GO_ON).work()
-    (warned,) = lines(said, "a model cannot be made again from its inputs")
+    (warned,) = lines(worker_logs, "a model cannot be made again from its inputs")
     assert f"'{scene.emails}' is compacted" in warned["reason"]
 
 
-def test_times_of_those_who_send(make: Make, said: pytest.LogCaptureFixture) -> None:
+def test_times_of_those_who_send(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     scene = make()
     scene.create(scene.emails, **{"message.timestamp.type": "CreateTime"})
     scene.feed(stream(10))
@@ -170,7 +169,7 @@ def test_times_of_those_who_send(make: Make, said: pytest.LogCaptureFixture) -> 
         await_that(lambda: a.partitions == {0})
         with Colleague(scene, "b") as b:
             await_that(lambda: b.is_standby or a.is_standby)
-    warned = lines(said, "whoever sends a record says when it came")
+    warned = lines(worker_logs, "whoever sends a record says when it came")
     assert [line["topic"] for line in warned] == 2 * [scene.emails], "once by each worker"
 
 

@@ -14,10 +14,9 @@ import pytest
 
 from stream_bayes.events import Prediction
 from tests.support.broker import ConsoleProducer
-from tests.support.kafka_workers import Make, Scene, make
+from tests.support.kafka_workers import Make, Scene
 from tests.support.workers import all_records
 
-__all__ = ["make"]
 pytestmark = pytest.mark.broker
 
 PARTITIONS = 4

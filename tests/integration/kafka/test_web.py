@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stream_bayes.events import encode
-from tests.support.kafka_workers import Make, make
+from tests.support.kafka_workers import Make
+from tests.support.web_events import status
 from tests.support.web_testbed import client, page, until
-from tests.unit.web.readmodel.test_state_store import status
 
 if TYPE_CHECKING:
     from tests.support.broker import Broker
-
-__all__ = ["make"]
 
 pytestmark = pytest.mark.broker
 

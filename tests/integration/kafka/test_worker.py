@@ -8,11 +8,10 @@ import random
 import pytest
 
 from tests.soak import fuzz_events
-from tests.support.kafka_workers import Colleague, Make, Process, Scene, await_that, make
-from tests.support.shared_log import lines, said
+from tests.support.kafka_workers import Colleague, Make, Process, Scene, await_that
+from tests.support.shared_log import lines
 from tests.support.workers import all_records, events, label, observation, saved_state, stream
 
-__all__ = ["make", "said"]
 pytestmark = pytest.mark.broker
 
 _BUDGET = 42
@@ -69,7 +68,7 @@ def test_the_largest_record_that_there_can_be(make: Make) -> None:
 # Partitions that come and go
 
 
-def test_a_partition_without_a_checkpoint_is_learned_again(make: Make, said: pytest.LogCaptureFixture) -> None:
+def test_a_partition_without_a_checkpoint_is_learned_again(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     scene = make(2)
     for number in (0, 1):
         scene.feed(stream(60, 1000 * number), number)
@@ -77,17 +76,17 @@ def test_a_partition_without_a_checkpoint_is_learned_again(make: Make, said: pyt
     scene.check()
     for path in (scene.settings.checkpoint_folder / scene.settings.group / "partition-1").glob("*"):
         path.unlink()
-    said.clear()
+    worker_logs.clear()
     for number in (0, 1):
         scene.feed(stream(20, 1000 * number + 500), number)
     scene.work()
     scene.check()
-    assert lines(said, "no checkpoint: learning all again from the journal") == [{"partition": 1}]
-    learned_again = {line["partition"]: line["events"] for line in lines(said, "recovered")}
+    assert lines(worker_logs, "no checkpoint: learning all again from the journal") == [{"partition": 1}]
+    learned_again = {line["partition"]: line["events"] for line in lines(worker_logs, "recovered")}
     assert learned_again == {0: 0, 1: sum(first.processors[1].engine.counts.values())}
 
 
-def test_who_stands_by_takes_over(make: Make, said: pytest.LogCaptureFixture) -> None:
+def test_who_stands_by_takes_over(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     scene = make(2)
     for number in (0, 1):
         scene.feed(stream(40, 1000 * number), number)
@@ -104,7 +103,7 @@ def test_who_stands_by_takes_over(make: Make, said: pytest.LogCaptureFixture) ->
                 scene.feed(stream(40, 1000 * number + 500), number)
             await_that(lambda: caught_up(scene))
     settle(scene)
-    assert lines(said, "no partition is left for this worker: it stands by")
+    assert lines(worker_logs, "no partition is left for this worker: it stands by")
 
 
 def settle(scene: Scene) -> None:

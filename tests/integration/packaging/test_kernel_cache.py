@@ -20,16 +20,7 @@ import pytest
 from stream_bayes.kernels.common import jit_cache
 from stream_bayes.kernels.common.jit_cache import CacheFolders
 from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING, CompilationNotice
-from tests.support.installations import (
-    installation,
-    make_read_only,
-    make_writable,
-    open_folder,
-    own_folder,
-    run_as_service,
-)
-
-__all__ = ["installation", "open_folder"]
+from tests.support.installations import make_read_only, make_writable, own_folder, run_as_service
 
 # A kernel of one line: how often its machine code was on disk, and where the package is.
 USE_A_KERNEL = """

@@ -11,10 +11,8 @@ import pytest
 
 from stream_bayes.errors import LogError, LogFull
 from stream_bayes.eventlog.sqlite import SqliteLog
-from tests.support.disks import fill, mount, small_disk
+from tests.support.disks import fill, mount
 from tests.support.logs import drained, first, put, values
-
-__all__ = ["small_disk"]
 
 
 def test_a_full_disk_keeps_what_is_staged_and_goes_on_with_space(small_disk: Path) -> None:

@@ -14,10 +14,8 @@ import pytest
 
 from stream_bayes.errors import LogConflict, LogError, LogLocked
 from stream_bayes.eventlog.sqlite import SqliteLog
-from tests.support.disks import mount, small_disk
+from tests.support.disks import mount
 from tests.support.logs import drained, first, put, values
-
-__all__ = ["small_disk"]
 
 
 @pytest.fixture

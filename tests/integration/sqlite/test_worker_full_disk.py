@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.eventlog.sqlite import SqliteLog
-from tests.support.commands import Run, run
-from tests.support.disks import fill, mount, small_disk
+from tests.support.commands import Run
+from tests.support.disks import fill, mount
 from tests.support.workers import (
     INPUTS,
     all_records,
@@ -22,12 +22,8 @@ from tests.support.workers import (
     settings_in,
     stream,
     without_compiling,
-    worker_command,
     write_config,
 )
-
-__all__ = ["run", "small_disk", "worker_command"]
-
 
 # Few commits: SQLite writes whole pages beside the log until there are 8 MiB of them, which the disk does not have.
 COUNT = 400

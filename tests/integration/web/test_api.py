@@ -10,9 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.web_testbed import Office, client, http, office, page, path_of, rescored, said, taken, until
-
-__all__ = ["http", "office"]
+from tests.support.web_testbed import Office, client, page, path_of, rescored, said, taken, until
 
 
 def test_a_question_has_all_that_a_labeller_wants_to_see(http: httpx.Client) -> None:

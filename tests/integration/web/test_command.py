@@ -13,23 +13,13 @@ from textwrap import dedent
 import httpx
 import pytest
 
-from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, run
-from tests.support.web_processes import (
-    TOKEN,
-    address,
-    command,
-    ended,
-    folder,
-    started,
-    told,
-)
-
-__all__ = ["folder", "run"]
+from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run
+from tests.support.web_processes import TOKEN, address, command, ended, started, told
 
 
-def test_ctrl_c_once_ends_it_with_a_stream_open(folder: Path) -> None:
+def test_ctrl_c_once_ends_it_with_a_stream_open(log_folder: Path) -> None:
     with (
-        command(folder) as process,
+        command(log_folder) as process,
         httpx.Client(base_url=address(process), trust_env=False, timeout=PATIENCE) as client,
     ):
         assert client.get("/healthz").status_code == 200
@@ -43,8 +33,8 @@ def test_ctrl_c_once_ends_it_with_a_stream_open(folder: Path) -> None:
     assert (code, output, errors) == (0, "", "")
 
 
-def test_beyond_the_machine_a_token_is_made_up_and_shown_once(folder: Path) -> None:
-    with command(folder, "--host", "0.0.0.0", "--json") as process:
+def test_beyond_the_machine_a_token_is_made_up_and_shown_once(log_folder: Path) -> None:
+    with command(log_folder, "--host", "0.0.0.0", "--json") as process:
         ready = told(process, "listening")
         found = re.fullmatch(r"http://(.+):([0-9]+)/", ready["url"])
         assert found
@@ -58,8 +48,8 @@ def test_beyond_the_machine_a_token_is_made_up_and_shown_once(folder: Path) -> N
     assert ready["token"] not in errors
 
 
-def test_a_token_of_the_environment_is_asked_for_and_not_shown(folder: Path) -> None:
-    with command(folder, STREAM_BAYES__WEB__TOKEN=TOKEN) as process:
+def test_a_token_of_the_environment_is_asked_for_and_not_shown(log_folder: Path) -> None:
+    with command(log_folder, STREAM_BAYES__WEB__TOKEN=TOKEN) as process:
         url = address(process)
         with httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
             assert client.get("/").status_code == 401
@@ -70,7 +60,7 @@ def test_a_token_of_the_environment_is_asked_for_and_not_shown(folder: Path) -> 
         port = url.rstrip("/").rpartition(":")[2]
         taken = subprocess.run(
             [*COMMAND, "web", "--log", "sqlite:///mail.db", "--port", port],
-            cwd=folder,
+            cwd=log_folder,
             env=ENVIRONMENT,
             capture_output=True,
             text=True,
@@ -90,21 +80,21 @@ def test_where_there_is_no_log_there_is_no_page(tmp_path: Path, run: Run) -> Non
 
 
 @pytest.mark.parametrize("option", [("--port", "65536"), ("--port", "x"), ("--lease", "soon"), ("--token", "x")])
-def test_options_that_cannot_be(folder: Path, run: Run, option: tuple[str, str]) -> None:
-    code, output, errors = run("web", "--log", f"sqlite:///{folder}/mail.db", *option)
+def test_options_that_cannot_be(log_folder: Path, run: Run, option: tuple[str, str]) -> None:
+    code, output, errors = run("web", "--log", f"sqlite:///{log_folder}/mail.db", *option)
     assert (code, output) == (2, "")
     assert option[0] in errors or "web.lease" in errors
 
 
 @pytest.mark.parametrize("lease", ["0s", "0", "0.0 h"])
-def test_a_lease_of_no_time(folder: Path, run: Run, lease: str) -> None:
-    code, output, errors = run("web", "--log", f"sqlite:///{folder}/mail.db", "--lease", lease)
+def test_a_lease_of_no_time(log_folder: Path, run: Run, lease: str) -> None:
+    code, output, errors = run("web", "--log", f"sqlite:///{log_folder}/mail.db", "--lease", lease)
     message = f"stream-bayes: web.lease = {lease!r} (command line): must be longer than 0\n"
     assert (code, output, errors) == (2, "", message)
 
 
 @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
-def test_without_the_extra_it_says_so(folder: Path, missing: str) -> None:
+def test_without_the_extra_it_says_so(log_folder: Path, missing: str) -> None:
     text = f"""
         import sys
         sys.modules[{missing!r}] = None
@@ -112,7 +102,7 @@ def test_without_the_extra_it_says_so(folder: Path, missing: str) -> None:
         from stream_bayes.cli import main
         main()
     """
-    with started(folder, sys.executable, "-c", dedent(text)) as process:
+    with started(log_folder, sys.executable, "-c", dedent(text)) as process:
         code, output, errors = ended(process)
     assert (code, output) == (2, "")
     assert errors == "stream-bayes: the page needs the extra: pip install 'stream_bayes[web]'\n"

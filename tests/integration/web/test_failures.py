@@ -17,9 +17,7 @@ from stream_bayes.events import Observation
 from stream_bayes.web.services.labeling_service import LabelingService as WebOffice
 from stream_bayes.web.services.observation_view import RenderedObservation, shown_of
 from tests.support.commands import PATIENCE
-from tests.support.web_testbed import Office, client, http, office, page, path_of, rescored, said, taken, until
-
-__all__ = ["http", "office"]
+from tests.support.web_testbed import Office, client, page, path_of, rescored, said, taken, until
 
 
 def test_a_lease_that_is_over_comes_back(office: Office) -> None:

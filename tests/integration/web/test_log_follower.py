@@ -21,11 +21,9 @@ from stream_bayes.records import Offsets, Record, Source
 from stream_bayes.web.readmodel.log_follower import LogFollower
 from stream_bayes.web.readmodel.state_store import StateStore
 from stream_bayes.web.services.log_writer import LogWriter
-from tests.support.web_testbed import Office, client, http, office, page, path_of, said, taken, until
+from tests.support.web_events import request
+from tests.support.web_testbed import Office, client, page, path_of, said, taken, until
 from tests.support.workers import settings_in
-from tests.unit.web.readmodel.test_request_queue import request
-
-__all__ = ["http", "office"]
 
 
 class Failing(SqliteLog):

@@ -15,9 +15,7 @@ from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
 from stream_bayes.persistence import snapshot
 from stream_bayes.posteriors import Beta
-from tests.support.commands import ENVIRONMENT, PATIENCE, Run, run
-
-__all__ = ["run"]
+from tests.support.commands import ENVIRONMENT, PATIENCE, Run
 
 # Not pydantic: typer itself uses it, where it is installed, to read the options of a command.
 HEAVY = ("numba", "numpy", "rich", "river", "safetensors", "scipy")

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.config import load_settings
-from tests.support.commands import Run, run
-
-__all__ = ["run"]
+from tests.support.commands import Run
 
 
 def test_each_setting_is_printed_with_the_place_it_came_from(

@@ -13,10 +13,9 @@ import pytest
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.events import DeadLetter, encode
 from stream_bayes.records import Partition
-from tests.support.commands import Run, run
-from tests.support.workers import events, feed, label, observation, settings_in, worker_command, write_config
+from tests.support.commands import Run
+from tests.support.workers import events, feed, label, observation, settings_in, write_config
 
-__all__ = ["run", "worker_command"]
 NASTY = b"\x1b[2Jred\x07\r\nnext line \xff \xe2\x80\xae"
 
 

@@ -11,10 +11,7 @@ import pytest
 from stream_bayes.evaluation.bootstrap import summarise
 from stream_bayes.evaluation.metrics import all_metrics, one_minus_roca_percent
 from stream_bayes.evaluation.tables import pass_table
-from tests.support.commands import run
-from tests.support.mail_filters import RIVER, Command, corpus, evaluate, generated_mails, passed, write
-
-__all__ = ["corpus", "evaluate", "run"]
+from tests.support.mail_filters import RIVER, Command, generated_mails, passed, write
 
 KEYS = {
     *("messages", "spam", "one_minus_roca_percent", "ham_error_percent", "spam_error_percent", "lam_percent"),

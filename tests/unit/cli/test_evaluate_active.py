@@ -17,12 +17,11 @@ from stream_bayes.evaluation.metrics import one_minus_roca_percent
 from stream_bayes.evaluation.protocol import run as run_filter
 from stream_bayes.evaluation.stream import Stream
 from stream_bayes.evaluation.tables import pass_table
-from tests.support.active_passes import area, one_core
-from tests.support.commands import run
-from tests.support.mail_filters import RIVER, SMALL, Command, RiverFilter, corpus, evaluate, generated_mails, write
+from tests.support.active_passes import area
+from tests.support.mail_filters import RIVER, SMALL, Command, RiverFilter, generated_mails, write
 from tests.support.pass_results import made_run
 
-__all__ = ["corpus", "evaluate", "one_core", "run"]
+pytestmark = pytest.mark.usefixtures("one_core")
 
 
 def test_json_says_what_became_of_the_questions(evaluate: Command, corpus: Path) -> None:

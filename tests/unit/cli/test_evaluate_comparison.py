@@ -22,10 +22,7 @@ from stream_bayes.evaluation.protocol import run as run_filter
 from stream_bayes.evaluation.protocol import warm_up
 from stream_bayes.evaluation.stream import Stream, StreamSource
 from stream_bayes.evaluation.tables import comparison_table
-from tests.support.commands import run
-from tests.support.mail_filters import RIVER, Command, Talkative, corpus, evaluate, generated_mails, passed
-
-__all__ = ["corpus", "evaluate", "run"]
+from tests.support.mail_filters import RIVER, Command, Talkative, generated_mails, passed
 
 
 def task(path: Path, feedback: str = "immediate") -> Task:

@@ -12,10 +12,8 @@ import pytest
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.factory import filter_names, open_filter
 from stream_bayes.evaluation.filters import MailFilter
-from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, run
-from tests.support.mail_filters import RIVER, Command, corpus, evaluate, generated_mails, passed, write
-
-__all__ = ["corpus", "evaluate", "run"]
+from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE
+from tests.support.mail_filters import RIVER, Command, generated_mails, passed, write
 
 
 def test_problems_of_a_corpus(evaluate: Command, tmp_path: Path) -> None:

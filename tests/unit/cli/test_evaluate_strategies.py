@@ -15,11 +15,11 @@ from stream_bayes.evaluation import sweep
 from stream_bayes.evaluation.feedback import STRATEGIES, FeedbackRegime
 from stream_bayes.evaluation.filters import FilterScores
 from stream_bayes.evaluation.report.markup import figure
-from tests.support.active_passes import area, one_core
-from tests.support.commands import on_a_terminal, run
-from tests.support.mail_filters import RIVER, SMALL, Command, RiverFilter, corpus, evaluate, generated_mails, write
+from tests.support.active_passes import area
+from tests.support.commands import on_a_terminal
+from tests.support.mail_filters import RIVER, SMALL, Command, RiverFilter, generated_mails, write
 
-__all__ = ["corpus", "evaluate", "one_core", "run"]
+pytestmark = pytest.mark.usefixtures("one_core")
 
 
 class Overfed(RiverFilter):

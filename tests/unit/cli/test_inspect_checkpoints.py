@@ -16,11 +16,9 @@ from stream_bayes.engine.state import bookkeeping_of, compatibility_key_of, stat
 from stream_bayes.persistence.checkpoint import Checkpoint
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from tests.support.checkpoints import made
-from tests.support.commands import Run, run
+from tests.support.commands import Run
 from tests.support.engines import KINDS, Stream, settings_for
 from tests.support.engines import run as run_engine
-
-__all__ = ["run"]
 
 
 def of_a_filter() -> Checkpoint:

@@ -15,14 +15,12 @@ from stream_bayes.config import Settings
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.events import LabelOutcome, LabelRequest, Prediction, encode
 from stream_bayes.records import Source
-from tests.support.commands import Run, run
+from tests.support.commands import Run
 from tests.support.engines import KINDS, Stream, settings_for
 from tests.support.engines import run as run_engine
 from tests.support.events import GOLDEN, MOMENT, PLACE
 from tests.support.label_requests import different, requests
-from tests.support.workers import feed, settings_in, worker_command, write_config
-
-__all__ = ["run", "worker_command"]
+from tests.support.workers import feed, settings_in, write_config
 
 BY_TYPE: dict[str, bytes] = {json.loads(value)["type"]: value for value in GOLDEN}
 

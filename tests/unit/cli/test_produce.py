@@ -17,10 +17,8 @@ from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.events import Label, Limits, Observation, decode
 from stream_bayes.mail.parse.identity import message_id_of
 from stream_bayes.records import Record
-from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, on_a_terminal, run
+from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, on_a_terminal
 from tests.support.corpora import MAILS, as_json_lines, put
-
-__all__ = ["run"]
 
 LIMITS = Limits()
 

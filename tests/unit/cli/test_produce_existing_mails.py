@@ -22,12 +22,10 @@ from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.events import Label, Limits, decode, encode
 from stream_bayes.mail.parse.identity import message_digest, message_id_of
 from stream_bayes.records import Source
-from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, run
+from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run
 from tests.support.corpora import WRITERS, as_json_lines, mbox_bytes, put
 from tests.support.offset_gaps import LogWithGaps
 from tests.support.workers import saved_state, settings_in, work, write_config
-
-__all__ = ["run"]
 
 FROM_LINE = b"A: b\nSubject: lines\n\nFrom here on\n>From there\n\nthe end\n\n\n"
 

@@ -14,11 +14,9 @@ from stream_bayes.eventlog.factory import open_log
 from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.events import Label, Limits, decode
-from tests.support.commands import Run, run
+from tests.support.commands import Run
 from tests.support.corpora import MAILS, as_json_lines
 from tests.support.offset_gaps import LogWithGaps
-
-__all__ = ["run"]
 
 LIMITS = Limits()
 

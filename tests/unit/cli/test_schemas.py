@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 
 from stream_bayes.events import schemas
-from tests.support.commands import Run, run
+from tests.support.commands import Run
 from tests.support.events import GOLDEN
-
-__all__ = ["run"]
 
 EVENTS = ["observation", "label", "prediction", "label-request", "label-outcome", "dead-letter", "status"]
 

@@ -14,12 +14,10 @@ import pytest
 
 from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.eventlog.sqlite import SqliteLog
-from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, run
+from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run
 from tests.support.logs import put
 from tests.support.offset_gaps import LogWithGaps
-from tests.support.workers import all_records, events, observation, settings_in, worker_command, write_config
-
-__all__ = ["run", "worker_command"]
+from tests.support.workers import all_records, events, observation, settings_in, write_config
 
 
 class Scene:

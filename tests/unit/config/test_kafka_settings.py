@@ -13,9 +13,7 @@ from pydantic import ValidationError
 
 from stream_bayes.config import SECRETS, KafkaSettings, Settings, load_settings
 from stream_bayes.errors import ConfigError
-from tests.support.commands import Run, run
-
-__all__ = ["run"]
+from tests.support.commands import Run
 
 SECRET = "hunter2-of-me"
 KEY_SECRET = "hunter2-of-the-key"

@@ -12,9 +12,7 @@ from pydantic import ValidationError
 
 from stream_bayes.config import SECRETS, Settings, WebSettings, load_settings
 from stream_bayes.errors import ConfigError
-from tests.support.commands import Run, run
-
-__all__ = ["run"]
+from tests.support.commands import Run
 
 TOKEN = "hunter2-hunter2-hunter2"
 PREFIX = "STREAM_BAYES__WEB__"

@@ -22,10 +22,8 @@ from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
 from tests.support.engines import KINDS, Stream, codes, everything, fold, random_stream, said, settings_for
 from tests.support.label_requests import as_then, decided_in
-from tests.support.logs import Logs, local_logs
+from tests.support.logs import Logs
 from tests.support.workers import INPUTS, all_records, assert_nothing_lost, events, observation, settings_in, work
-
-__all__ = ["local_logs"]
 
 PARTITIONS = 4
 MISSES = sum(number % PARTITIONS != number % 3 for number in range(12))

@@ -10,6 +10,7 @@ import pytest
 
 from stream_bayes.evaluation.baselines import available, missing
 from stream_bayes.evaluation.filters import MailFilter
+from tests.support.baseline_mails import mails
 
 EVERY_PEER = (
     "vowpal-wabbit",
@@ -21,8 +22,6 @@ EVERY_PEER = (
     "bogofilter",
     "crm114",
 )
-SPAM_WORDS = ("cheap", "pills", "winner", "viagra", "prize", "casino", "credit", "lottery")
-HAM_WORDS = ("meeting", "lunch", "report", "agenda", "project", "review", "monday", "notes")
 
 
 @pytest.fixture(params=EVERY_PEER)
@@ -34,19 +33,6 @@ def peer(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     made = available()[request.param]()
     yield made
     made.close()
-
-
-def mails(count: int, seed: int = 3) -> tuple[list[bytes], list[str]]:
-    """Ham and spam in turn, each of five words, one of them of the other kind."""
-    generator = np.random.default_rng(seed)
-    texts = []
-    labels = []
-    for place in range(count):
-        own, other = (SPAM_WORDS, HAM_WORDS) if place % 2 else (HAM_WORDS, SPAM_WORDS)
-        words = [*generator.choice(own, 4), *generator.choice(other, 1)]
-        texts.append(f"From: a@example.org\nSubject: {words[0]}\n\n{' '.join(words)}\n".encode())
-        labels.append("spam" if place % 2 else "ham")
-    return texts, labels
 
 
 def test_every_peer_is_either_here_or_has_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:

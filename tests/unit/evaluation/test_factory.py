@@ -10,10 +10,8 @@ import pytest
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.factory import open_filter
 from stream_bayes.evaluation.filters import MailFilter
-from tests.support.commands import Run, run
+from tests.support.commands import Run
 from tests.support.corpora import put
-
-__all__ = ["run"]
 
 MODULES = {
     "half_written": "def make(:\n",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from stream_bayes.kernels.common.jit_cache import SOURCES_CHECKSUM
 from stream_bayes.kernels.common.special import log_gamma_slopes, log_rising
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.testing import targets
+from tests.support.kernels import entries
 from tests.support.learners import LEARNERS
 
 
@@ -31,12 +31,6 @@ def all_kernels() -> dict[str, Any]:
             if hasattr(value, "py_func") and value.py_func.__module__ == module.name:
                 found[f"{module.name}.{name}"] = value
     return found
-
-
-def entries() -> dict[str, Any]:
-    """The kernels that Python calls; those inlined into them may see constants, each a type of its own to numba."""
-    users = [module for name, module in sys.modules.items() if name.startswith("stream_bayes.learners")]
-    return {name: value for user in users for name, value in vars(user).items() if hasattr(value, "py_func")}
 
 
 def test_no_learner_makes_a_kernel_compile_twice() -> None:

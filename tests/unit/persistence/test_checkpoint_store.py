@@ -19,9 +19,7 @@ from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.persistence.compatibility import differences
 from tests.support.checkpoints import SHAPING, assert_same, made, name_of, names
 from tests.support.commands import ENVIRONMENT, PATIENCE
-from tests.support.disks import mount, small_disk
-
-__all__ = ["small_disk"]
+from tests.support.disks import mount
 
 
 def test_nothing_is_there_at_first(tmp_path: Path) -> None:

@@ -21,9 +21,7 @@ from stream_bayes.errors import SnapshotTooNew
 from stream_bayes.persistence.checkpoint_store import BackgroundWriter, CheckpointStore
 from tests.support.checkpoints import SHAPING, assert_same, made, names
 from tests.support.commands import ENVIRONMENT, PATIENCE
-from tests.support.disks import fill, small_disk
-
-__all__ = ["small_disk"]
+from tests.support.disks import fill
 
 WRITER = """
 import sys

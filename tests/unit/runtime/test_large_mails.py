@@ -16,11 +16,9 @@ from stream_bayes.eventlog.factory import open_log
 from stream_bayes.events import Observation
 from stream_bayes.runtime import Worker
 from tests.support.logs import Logs
-from tests.support.logs import local_logs as logs
 from tests.support.mails import make_mail
 from tests.support.workers import INPUTS, assert_nothing_lost, assert_same, events, settings_in, state, work
 
-__all__ = ["logs"]
 FILTER: dict[str, Any] = {"name": "SpamFilter", "parameters": {"buckets": 1024}}
 LARGE = 3 << 20
 

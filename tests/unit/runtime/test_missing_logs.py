@@ -8,18 +8,8 @@ import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.eventlog.sqlite import SqliteLog
-from tests.support.commands import Run, run
-from tests.support.workers import (
-    assert_nothing_lost,
-    feed,
-    observation,
-    settings_in,
-    stream,
-    worker_command,
-    write_config,
-)
-
-__all__ = ["run", "worker_command"]
+from tests.support.commands import Run
+from tests.support.workers import assert_nothing_lost, feed, observation, settings_in, stream, write_config
 
 
 def test_other_partitions_than_there_are(tmp_path: Path, worker_command: Run) -> None:

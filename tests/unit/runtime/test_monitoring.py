@@ -10,10 +10,7 @@ import pytest
 from stream_bayes.runtime import monitoring
 from tests.support.label_requests import requests
 from tests.support.logs import Logs
-from tests.support.logs import local_logs as logs
 from tests.support.workers import INPUTS, events, feed, journal_order, settings_in, stream, work
-
-__all__ = ["logs"]
 
 
 def test_status_events_are_complete(logs: Logs, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from stream_bayes.errors import LogError
 from stream_bayes.eventlog.memory import MemoryLog, MemoryStore
 from stream_bayes.eventlog.sqlite import SqliteLog
-from tests.support.commands import Run, run
+from tests.support.commands import Run
 from tests.support.workers import (
     INPUTS,
     JOURNAL,
@@ -26,7 +26,6 @@ from tests.support.workers import (
     write_config,
 )
 
-__all__ = ["run"]
 LONG = "x" * 3000
 
 

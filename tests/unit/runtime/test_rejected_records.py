@@ -11,10 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.logs import Logs
-from tests.support.logs import local_logs as logs
 from tests.support.workers import INPUTS, assert_nothing_lost, events, label, observation, settings_in, work
 
-__all__ = ["logs"]
 MAIL = (("content-type", b"message/rfc822"),)
 
 

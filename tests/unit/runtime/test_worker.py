@@ -16,7 +16,6 @@ from stream_bayes.records import Offsets
 from stream_bayes.runtime import Worker, retry
 from tests.support.label_requests import but_the_threshold, different, requests
 from tests.support.logs import Logs, MemoryLogs
-from tests.support.logs import local_logs as logs
 from tests.support.workers import (
     INPUTS,
     assert_nothing_lost,
@@ -30,8 +29,6 @@ from tests.support.workers import (
     stream,
     work,
 )
-
-__all__ = ["logs"]
 
 
 def test_one_run(logs: Logs, tmp_path: Path) -> None:

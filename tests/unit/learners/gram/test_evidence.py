@@ -15,7 +15,8 @@ from sklearn.linear_model import BayesianRidge
 from stream_bayes import BayesianLinearRegression
 from stream_bayes.errors import EvidenceError, ParameterError
 from stream_bayes.learners.gram import GramRegression
-from tests.unit.learners.gram.test_regression import FloatArray, sample, taught
+from stream_bayes.typing import FloatArray
+from tests.support.gram_regressions import sample, taught
 
 
 def batch_evidence(features: FloatArray, targets: FloatArray, precision: float, noise: float) -> float:

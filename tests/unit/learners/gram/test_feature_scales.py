@@ -11,7 +11,8 @@ from sklearn.linear_model import Lasso
 from stream_bayes import BayesianLinearRegression
 from stream_bayes.errors import NumericalError
 from stream_bayes.learners.gram import GramRegression
-from tests.unit.learners.gram.test_regression import FloatArray, taught
+from stream_bayes.typing import FloatArray
+from tests.support.gram_regressions import taught
 
 
 def scaled(count: int, scales: FloatArray, seed: int) -> tuple[FloatArray, FloatArray]:

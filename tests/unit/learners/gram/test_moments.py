@@ -16,7 +16,7 @@ from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged, Unl
 from stream_bayes.learners.base.learner import LearnerState
 from stream_bayes.learners.gram import GramRegression
 from stream_bayes.testing import frozen, refused
-from tests.unit.learners.gram.test_regression import LEARNERS, sample, taught
+from tests.support.gram_regressions import LEARNERS, sample, taught
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e8])

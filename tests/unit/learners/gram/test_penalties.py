@@ -12,7 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from stream_bayes.errors import EvidenceError
 from stream_bayes.learners.gram import GramRegression
-from tests.unit.learners.gram.test_regression import FloatArray, sample, taught
+from stream_bayes.typing import FloatArray
+from tests.support.gram_regressions import sample, taught
 
 EXACT: Any = {"tol": 1e-14, "max_iter": 1_000_000}
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stream_bayes.errors import UnlearnError
 from stream_bayes.learners.gram import GramRegression
 from stream_bayes.testing import refused
-from tests.unit.learners.gram.test_regression import LEARNERS, sample, taught
+from tests.support.gram_regressions import LEARNERS, sample, taught
 
 
 @pytest.mark.parametrize(

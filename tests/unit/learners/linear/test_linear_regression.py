@@ -14,24 +14,10 @@ from sklearn.linear_model import Ridge
 
 from stream_bayes import Batch, BayesianLinearRegression, MvNormal, MvStudentT, Normal, StudentT
 from stream_bayes.typing import FloatArray
+from tests.support.linear_regressions import NAMES, data, taught
 
-NAMES = ["a", "b", "c", "d"]
 PRECISIONS = [1e-3, 1.0, 4.0, 1e3]
 NOISES = [0.04, 1.0, 9.0]
-
-
-def data(count: int = 40, seed: int = 0, noise: float = 0.5) -> tuple[FloatArray, FloatArray]:
-    """Events with a column of ones in front, and targets."""
-    generator = np.random.default_rng(seed)
-    features = generator.normal(size=(count, len(NAMES))) * [0.3, 1.0, 2.0, 5.0]
-    design = np.column_stack((np.ones(count), features))
-    return design, design @ [0.5, -1.0, 2.0, 0.0, 0.3] + noise * generator.normal(size=count)
-
-
-def taught(model: Any, design: FloatArray, targets: FloatArray) -> Any:
-    for row, target in zip(design[:, 1:].tolist(), targets.tolist(), strict=True):
-        model.learn_one(dict(zip(NAMES, row, strict=True)), target)
-    return model
 
 
 def closed_form(

@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes import BayesianLinearRegression
 from stream_bayes.errors import InputError, MergeError, NumericalError, ParameterError, UnlearnError
-from tests.unit.learners.linear.test_linear_regression import NAMES, data, taught
+from tests.support.linear_regressions import NAMES, data, taught
 
 
 def test_merge_and_forget_keep_the_evidence() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,25 +10,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from stream_bayes.events import LabelRequest
-from stream_bayes.records import Source
 from stream_bayes.web.readmodel import request_queue as subject
 from stream_bayes.web.readmodel.daily_stats import DailyStats, LabelerTotals
 from stream_bayes.web.readmodel.request_queue import LeaseOwner, Place, RequestQueue, RequestRefused, SubmittedLabel
+from tests.support.web_events import NOW, request
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LEASE = 10.0
-
-
-def request(offset: int, score: float = 0.1, variance: float = 0.2, partition: int = 0) -> LabelRequest:
-    return LabelRequest(
-        id=f"mail-{offset}",
-        score=score,
-        strategy="epistemic",
-        probabilities={"ham": 0.4, "spam": 0.6},
-        variance=variance,
-        source=Source("emails", partition, offset),
-    )
 
 
 def asked(*scores: float) -> RequestQueue:

@@ -11,31 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.active import LabelBudget
-from stream_bayes.events import Label, LabelOutcome, Prediction, Status
+from stream_bayes.events import Label, LabelOutcome, Prediction
 from stream_bayes.records import Source
 from stream_bayes.runtime.monitoring import next_curve_count
 from stream_bayes.web.api.metrics import exposition
 from stream_bayes.web.readmodel.charts import BINS, charts_of
 from stream_bayes.web.readmodel.state_store import PredictionErrors, StateStore
 from stream_bayes.web.readmodel.status_history import MAX_POINTS, StatusHistory
-from tests.unit.web.readmodel.test_request_queue import NOW, request
-
-
-def status(seconds: float, partition: int = 0, **fields: Any) -> Status:
-    """A status event so many seconds after noon."""
-    metrics = {"labelled": fields.pop("labelled", 0)}
-    for name in ("accuracy", "log_loss", "one_minus_roca_percent", "root_mean_squared_error"):
-        metrics[name] = fields.pop(name, None)
-    given = {
-        **dict.fromkeys(
-            ("events_in", "predictions", "labels_learned", "labels_requested", "open_requests", "dead_letters"), 0
-        ),
-        **{"duplicates": 0, "dead_letters_by_code": {}, "lag": 0, "stage_seconds": {"fold": 1.5}, "model_version": 0},
-        **fields,
-    }
-    at = NOW + timedelta(seconds=seconds)
-    group = given.pop("group", "g")
-    return Status(at=at, group=group, partition=partition, started_at=NOW, metrics=metrics, **given)
+from tests.support.web_events import NOW, request, status
 
 
 def outcome(offset: int, what: Any, seconds: float = 0.0, **fields: Any) -> LabelOutcome:

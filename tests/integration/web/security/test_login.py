@@ -10,20 +10,7 @@ import pytest
 from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.headers import SESSION_COOKIE
 from tests.support.app_server import Served
-from tests.support.secured_app import (
-    TOKEN,
-    Clock,
-    access,
-    client,
-    open_access,
-    page,
-    proxied,
-    refused,
-    secured,
-    stranger,
-)
-
-__all__ = ["access", "client", "open_access", "page", "proxied", "secured", "stranger"]
+from tests.support.secured_app import TOKEN, Clock, refused
 
 
 def test_logging_in_as_a_program_and_out(stranger: httpx.Client, access: Authenticator) -> None:

@@ -17,23 +17,7 @@ from stream_bayes.web.security.headers import SESSION_COOKIE
 from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.support.app_server import Served, served
 from tests.support.commands import PATIENCE
-from tests.support.secured_app import (
-    MAX_PREDICT,
-    MOST,
-    TOKEN,
-    access,
-    application,
-    assert_no_http,
-    client,
-    open_access,
-    page,
-    proxied,
-    raw_post,
-    refused,
-    secured,
-)
-
-__all__ = ["access", "client", "open_access", "page", "proxied", "secured"]
+from tests.support.secured_app import MAX_PREDICT, MOST, TOKEN, application, assert_no_http, raw_post, refused
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])

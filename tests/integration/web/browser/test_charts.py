@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import Visit, browser, until, visiting
+from tests.support.browser import Visit, until, visiting
 from tests.support.web_testbed import Office, client, page
-
-__all__ = ["browser"]
 
 pytestmark = pytest.mark.browser
 

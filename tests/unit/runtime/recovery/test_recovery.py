@@ -14,22 +14,10 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.persistence.checkpoint import Checkpoint
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.runtime import Worker
-from tests.support.checkpointed_worker import check, files, go_on, more, path_of, settings, worked
-from tests.support.commands import Run, run
+from tests.support.checkpointed_worker import check, files, go_on, more, path_of
+from tests.support.commands import Run
 from tests.support.label_requests import but_the_threshold, different
-from tests.support.workers import (
-    INPUTS,
-    JOURNAL,
-    assert_same,
-    feed,
-    saved_state,
-    settings_in,
-    state,
-    worker_command,
-    write_config,
-)
-
-__all__ = ["run", "settings", "worked", "worker_command"]
+from tests.support.workers import INPUTS, JOURNAL, assert_same, feed, saved_state, settings_in, state, write_config
 
 
 def cut_short(path: Path) -> None:

@@ -9,40 +9,30 @@ from stream_bayes.errors import LogError
 from stream_bayes.eventlog.memory import MemoryStore
 from stream_bayes.records import Partition
 from stream_bayes.runtime import Worker, rebalance
-from tests.support.shared_log import (
-    SharedLog,
-    check,
-    lines,
-    log,
-    more,
-    read_by_another,
-    records_of,
-    said,
-    settings,
-    store,
-)
+from tests.support.shared_log import SharedLog, check, lines, more, read_by_another, records_of
 from tests.support.workers import INPUTS, work
 
-__all__ = ["log", "said", "settings", "store"]
 
-
-def test_gaps_are_no_records(settings: Settings, store: MemoryStore, said: pytest.LogCaptureFixture) -> None:
+def test_gaps_are_no_records(settings: Settings, store: MemoryStore, worker_logs: pytest.LogCaptureFixture) -> None:
     count = records_of(store, [Partition(topic, number) for topic in INPUTS for number in (0, 1)])
     worker = read_by_another(settings, store, 0, 1)
     check(settings, store)
-    assert worker.events == lines(said, "stopped")[0]["events"] == count
+    assert worker.events == lines(worker_logs, "stopped")[0]["events"] == count
     for path in settings.checkpoint_folder.rglob("*.safetensors"):
         path.unlink()
-    said.clear()
+    worker_logs.clear()
     more(store, 500)
     read_by_another(settings, store, 0, 1)
     check(settings, store)
-    assert sum(line["events"] for line in lines(said, "recovered")) == count
-    assert lines(said, "no checkpoint: learning all again from the journal") == [{"partition": 0}, {"partition": 1}]
+    assert sum(line["events"] for line in lines(worker_logs, "recovered")) == count
+    assert lines(worker_logs, "no checkpoint: learning all again from the journal") == [
+        {"partition": 0},
+        {"partition": 1},
+    ]
 
 
 def test_a_partition_that_goes_and_comes_back(
-    settings: Settings, store: MemoryStore, log: SharedLog, said: pytest.LogCaptureFixture
+    settings: Settings, store: MemoryStore, log: SharedLog, worker_logs: pytest.LogCaptureFixture
 ) -> None:
     others: list[Worker] = []
 
@@ -58,23 +48,25 @@ def test_a_partition_that_goes_and_comes_back(
     log.before_poll = change
     worker = work(settings, log)
     check(settings, store)
-    assert [line["partition"] for line in lines(said, "recovered")] == [0, 1, 1, 1], "here, there, and here again"
-    assert [line["partitions"] for line in lines(said, "lost")] == ["1"]
+    assert [line["partition"] for line in lines(worker_logs, "recovered")] == [0, 1, 1, 1], (
+        "here, there, and here again"
+    )
+    assert [line["partitions"] for line in lines(worker_logs, "lost")] == ["1"]
     total = records_of(store, [Partition(topic, number) for topic in INPUTS for number in (0, 1)])
-    there, here = (line["events"] for line in lines(said, "stopped"))
+    there, here = (line["events"] for line in lines(worker_logs, "stopped"))
     assert (there, here) == (others[0].events, worker.events)
     assert there + here == total
     assert min(there, here) > 0
 
 
 def test_what_was_kept_is_not_learned_again(
-    settings: Settings, store: MemoryStore, log: SharedLog, said: pytest.LogCaptureFixture
+    settings: Settings, store: MemoryStore, log: SharedLog, worker_logs: pytest.LogCaptureFixture
 ) -> None:
     log.before_poll = lambda poll: log.give(0, 1) if poll % 5 == 4 and poll < 40 else None
     work(settings, log)
     check(settings, store)
-    assert [line["partition"] for line in lines(said, "recovered")] == [0, 1]
-    assert not lines(said, "lost")
+    assert [line["partition"] for line in lines(worker_logs, "recovered")] == [0, 1]
+    assert not lines(worker_logs, "lost")
 
 
 def test_records_that_were_gathered_are_dropped_at_a_change(settings: Settings, store: MemoryStore) -> None:
@@ -88,7 +80,7 @@ def test_records_that_were_gathered_are_dropped_at_a_change(settings: Settings, 
 
 @pytest.mark.parametrize("moments", [{1}, {7}, {3, 9, 11, 20, 30}], ids=["the first", "a later one", "several"])
 def test_a_commit_that_is_given_up(
-    settings: Settings, store: MemoryStore, log: SharedLog, said: pytest.LogCaptureFixture, moments: set[int]
+    settings: Settings, store: MemoryStore, log: SharedLog, worker_logs: pytest.LogCaptureFixture, moments: set[int]
 ) -> None:
     def give_up(poll: int) -> None:
         log.given_up += poll in moments
@@ -96,9 +88,9 @@ def test_a_commit_that_is_given_up(
     log.before_poll = give_up
     work(settings, log)
     check(settings, store)
-    warnings = lines(said, "partitions may be another worker's by now")
+    warnings = lines(worker_logs, "partitions may be another worker's by now")
     assert warnings == [{"reason": "the group has changed"}] * len(moments)
-    assert len(lines(said, "recovered")) == 2 + 2 * len(moments)
+    assert len(lines(worker_logs, "recovered")) == 2 + 2 * len(moments)
 
 
 def test_the_last_commit_is_given_up(settings: Settings, store: MemoryStore, log: SharedLog) -> None:
@@ -117,14 +109,14 @@ def test_the_last_commit_is_given_up(settings: Settings, store: MemoryStore, log
 
 
 def test_more_workers_than_partitions(
-    settings: Settings, store: MemoryStore, log: SharedLog, said: pytest.LogCaptureFixture
+    settings: Settings, store: MemoryStore, log: SharedLog, worker_logs: pytest.LogCaptureFixture
 ) -> None:
     log.give()
     worker = work(settings, log)
     assert (worker.events, worker.processors) == (0, {})
-    assert len(lines(said, "no partition is left for this worker: it stands by")) == 1
+    assert len(lines(worker_logs, "no partition is left for this worker: it stands by")) == 1
     nothing = ("events", "predictions", "labels_learned", "duplicates", "dead_letters")
-    assert lines(said, "stopped") == [dict.fromkeys(nothing, 0)]
+    assert lines(worker_logs, "stopped") == [dict.fromkeys(nothing, 0)]
     worker = Worker(settings, log)
     log.give()
     log.polls = 0
@@ -134,13 +126,13 @@ def test_more_workers_than_partitions(
 
 
 def test_a_partition_that_is_lost_while_it_is_recovered(
-    settings: Settings, store: MemoryStore, monkeypatch: pytest.MonkeyPatch, said: pytest.LogCaptureFixture
+    settings: Settings, store: MemoryStore, monkeypatch: pytest.MonkeyPatch, worker_logs: pytest.LogCaptureFixture
 ) -> None:
     read_by_another(settings, store, 0, 1)
     for path in settings.checkpoint_folder.rglob("*.safetensors"):
         path.unlink()
     more(store, 500)
-    said.clear()
+    worker_logs.clear()
     monkeypatch.setattr(rebalance, "_BEAT_EVERY", 0.0)
     log = SharedLog(store, settings.group, INPUTS)
     beats = 0
@@ -156,7 +148,7 @@ def test_a_partition_that_is_lost_while_it_is_recovered(
     log.before_poll = lambda poll: log.give(0, 1) if poll == 8 else None
     work(settings, log)
     check(settings, store)
-    assert [line["partition"] for line in lines(said, "recovered")] == [1, 0]
+    assert [line["partition"] for line in lines(worker_logs, "recovered")] == [1, 0]
 
 
 def test_records_of_a_partition_that_nobody_spoke_of(settings: Settings, log: SharedLog) -> None:

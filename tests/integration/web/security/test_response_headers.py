@@ -18,9 +18,7 @@ from stream_bayes.web.security.headers import CONTENT_POLICY
 from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.support.app_server import Served, served
 from tests.support.commands import PATIENCE
-from tests.support.secured_app import SECRET, application, assert_no_http, client, open_access, page, refused, safe
-
-__all__ = ["client", "open_access", "page"]
+from tests.support.secured_app import SECRET, application, assert_no_http, refused, safe
 
 
 def test_every_answer_has_its_safe_header(client: httpx.Client) -> None:

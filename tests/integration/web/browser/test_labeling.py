@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.browser import Visit, address, ann, browser, office, until
+from tests.support.browser import Visit, until
 from tests.support.web_testbed import Office
-
-__all__ = ["address", "ann", "browser", "office"]
 
 pytestmark = pytest.mark.browser
 

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import Visit, browser, until, visiting
+from tests.support.browser import Visit, until, visiting
 from tests.support.commands import COMMAND
 from tests.support.web_processes import address, started
 from tests.support.web_testbed import Office
 from tests.support.workers import write_config
-
-__all__ = ["browser"]
 
 pytestmark = pytest.mark.browser
 

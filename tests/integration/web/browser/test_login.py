@@ -14,10 +14,7 @@ from starlette.routing import Route
 from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.support.app_server import Served, served
-from tests.support.browser import browser
 from tests.support.secured_app import TOKEN, application
-
-__all__ = ["browser"]
 
 pytestmark = pytest.mark.browser
 

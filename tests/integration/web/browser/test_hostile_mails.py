@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import ASK_ALL, Visit, browser, visiting
+from tests.support.browser import ASK_ALL, Visit, visiting
 from tests.support.hostile_mails import ATTACKS, SENTENCE, TRACKER
 from tests.support.web_testbed import Office, page
-
-__all__ = ["browser"]
 
 pytestmark = pytest.mark.browser
 

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import SpamFilter
-from tests.support.commands import Run, run
-from tests.support.installations import installation, open_folder, own_folder, run_as_service
-
-__all__ = ["installation", "open_folder", "run"]
+from tests.support.commands import Run
+from tests.support.installations import own_folder, run_as_service
 
 SPAM = b"From: win@prizes.example\nSubject: You have won cash\n\nClick http://prizes.example/cash now!\n"
 COMMAND = ["-m", "stream_bayes.cli"]

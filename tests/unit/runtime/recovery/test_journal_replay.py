@@ -19,11 +19,9 @@ from stream_bayes.records import Partition, Record
 from stream_bayes.runtime import Worker
 from stream_bayes.runtime.journal import JournalEntry
 from stream_bayes.runtime.retention import Retention
-from tests.support.checkpointed_worker import check, files, go_on, more, path_of, settings, worked
-from tests.support.commands import Run, run
-from tests.support.workers import INPUTS, feed, settings_in, stream, work, worker_command, write_config
-
-__all__ = ["run", "settings", "worked", "worker_command"]
+from tests.support.checkpointed_worker import check, files, go_on, more, path_of
+from tests.support.commands import Run
+from tests.support.workers import INPUTS, feed, settings_in, stream, work, write_config
 
 
 def test_a_checkpoint_of_another_log(settings: Settings, tmp_path: Path, worker_command: Run) -> None:

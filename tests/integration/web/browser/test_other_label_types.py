@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import ASK_ALL, browser, until, visiting
+from tests.support.browser import ASK_ALL, until, visiting
 from tests.support.web_testbed import Office, page
-
-__all__ = ["browser"]
 
 pytestmark = pytest.mark.browser
 

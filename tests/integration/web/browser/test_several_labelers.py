@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import Visit, address, ann, browser, office, until, visiting
+from tests.support.browser import Visit, until, visiting
 from tests.support.commands import COMMAND
 from tests.support.web_processes import Started, started
 from tests.support.web_processes import address as printed
 from tests.support.web_testbed import Office, page
 from tests.support.workers import write_config
-
-__all__ = ["address", "ann", "browser", "office"]
 
 pytestmark = pytest.mark.browser
 

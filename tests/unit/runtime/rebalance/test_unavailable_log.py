@@ -11,10 +11,8 @@ from stream_bayes.errors import LogConflict, LogError, LogUnavailable, RecoveryE
 from stream_bayes.eventlog.memory import MemoryStore
 from stream_bayes.records import Offsets, Partition
 from stream_bayes.runtime import Worker, retry
-from tests.support.shared_log import EACH, SharedLog, check, log, more, read_by_another, settings, store
+from tests.support.shared_log import EACH, SharedLog, check, more, read_by_another
 from tests.support.workers import assert_same, events, saved_state, settings_in, state, work
-
-__all__ = ["log", "settings", "store"]
 
 
 def test_a_broker_that_comes_back(

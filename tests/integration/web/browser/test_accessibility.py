@@ -9,11 +9,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import ASK_ALL, VIEWS, Visit, browser, visiting
+from tests.support.browser import ASK_ALL, VIEWS, Visit, visiting
 from tests.support.hostile_mails import ATTACKS
 from tests.support.web_testbed import Office, page
-
-__all__ = ["browser"]
 
 pytestmark = pytest.mark.browser
 

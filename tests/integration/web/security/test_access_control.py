@@ -8,20 +8,7 @@ import pytest
 from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.headers import SESSION_COOKIE
 from tests.support.app_server import Served
-from tests.support.secured_app import (
-    TOKEN,
-    access,
-    assert_no_http,
-    client,
-    open_access,
-    page,
-    refused,
-    safe,
-    secured,
-    stranger,
-)
-
-__all__ = ["access", "client", "open_access", "page", "secured", "stranger"]
+from tests.support.secured_app import TOKEN, assert_no_http, refused, safe
 
 
 @pytest.mark.parametrize(
