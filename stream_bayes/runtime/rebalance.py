@@ -161,7 +161,7 @@ class AssignedPartitions:
     def _stands(self, number: int, shares: int, committed: Offsets) -> bool:
         """Whether there is a processor that is where the group is: then nobody else was at work in between."""
         processor = self.processors.get(number)
-        if processor is None or processor.engine.terms.partitions != shares:
+        if processor is None or processor.engine.request_policy.partitions != shares:
             return False
         return all(committed.get(place, 0) == offset for place, offset in processor.positions.items())
 

@@ -17,7 +17,7 @@ from stream_bayes.events import Observation
 from stream_bayes.persistence.compatibility import LOG, shared_differently
 from stream_bayes.persistence.scalars import stored_dict, stored_int
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.runtime.decoding import NO_LIMITS, decode_records, fetch_observations, read_range
+from stream_bayes.runtime.decoding import NO_LIMITS, ObservationReader, decode_records, read_range
 from stream_bayes.runtime.journal import LEARNER, JournalEntry, OffsetRange, mark_of
 from stream_bayes.runtime.partition_processor import PartitionProcessor
 
@@ -158,8 +158,8 @@ class _Recovery:
         for record in records_from(self._log, processor.journal, processor.journal_end):
             entry = JournalEntry.decode(record)
             self._check_partitions(record, entry)
-            refused = {(one.topic, one.offset): one for one in entry.refused}
-            if not all(self._replay_run(run, record, entry, refused) for run in entry.runs):
+            refused = {(one.topic, one.offset): one for one in entry.rejected}
+            if not all(self._replay_run(run, record, entry, refused) for run in entry.ranges):
                 return False
             processor.journal_end = record.offset + 1
             processor.mark = mark_of(record)
@@ -181,12 +181,11 @@ class _Recovery:
         for records in read_range(log, run, lenient=self._lenient):
             if not self._going():
                 return False
-            arrivals = decode_records(records, processor.settings, NO_LIMITS)
-            arrivals = [_as_then(arrival, refused) for arrival in arrivals]
-            outcome = processor.engine.process(
-                arrivals, fetch_observations(processor.engine, arrivals, log), entry.decided
-            )
-            newly = [one for one in outcome.refused if (one.topic, one.offset) not in refused]
+            events = decode_records(records, processor.settings, NO_LIMITS)
+            plan = processor.engine.plan([_as_then(event, refused) for event in events], entry.decisions)
+            reader = ObservationReader(log, processor.settings.topics.observations, processor.number)
+            result = processor.engine.apply(plan, reader.fetch(plan.missing))
+            newly = [one for one in result.rejected if (one.topic, one.offset) not in refused]
             if newly and not self._lenient:
                 raise self._not_repeated(newly[0], record)
             self._note_refused(newly)
@@ -197,10 +196,10 @@ class _Recovery:
 
     def _check_partitions(self, record: Record, entry: JournalEntry) -> None:
         """A budget is kept by its shares, so they stay as they were, but for a new model."""
-        if entry.terms is None:
+        if entry.policy is None:
             return
-        then = entry.terms.partitions
-        now = self._processor.engine.terms.partitions
+        then = entry.policy.partitions
+        now = self._processor.engine.request_policy.partitions
         if then == now:
             return
         if not self._lenient:
@@ -236,7 +235,7 @@ class _Recovery:
         if self._other_partitions:
             budget = engine.selector.budget
             shares = {**own, "labels_used": budget.used, "share": budget.total}
-            fields = {**shares, "then": max(self._other_partitions), "now": engine.terms.partitions}
+            fields = {**shares, "then": max(self._other_partitions), "now": engine.request_policy.partitions}
             logger.warning("the label budget is shared anew between the partitions", extra={"fields": fields})
         if self._newly_refused:
             said = {**own, **self._newly_refused, "first": ", ".join(self._first_refused)}
