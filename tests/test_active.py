@@ -85,7 +85,7 @@ def test_no_span_of_a_period_has_more_questions_than_it_may(gaps: tuple[int, ...
     for first, later in zip(asked, asked[7:], strict=False):
         assert later - first >= PERIOD
     both = fold(Engine(settings_for(SPAM, **{**limits, "budget": 9})), arrivals, (50,))
-    assert 0 < len(both.asked) <= 9
+    assert 0 < len(both.requests) <= 9
 
 
 Change = tuple[int, int | None]
@@ -110,12 +110,12 @@ def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: b
         elif number:
             fold(engine, as_then(arrivals[: 60 * number], whole), (17,), decided_in(whole))
         before = engine.selector.budget.used
-        assert before == len(whole.asked)
+        assert before == len(whole.requests)
         new = fold(engine, arrivals[60 * number : 60 * (number + 1)], (9,))
         whole.requests.update(new.requests)
-        assert engine.selector.budget.used == len(whole.asked) <= max(budget, before)
+        assert engine.selector.budget.used == len(whole.requests) <= max(budget, before)
         if per_period is not None:
-            check_periods(arrivals, list(whole.asked), per_period, set(new.asked))
+            check_periods(arrivals, list(whole.requests), per_period, set(new.requests))
         state = saved(engine)
 
 
@@ -139,7 +139,7 @@ def test_a_period_goes_on_through_a_restart() -> None:
     outcome = fold(first, arrivals[:100], (10,))
     assert len(outcome.requests) == 5
     restore(second, *saved(first))
-    assert not fold(second, arrivals[100:], (10,)).asked
+    assert not fold(second, arrivals[100:], (10,)).requests
 
 
 def test_what_looks_like_something_asked_about_is_not_asked_about() -> None:
