@@ -199,7 +199,7 @@ def _score_of(opened: OpenedModel, observation: Observation | None, strategy: st
         return math.nan
     with opened.lock:
         try:
-            predictions = opened.model.learner.predictive_many([opened.model.content(observation)])
+            predictions = opened.model.learner.predictive_many([opened.model.prepare(observation)])
         except StreamBayesError:
             return math.nan
         return float(scores(strategy, uncertainties_of(predictions))[0])
