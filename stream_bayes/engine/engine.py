@@ -179,7 +179,7 @@ class Engine:
         if plan.decisions is not None and plan.decisions.policy is not None:
             policy = plan.decisions.policy
         # By a clock with this lead, what is overdue by the current policy was overdue by the policy of the time.
-        lead = self.request_policy.expires - policy.expires
+        lead = self.request_policy.request_ttl - policy.request_ttl
         row = 0
         for planned in segment:
             record = planned.input.record
