@@ -18,9 +18,9 @@ from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.feedback import ACTIVE, SEED, SEEDS, FeedbackRegime
 from stream_bayes.evaluation.process_pool import Failure
-from stream_bayes.evaluation.report.labels import NAME, PICTURE, write_labels
+from stream_bayes.evaluation.report.strategy_report import PAGE_FILE, PICTURE_FILE, write_strategies
 from stream_bayes.evaluation.strategy_comparison import (
-    QUOTAS,
+    BUDGETS,
     REPEAT,
     ComparisonPlan,
     ComparisonResult,
@@ -87,9 +87,9 @@ class SweepOptions(NamedTuple):
         seeds = tuple(range(regime.seed, regime.seed + (self.repeat or REPEAT)))
         if self.strategies is None:
             return ComparisonPlan(
-                task.source, filter_name, (regime.named,), (regime.quota,), seeds, regime.delay, full=False
+                task.source, filter_name, (regime.named,), (regime.budget,), seeds, regime.delay, full=False
             )
-        quotas = QUOTAS if self.quotas is None else parse_budgets(self.quotas)
+        quotas = BUDGETS if self.quotas is None else parse_budgets(self.quotas)
         return ComparisonPlan(task.source, filter_name, parse_strategies(self.strategies), quotas, seeds, regime.delay)
 
 
@@ -109,8 +109,8 @@ class Comparison:
         self._corpus = stream.corpus
         self._messages = sum(1 for _ in stream)
         self._plan = plan.within(self._messages) if plan.full else plan
-        if self._plan.quotas != plan.quotas:
-            large = ", ".join(f"{quota:,}" for quota in plan.quotas if quota not in self._plan.quotas)
+        if self._plan.budgets != plan.budgets:
+            large = ", ".join(f"{quota:,}" for quota in plan.budgets if quota not in self._plan.budgets)
             self._notes.append(f"left out, since the stream has no more than {self._messages:,} messages: {large}")
         self._notes += [f"{count} left out as {kind}" for kind, count in corpus.counts.problems.items()]
         self.folder = FOLDER if folder is None and plan.full else folder
@@ -139,7 +139,7 @@ class Comparison:
     def _show(self, found: ComparisonResult, as_json: bool) -> None:
         notes = [*self._notes, *found.notes()]
         folder = self.folder
-        paths = {} if folder is None else {"report": str(folder / NAME), "picture": str(folder / PICTURE)}
+        paths = {} if folder is None else {"report": str(folder / PAGE_FILE), "picture": str(folder / PICTURE_FILE)}
         if as_json:
             shown = {**described(found), "notes": notes, "report": None, "picture": None, **paths}
             typer.echo(json.dumps(shown, indent=2))
@@ -147,4 +147,4 @@ class Comparison:
             files = "\n".join(f"{kind}: {path}" for kind, path in paths.items())
             typer.echo("\n\n".join(part for part in (strategies_table(found, notes), files) if part))
         if folder is not None:  # after the figures, which are not to be lost if this fails
-            write_labels(folder, found, notes)
+            write_strategies(folder, found, notes)

@@ -68,10 +68,10 @@ def spread(outcomes: Sequence[SweepResult]) -> AreaSpread:
     return AreaSpread(len(areas), float(areas.mean()), deviation, float(areas.min()), float(areas.max()), labels)
 
 
-def trials(strategy: str, quota: int, seeds: Sequence[int], delay: str | None = None) -> list[FeedbackRegime]:
+def trials(strategy: str, budget: int, seeds: Sequence[int], delay: str | None = None) -> list[FeedbackRegime]:
     """The passes of one strategy with so many labels, one for each seed; the first messages are always the same."""
     chosen = seeds[:1] if strategy == FIRST else seeds
-    return [FeedbackRegime(f"{ACTIVE}:{quota}", strategy, delay, seed) for seed in chosen]
+    return [FeedbackRegime(f"{ACTIVE}:{budget}", strategy, delay, seed) for seed in chosen]
 
 
 def perform(job: Job, stop: Stop = lambda: False) -> SweepResult | None:
