@@ -24,8 +24,8 @@ from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.labels import check_label
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.learners.base.regressor import Regressor, check_target
-from stream_bayes.mail.features.batch import decoded
 from stream_bayes.mail.filter import MailPredictions, SpamFilter
+from stream_bayes.mail.parse.parsed_mail import ParsedMail
 from stream_bayes.mail.render.summary import subject
 
 _WORD = re.compile(r"[^\W_]+")
@@ -102,7 +102,8 @@ class ModelAdapter:
                 return {"subject": observation.subject, "sender": observation.sender, "text": content}
             return content
         if isinstance(content, bytes):
-            content = f"{subject(content)}\n{decoded(content)[1].decode('utf-8', 'replace')}"
+            mail = ParsedMail(content)
+            content = f"{subject(mail)}\n{mail.sections.body.decode('utf-8', 'replace')}"
         return dict(Counter(_WORD.findall(content.lower()))) if isinstance(content, str) else content
 
     def label(self, label: Any) -> Known:

@@ -1,4 +1,4 @@
-"""Elements of a page as text, with everything that comes from outside made harmless."""
+"""Elements of a page as text, with everything that comes from outside made printable."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from stream_bayes.mail.render.summary import harmless
+from stream_bayes.mail.render.sanitize import printable
 
 _VOID = ("meta",)
 _LONGEST = 160
@@ -18,7 +18,7 @@ def text(value: str, longest: int = _LONGEST) -> str:
     >>> text("<b>win</b>\\u202e")
     '&lt;b&gt;win&lt;/b&gt;�'
     """
-    return escape(harmless(value, longest))
+    return escape(printable(value, longest))
 
 
 def element(tag: str, *children: str, **attributes: str | float) -> str:
