@@ -83,7 +83,7 @@ def learner_of(scalars: dict[str, Any], arrays: Arrays) -> Learner:
     except (KeyError, TypeError, ValueError) as problem:
         message = f"the checkpoint does not describe a learner ({problem!r})"
         raise SnapshotDamaged(message) from problem
-    return Learner.named(state.kind).from_state(state, copy=False)
+    return Learner.find_class(state.kind).from_state(state, copy=False)
 
 
 def selector_state(scalars: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:

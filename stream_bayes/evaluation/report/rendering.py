@@ -14,7 +14,7 @@ from markupsafe import Markup
 from stream_bayes.evaluation.corpora.mail import counted
 from stream_bayes.evaluation.formatting import format_number
 from stream_bayes.evaluation.report.svg import SERIES_COLOURS, Chart, series_class
-from stream_bayes.mail.render.summary import harmless
+from stream_bayes.mail.render.sanitize import printable
 
 _MAX_CHARACTERS = 160
 _MAX_NOTE_CHARACTERS = 500
@@ -38,12 +38,12 @@ _VARIABLES = {name: f"var(--{name})" for name in _COLOUR_NAMES}
 
 def _single_line(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup):
-        return harmless(value, _MAX_CHARACTERS)
+        return printable(value, _MAX_CHARACTERS)
     return value
 
 
 def _note(value: str) -> Markup:
-    return Markup.escape(harmless(value, _MAX_NOTE_CHARACTERS))
+    return Markup.escape(printable(value, _MAX_NOTE_CHARACTERS))
 
 
 def _environment() -> Environment:

@@ -15,7 +15,7 @@ import stream_bayes.cli.commands  # noqa: F401 - adds the commands to the app
 from stream_bayes.cli.app import app
 from stream_bayes.config import Settings
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "stream_bayes"
 GLOSSARY = ROOT / "docs" / "glossary.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
