@@ -57,11 +57,11 @@ def _of_outcome(event: LabelOutcome) -> str:
 
 
 def _of_status(event: Status) -> str:
-    left = "" if event.labels_left is None else f", {event.labels_left} left"
+    left = "" if event.labels_remaining is None else f", {event.labels_remaining} left"
     again = f", duplicates {event.duplicates}" if event.duplicates else ""
     parts = [
-        f"{event.events_in} events, {event.labels_learned} learned, lag {event.lag}, dead {event.dead}{again}",
-        f"asked {event.labels_used} ({event.open_requests} open{left})",
+        f"{event.events_in} events, {event.labels_learned} learned, lag {event.lag}, dead {event.dead_letters}{again}",
+        f"asked {event.labels_requested} ({event.open_requests} open{left})",
     ]
     if event.audit is not None:
         audit = event.audit

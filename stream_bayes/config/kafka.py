@@ -100,13 +100,13 @@ class KafkaSettings(Section):
     """Whether topics that do not exist are made."""
     replication_factor: Annotated[Annotated[int, Field(ge=1, le=32_767)] | None, *OR_NONE] = None
     """Of topics that are made; "none": as many copies as the broker makes by default."""
-    on_gap: Literal["fail", "earliest"] = "fail"
+    on_offset_gap: Literal["fail", "earliest"] = "fail"
     """What to do where records are gone that were never read: stop, or go on with the first that is still there."""
     session_seconds: Annotated[float, Field(ge=6, le=300, allow_inf_nan=False)] = 10.0
     """A worker that is silent for so long loses its partitions to the others."""
     transaction_seconds: Annotated[float, Field(ge=1, le=900, allow_inf_nan=False)] = 10.0
     """The broker gives up what a worker has begun to write and not committed for so long."""
-    worker: GroupName | None = None
+    instance_id: GroupName | None = None
     """The name of this worker in its group; by default that of the host and a number that is free there."""
 
     @property

@@ -87,11 +87,11 @@ class EventSettings(Section):
 class EngineSettings(Section):
     """How much of the past is kept in memory."""
 
-    remembered_labels: Annotated[int, Field(ge=1, le=2**32)] = 10_000_000
+    label_history: Annotated[int, Field(ge=1, le=2**32)] = 10_000_000
     """Observations whose label is known to have been learned or not: about a byte each."""
-    remembered_ids: Annotated[int, Field(ge=1, le=2**26)] = 100_000
+    dedup_window: Annotated[int, Field(ge=1, le=2**26)] = 100_000
     """Observations whose id is known, to notice one that comes twice and to find that of a label."""
-    remembered_bytes: Count = 64 << 20
+    observation_cache_bytes: Count = 64 << 20
     """Contents of the newest observations, for labels that come later; older ones are read from the log again."""
 
 
@@ -105,17 +105,17 @@ class LabelSettings(Section):
     period: Span = "1d"
     reserve: Share = 0.1
     """The share that is kept back for what is new."""
-    audit_share: Share = 0.05
+    audit_fraction: Share = 0.05
     """The share that is drawn by chance, to know the accuracy."""
-    open_requests: Count = 100
+    max_open_requests: Count = 100
     """At a time."""
-    expires: Span = "7d"
+    request_ttl: Span = "7d"
     """What nobody has answered by then is closed; it has cost its label."""
     strategy: Name = "epistemic"
     """What makes an observation worth a question: one of `stream_bayes.active.STRATEGIES`."""
     similarity: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.8
     """What has so much in common with something asked about lately is not asked about; 1: only what is the same."""
-    unsure: str | None = "unsure"
+    abstain_label: str | None = "unsure"
     """The answer that closes a question without a label; "" if there is none."""
     seed: Annotated[int, Field(ge=0, lt=2**52)] = 1
 

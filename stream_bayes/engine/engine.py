@@ -51,10 +51,14 @@ class Engine:
         self.partition = partition
         self.model = ModelAdapter(open_learner(settings.learner))
         sizes = settings.engine
-        ring = LabelHistory(sizes.remembered_labels, numbers=self.model.predicts_numbers)
-        self.memory = EngineMemory(ring, DedupWindow(sizes.remembered_ids), ObservationCache(sizes.remembered_bytes))
-        self.metrics = RunningMetrics(sizes.remembered_labels)
-        self.terms = RequestPolicy(milliseconds("labels.expires", settings.labels.expires), ring.capacity, partitions)
+        ring = LabelHistory(sizes.label_history, numbers=self.model.predicts_numbers)
+        self.memory = EngineMemory(
+            ring, DedupWindow(sizes.dedup_window), ObservationCache(sizes.observation_cache_bytes)
+        )
+        self.metrics = RunningMetrics(sizes.label_history)
+        self.terms = RequestPolicy(
+            milliseconds("labels.request_ttl", settings.labels.request_ttl), ring.capacity, partitions
+        )
         """By which it closes questions, and owns its share of the budget."""
         self.input_partitions = partitions
         """How many partitions the observations topic has: more than share the budget where it has grown since."""
@@ -143,7 +147,7 @@ class Engine:
     def _plan(self, decided: ReplayDecisions | None) -> BatchPlan:
         def is_unsure(record: Record, event: Label) -> bool:
             if decided is None:
-                return self._questions.unsure is not None and event.label == self._questions.unsure
+                return self._questions.abstain_label is not None and event.label == self._questions.abstain_label
             return (record.topic, record.offset) in decided.unsure
 
         topic = self.settings.topics.observations
@@ -222,10 +226,10 @@ class Engine:
         if question is not None and not progress.silent:
             progress.outcome.asked[step.offset] = question
             left = self.selector.budget.left(self.clock)
-            expires = self.terms.expires
+            request_ttl = self.terms.request_ttl
             strategy = self.selector.strategy if question.audited is None else AUDIT
-            known = self.model.declared_labels, self._questions.unsure
-            asking = RequestDetails(strategy, left, self.clock, expires, *known)
+            known = self.model.declared_labels, self._questions.abstain_label
+            asking = RequestDetails(strategy, left, self.clock, request_ttl, *known)
             progress.outcome.outputs.append(label_request(step.arrival, row, asking))
 
     def _learned(self, step: PlannedAction, said: PredictionColumns | None) -> None:

@@ -31,7 +31,7 @@ from stream_bayes.mail.render.summary import subject
 
 _WORD = re.compile(r"[^\W_]+")
 # What a filter does with its probabilities does not shape what it knows.
-_DECIDES_ONLY = ("lost_ham", "passed_spam")
+_DECIDES_ONLY = ("false_positive_cost", "false_negative_cost")
 
 
 class PredictionColumns(NamedTuple):

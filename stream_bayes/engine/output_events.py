@@ -49,11 +49,11 @@ class RequestDetails(NamedTuple):
     budget_left: int | None
     at: int
     """On the clock of the log, in milliseconds."""
-    expires: int
+    request_ttl: int
     """After so many more it is closed."""
     labels: tuple[Any, ...]
     """The possible answers; empty if nobody knows them."""
-    unsure: str | None
+    abstain_label: str | None
     """The answer that nobody knows; None if there is none."""
 
 
@@ -74,9 +74,9 @@ def label_request(arrival: InputEvent, predicted: PredictionRow, asking: Request
         interval=bounds and (bounds.low, bounds.high),
         interval_of=bounds and bounds.of,
         labels=asking.labels or None,
-        unsure=asking.unsure,
+        abstain_label=asking.abstain_label,
         at=_moment(asking.at),
-        expires_at=_moment(asking.at + asking.expires),
+        expires_at=_moment(asking.at + asking.request_ttl),
         budget_left=asking.budget_left,
         source=arrival.record.source,
         key=event.key,

@@ -33,7 +33,7 @@ def compatibility_key_of(engine: Engine) -> dict[str, Any]:
     topics = engine.settings.topics
     return {
         "learner": engine.model.compatibility_key,
-        "engine": {"remembered_labels": sizes.remembered_labels, "remembered_ids": sizes.remembered_ids},
+        "engine": {"label_history": sizes.label_history, "dedup_window": sizes.dedup_window},
         "topics": {"observations": topics.observations, "labels": topics.labels, "journal": engine.settings.journal},
         "partition": engine.partition,
         "partitions": engine.terms.partitions,

@@ -43,7 +43,7 @@ class RejectedRecord(NamedTuple):
 class RequestPolicy(NamedTuple):
     """The settings on which the end of questions depends, as they were when events came."""
 
-    expires: int
+    request_ttl: int
     """After so many milliseconds a question is closed."""
     remembered: int
     """Questions are about so many of the last observations."""
@@ -89,7 +89,7 @@ class ExpiryRule(NamedTuple):
 def ends_by(now: RequestPolicy, decided: ReplayDecisions | None) -> ExpiryRule:
     """By the terms of now, or by those of the time when the events first came."""
     then = now if decided is None or decided.terms is None else decided.terms
-    return ExpiryRule(then.remembered, now.expires - then.expires)
+    return ExpiryRule(then.remembered, now.request_ttl - then.request_ttl)
 
 
 class BatchProgress(NamedTuple):

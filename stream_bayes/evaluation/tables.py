@@ -19,10 +19,10 @@ _WIDTH = 32
 _COLUMNS = (9, 18, 8, 7, 14, 10)
 
 
-def pass_table(run: PassResult, summary: MetricsSummary, *, members: bool, notes: Sequence[str] = ()) -> str:
+def pass_table(run: PassResult, summary: MetricsSummary, *, per_member: bool, notes: Sequence[str] = ()) -> str:
     """The metrics of one pass with their intervals, what it cost, and what should be known of it."""
     parts = [_heading(run, summary), _metrics(summary), *_questions(run), _costs(run)]
-    if members:
+    if per_member:
         parts.append(_members(run, summary))
     if notes:
         parts.append([f"  note: {note}" for note in notes])
@@ -165,7 +165,7 @@ _CELL = 20
 
 
 def strategies_table(found: ComparisonResult, notes: Sequence[str] = ()) -> str:
-    """(1-ROCA)% of every strategy with every quota, and how many labels each was told."""
+    """(1-ROCA)% of every strategy with every budget, and how many labels each was told."""
     plan = found.plan
     heading = f"{found.corpus}: {counted(found.messages, 'message')}"
     late = f", labels {plan.delay} late" if plan.delay else ""
@@ -173,7 +173,7 @@ def strategies_table(found: ComparisonResult, notes: Sequence[str] = ()) -> str:
     lead = f"  filter {plan.filter_name}, (1-ROCA)% by the number of labels, {seeds}{late}: mean, deviation (range)"
     width = max(map(len, plan.strategies))
     areas = [_strategy_rows(found, strategy, width) for strategy in plan.strategies]
-    titles = "".join(f"{f'{quota:,} labels':>{_CELL}}" for quota in plan.quotas)
+    titles = "".join(f"{f'{budget:,} labels':>{_CELL}}" for budget in plan.budgets)
     full = [] if found.full is None else [f"  all labels: {figure(found.full.mean)}"]
     rows = [f"  {'':<{width}}{titles}", *(line for lines in areas for line in lines), *full]
     told = [f"  {name:<{width}}{_cells(found, name, _told)}" for name in plan.strategies]
@@ -190,7 +190,7 @@ def _strategy_rows(found: ComparisonResult, strategy: str, width: int) -> list[s
 
 
 def _cells(found: ComparisonResult, strategy: str, written: Callable[[AreaSpread], str]) -> str:
-    cells = [found.cell(strategy, quota) for quota in found.plan.quotas]
+    cells = [found.cell(strategy, budget) for budget in found.plan.budgets]
     return "".join(f"{'-' if cell is None else written(cell):>{_CELL}}" for cell in cells)
 
 

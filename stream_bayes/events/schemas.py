@@ -170,7 +170,7 @@ class LabelRequest(Event):
     labels: Annotated[
         tuple[LabelValue, ...] | None, Field(description="The answers that are possible; missing: any label is.")
     ] = None
-    unsure: Annotated[
+    abstain_label: Annotated[
         str | None, Field(description="The answer that closes it without a label; missing: there is none.")
     ] = None
     at: Annotated[Moment | None, Field(description="When it was asked, by the clock of the log.")] = None
@@ -257,8 +257,8 @@ class Status(Event):
     events_in: int
     predictions: int
     labels_learned: int
-    labels_used: Annotated[int, Field(description="Labels asked for.")]
-    labels_left: Annotated[int | None, Field(description="Labels that may still be asked for.")] = None
+    labels_requested: Annotated[int, Field(description="Labels asked for.")]
+    labels_remaining: Annotated[int | None, Field(description="Labels that may still be asked for.")] = None
     labels_planned: Annotated[
         Number | None, Field(description="Labels that the pace would have asked for by now, were everything urgent.")
     ] = None
@@ -271,8 +271,8 @@ class Status(Event):
     duplicates: Annotated[int, Field(description="Observations ignored: their id and content had come before.")]
     forwarded: Annotated[int, Field(description="Labels sent on to the partition of their observation.")] = 0
     unknown_fields: Annotated[int, Field(description="Fields of JSON inputs that were ignored.")] = 0
-    dead: int
-    dead_by_code: dict[str, int]
+    dead_letters: int
+    dead_letters_by_code: dict[str, int]
     lag: Annotated[int, Field(description="Records that wait to be read.")]
     stage_seconds: Annotated[dict[str, Number], Field(description="Time spent: read, decode, fold, encode, commit.")]
     metrics: Annotated[dict[str, int | Number | None], Field(description="Of the predictions so far; null: too early.")]

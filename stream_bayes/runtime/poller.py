@@ -59,7 +59,7 @@ class Poller:
         """
         self._forwarded.update(written)
 
-    def gather(self, due: float, *, until_end: bool) -> list[Record]:
+    def gather(self, due: float, *, drain: bool) -> list[Record]:
         """So many records, or what came in so many milliseconds since the last time, or until it is `due`.
 
         What came first may have come right after the last time. None if partitions have changed.
@@ -68,7 +68,7 @@ class Poller:
         size = 0
         gathered: list[Record] = []
         while not self._retry.stopping and len(gathered) < commit.events and size < _MAX_BYTES:
-            records = self._poll(commit.events - len(gathered), due, until_end=until_end)
+            records = self._poll(commit.events - len(gathered), due, drain=drain)
             if self._partitions.changed:
                 return []
             if records and not gathered:
@@ -76,14 +76,14 @@ class Poller:
             gathered += records
             size += sum(len(record.value) for record in records)
             # What is here already comes with it.
-            if not records and (time.monotonic() >= due or self.at_end(until_end=until_end)):
+            if not records and (time.monotonic() >= due or self.at_end(drain=drain)):
                 break
         self._last = time.monotonic()
         return gathered
 
-    def at_end(self, *, until_end: bool) -> bool:
+    def at_end(self, *, drain: bool) -> bool:
         """Whether everything was polled that there is, or ever will be."""
-        if self._log.ended or not until_end:
+        if self._log.ended or not drain:
             return self._log.ended
         positions = self._partitions.positions
         if any(positions.get(place, end) < end for place, end in self._forwarded.items()):
@@ -92,7 +92,7 @@ class Poller:
             lambda: lag_of(self._partitions.processors.values(), self._log)
         )
 
-    def _poll(self, most: int, due: float, *, until_end: bool) -> list[Record]:
+    def _poll(self, most: int, due: float, *, drain: bool) -> list[Record]:
         # Waiting is no work: only a poll that found something counts.
         began = time.perf_counter()
         records = self._retry(partial(self._log.poll, most, 0.0))
@@ -100,6 +100,6 @@ class Poller:
             self._stages.add("read", time.perf_counter() - began)
             return records
         timeout = min(due - time.monotonic(), LONGEST_WAIT)
-        if timeout <= 0.0 or self._partitions.changed or self.at_end(until_end=until_end):
+        if timeout <= 0.0 or self._partitions.changed or self.at_end(drain=drain):
             return records
         return self._retry(partial(self._log.poll, most, timeout))

@@ -235,7 +235,7 @@ class _Recovery:
         own = {"partition": self._processor.number}
         if self._other_partitions:
             budget = engine.selector.budget
-            shares = {**own, "labels_used": budget.used, "share": budget.total}
+            shares = {**own, "labels_requested": budget.used, "share": budget.total}
             fields = {**shares, "then": max(self._other_partitions), "now": engine.terms.partitions}
             logger.warning("the label budget is shared anew between the partitions", extra={"fields": fields})
         if self._newly_refused:

@@ -69,8 +69,8 @@ class Worker:
         """Finish the batch, commit, write checkpoints and return from `run`; may be called by a signal's handler."""
         self._retry.stopping = True
 
-    def run(self, *, until_end: bool = False) -> None:
-        """Work until `stop` is called or the log ends; with `until_end` also when everything there is has been read.
+    def run(self, *, drain: bool = False) -> None:
+        """Work until `stop` is called or the log ends; with `drain` also when everything there is has been read.
 
         May be called once. Raises `SnapshotError`, after everything else was done, where the last checkpoint cannot be
         written, and `BackgroundError` as soon as one of its threads has failed.
@@ -81,7 +81,7 @@ class Worker:
         self._was_run = True
         say_started(self.settings)
         try:
-            if self._work(until_end=until_end):
+            if self._work(drain=drain):
                 self._finish()
         finally:
             self.log.on_change = None
@@ -115,13 +115,13 @@ class Worker:
             checkpointer.drop_others()
         return True
 
-    def _work(self, *, until_end: bool) -> bool:
+    def _work(self, *, drain: bool) -> bool:
         """Until the end, or a stop; False if that came before there was a processor."""
         self.log.on_change = self._partitions.note
         self._status_due = time.monotonic() + self.settings.status.seconds
         while not self.stopping:
             try:
-                if not self._step(until_end=until_end):
+                if not self._step(drain=drain):
                     break
             except LogRebalanced as problem:
                 self._begin_again(problem)
@@ -132,9 +132,9 @@ class Worker:
             return False
         return True
 
-    def _step(self, *, until_end: bool) -> bool:
+    def _step(self, *, drain: bool) -> bool:
         """One commit, or one change of partitions; False at the end."""
-        records = self._gathering.gather(self._status_due, until_end=until_end)
+        records = self._gathering.gather(self._status_due, drain=drain)
         if self._partitions.changed:
             # Who counts their work would keep models in memory that are let go of.
             self._narrator.changed(())
@@ -147,9 +147,9 @@ class Worker:
             self._commit(status=status)
         self._narrator.say_if_due()
         self._retry(lambda: self._retention.trim_if_due(self.processors.values()))
-        if records or not self._gathering.at_end(until_end=until_end):
+        if records or not self._gathering.at_end(drain=drain):
             return True
-        return not (self._has_settled() and self._gathering.at_end(until_end=until_end))
+        return not (self._has_settled() and self._gathering.at_end(drain=drain))
 
     def _has_settled(self) -> bool:
         """Whether no transaction is under way in the labels, as that of a worker that was killed while it forwarded.

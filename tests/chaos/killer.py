@@ -150,7 +150,7 @@ class Killer:
         while self.crew:
             self.crew[-1].stop()
             self.crew.pop()
-        self.start("--until-end").work_to_the_end()
+        self.start("--drain").work_to_the_end()
 
     def _replayed(self) -> int:
         said = [event for number in range(self._started) for event in self.scene.events_said(number)]

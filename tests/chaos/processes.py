@@ -80,7 +80,7 @@ class Running:
         assert code == 0, f"a worker that was stopped ended with {code}: {self._said()}"
 
     def work_to_the_end(self) -> None:
-        """One that was started with --until-end."""
+        """One that was started with --drain."""
         code = self.process.wait(_END_SECONDS)
         assert code == 0, f"the last worker ended with {code}: {self._said()}"
 

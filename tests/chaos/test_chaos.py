@@ -38,4 +38,4 @@ def test_item00_a_worker_can_be_stopped_as_soon_as_it_was_started(tmp_path: Path
     scene.prepare()
     for number in range(3):
         Running(scene, number).stop()
-    Running(scene, 3, "--until-end").work_to_the_end()
+    Running(scene, 3, "--drain").work_to_the_end()

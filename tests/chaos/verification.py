@@ -75,7 +75,7 @@ def _verify(scene: Scene, log: Log, number: int, messages: _Messages, rebuilt: S
     """One partition."""
     fates, copies = _fates(log, number, messages)
     order = _order(log, number, fates)
-    fates |= _too_old(order, copies, scene.settings().engine.remembered_labels)
+    fates |= _too_old(order, copies, scene.settings().engine.label_history)
     learned, repeated = _reference(order, fates)
     predictions = _check_predictions(log, number, fates)
     dead = _check_dead_letters(log, number, fates)

@@ -14,14 +14,14 @@ from stream_bayes.config import Settings, load_settings
 from stream_bayes.eventlog.base import Log
 from tests.chaos.log_locations import SESSION_SECONDS, Place
 from tests.chaos.messages import (
+    DEDUP_WINDOW,
     DEPTH,
     EMAILS,
     ID_BYTES,
     LABELS,
     RECORD_BYTES,
-    REMEMBERED_IDS,
     Script,
-    remembered_labels,
+    label_history,
 )
 from tests.chaos.producer import Writing, write_script
 
@@ -73,7 +73,7 @@ class Scene(NamedTuple):
         """Write the settings, most of the messages, and the producer's script."""
         messages = iter(self.script_of())
         sizes = {"commit": max(self.messages // 1500, 25), "save": max(self.messages // 60, 500)}
-        remembered = remembered_labels(self.messages, self.place.partitions)
+        remembered = label_history(self.messages, self.place.partitions)
         content = _TOML.format(url=self.place.url, folder=self.folder, remembered=remembered, **sizes)
         self.config.write_text(content)
         with self.place.open() as log:
@@ -134,15 +134,15 @@ depth = {DEPTH}
 id_bytes = {ID_BYTES}
 
 [engine]
-remembered_labels = {{remembered}}
-remembered_ids = {REMEMBERED_IDS}
-remembered_bytes = 200_000
+label_history = {{remembered}}
+dedup_window = {DEDUP_WINDOW}
+observation_cache_bytes = 200_000
 
 [labels]
 budget = {BUDGET}
-open_requests = 60
-audit_share = 0.2
-expires = "5s"
+max_open_requests = 60
+audit_fraction = 0.2
+request_ttl = "5s"
 
 [commit]
 events = {{commit}}

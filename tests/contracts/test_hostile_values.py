@@ -211,7 +211,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def test_item20_every_scalar_of_a_checkpoint_is_checked() -> None:
-    own = settings_for(KINDS["SpamFilter"], budget=30, open_requests=20, audit_share=0.3)
+    own = settings_for(KINDS["SpamFilter"], budget=30, max_open_requests=20, audit_fraction=0.3)
     engine = Engine(own)
     engine.process(random_stream(KINDS["SpamFilter"], 3, 120).arrivals)
     assert engine.selector.budget.used
@@ -254,7 +254,7 @@ def test_item20_every_scalar_of_a_checkpoint_is_checked() -> None:
     ids=str,
 )
 def test_item20_a_scalar_of_a_checkpoint_out_of_range_is_damage(path: tuple[str, ...], wrong: Any) -> None:
-    own = settings_for(KINDS["SpamFilter"], budget=30, open_requests=20)
+    own = settings_for(KINDS["SpamFilter"], budget=30, max_open_requests=20)
     engine = Engine(own)
     engine.process(random_stream(KINDS["SpamFilter"], 3, 60).arrivals)
     scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))

@@ -29,14 +29,14 @@ CUTS = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 MEMORIES = (0, 2100, PLENTY)
 
 
-MANY = {"budget": 50, "open_requests": 20, "per_period": 8, "period": "40s", "expires": "30s"}
+MANY = {"budget": 50, "max_open_requests": 20, "per_period": 8, "period": "40s", "request_ttl": "30s"}
 
 
 def check_same(name: str, stream: Stream, cuts: Sequence[int], memory: int, **sizes: Any) -> None:
     """One event at a time with all contents in memory, against these cuts with so much memory."""
     kind = KINDS[name]
     one_by_one, expected = run(settings_for(kind, **sizes), stream)
-    cut, got = run(settings_for(kind, remembered_bytes=memory, **sizes), stream, cuts)
+    cut, got = run(settings_for(kind, observation_cache_bytes=memory, **sizes), stream, cuts)
     assert said(got) == said(expected)
     assert everything(cut) == everything(one_by_one)
 
@@ -54,7 +54,7 @@ def test_cuts_do_not_matter(name: str, data: st.DataObject) -> None:
 def test_cuts_of_a_long_stream_do_not_matter(name: str, memory: int) -> None:
     stream = random_stream(KINDS[name], seed=5, length=400)
     for cuts in ((1000,), (7, 1, 90)):
-        check_same(name, stream, cuts, memory, remembered_labels=100, remembered_ids=50, **MANY)
+        check_same(name, stream, cuts, memory, label_history=100, dedup_window=50, **MANY)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -97,7 +97,7 @@ def test_what_the_learner_refuses_in_the_middle_of_a_batch_costs_only_itself(nam
     for number in range(20):
         content = {"features": {"x": "a text" if number in (7, 8, 15) else 1.0}}
         stream.observe(content, kind.labels[0], f"p{number}")
-    engine, outcome = run(settings_for(kind, remembered_labels=100), stream, (1000,))
+    engine, outcome = run(settings_for(kind, label_history=100), stream, (1000,))
     assert [refused.offset for refused in outcome.refused] == [7, 8, 15]
     assert engine.model_version == 17
     check_same(name, stream, (1000,), PLENTY)

@@ -28,12 +28,12 @@ class Limits(NamedTuple):
 
     total: int | None
     per_period: int | None
-    open_requests: int = 100
-    audit_share: float = 0.0
+    max_open_requests: int = 100
+    audit_fraction: float = 0.0
 
     def selector(self) -> LabelSelector:
-        budget = LabelBudget(self.total, self.per_period, PERIOD / 1000, audit_share=self.audit_share)
-        return LabelSelector(budget=budget, open_requests=self.open_requests, expires="1h")
+        budget = LabelBudget(self.total, self.per_period, PERIOD / 1000, audit_fraction=self.audit_fraction)
+        return LabelSelector(budget=budget, max_open_requests=self.max_open_requests, request_ttl="1h")
 
 
 class Stream(NamedTuple):
@@ -107,7 +107,7 @@ def test_no_limit_is_ever_exceeded(stream: Stream, lives: list[Limits]) -> None:
         if stream.step(selector, candidate, clock) is None:
             continue
         asked.append(clock)
-        assert len(selector.requests) <= limits.open_requests
+        assert len(selector.requests) <= limits.max_open_requests
         assert limits.total is None or len(asked) <= limits.total
         assert limits.per_period is None or recent(asked, clock) <= limits.per_period
     assert selector.budget.used == selector.counts["asked"] == len(asked)
@@ -210,13 +210,13 @@ def test_labels_of_numpy_go_through_a_restart() -> None:
 
 @given(total=st.none() | st.integers(0, 10**6), per_period=st.integers(0, 10**6), parts=st.integers(1, 64))
 def test_the_shares_of_all_partitions_are_the_budget(total: int | None, per_period: int, parts: int) -> None:
-    whole = LabelBudget(total, per_period, "2h", reserve=0.3, audit_share=0.2)
+    whole = LabelBudget(total, per_period, "2h", reserve=0.3, audit_fraction=0.2)
     shares = [whole.share(part, parts) for part in range(parts)]
     for name in ("total", "per_period"):
         limit = getattr(whole, name)
         own = [getattr(share, name) for share in shares]
         assert set(own) == {None} if limit is None else (sum(own), max(own) - min(own) < 2) == (limit, True)
-    assert {(share.period, share.reserve, share.audit_share) for share in shares} == {("2h", 0.3, 0.2)}
+    assert {(share.period, share.reserve, share.audit_fraction) for share in shares} == {("2h", 0.3, 0.2)}
 
 
 DRAWN: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
@@ -232,7 +232,7 @@ DRAWN: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
 @pytest.mark.parametrize("kind", DRAWN)
 def test_about_so_many_are_asked_about_as_the_budget_says(kind: str) -> None:
     """The questions are about the sum of the rates, whatever the scale and the spread of the scores."""
-    selector = LabelSelector(budget=LabelBudget(total=400, audit_share=0.0), open_requests=10**6)
+    selector = LabelSelector(budget=LabelBudget(total=400, audit_fraction=0.0), max_open_requests=10**6)
     expected = 0.0
     for place, score in enumerate(DRAWN[kind](np.random.default_rng(1), 20_000).tolist()):
         expected = expected + selector.budget.rate()
@@ -248,7 +248,7 @@ def test_of_a_period_most_is_used(kind: str) -> None:
     limit = 50
     messages = 1000
     day = 86_400_000
-    selector = LabelSelector(budget=LabelBudget(None, limit), open_requests=10**6)
+    selector = LabelSelector(budget=LabelBudget(None, limit), max_open_requests=10**6)
     asked = []
     for place, score in enumerate(DRAWN[kind](np.random.default_rng(2), 20 * messages).tolist()):
         clock = place * day // messages

@@ -51,7 +51,7 @@ class Reference:
             self.said.append(("outcome", "expired", place))
         # An answer would be too old from this record on.
         end = record.offset + 1 if record.topic == OBSERVATIONS else self.end
-        for place in [p for p in self.selector.requests if int(p) < end - self.settings.engine.remembered_labels]:
+        for place in [p for p in self.selector.requests if int(p) < end - self.settings.engine.label_history]:
             self.selector.close(place)
             self.said.append(("outcome", "expired", place))
         try:
@@ -125,7 +125,7 @@ class Reference:
             raise EventError("label-too-old", "")
         if offset not in self.observations:
             raise EventError("unknown-observation", "")
-        if event.label == self.settings.labels.unsure:
+        if event.label == self.settings.labels.abstain_label:
             if offset in self.selector.requests:
                 self.said.append(("outcome", "unsure", offset))
             self.selector.answered(offset, "", event.labeller, self.clock)
@@ -175,12 +175,12 @@ class Reference:
         return int(place[1]) if newest is None and place else newest or 0
 
     def newest(self, name: str) -> int | None:
-        window = range(self.end - self.settings.engine.remembered_ids, self.end)
+        window = range(self.end - self.settings.engine.dedup_window, self.end)
         found = [o for o in window if o in self.observations and self.observations[o].id == name]
         return max(found, default=None)
 
     def too_old(self, offset: int) -> bool:
-        return offset < self.end - self.settings.engine.remembered_labels
+        return offset < self.end - self.settings.engine.label_history
 
     def content(self, event: Observation) -> Any:
         if self.kind == "SpamFilter":
@@ -275,4 +275,4 @@ def test_the_engine_does_what_the_rules_say(name: str, data: st.DataObject) -> N
 @pytest.mark.parametrize("name", KINDS)
 def test_a_long_stream_by_the_rules(name: str) -> None:
     stream = random_stream(KINDS[name], seed=11, length=500)
-    check_same(name, stream, (64,), remembered_labels=100, remembered_ids=50, budget=40, open_requests=10)
+    check_same(name, stream, (64,), label_history=100, dedup_window=50, budget=40, max_open_requests=10)

@@ -39,12 +39,14 @@ def mails(count: int, gaps: Sequence[int] = (1000,)) -> list[InputEvent]:
 @settings(max_examples=25, deadline=None)
 @given(
     budget=st.integers(0, 12),
-    open_requests=st.integers(0, 4),
+    max_open_requests=st.integers(0, 4),
     partitions=st.integers(1, 3),
     seed=st.integers(0, 2**32),
 )
-def test_engines_ask_for_no_more_than_their_shares(budget: int, open_requests: int, partitions: int, seed: int) -> None:
-    own = settings_for(SPAM, budget=budget, open_requests=open_requests)
+def test_engines_ask_for_no_more_than_their_shares(
+    budget: int, max_open_requests: int, partitions: int, seed: int
+) -> None:
+    own = settings_for(SPAM, budget=budget, max_open_requests=max_open_requests)
     arrivals = random_stream(SPAM, seed, 60).arrivals
     asked = 0
     most_open = 0
@@ -58,12 +60,12 @@ def test_engines_ask_for_no_more_than_their_shares(budget: int, open_requests: i
         most_open += most
     assert asked <= budget
     # One at a time is for each partition, if any.
-    assert most_open <= max(open_requests, partitions if open_requests else 0)
+    assert most_open <= max(max_open_requests, partitions if max_open_requests else 0)
 
 
 def test_a_request_says_what_is_left_and_why() -> None:
     engine = Engine(
-        settings_for(SPAM, budget=20, open_requests=20, expires="1h", audit_share=0.5, remembered_labels=999)
+        settings_for(SPAM, budget=20, max_open_requests=20, request_ttl="1h", audit_fraction=0.5, label_history=999)
     )
     outcome = fold(engine, mails(400), (40,))
     requests = [event for event in outcome.outputs if isinstance(event, LabelRequest)]
@@ -77,7 +79,7 @@ def test_a_request_says_what_is_left_and_why() -> None:
 
 @pytest.mark.parametrize("gaps", [(1000,), (0, 0, 0, 0, 90_000), (1, 10**9), (30_000, 0), (0,)], ids=str)
 def test_no_span_of_a_period_has_more_questions_than_it_may(gaps: tuple[int, ...]) -> None:
-    limits = {"budget": None, "per_period": 7, "period": "60s", "open_requests": 10_000, "expires": "1h"}
+    limits = {"budget": None, "per_period": 7, "period": "60s", "max_open_requests": 10_000, "request_ttl": "1h"}
     arrivals = mails(300, gaps)
     times = {arrival.record.offset: arrival.record.timestamp for arrival in arrivals}
     outcome = fold(Engine(settings_for(SPAM, **limits)), arrivals, (50,))
@@ -103,7 +105,7 @@ def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: b
     state = None
     for number, (budget, per_period) in enumerate(changes):
         own = settings_for(
-            SPAM, budget=budget, per_period=per_period, period="600s", open_requests=50, expires="1h", seed=seed
+            SPAM, budget=budget, per_period=per_period, period="600s", max_open_requests=50, request_ttl="1h", seed=seed
         )
         engine = Engine(own)
         if state is not None and not lost:
@@ -133,7 +135,7 @@ def saved(engine: Engine) -> Any:
 
 
 def test_a_period_goes_on_through_a_restart() -> None:
-    limits = {"budget": None, "per_period": 5, "period": "60s", "open_requests": 100, "expires": "1h"}
+    limits = {"budget": None, "per_period": 5, "period": "60s", "max_open_requests": 100, "request_ttl": "1h"}
     arrivals = mails(200, (1,))
     first = Engine(settings_for(SPAM, **limits))
     second = Engine(settings_for(SPAM, **limits))
@@ -148,12 +150,14 @@ def test_what_looks_like_something_asked_about_is_not_asked_about() -> None:
     for number in range(25):
         stream.observe({"text": f"buy cheap pills from our shop today and save a lot of money {chr(97 + number)}"})
     engine, outcome = run(
-        settings_for(SPAM, budget=30, open_requests=30, audit_share=0.0, expires="1h", remembered_labels=100), stream
+        settings_for(SPAM, budget=30, max_open_requests=30, audit_fraction=0.0, request_ttl="1h", label_history=100),
+        stream,
     )
     assert len(outcome.asked) == 1
     assert engine.selector.counts["suppressed"] > 0
     same, _ = run(
-        settings_for(SPAM, budget=30, open_requests=30, audit_share=0.0, similarity=1.0, remembered_labels=100), stream
+        settings_for(SPAM, budget=30, max_open_requests=30, audit_fraction=0.0, similarity=1.0, label_history=100),
+        stream,
     )
     assert same.selector.budget.used > 1
 
@@ -173,7 +177,7 @@ def test_a_strategy_that_is_none_is_a_bad_setting() -> None:
 
 
 def test_nothing_is_asked_in_silence() -> None:
-    engine = Engine(settings_for(SPAM, budget=30, open_requests=30))
+    engine = Engine(settings_for(SPAM, budget=30, max_open_requests=30))
     outcome = fold(engine, mails(50), (10,), ReplayDecisions({}))
     assert (outcome.asked, outcome.outputs, engine.selector.budget.used) == ({}, [], 0)
     assert engine.selector.budget.seen == 50

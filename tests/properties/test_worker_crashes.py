@@ -66,7 +66,7 @@ def test_wherever_it_crashes(aborts: set[int], commit: int, save: int, memory: i
             Path(folder),
             commit={"events": commit},
             checkpoint={"events": save},
-            engine={"remembered_bytes": memory, "remembered_ids": 50, "remembered_labels": 45},
+            engine={"observation_cache_bytes": memory, "dedup_window": 50, "label_history": 45},
         )
         store = store_with(aborts)
         assert work_through(settings, store, keep_checkpoints=keep) == len(aborts)

@@ -172,7 +172,7 @@ def settings_of(folder: Path, events: int) -> Settings:
     return Settings(
         log=f"sqlite:///{folder / 'log.db'}",
         learner=LearnerSettings(parameters={"buckets": 2**14}),
-        engine=EngineSettings(remembered_labels=50_000, remembered_ids=5 * _LATEST, remembered_bytes=4 << 20),
+        engine=EngineSettings(label_history=50_000, dedup_window=5 * _LATEST, observation_cache_bytes=4 << 20),
         labels=LabelSettings(budget=events),
         checkpoint=CheckpointSettings(folder=folder / "checkpoints", events=events // SAMPLES, keep=2),
         retention=RetentionSettings(days=_KEPT_SECONDS / 86_400.0),

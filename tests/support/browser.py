@@ -27,7 +27,7 @@ QUIET = (
 )
 PATIENCE = 120_000
 """Milliseconds after which a test gives up to wait for something on a page."""
-ASK_ALL = {"budget": None, "per_period": 1_000_000, "audit_share": 0.0, "open_requests": 500, "similarity": 1.0}
+ASK_ALL = {"budget": None, "per_period": 1_000_000, "audit_fraction": 0.0, "max_open_requests": 500, "similarity": 1.0}
 """The labels' settings with which a worker asks about everything."""
 VIEWS = ("queue", "charts", "try")
 _WATCHED = """{

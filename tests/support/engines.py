@@ -78,13 +78,13 @@ KINDS = {
 
 
 SMALL = {
-    "remembered_labels": 8,
-    "remembered_ids": 4,
-    "remembered_bytes": PLENTY,
+    "label_history": 8,
+    "dedup_window": 4,
+    "observation_cache_bytes": PLENTY,
     "budget": 5,
-    "open_requests": 3,
-    "audit_share": 0.4,
-    "expires": "6s",
+    "max_open_requests": 3,
+    "audit_fraction": 0.4,
+    "request_ttl": "6s",
 }
 """Of an engine that forgets, and stops asking, soon."""
 

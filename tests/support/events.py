@@ -60,7 +60,7 @@ GOLDEN: dict[bytes, Event] = {
         Prediction(id="a", mean=-1.5, variance=float("inf"), epistemic_variance=0.0, source=PLACE, model_version=0)
     ),
     b'{"type":"label-request","id":"a","score":0.2,"strategy":"variance","probabilities":{"spam":0.5,"ham":0.5},'
-    b'"variance":0.25,"epistemic_variance":0.05,"interval":[0.125,0.875],"interval_of":"spam","labels":["ham","spam"],"unsure":"unsure","at":"2026-01-31T12:00:00.250000Z",'
+    b'"variance":0.25,"epistemic_variance":0.05,"interval":[0.125,0.875],"interval_of":"spam","labels":["ham","spam"],"abstain_label":"unsure","at":"2026-01-31T12:00:00.250000Z",'
     b'"expires_at":"2026-02-07T12:00:00.250000Z","budget_left":9,'
     b'"source":{"topic":"emails","partition":2,"offset":7},"key":"k","subject":"s",'
     b'"preview":"hello","explanation":[{"what":"word free","log_odds":1.5}]}': (
@@ -74,7 +74,7 @@ GOLDEN: dict[bytes, Event] = {
             interval=(0.125, 0.875),
             interval_of="spam",
             labels=("ham", "spam"),
-            unsure="unsure",
+            abstain_label="unsure",
             at=MOMENT,
             expires_at=MOMENT + timedelta(days=7),
             budget_left=9,
@@ -108,11 +108,11 @@ GOLDEN: dict[bytes, Event] = {
         )
     ),
     b'{"type":"status","at":"2026-01-31T12:00:00.250000Z","group":"g","partition":2,'
-    b'"started_at":"2026-01-31T12:00:00.250000Z","events_in":10,"predictions":8,"labels_learned":5,"labels_used":4,'
-    b'"labels_left":6,"open_requests":1,"label_outcomes":{"answered":3,"asked":4},'
+    b'"started_at":"2026-01-31T12:00:00.250000Z","events_in":10,"predictions":8,"labels_learned":5,"labels_requested":4,'
+    b'"labels_remaining":6,"open_requests":1,"label_outcomes":{"answered":3,"asked":4},'
     b'"audit":{"accuracy":0.75,"low":0.2,"high":0.99,"answers":4},'
     b'"labellers":{"me":{"agreement":0.5,"low":0.025,"high":0.975,"checked":0,"labels":3}},'
-    b'"duplicates":1,"forwarded":2,"unknown_fields":2,"dead":1,"dead_by_code":{"not-json":1},"lag":3,'
+    b'"duplicates":1,"forwarded":2,"unknown_fields":2,"dead_letters":1,"dead_letters_by_code":{"not-json":1},"lag":3,'
     b'"stage_seconds":{"read":0.5},"metrics":{"log_loss":null,"accuracy":0.5},"calibration":[[0.25,0.5,4]],'
     b'"checkpoint_age_seconds":1.5,"checkpoint_offset":12,"model_version":5}': (
         Status(
@@ -123,8 +123,8 @@ GOLDEN: dict[bytes, Event] = {
             events_in=10,
             predictions=8,
             labels_learned=5,
-            labels_used=4,
-            labels_left=6,
+            labels_requested=4,
+            labels_remaining=6,
             open_requests=1,
             label_outcomes={"answered": 3, "asked": 4},
             audit=AuditFigures(accuracy=0.75, low=0.2, high=0.99, answers=4),
@@ -132,8 +132,8 @@ GOLDEN: dict[bytes, Event] = {
             duplicates=1,
             forwarded=2,
             unknown_fields=2,
-            dead=1,
-            dead_by_code={"not-json": 1},
+            dead_letters=1,
+            dead_letters_by_code={"not-json": 1},
             lag=3,
             stage_seconds={"read": 0.5},
             metrics={"log_loss": None, "accuracy": 0.5},

@@ -93,7 +93,7 @@ LEARNERS: dict[str, Any] = {
         calibration_precision=3.0,
         classes=COLOURS,
     ),
-    "SpamFilter": SpamFilter(buckets=2**10, lost_ham=7.0, passed_spam=0.3, classes=(False, True)),
+    "SpamFilter": SpamFilter(buckets=2**10, false_positive_cost=7.0, false_negative_cost=0.3, classes=(False, True)),
     "SpamFilter words": SpamFilter.light(buckets=2**12, text_bytes=700, classes=COLOURS),
     "SpamFilter weights": SpamFilter(
         members=("gram weights", "structure steps", "hosts"),

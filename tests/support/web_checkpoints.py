@@ -64,7 +64,7 @@ class Mailroom:
                 log.append("emails", json.dumps(mail).encode(), partition=partition)
             log.commit({})
             worker = Worker(self.settings, log)
-            worker.run(until_end=True)
+            worker.run(drain=True)
         return worker
 
 

@@ -28,8 +28,10 @@ def status(seconds: float, partition: int = 0, **fields: Any) -> Status:
     for name in ("accuracy", "log_loss", "one_minus_roca_percent", "root_mean_squared_error"):
         metrics[name] = fields.pop(name, None)
     given = {
-        **dict.fromkeys(("events_in", "predictions", "labels_learned", "labels_used", "open_requests", "dead"), 0),
-        **{"duplicates": 0, "dead_by_code": {}, "lag": 0, "stage_seconds": {"fold": 1.5}, "model_version": 0},
+        **dict.fromkeys(
+            ("events_in", "predictions", "labels_learned", "labels_requested", "open_requests", "dead_letters"), 0
+        ),
+        **{"duplicates": 0, "dead_letters_by_code": {}, "lag": 0, "stage_seconds": {"fold": 1.5}, "model_version": 0},
         **fields,
     }
     at = NOW + timedelta(seconds=seconds)

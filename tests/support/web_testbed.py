@@ -32,8 +32,8 @@ class Office:
     def __init__(self, folder: Path, partitions: int = 1, **sections: dict[str, Any]) -> None:
         given: dict[str, dict[str, Any]] = {
             "learner": {"name": "SpamFilter", "parameters": {"buckets": 2**12}},
-            "engine": {"remembered_bytes": 10_000_000},
-            "labels": {"budget": 60, "open_requests": 12, "similarity": 1.0},
+            "engine": {"observation_cache_bytes": 10_000_000},
+            "labels": {"budget": 60, "max_open_requests": 12, "similarity": 1.0},
             "commit": {"milliseconds": 20},
             "checkpoint": {"seconds": 1.0},
             "status": {"seconds": 0.3},
@@ -69,7 +69,7 @@ class Office:
         """Let a worker read all there is."""
         with self._for_worker() as log:
             worker = Worker(self.settings, log)
-            worker.run(until_end=True)
+            worker.run(drain=True)
         return worker
 
     def _for_worker(self) -> SqliteLog:

@@ -50,8 +50,8 @@ def settings_in(folder: Path, **sections: dict[str, Any]) -> Settings:
     """Settings of a small learner whose corrections are exact, with a log and checkpoints in a folder."""
     given: dict[str, dict[str, Any]] = {
         "learner": {"name": "MultinomialNB"},
-        "engine": {"remembered_labels": 10_000, "remembered_ids": 1000, "remembered_bytes": 20_000},
-        "labels": {"budget": 20, "open_requests": 10, "audit_share": 0.2},
+        "engine": {"label_history": 10_000, "dedup_window": 1000, "observation_cache_bytes": 20_000},
+        "labels": {"budget": 20, "max_open_requests": 10, "audit_fraction": 0.2},
         "commit": {"events": 10},
         "checkpoint": {"folder": folder / "checkpoints", "events": 50},
     }
@@ -121,7 +121,7 @@ def feed(log: Log, messages: Sequence[tuple[str, bytes]], partition: int = 0, at
 def work(settings: Settings, log: Log) -> Worker:
     """Let a worker read all there is."""
     worker = Worker(settings, log)
-    worker.run(until_end=True)
+    worker.run(drain=True)
     return worker
 
 

@@ -44,18 +44,20 @@ def test_labels_left_out_have_no_probability() -> None:
     assert WEATHER.bayes_action({"snow": 1.0}).risks == {"umbrella": 4.0, "boots": 0.0}
 
 
-@pytest.mark.parametrize(("lost_ham", "passed_spam"), [(20.0, 1.0), (3.0, 1.0), (2.0, 5.0)])
+@pytest.mark.parametrize(("false_positive_cost", "false_negative_cost"), [(20.0, 1.0), (3.0, 1.0), (2.0, 5.0)])
 @pytest.mark.parametrize("offset", [-1e-9, 1e-9])
-def test_quarantine_from_the_threshold_on(lost_ham: float, passed_spam: float, offset: float) -> None:
-    """Quarantine loses lost_ham p(ham), delivery passed_spam p(spam): equal at lost / (lost + passed)."""
-    losses = spam_losses(lost_ham, passed_spam)
-    assert losses.threshold == pytest.approx(lost_ham / (lost_ham + passed_spam))
+def test_quarantine_from_the_threshold_on(
+    false_positive_cost: float, false_negative_cost: float, offset: float
+) -> None:
+    """With costs P and N, quarantine loses P p(ham) and delivery N p(spam): equal at P / (P + N)."""
+    losses = spam_losses(false_positive_cost, false_negative_cost)
+    assert losses.threshold == pytest.approx(false_positive_cost / (false_positive_cost + false_negative_cost))
     expected = "quarantine" if offset > 0 else "deliver"
     assert losses.bayes_action(_mail(losses.threshold + offset)).action == expected
 
 
 def test_the_threshold_itself_is_quarantined() -> None:
-    """lost_ham 3, passed_spam 1: at p = 3/4 both lose exactly 3/4."""
+    """false_positive_cost 3, false_negative_cost 1: at p = 3/4 both lose exactly 3/4."""
     decision = spam_losses(3, 1).bayes_action(_mail(0.75))
     assert decision == Decision("quarantine", 0.75, {"quarantine": 0.75, "deliver": 0.75})
 
@@ -122,10 +124,10 @@ def test_impossible_probabilities_are_refused(bad: Any) -> None:
 
 
 def test_other_refusals() -> None:
-    with pytest.raises(ParameterError, match="lost_ham"):
-        spam_losses(lost_ham=0)
-    with pytest.raises(ParameterError, match="passed_spam"):
-        spam_losses(passed_spam=-1)
+    with pytest.raises(ParameterError, match="false_positive_cost"):
+        spam_losses(false_positive_cost=0)
+    with pytest.raises(ParameterError, match="false_negative_cost"):
+        spam_losses(false_negative_cost=-1)
     with pytest.raises(ParameterError, match="price"):
         decide(_mail(0.5), spam_losses(), -0.1)
     with pytest.raises(ParameterError, match="two and two"):

@@ -32,7 +32,7 @@ from stream_bayes.evaluation.sweep import AreaSpread
 
 TITLE = "(1-ROCA)% against labels"
 _NOTHING = "There is no (1-ROCA)% above 0 to show."
-# Strategies stand beside each other at each quota, this many units of the picture apart.
+# Strategies stand beside each other at each budget, this many units of the picture apart.
 _APART = 3.0
 _MARGIN = 1.35
 _TALLER = 120.0
@@ -46,7 +46,7 @@ _SCALE = 1.5
 
 
 def label_chart(found: ComparisonResult) -> str:
-    """The mean of each strategy with its range, by the quota, both scales logarithmic; dashed: all labels."""
+    """The mean of each strategy with its range, by the budget, both scales logarithmic; dashed: all labels."""
     return chart("labels", TITLE, _said(found), _marks(found), height=HEIGHT + _TALLER)
 
 
@@ -102,17 +102,17 @@ def _marks(found: ComparisonResult) -> list[str]:
     values = values[values > 0.0]
     if not len(values):
         return [words(WIDTH / 2.0, HEIGHT / 2.0, _NOTHING, anchor="middle")]
-    x = _quota_axis(found.plan.quotas)
+    x = _budget_axis(found.plan.budgets)
     y = _area_axis(float(values.min()), float(values.max()))
     line = [] if full is None else _full(x, y, full.mean)
     drawn = [_strategy(x, y, place, name, own) for place, (name, own) in enumerate(cells.items())]
     return [*frame(x, y), *line, *(mark for own in reversed(drawn) for mark in own)]
 
 
-def _quota_axis(quotas: Sequence[int]) -> Axis:
-    ends = min(quotas) / _MARGIN, max(quotas) * _MARGIN
+def _budget_axis(budgets: Sequence[int]) -> Axis:
+    ends = min(budgets) / _MARGIN, max(budgets) * _MARGIN
     axis = across("labels that may be asked for", *ends, logarithmic=True)
-    return replace(axis, marked=tuple(map(float, quotas)))
+    return replace(axis, marked=tuple(map(float, budgets)))
 
 
 def _area_axis(least: float, greatest: float) -> Axis:
@@ -136,19 +136,19 @@ def _strategy(x: Axis, y: Axis, place: int, name: str, cells: Sequence[tuple[int
     if not cells:
         return
     shift = _APART * ((place + 1) // 2) * (1 if place % 2 else -1)
-    places = x.at(np.array([float(quota) for quota, _ in cells])) + shift
+    places = x.at(np.array([float(budget) for budget, _ in cells])) + shift
     yield curve(places, y.at(np.array([cell.mean for _, cell in cells])), place, name)
-    for at, (quota, cell) in zip(places.tolist(), cells, strict=True):
+    for at, (budget, cell) in zip(places.tolist(), cells, strict=True):
         if cell.passes > 1:
             yield whisker(at, y.place(cell.least), y.place(cell.greatest), place)
-        yield dot(at, y.place(cell.mean), place, f"{name}, {quota:,} labels: {_words(cell)}")
+        yield dot(at, y.place(cell.mean), place, f"{name}, {budget:,} labels: {_words(cell)}")
 
 
 def _cells(found: ComparisonResult, strategy: str) -> Iterator[tuple[int, AreaSpread]]:
-    for quota in found.plan.quotas:
-        cell = found.cell(strategy, quota)
+    for budget in found.plan.budgets:
+        cell = found.cell(strategy, budget)
         if cell is not None and not np.isnan(cell.mean):
-            yield quota, cell
+            yield budget, cell
 
 
 def _words(cell: AreaSpread) -> str:

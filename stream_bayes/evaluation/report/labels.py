@@ -29,7 +29,7 @@ def labels_page(found: ComparisonResult, notes: Sequence[str] = ()) -> str:
     header = element("header", element("h1", "Labels and strategies"), element("p", text(subject(found))))
     marks = element("p", text(lead(found)), class_="lead")
     picture = element("section", element("h2", text(TITLE)), marks, _legend(found), label_chart(found))
-    told = element("section", element("h2", "Labels told"), _table(found, _told, "On average, by the quota"))
+    told = element("section", element("h2", "Labels told"), _table(found, _told, "On average, by the budget"))
     areas = element("section", element("h2", "Figures"), _table(found, _area, "(1-ROCA)%: mean, deviation and range"))
     parts = [header, sections.notes(notes), element("div", picture, told, class_="charts"), areas]
     return page(f"{found.corpus}: labels and strategies", parts, "Each message was scored before its label was known.")
@@ -46,9 +46,9 @@ def _legend(found: ComparisonResult) -> str:
 def _table(found: ComparisonResult, written: Callable[[AreaSpread], str], caption: str) -> str:
     rows = []
     for strategy in found.plan.strategies:
-        cells = (found.cell(strategy, quota) for quota in found.plan.quotas)
+        cells = (found.cell(strategy, budget) for budget in found.plan.budgets)
         rows.append([text(strategy), *("–" if cell is None else written(cell) for cell in cells)])
-    return table(["strategy", *(f"{quota:,}" for quota in found.plan.quotas)], rows, caption)
+    return table(["strategy", *(f"{budget:,}" for budget in found.plan.budgets)], rows, caption)
 
 
 def _told(cell: AreaSpread) -> str:

@@ -37,30 +37,34 @@ class ExternalMember(NamedTuple):
     measured of a mail, such as its size and the share of its capitals, for trees and neighbours."""
 
 
-def check_external_members(others: Any) -> tuple[ExternalMember, ...] | None:
+def check_external_members(external_members: Any) -> tuple[ExternalMember, ...] | None:
     """Prototypes: the classifiers given, without what they have learned; None for none."""
-    if others is None or others == ():
+    if external_members is None or external_members == ():
         return None
-    if not isinstance(others, (tuple, list)):
-        message = f"others must be a tuple of Outsider(name, classifier, takes); got {shown(others)}"
+    if not isinstance(external_members, (tuple, list)):
+        message = (
+            "external_members must be a tuple of ExternalMember(name, classifier, takes); "
+            f"got {shown(external_members)}"
+        )
         raise ParameterError(message)
-    checked = [_check(other) for other in others]
+    checked = [_check(other) for other in external_members]
     names = [other.name for other in checked]
     if len({*names, *MEMBERS, *_TAKEN}) < len(names) + len(MEMBERS) + len(_TAKEN):
-        message = f"others must have names of their own; got {shown(names)}"
+        message = f"external_members must have names of their own; got {shown(names)}"
         raise ParameterError(message)
     return tuple(checked)
 
 
 def _check(other: Any) -> ExternalMember:
     if not isinstance(other, (tuple, list)) or not 2 <= len(other) <= 3:
-        message = f"one of others must be an Outsider(name, classifier, takes); got {shown(other)}"
+        message = f"one of external_members must be an ExternalMember(name, classifier, takes); got {shown(other)}"
         raise ParameterError(message)
     name, classifier, takes = ExternalMember(*other)
     named = isinstance(name, str) and takes in TAKES  # type: ignore[redundant-expr]
     if not named or not all(hasattr(classifier, method) for method in ("predict_proba_one", "learn_one", "clone")):
         message = (
-            f"one of others must be a name, a classifier with probabilities and one of {TAKES!r}; got {shown(other)}"
+            f"one of external_members must be a name, a classifier with probabilities and one of {TAKES!r}; "
+            f"got {shown(other)}"
         )
         raise ParameterError(message)
     return ExternalMember(name, classifier.clone(), takes)

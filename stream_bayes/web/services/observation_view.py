@@ -71,7 +71,7 @@ class ObservationView:
             **sheet.shown,
             choices=choices_of(entry),
             numbers=request.mean is not None,
-            unsure=self._desk.unsure_of(entry),
+            abstain_label=self._desk.abstain_label_of(entry),
             asked=self._asked(entry),
             opinion=opinion,
             no_opinion=why_none,

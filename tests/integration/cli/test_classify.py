@@ -177,7 +177,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
             fields = {"id": str(number), "text": mail.decode(), "label": ("spam", "ham")[number % 2]}
             log.append(inputs[0], json.dumps(fields).encode())
         log.commit({})
-        Worker(settings, log).run(until_end=True)
+        Worker(settings, log).run(drain=True)
     return settings.checkpoint_folder
 
 

@@ -95,7 +95,7 @@ def test_a_signal_ends_it_in_good_order(scene: Scene, worker_command: Run, numbe
     assert code == 0
     assert said[-1]["event"] == "stopped"
     scene.check(is_complete=False)
-    code, _, errors = worker_command("run", "--config", scene.config, "--until-end", "--json")
+    code, _, errors = worker_command("run", "--config", scene.config, "--drain", "--json")
     assert code == 0
     recovered = json.loads(without_compiling(errors)[1])
     assert (recovered["event"], recovered["commits"], recovered["events"]) == ("recovered", 0, 0)
@@ -116,7 +116,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path, worker_command: Run) ->
     worker.send_signal(signal.SIGTERM)
     worker.communicate(timeout=PATIENCE)
     assert worker.returncode == 130
-    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", scene.config, "--drain")[0] == 0
     scene.check()
 
 
@@ -130,7 +130,7 @@ def test_a_signal_during_the_start(scene: Scene, worker_command: Run) -> None:
         worker.send_signal(signal.SIGTERM)
         worker.communicate(timeout=PATIENCE)
         assert worker.returncode == 0
-    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", scene.config, "--drain")[0] == 0
     scene.check()
 
 
@@ -149,7 +149,7 @@ def test_two_workers(scene: Scene) -> None:
 
 
 def test_what_it_says_to_people(scene: Scene, worker_command: Run) -> None:
-    code, output, errors = worker_command("run", "--config", scene.config, "--until-end")
+    code, output, errors = worker_command("run", "--config", scene.config, "--drain")
     assert (code, output) == (0, "")
     lines = without_compiling(errors)
     settings = scene.settings
@@ -168,12 +168,12 @@ def test_what_it_says_to_people(scene: Scene, worker_command: Run) -> None:
     assert repeated > 0
     assert lines[-1].endswith(expected)
     scene.check()
-    _, _, errors = worker_command("run", "--config", scene.config, "--until-end")
+    _, _, errors = worker_command("run", "--config", scene.config, "--drain")
     assert "stopped  events=0  predictions=0" in errors
 
 
 def test_rebuild(scene: Scene, worker_command: Run) -> None:
-    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", scene.config, "--drain")[0] == 0
     number, expected = saved_state(scene.settings)
     code, output, errors = worker_command("rebuild", "--config", scene.config, "--json")
     assert code == 0
@@ -185,17 +185,17 @@ def test_rebuild(scene: Scene, worker_command: Run) -> None:
     assert_same(saved_state(scene.settings)[1], expected)
     assert len(list(scene.settings.checkpoint_folder.rglob("*.safetensors"))) == 1
     scene.more(50, 5000)
-    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", scene.config, "--drain")[0] == 0
     scene.check()
 
 
 def test_rebuild_with_other_settings(scene: Scene, worker_command: Run) -> None:
-    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", scene.config, "--drain")[0] == 0
     changed = settings_in(scene.folder, learner={"parameters": {"prior_count": 0.5}})
     config = write_config(changed, scene.folder / "changed.toml")
-    assert worker_command("run", "--config", config, "--until-end")[0] == 2
+    assert worker_command("run", "--config", config, "--drain")[0] == 2
     assert worker_command("rebuild", "--config", config)[0] == 0
-    code, _, errors = worker_command("run", "--config", config, "--until-end")
+    code, _, errors = worker_command("run", "--config", config, "--drain")
     assert code == 0
     assert "commits=0" in errors
     with SqliteLog(scene.path) as log:
@@ -203,12 +203,14 @@ def test_rebuild_with_other_settings(scene: Scene, worker_command: Run) -> None:
 
 
 def test_partitions(tmp_path: Path, worker_command: Run) -> None:
-    scene = Scene(tmp_path, settings_in(tmp_path, labels={"budget": 5, "open_requests": 100, "audit_share": 0.0}))
+    scene = Scene(
+        tmp_path, settings_in(tmp_path, labels={"budget": 5, "max_open_requests": 100, "audit_fraction": 0.0})
+    )
     with SqliteLog(scene.path, partitions=2) as log:
         for partition in (0, 1):
             feed(log, different(500, 1000 * partition), partition)
     # New topics get as many partitions as the observations have.
-    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", scene.config, "--drain")[0] == 0
     with SqliteLog(scene.path) as log:
         asked = [len(requests(log, partition)) for partition in (0, 1)]
         assert 0 < asked[0] <= 3, "the first partition has a share of three labels"
@@ -221,14 +223,14 @@ def test_another_number_of_partitions_is_refused(tmp_path: Path, worker_command:
     scene = Scene(tmp_path, settings_in(tmp_path))
     with SqliteLog(scene.path, partitions=2) as log:
         feed(log, stream(10, 0))
-    code, output, errors = worker_command("run", "--config", scene.config, "--partitions", "3", "--until-end")
+    code, output, errors = worker_command("run", "--config", scene.config, "--partitions", "3", "--drain")
     assert (code, output, errors.count("\n")) == (2, "", 1)
     assert "'emails' has 2 partitions, not 3: leave --partitions out" in errors
-    assert worker_command("run", "--config", scene.config, "--partitions", "2", "--until-end")[0] == 0
+    assert worker_command("run", "--config", scene.config, "--partitions", "2", "--drain")[0] == 0
 
 
 def test_rebuild_for_people(scene: Scene, worker_command: Run) -> None:
-    assert worker_command("run", "--config", scene.config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", scene.config, "--drain")[0] == 0
     code, output, _ = worker_command("rebuild", "--config", scene.config)
     first, *rows = output.splitlines()
     assert (code, first) == (0, "partition 0")

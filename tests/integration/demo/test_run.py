@@ -57,9 +57,9 @@ def test_every_mail_has_exactly_one_prediction_although_the_worker_was_killed(
 
 
 def test_the_labeller_keeps_to_the_budget_and_to_the_truth(figures: dict[str, Any], folder: Path) -> None:
-    assert figures["labels_asked"] == figures["labels_answered"] == figures["labels_learned"]
-    assert 30 < figures["labels_asked"] <= 100
-    assert figures["labels_left"] == 100 - figures["labels_asked"]
+    assert figures["labels_requested"] == figures["labels_answered"] == figures["labels_learned"]
+    assert 30 < figures["labels_requested"] <= 100
+    assert figures["labels_remaining"] == 100 - figures["labels_requested"]
     truth = {mail.id: mail.label for mail in mailbox(1, MAILS)}
     with open_log(f"sqlite:///{folder / 'demo.db'}") as log:
         asked = [decode_request(each.value) for each in log.read("label-requests", 0, 0, 400)]

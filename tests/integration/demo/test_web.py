@@ -39,7 +39,7 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_it_asks_is_answered_on_the_page_and_a_signal_ends_both_in_good_order(tmp_path: Path, number: int) -> None:
     with (
-        start_demo(tmp_path, "--page", "--port", "0", "--json") as process,
+        start_demo(tmp_path, "--with-web", "--port", "0", "--json") as process,
         ended(process),
         client(address_of(process)) as http,
     ):
@@ -58,9 +58,9 @@ def test_what_it_asks_is_answered_on_the_page_and_a_signal_ends_both_in_good_ord
 
 
 def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
-    with start_demo(tmp_path / "one", "--page", "--port", "0", "--json") as first, ended(first):
+    with start_demo(tmp_path / "one", "--with-web", "--port", "0", "--json") as first, ended(first):
         port = address_of(first).rpartition(":")[2]
-        with start_demo(tmp_path / "two", "--page", "--port", port) as second, ended(second):
+        with start_demo(tmp_path / "two", "--with-web", "--port", port) as second, ended(second):
             _, errors = second.communicate(timeout=PATIENCE)
         assert second.returncode == 2
         assert f"127.0.0.1:{port} is in use by another program; choose another with --port".encode() in errors

@@ -54,7 +54,7 @@ def from_pool(design: FloatArray, order: list[int]) -> list[list[int]]:
 
 def from_stream(design: FloatArray, targets: FloatArray, generator: np.random.Generator) -> list[list[int]]:
     """Rows at random among those that have come, and those that the selector wants."""
-    selector = LabelSelector("variance", LabelBudget(total=70, audit_share=0))
+    selector = LabelSelector("variance", LabelBudget(total=70, audit_fraction=0))
     random = list[int]()
     chosen = list[int]()
     free = list[int]()

@@ -33,7 +33,8 @@ def test_new_partitions_are_explained(make: Make) -> None:
     with pytest.raises(LogError, match=message):
         scene.work()
     scene.grow(scene.labels, partitions=NEW_PARTITIONS)
-    message = f"'{scene.emails}' has 4 partitions now, and had 2 when the group .* began: .*kafka.on_gap = \"earliest\""
+    begun = "has 4 partitions now, and had 2 when the group .* began"
+    message = f"'{scene.emails}' {begun}: .*kafka.on_offset_gap = \"earliest\""
     with pytest.raises(LogError, match=message):
         scene.work()
 
@@ -81,7 +82,7 @@ def ask_anew(log: KafkaLog) -> None:
 
 def test_new_partitions_have_models_of_their_own(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     """While a worker runs, and at the next start; what they would ask for was never theirs to ask for."""
-    scene = make(2, labels={"budget": 7, "open_requests": 1000}, kafka={"on_gap": "earliest"})
+    scene = make(2, labels={"budget": 7, "max_open_requests": 1000}, kafka={"on_offset_gap": "earliest"})
     for number in (0, 1):
         scene.feed(stream(20, 1000 * number), number)
     with Colleague(scene, "a") as colleague:
@@ -117,7 +118,7 @@ def check_shares(scene: Scene) -> None:
 
 @pytest.mark.parametrize("running", [True, False], ids=["while a worker runs", "between two workers"])
 def test_item05_labels_are_sent_on_to_partitions_that_came_later(make: Make, running: bool) -> None:
-    scene = make(2, kafka={"on_gap": "earliest"})
+    scene = make(2, kafka={"on_offset_gap": "earliest"})
     source = {"topic": scene.emails, "partition": 3, "offset": 0}
     misplaced = "labels", json.dumps({"id": "id-3", "label": "ham", "source": source}).encode()
     for number in (0, 1):

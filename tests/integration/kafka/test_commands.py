@@ -48,7 +48,7 @@ def test_the_way_of_a_corpus(make: Make, tmp_path: Path) -> None:
     output, _ = done(tmp_path, "produce", corpus, "--to", url, "--config", config, "--partitions", "2")
     assert output.splitlines()[0].startswith(f"wrote {len(MAILS)} mails and ")
     assert output.splitlines()[-1] == f"To filter them: stream-bayes run --config {config} --log {url}"
-    _, said = done(tmp_path, "run", "--log", url, "--config", config, "--until-end", "--json")
+    _, said = done(tmp_path, "run", "--log", url, "--config", config, "--drain", "--json")
     lines = [json.loads(line) for line in said.splitlines()]
     assert [line["partition"] for line in lines if line["event"] == "recovered"] == [0, 1]
     assert (lines[-1]["event"], lines[-1]["predictions"]) == ("stopped", len(MAILS))
@@ -78,7 +78,7 @@ def test_item02_a_changed_label_corrects_the_mail_in_its_partition(make: Make, t
         output, _ = done(tmp_path, "produce", corpus, *options)
         report = json.loads(output)
         assert (report["mails"], report["labels"], report["corrections"], report["already_there"]) == expected
-        done(tmp_path, "run", "--log", url, "--config", config, "--until-end")
+        done(tmp_path, "run", "--log", url, "--config", config, "--drain")
     output, _ = done(tmp_path, "inspect", scene.settings.checkpoint_folder, "--json")
     counts = [one["state"]["counts"] for one in json.loads(output)]
     assert [sum(one.get(name, 0) for one in counts) for name in ("predict", "correct", "refuse")] == [30, 8, 0]
@@ -105,7 +105,7 @@ def test_a_signal_ends_it_in_every_phase(make: Make) -> None:
         assert code == 0, errors
         last = json.loads(errors.splitlines()[-1])["event"]
         assert last in {"stopped", "stopped before it had recovered"}
-    done(scene.folder, *command, "--until-end")
+    done(scene.folder, *command, "--drain")
     scene.check()
 
 
@@ -140,7 +140,7 @@ def test_a_start_that_cannot_be(make: Make, worker_command: Run) -> None:
     """One line each, and no second try."""
     scene = make(2)
     strict = scene.with_settings(kafka={"create_topics": False})
-    code, output, errors = worker_command("run", "--config", strict.config, "--until-end")
+    code, output, errors = worker_command("run", "--config", strict.config, "--drain")
     assert (code, output, len(errors.splitlines())) == (2, "", 1)
     assert f"has no topic '{scene.emails}', and kafka.create_topics forbids to make it: make it, with" in errors
     for name in (scene.emails, scene.labels):
@@ -176,7 +176,7 @@ def test_behind_a_password_and_certificates(secure_broker: SecureBroker, tmp_pat
     said = ""
     for command in (
         ("produce", corpus, "--to", url, "--config", config),
-        ("run", "--log", url, "--config", config, "--until-end"),
+        ("run", "--log", url, "--config", config, "--drain"),
         ("dead-letters", "list", "--log", url, "--config", config),
     ):
         output, errors = done(tmp_path, *command, variables=variables)
@@ -218,7 +218,7 @@ def test_letters_are_sent_again_after_a_fix(make: Make, worker_command: Run) -> 
         assert code == 0
         return dict(json.loads(output))
 
-    assert worker_command("run", "--config", config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", config, "--drain")[0] == 0
     assert letters()["open"] == {"too-large": 2, "not-json": 1}
     assert [one["source"] for one in letters()["newest"]] == [f"{scene.emails}-1-{offset}" for offset in (0, 1, 2)]
     place = letters()["newest"][2]["place"]
@@ -227,7 +227,7 @@ def test_letters_are_sent_again_after_a_fix(make: Make, worker_command: Run) -> 
     config = other.config
     code, output, _ = worker_command("dead-letters", "requeue", "--code", "too-large", "--config", config)
     assert (code, output) == (0, "2 records sent again\n")
-    assert worker_command("run", "--config", config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", config, "--drain")[0] == 0
     assert letters() | {"newest": []} == {"open": {"not-json": 1}, "sent_again": {"too-large": 2}, "newest": []}
     assert scene.predicted() == 3
     assert worker_command("dead-letters", "requeue", "--all", "--config", config)[1] == "1 record sent again\n"

@@ -17,7 +17,7 @@ from tests.support.workers import all_records, assert_same, events, label, obser
 
 pytestmark = pytest.mark.broker
 
-GO_ON: dict[str, Any] = {"kafka": {"on_gap": "earliest"}}
+GO_ON: dict[str, Any] = {"kafka": {"on_offset_gap": "earliest"}}
 _LARGE = b'{"id": "%d", "text": "' + 2000 * b"word " + b'"}'
 
 
@@ -117,7 +117,7 @@ def test_records_that_are_removed_while_they_are_read(
 
         monkeypatch.setattr(log, "commit", commit_and_remove)
         worker = Worker(scene.settings, log)
-        worker.run(until_end=True)
+        worker.run(drain=True)
     (letter,) = scene.letters()
     assert (letter.code, letter.topic) == ("lost-records", scene.emails)
     assert letter.message == f"the records {letter.offset} to {offsets[50] - 1} were removed before they were read"

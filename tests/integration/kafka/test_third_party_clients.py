@@ -79,7 +79,7 @@ def test_item05_mails_and_labels_of_clients_that_hash_keys_differently(
     make: Make, console_producer: ConsoleProducer, with_ids: bool
 ) -> None:
     """Mails of both clients keyed by 5 mailboxes, labels by the other one: one prediction each, every label learned."""
-    scene = make(PARTITIONS, commit={"events": 100}, labels={"budget": 40, "open_requests": 40})
+    scene = make(PARTITIONS, commit={"events": 100}, labels={"budget": 40, "max_open_requests": 40})
     for topic in (scene.emails, scene.labels):
         scene.create(topic, **{"message.timestamp.type": "LogAppendTime"})
     clients: dict[str, LibrdkafkaProducer | ConsoleProducer]

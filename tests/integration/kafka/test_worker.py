@@ -135,7 +135,7 @@ def test_item05_the_end_is_behind_a_transaction_that_is_under_way(make: Make) ->
         producer.send(scene.labels, label(2, "ham"), partition=0)
         producer.flush()
         scene.feed([("labels", label(2, "spam"))])
-        with Process(scene.folder, "run", "--config", scene.config, "--json", "--until-end") as process:
+        with Process(scene.folder, "run", "--config", scene.config, "--json", "--drain") as process:
             reason = process.wait_for("waiting for the log")["reason"]
             assert f"a transaction in {scene.labels}-0 does not end" in reason
             producer.abort_transaction()
@@ -150,7 +150,7 @@ def test_item05_the_end_is_behind_a_transaction_that_is_under_way(make: Make) ->
 
 def test_two_workers_share_one_budget(make: Make) -> None:
     """Each partition has its share, whoever reads it: a fourth each, and two of them one more."""
-    scene = make(4, labels={"budget": _BUDGET, "open_requests": 1000})
+    scene = make(4, labels={"budget": _BUDGET, "max_open_requests": 1000})
     with Colleague(scene, "a") as a, Colleague(scene, "b") as b:
         await_that(lambda: len(a.partitions) == len(b.partitions) == 2)
         assert a.partitions | b.partitions == {0, 1, 2, 3}

@@ -109,7 +109,7 @@ def test_item14_a_worker_and_its_page_compile_nothing_after_a_warm_up(machine: M
     content = "".join(f"{json.dumps(line)}\n" for line in lines)
     assert machine.run(COUNTED, "send", "observations", "--log", log, mail=content.encode())[0] == 0
     options = ("--log", log, "--checkpoints", work_folder / "checkpoints")
-    assert machine.run(COUNTED, "run", "--until-end", *options)[0] == 0
+    assert machine.run(COUNTED, "run", "--drain", *options)[0] == 0
     assert machine.run(PAGE, work_folder)[0] == 0
 
 

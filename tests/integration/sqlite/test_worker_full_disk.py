@@ -36,15 +36,15 @@ def test_no_space_for_the_log(small_disk: Path, tmp_path: Path, worker_command: 
     with SqliteLog(small_disk / "log.db") as log:
         feed(log, stream(COUNT), at_once=10_000)
     ballast = fill(small_disk, but=left)
-    code, output, errors = worker_command("run", "--config", config, "--until-end")
+    code, output, errors = worker_command("run", "--config", config, "--drain")
     assert (code, output) == (2, "")
     assert "no space left" in errors.splitlines()[-1]
     assert errors.splitlines()[-1].startswith("stream-bayes: ")
     assert "Traceback" not in errors
-    again = worker_command("run", "--config", config, "--until-end")[0]
+    again = worker_command("run", "--config", config, "--drain")[0]
     assert again == 2
     ballast.unlink()
-    assert worker_command("run", "--config", config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", config, "--drain")[0] == 0
     with SqliteLog(small_disk / "log.db") as log:
         assert len(list(all_records(log, "predictions"))) == COUNT
         assert_nothing_lost(settings, log)
@@ -52,7 +52,7 @@ def test_no_space_for_the_log(small_disk: Path, tmp_path: Path, worker_command: 
 
 def test_no_space_for_a_checkpoint(small_disk: Path, tmp_path: Path, worker_command: Run) -> None:
     settings = settings_in(tmp_path, checkpoint={"folder": small_disk})
-    command = "run", "--config", write_config(settings, tmp_path / "settings.toml"), "--until-end", "--json"
+    command = "run", "--config", write_config(settings, tmp_path / "settings.toml"), "--drain", "--json"
     more(tmp_path, 100, 0)
     assert worker_command(*command)[0] == 0
     before = saved_state(settings)[0]
@@ -92,14 +92,14 @@ def test_a_checkpoint_folder_that_cannot_be_written(small_disk: Path, tmp_path: 
     mount("-o", "remount,ro", small_disk)
     more(tmp_path, 10, 0)
     config = write_config(settings_in(tmp_path, checkpoint={"folder": small_disk}), tmp_path / "settings.toml")
-    code, output, errors = worker_command("run", "--config", config, "--until-end")
+    code, output, errors = worker_command("run", "--config", config, "--drain")
     assert (code, output) == (2, "")
     last = errors.splitlines()[-1]
     assert last.startswith("stream-bayes: the checkpoint folder cannot be written: read-only file system; name another")
     assert str(small_disk) in last
     with SqliteLog(tmp_path / "log.db") as log:
         assert not any(log.end_offsets("predictions").values())
-    assert worker_command("run", "--config", config, "--until-end", "--checkpoints", tmp_path / "other")[0] == 0
+    assert worker_command("run", "--config", config, "--drain", "--checkpoints", tmp_path / "other")[0] == 0
     assert list((tmp_path / "other").rglob("*.safetensors"))
 
 
@@ -107,7 +107,7 @@ def test_no_space_for_a_rebuilt_model(small_disk: Path, tmp_path: Path, worker_c
     settings = settings_in(tmp_path, checkpoint={"folder": small_disk})
     config = write_config(settings, tmp_path / "settings.toml")
     more(tmp_path, 100, 0)
-    assert worker_command("run", "--config", config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", config, "--drain")[0] == 0
     kept = sorted(small_disk.rglob("*.safetensors"))
     ballast = fill(small_disk)
     code, output, errors = worker_command("rebuild", "--config", config)
@@ -132,8 +132,8 @@ def test_the_disk_is_full_for_both(small_disk: Path, tmp_path: Path, worker_comm
     with SqliteLog(small_disk / "log.db", settings.group, INPUTS) as log:
         feed(log, stream(COUNT), at_once=10_000)
     ballast = fill(small_disk, but=150_000)
-    assert worker_command("run", "--config", config, "--until-end")[0] == 2
+    assert worker_command("run", "--config", config, "--drain")[0] == 2
     ballast.unlink()
-    assert worker_command("run", "--config", config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", config, "--drain")[0] == 0
     with SqliteLog(small_disk / "log.db") as log:
         assert_nothing_lost(settings, log)

@@ -18,7 +18,7 @@ def test_a_question_has_all_that_a_labeller_wants_to_see(http: httpx.Client) -> 
     assert question["subject"]
     assert question["sender"]
     assert "".join(piece["text"] for piece in question["pieces"]).strip()
-    assert (question["choices"], question["unsure"], question["numbers"]) == (["ham", "spam"], "unsure", False)
+    assert (question["choices"], question["abstain_label"], question["numbers"]) == (["ham", "spam"], "unsure", False)
     asked = question["asked"]
     opinion = question["opinion"]
     assert asked["variance"] == pytest.approx(asked["probabilities"]["ham"] * asked["probabilities"]["spam"])

@@ -25,7 +25,13 @@ from tests.support.label_requests import waiting
 from tests.support.learners import LEARNERS
 
 ADDITIVE = [name for name, learner in LEARNERS.items() if learner.is_additive]
-PLENTY = {"remembered_labels": 10_000, "remembered_ids": 10_000, "budget": 1000, "open_requests": 1000, "expires": "9w"}
+PLENTY = {
+    "label_history": 10_000,
+    "dedup_window": 10_000,
+    "budget": 1000,
+    "max_open_requests": 1000,
+    "request_ttl": "9w",
+}
 WRONG = 0.05
 LATER = 50
 """The share of labels that are wrong at first, and after how many mails they are corrected."""

@@ -32,7 +32,7 @@ RECENT = 300
 
 def asked_about(values: list[float], total: int, seed: int) -> list[int]:
     """The places of the scores that a selector asks about."""
-    selector = LabelSelector("variance", LabelBudget(total=total), open_requests=10_000, seed=seed)
+    selector = LabelSelector("variance", LabelBudget(total=total), max_open_requests=10_000, seed=seed)
     asked = []
     for place, score in enumerate(values):
         candidate = Candidate(place, score)
@@ -99,7 +99,7 @@ def test_item18_random_questions_are_not_about_the_highest_scores() -> None:
 
 
 def test_item18_equal_scores_are_asked_about_at_the_rate_of_the_budget() -> None:
-    budget = LabelBudget(total=100, audit_share=0.0)
+    budget = LabelBudget(total=100, audit_fraction=0.0)
     asked = len(asked_about([0.25] * 2000, 100, 1))
     planned = budget.planned(2000)
     assert planned is not None
@@ -168,7 +168,7 @@ def test_item19_a_budget_of_one_label_is_not_spent_on_the_first_event() -> None:
     ids=str,
 )
 def test_item20_ask_refuses_what_are_no_probabilities(wrong: dict[str, float]) -> None:
-    selector = LabelSelector(expires=1.0)
+    selector = LabelSelector(request_ttl=1.0)
     selector.ask("first", {"spam": 0.5, "ham": 0.5})
     before = str(selector.state())
     with pytest.raises(InputError, match=r"sum to 1|probability"):

@@ -32,7 +32,7 @@ def test_each_setting_is_printed_with_the_place_it_came_from(
     assert set(content) - set(found) == {
         *("checkpoint.folder", "retention.days", "kafka.sasl_mechanism", "kafka.username", "kafka.password"),
         *("kafka.password_file", "kafka.ca_file", "kafka.certificate_file", "kafka.key_file", "kafka.key_password"),
-        *("kafka.worker", "web.token", "web.token_file"),
+        *("kafka.instance_id", "web.token", "web.token_file"),
     }
     assert content["topics.labels"] == {"value": "answers", "origin": "stream_bayes.toml"}
     assert content["retention.days"] == {"value": None, "origin": "default"}

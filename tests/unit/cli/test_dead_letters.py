@@ -41,7 +41,7 @@ class Box:
 
     def work(self) -> None:
         """Let a worker read all there is."""
-        assert self._command("run", "--config", self.config, "--until-end")[0] == 0
+        assert self._command("run", "--config", self.config, "--drain")[0] == 0
 
     def ask(self, *arguments: str) -> tuple[int, str, str]:
         """The command: exit code, output, errors."""

@@ -72,7 +72,7 @@ def test_the_table_for_people(evaluate: Command, corpus: Path) -> None:
 
 
 def test_members_and_how_far_the_fusion_is_from_the_best(evaluate: Command, corpus: Path) -> None:
-    output = evaluate(corpus, "--filter", RIVER, "--members")[1]
+    output = evaluate(corpus, "--filter", RIVER, "--per-member")[1]
     expected = passed(generated_mails(300))
     area = one_minus_roca_percent(expected.spam, expected.log_odds)
     assert re.search(rf"^ +half +{area:.4f}\n +negative +{100 - area:.4f}$", output, re.MULTILINE)
@@ -86,7 +86,7 @@ def test_the_fusion_beside_its_best_member(better: float, words: str) -> None:
     done = passed(generated_mails(300))
     done.members.clear()
     done.members["better"] = done.log_odds + better * done.spam
-    shown = pass_table(done, summarise(done.spam, done.log_odds, replicates=2), members=True)
+    shown = pass_table(done, summarise(done.spam, done.log_odds, replicates=2), per_member=True)
     area, own = (one_minus_roca_percent(done.spam, scores) for scores in (done.members["better"], done.log_odds))
     assert f"the fusion is {100 * abs(own / area - 1):.1f} % {words}" in shown
 
@@ -94,7 +94,7 @@ def test_the_fusion_beside_its_best_member(better: float, words: str) -> None:
 @pytest.mark.parametrize(("label", "absent"), [("ham", "spam"), ("spam", "ham")])
 def test_one_class_only(evaluate: Command, tmp_path: Path, label: str, absent: str) -> None:
     path = write(tmp_path / "one.jsonl.gz", [mail._replace(label=label) for mail in generated_mails(40)])
-    code, output, _ = evaluate(path, "--filter", RIVER, "--members")
+    code, output, _ = evaluate(path, "--filter", RIVER, "--per-member")
     assert code == 0
     assert re.search(r"^ +\(1-ROCA\)% +- +-$", output, re.MULTILINE)
     assert f"note: no {absent} came" in output
@@ -110,7 +110,7 @@ def test_nothing_to_evaluate(evaluate: Command, tmp_path: Path) -> None:
     code, output, _ = evaluate(path, "--filter", RIVER, "--json")
     found = json.loads(output)
     assert (code, found["messages"], found["log_loss"], found["unlabelled"]) == (0, 0, None, 40)
-    code, output, _ = evaluate(path, "--filter", RIVER, "--members")
+    code, output, _ = evaluate(path, "--filter", RIVER, "--per-member")
     assert code == 0
     assert "no messages with a label" in output
 

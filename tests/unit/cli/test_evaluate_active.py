@@ -1,4 +1,4 @@
-"""`stream-bayes evaluate --feedback active:QUOTA`, `--repeat` and `--strategies`."""
+"""`stream-bayes evaluate --feedback active:BUDGET`, `--repeat` and `--strategies`."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def test_the_summary_has_the_estimate_of_the_audit_beside_the_accuracy() -> None
     done = made_run(
         [True] * 30 + [False] * 10, [2.0] * 39 + [-2.0], asked=RequestCounts({"asked": 90}, estimate, False)
     )
-    shown = pass_table(done, summarise(done.spam, done.log_odds, replicates=2), members=False)
+    shown = pass_table(done, summarise(done.spam, done.log_odds, replicates=2), per_member=False)
     assert re.search(r"^  asked +90\n  audited +0\n  answered +0\n  suppressed +0\n", shown, re.MULTILINE)
     assert re.search(r"^  accuracy % +77\.50$", shown, re.MULTILINE)
     assert re.search(r"^  estimated by the audit +95\.00   81\.00 to 98\.76, of 40 answers$", shown, re.MULTILINE)
     silent = made_run([True, False], [1.0, -1.0], asked=RequestCounts({"asked": 2}, None, False))
-    assert "no audited answer came" in pass_table(silent, summarise(silent.spam, silent.log_odds), members=False)
+    assert "no audited answer came" in pass_table(silent, summarise(silent.spam, silent.log_odds), per_member=False)
 
 
 def test_a_filter_that_states_no_doubt_gets_a_note(evaluate: Command, corpus: Path) -> None:
@@ -102,21 +102,21 @@ def test_repeated_with_other_seeds(evaluate: Command, corpus: Path) -> None:
         (("--feedback", "active:9", "--strategy", "marginn"), "did you mean 'margin'?"),
         (("--feedback", "active:9", "--delay", "later"), "delay must be a number of messages, or a span"),
         (("--feedback", "active:9", "--delay", "1d"), "none of the first 100 mails has a date"),
-        (("--strategy", "margin"), "a strategy and a delay go with feedback active:QUOTA"),
+        (("--strategy", "margin"), "a strategy and a delay go with feedback active:BUDGET"),
         (("--strategies", "all", "--feedback", "active:9"), "leave --feedback and --strategy away"),
         (("--strategies", "all", "--strategy", "margin"), "leave --feedback and --strategy away"),
         (("--strategies", "margin,nothing"), "there is no strategy 'nothing'"),
-        (("--strategies", "all", "--quotas", "10,0"), "quotas must be numbers of labels, at least 1"),
-        (("--strategies", "all", "--quotas", "many"), "quotas must be numbers of labels, at least 1"),
-        (("--strategies", "all", "--quotas", "300,999"), "the stream has 300 messages: name smaller quotas than 300"),
+        (("--strategies", "all", "--budgets", "10,0"), "budgets must be numbers of labels, at least 1"),
+        (("--strategies", "all", "--budgets", "many"), "budgets must be numbers of labels, at least 1"),
+        (("--strategies", "all", "--budgets", "300,999"), "the stream has 300 messages: name smaller budgets than 300"),
         (("--strategies", "all", "--delay", "soon"), "delay must be a number of messages, or a span"),
         (("--strategies", "all", "--compare"), "--compare is for one pass"),
-        (("--feedback", "active:9", "--repeat", "2", "--members"), "--members is for one pass"),
-        (("--seed", "7"), "--seed goes with --strategies or --feedback active:QUOTA or partial:FRACTION"),
+        (("--feedback", "active:9", "--repeat", "2", "--per-member"), "--per-member is for one pass"),
+        (("--seed", "7"), "--seed goes with --strategies or --feedback active:BUDGET or partial:FRACTION"),
         (("--seed", "7", "--feedback", "delayed:3"), "--seed goes with --strategies"),
         (("--feedback", "active:9", "--seed", str(2**53 - 2), "--repeat", "3"), "together must stay below"),
-        (("--quotas", "10"), "--quotas goes with --strategies"),
-        (("--repeat", "2"), "--repeat goes with --feedback active:QUOTA or --strategies"),
+        (("--budgets", "10"), "--budgets goes with --strategies"),
+        (("--repeat", "2"), "--repeat goes with --feedback active:BUDGET or --strategies"),
         (("--interleave", "--shuffle", "1"), "interleave or shuffle, not both"),
     ],
 )
@@ -130,7 +130,7 @@ def test_what_cannot_work_gets_one_line(
     assert problem in errors
 
 
-def test_a_corpus_shorter_than_the_quota(evaluate: Command, tmp_path: Path) -> None:
+def test_a_corpus_shorter_than_the_budget(evaluate: Command, tmp_path: Path) -> None:
     path = write(tmp_path / "few.jsonl.gz", generated_mails(12))
     found = json.loads(evaluate(path, "--filter", RIVER, "--feedback", "active:5000", "--json")[1])
     assert (found["messages"], 1 <= found["labels_used"] <= 12) == (12, True)

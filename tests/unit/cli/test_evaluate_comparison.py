@@ -134,7 +134,7 @@ def test_one_table_of_ours_and_the_peers(evaluate: Command, corpus: Path) -> Non
 
 @pytest.mark.parametrize("name", ["default", "light"])
 def test_our_filter_shows_its_members(evaluate: Command, corpus: Path, name: str) -> None:
-    code, output, _ = evaluate(corpus, "--filter", name, "--members", "--feedback", "first:200")
+    code, output, _ = evaluate(corpus, "--filter", name, "--per-member", "--feedback", "first:200")
     assert code == 0
     assert re.search(r"the fusion is .* its best member, \w+", output)
     found = json.loads(evaluate(corpus, "--filter", name, "--feedback", "first:200", "--json")[1])

@@ -22,9 +22,9 @@ def test_problems_of_a_corpus(evaluate: Command, tmp_path: Path) -> None:
     code, output, errors = evaluate(path, "--filter", RIVER)
     assert (code, output, errors.count("\n")) == (2, "", 1)
     assert "line 31" in errors
-    found = json.loads(evaluate(path, "--filter", RIVER, "--problems", "count", "--json")[1])
+    found = json.loads(evaluate(path, "--filter", RIVER, "--on-error", "skip", "--json")[1])
     assert (found["messages"], found["problems"]) == (30, {"duplicate-id": 1})
-    assert "note: 1 left out as duplicate-id, such as " in evaluate(path, "--filter", RIVER, "--problems", "count")[1]
+    assert "note: 1 left out as duplicate-id, such as " in evaluate(path, "--filter", RIVER, "--on-error", "skip")[1]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_problems_of_a_corpus(evaluate: Command, tmp_path: Path) -> None:
         (("--filter", "collections:Counter"), "made a Counter, which is no filter"),
         (("--filter", RIVER, "--feedback", "sometimes"), "feedback must be immediate"),
         (("--filter", RIVER, "--threshold", "1"), "threshold must lie between 0 and 1"),
-        (("--filter", RIVER, "--problems", "maybe"), "problems must be"),
+        (("--filter", RIVER, "--on-error", "maybe"), "on_error must be"),
         (("--filter", RIVER, "--prefix", "zzz"), "no id begins with 'zzz'"),
     ],
 )
@@ -113,7 +113,7 @@ def test_figures_are_printed_before_the_page_is_written(evaluate: Command, corpu
 def test_a_page_has_the_notes(evaluate: Command, tmp_path: Path) -> None:
     mails = generated_mails(90, unlabelled=3)
     path = write(tmp_path / "some.jsonl.gz", [*mails, mails[4]])
-    evaluate(path, "--filter", "tests.support.mail_filters:Interrupted", "--problems", "count", "--report", tmp_path)
+    evaluate(path, "--filter", "tests.support.mail_filters:Interrupted", "--on-error", "skip", "--report", tmp_path)
     page = (tmp_path / "report.html").read_text()
     for note in ("30 messages without a label", "1 left out as duplicate-id", "interrupted was stopped before the end"):
         assert f"<li>{note}" in page

@@ -40,12 +40,12 @@ OVERFED = "tests.unit.cli.test_evaluate_strategies:Overfed"
 
 
 def test_strategies_in_a_table_and_a_picture(evaluate: Command, corpus: Path, tmp_path: Path) -> None:
-    options = ("--strategies", "margin,first", "--quotas", "20,60,300", "--repeat", "2", "--report", tmp_path / "here")
+    options = ("--strategies", "margin,first", "--budgets", "20,60,300", "--repeat", "2", "--report", tmp_path / "here")
     code, output, errors = evaluate(corpus, "--filter", RIVER, *options)
     assert (code, errors) == (0, "")
     assert output.startswith("generated: 300 messages\n")
     areas, labels = (line.split()[1:] for line in output.splitlines() if line.startswith("  first"))
-    assert areas == [figure(area(FeedbackRegime(f"first:{quota}"))) for quota in (20, 60)]
+    assert areas == [figure(area(FeedbackRegime(f"first:{budget}"))) for budget in (20, 60)]
     assert labels == ["20", "60"]
     assert f"all labels: {figure(area(FeedbackRegime()))}" in output
     assert "note: left out, since the stream has no more than 300 messages: 300" in output
@@ -60,7 +60,7 @@ def test_strategies_in_a_table_and_a_picture(evaluate: Command, corpus: Path, tm
 
 def test_all_strategies_as_json(evaluate: Command, tmp_path: Path) -> None:
     path = write(tmp_path / "few.jsonl.gz", generated_mails(60))
-    options = ("--strategies", "all", "--quotas", "10", "--repeat", "1", "--report", tmp_path, "--json")
+    options = ("--strategies", "all", "--budgets", "10", "--repeat", "1", "--report", tmp_path, "--json")
     found = json.loads(evaluate(path, "--filter", SMALL, *options)[1])
     assert [cell["strategy"] for cell in found["cells"]] == list(STRATEGIES)
     assert all(cell["passes"] == 1 and cell["runs"][0]["labels"] <= 10 for cell in found["cells"])
@@ -71,14 +71,14 @@ def test_the_picture_has_a_folder_of_its_own(
     evaluate: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    output = evaluate(corpus, "--filter", RIVER, "--strategies", "first", "--quotas", "20", "--limit", "100")[1]
+    output = evaluate(corpus, "--filter", RIVER, "--strategies", "first", "--budgets", "20", "--limit", "100")[1]
     assert output.endswith("report: label-report/labels.html\npicture: label-report/labels.svg\n")
     assert {path.name for path in (tmp_path / "label-report").iterdir()} == {"labels.html", "labels.svg"}
 
 
 def test_one_class_only_has_no_area(evaluate: Command, tmp_path: Path) -> None:
     path = write(tmp_path / "one.jsonl.gz", [mail._replace(label="ham") for mail in generated_mails(40)])
-    options = ("--strategies", "first", "--quotas", "20", "--report", tmp_path)
+    options = ("--strategies", "first", "--budgets", "20", "--report", tmp_path)
     code, output, _ = evaluate(path, "--filter", RIVER, *options)
     assert code == 0
     assert re.search(r"^  first +–$", output, re.MULTILINE)
@@ -90,7 +90,7 @@ PICTURE = "{http://www.w3.org/2000/svg}"
 
 
 def test_the_picture_is_a_file_of_its_own(evaluate: Command, corpus: Path, tmp_path: Path) -> None:
-    options = ("--strategies", "margin,first", "--quotas", "20,60", "--repeat", "2", "--report", tmp_path, "--json")
+    options = ("--strategies", "margin,first", "--budgets", "20,60", "--repeat", "2", "--report", tmp_path, "--json")
     found = json.loads(evaluate(corpus, "--filter", RIVER, *options)[1])
     picture = tmp_path / "labels.svg"
     assert (found["report"], found["picture"]) == (str(tmp_path / "labels.html"), str(picture))
@@ -107,7 +107,7 @@ def test_the_picture_is_a_file_of_its_own(evaluate: Command, corpus: Path, tmp_p
 
 
 def test_one_pass_that_fails_does_not_take_the_others_with_it(evaluate: Command, corpus: Path, tmp_path: Path) -> None:
-    options = ("--strategies", "first", "--quotas", "20,60,200", "--report", tmp_path, "--seed", "4")
+    options = ("--strategies", "first", "--budgets", "20,60,200", "--report", tmp_path, "--seed", "4")
     code, output, errors = evaluate(corpus, "--filter", OVERFED, *options)
     assert code == 2
     own = f"{OVERFED}, active:60, first, seed 4"
@@ -130,7 +130,7 @@ def test_failures_on_several_cores(
     evaluate: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweep, "cores", lambda: 2)
-    options = ("--strategies", "first", "--quotas", "20,60", "--report", tmp_path)
+    options = ("--strategies", "first", "--budgets", "20,60", "--report", tmp_path)
     code, output, errors = evaluate(corpus, "--filter", OVERFED, *options)
     assert code == 2
     assert "1 of 3 passes failed" in errors
@@ -138,7 +138,7 @@ def test_failures_on_several_cores(
 
 
 def test_labels_that_never_come_get_a_note(evaluate: Command, corpus: Path, tmp_path: Path) -> None:
-    options = ("--strategies", "first", "--quotas", "20,60", "--delay", "270", "--report", tmp_path)
+    options = ("--strategies", "first", "--budgets", "20,60", "--delay", "270", "--report", tmp_path)
     output = evaluate(corpus, "--filter", RIVER, *options)[1]
     assert "note: up to 30 labels of a pass had not come by the end of the stream" in output
     one = evaluate(corpus, "--filter", RIVER, "--feedback", "active:60", "--strategy", "first", "--delay", "270")[1]
@@ -166,7 +166,7 @@ def test_ctrl_c_ends_with_the_passes_that_are_done(tmp_path: Path) -> None:
     mails = generated_mails(300)
     many = [mails[place % 300]._replace(id=str(place)) for place in range(3000)]
     path = write(tmp_path / "long.jsonl.gz", many)
-    options = ("--filter", RIVER, "--strategies", "random", "--quotas", "50", "--repeat", "400", "--report", tmp_path)
+    options = ("--filter", RIVER, "--strategies", "random", "--budgets", "50", "--repeat", "400", "--report", tmp_path)
     code, shown, output = on_a_terminal("evaluate", path, *options, errors=True, stop_at=b" 1/401")
     assert code == 130
     assert b"Traceback" not in shown

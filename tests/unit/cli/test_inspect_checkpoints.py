@@ -33,13 +33,13 @@ def of_a_filter() -> Checkpoint:
         "clock": 1_700_000_000_123,
         "counts": {"predict": 12, "learn": 3},
         "refused": {},
-        "labels_used": 5,
+        "labels_requested": 5,
         "open_requests": list(range(3, 20)),
         "labels": {"end": 17, "labels": ["ham", "spam"]},
     }
     compatibility_key = {
         "learner": {"name": state.kind, "parameters": state.parameters},
-        "engine": {"remembered_ids": 100},
+        "engine": {"dedup_window": 100},
     }
     metrics = RunningMetrics(100)
     for offset, (log_odds, spam) in enumerate([(2.0, True), (-1.0, False), (-3.0, True), (-4.0, False)]):
@@ -85,10 +85,10 @@ def test_what_a_checkpoint_stands_for(run: Run, folder: CheckpointStore) -> None
         "  state       clock = 1700000000123 (2023-11-14 22:13:20 UTC)",
         "              counts.predict = 12",
         "              refused = {}",
-        "              labels_used = 5",
+        "              labels_requested = 5",
         "              open_requests = 17 entries, from 3 to 19",
         "              labels.labels = ['ham', 'spam']",
-        "  settings    engine.remembered_ids = 100",
+        "  settings    engine.dedup_window = 100",
     ):
         assert line in output.splitlines()
     assert re.search(r"^ +label_codes +uint8 +17$", output, re.MULTILINE)
@@ -121,7 +121,9 @@ def of_an_engine() -> Checkpoint:
         stream.answer("a", f"p{number}", labeller="ann")
         stream.answer("b" if number % 2 else "a", f"p{number}", labeller="bob\x1b[2J")
     stream.observe({"features": {"y": 1.0}}, None, "q")
-    engine, _ = run_engine(settings_for(KINDS["MultinomialNB"], budget=40, audit_share=0.5, expires="1h"), stream)
+    engine, _ = run_engine(
+        settings_for(KINDS["MultinomialNB"], budget=40, audit_fraction=0.5, request_ttl="1h"), stream
+    )
     scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
     return Checkpoint(compatibility_key_of(engine), scalars, arrays)
 
@@ -187,7 +189,7 @@ def test_a_folder_without_any(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("edit", "problem"),
     [
-        ((b'"version":"3"', b'"version":"4"'), "update stream_bayes"),
+        ((b'"version":"1"', b'"version":"4"'), "update stream_bayes"),
         ((b"word.buckets", b"word.bucketz"), "does not fit its checksum"),
         ((b'"dtype"', b'"dtypo"'), "cut short or damaged"),
     ],

@@ -42,7 +42,7 @@ class Scene:
         """The worker takes these too."""
         with SqliteLog(Path(self.settings.log.removeprefix("sqlite:///"))) as log:
             feed(log, records)
-        assert self.run("run", "--config", self.config, "--until-end")[0] == 0
+        assert self.run("run", "--config", self.config, "--drain")[0] == 0
 
     def lines(self, topic: str) -> list[str]:
         """What `tail` shows of all its records."""
@@ -51,13 +51,13 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path: Path, worker_command: Run) -> Scene:
-    return Scene(tmp_path, worker_command, expires="3d")
+    return Scene(tmp_path, worker_command, request_ttl="3d")
 
 
 def test_a_request_says_when_it_ends_and_that_nobody_may_know(scene: Scene) -> None:
     first = scene.asked[0]
     assert datetime.fromisoformat(first["expires_at"]) - datetime.fromisoformat(first["at"]) == timedelta(days=3)
-    assert first["unsure"] == "unsure"
+    assert first["abstain_label"] == "unsure"
     assert "labels" not in first, "the learner was not told any"
     assert first["preview"].startswith("w")
 
@@ -67,7 +67,7 @@ def test_a_request_says_when_it_ends_and_that_nobody_may_know(scene: Scene) -> N
     [
         (["ham", "spam"], {}, (("ham", "spam"), "unsure")),
         (["ham", "unsure"], {}, (("ham", "unsure"), None)),
-        ([2, 7, False], {"unsure": ""}, ((2, 7, False), None)),
+        ([2, 7, False], {"abstain_label": ""}, ((2, 7, False), None)),
     ],
 )
 def test_a_request_says_which_answers_there_are(
@@ -77,11 +77,11 @@ def test_a_request_says_which_answers_there_are(
     stream = Stream()
     for number in range(200):
         stream.observe({"features": {f"x{number}": 1.0}}, None, f"p{number}")
-    _, outcome = run_engine(settings_for(kind, budget=40, expires="10000000d", **settings), stream)
+    _, outcome = run_engine(settings_for(kind, budget=40, request_ttl="10000000d", **settings), stream)
     found = [event for event in outcome.outputs if isinstance(event, LabelRequest)]
     assert found
     for event in found:
-        assert (event.labels, event.unsure) == expected
+        assert (event.labels, event.abstain_label) == expected
         assert LabelRequest.model_validate_json(encode(event)) == event
         assert event.expires_at is not None
         assert event.expires_at.year == 9999, "dates end there"
@@ -148,7 +148,7 @@ def test_what_no_engine_takes_is_refused_before_the_start(
     tmp_path: Path, worker_command: Run, sections: dict[str, dict[str, Any]], expected: str
 ) -> None:
     config = write_config(settings_in(tmp_path, **sections), tmp_path / "settings.toml")
-    code, output, errors = worker_command("run", "--config", config, "--until-end")
+    code, output, errors = worker_command("run", "--config", config, "--drain")
     assert (code, output, errors.count("\n")) == (2, "", 1)
     assert errors.startswith(f"stream-bayes: {expected}")
     assert not (tmp_path / "log.db").exists()

@@ -277,7 +277,7 @@ def test_item02_another_mail_under_a_known_id_is_refused(run: Run, tmp_path: Pat
     code, output, errors = run("produce", other, "--to", log)
     assert (code, output, errors.count("\n")) == (2, "", 1)
     assert "mail '3' has the id of another mail, which is in the log already at emails-0-3" in errors
-    report = produce(run, other, log, "--problems", "count")
+    report = produce(run, other, log, "--on-error", "skip")
     assert (figures(report), report["left_out"]) == ((4, 4, 0, 0), {ID_REUSED: 2})
 
 
@@ -478,7 +478,7 @@ def feed_and_run(settings: Settings, box: Path) -> dict[str, Any]:
     """Both commands; gives the report of `produce`."""
     report = feed_maildir(settings, box)
     config = write_config(settings, settings.checkpoint_folder.parent / "settings.toml")
-    command("run", "--config", config, "--until-end")
+    command("run", "--config", config, "--drain")
     return report
 
 
@@ -490,7 +490,7 @@ def tail(settings: Settings, topic: str) -> list[dict[str, Any]]:
 
 def maildir_settings(folder: Path, learner: str) -> Settings:
     folder.mkdir()
-    engine = {"remembered_ids": 5000, "remembered_bytes": 1 << 20}
+    engine = {"dedup_window": 5000, "observation_cache_bytes": 1 << 20}
     return settings_in(folder, learner={"name": learner}, engine=engine, labels={"budget": 1}, commit={"events": 200})
 
 
@@ -511,7 +511,7 @@ def test_item02_maildir_of_1000_mails_with_20_moved_to_junk(tmp_path: Path, lear
     assert len(predictions) == 1000
     assert {event["id"] for event in predictions} == {message_id_of(mail.raw) for mail in every}
     status = tail(settings, "status")[-1]
-    assert (status["predictions"], status["duplicates"], status["dead"], status["lag"]) == (1000, 0, 0, 0)
+    assert (status["predictions"], status["duplicates"], status["dead_letters"], status["lag"]) == (1000, 0, 0, 0)
     assert status["labels_learned"] == 1020
     _, state = saved_state(settings)
     assert (state.scalars["counts"]["predict"], state.scalars["counts"]["correct"]) == (1000, 20)

@@ -77,8 +77,8 @@ def test_what_is_too_large_is_counted(run: Run, corpus: Path, log: str, monkeypa
     monkeypatch.setattr(SqliteLog, "most_bytes", lambda *_: sizes[-1])
     code, output, errors = run("produce", corpus, "--to", log)
     assert (code, output, errors.count("\n")) == (2, "", 1)
-    assert "leave such mails out with --problems count" in errors
-    found = json.loads(run("produce", corpus, "--to", log, "--problems", "count", "--json")[1])
+    assert "leave such mails out with --on-error skip" in errors
+    found = json.loads(run("produce", corpus, "--to", log, "--on-error", "skip", "--json")[1])
     assert found["left_out"] == {TOO_LARGE: 7 - found["mails"]}
     assert found["mails"] < 7
 

@@ -165,7 +165,7 @@ def test_events_are_sent_and_used(scene: Scene, worker_command: Run, monkeypatch
     given(monkeypatch, b'{"id": "id-3", "label": "spam"}')
     assert json.loads(worker_command("send", "labels", "--log", scene.url, "--json")[1]) == {"sent": 1}
     monkeypatch.setenv("STREAM_BAYES__LEARNER__NAME", "MultinomialNB")
-    assert worker_command("run", "--log", scene.url, "--until-end")[0] == 0
+    assert worker_command("run", "--log", scene.url, "--drain")[0] == 0
     with SqliteLog(scene.path) as log:
         assert [record.key for record in all_records(log, "emails")] == [*(b"id-%d" % n for n in range(700)), None]
         assert len(events(log, "predictions")) == 701

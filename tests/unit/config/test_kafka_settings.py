@@ -34,10 +34,10 @@ key_password = "{KEY_SECRET}"
 check_hostname = false
 create_topics = false
 replication_factor = 3
-on_gap = "earliest"
+on_offset_gap = "earliest"
 session_seconds = 30
 transaction_seconds = 20
-worker = "first"
+instance_id = "first"
 """
 
 
@@ -84,10 +84,10 @@ def test_every_setting_in_a_file(folder: Path) -> None:
         "check_hostname": False,
         "create_topics": False,
         "replication_factor": 3,
-        "on_gap": "earliest",
+        "on_offset_gap": "earliest",
         "session_seconds": 30.0,
         "transaction_seconds": 20.0,
-        "worker": "first",
+        "instance_id": "first",
     }
 
 
@@ -100,8 +100,10 @@ def test_a_password_in_the_environment_is_text_whatever_it_looks_like(password: 
 
 
 def test_names_and_files_in_the_environment_are_text_too() -> None:
-    kafka = load_settings(None, variables(worker="7", client_id="1.5", **LOGIN, password_file="12"), {}).settings.kafka
-    assert (kafka.worker, kafka.client_id, kafka.password_file) == ("7", "1.5", Path("12"))
+    kafka = load_settings(
+        None, variables(instance_id="7", client_id="1.5", **LOGIN, password_file="12"), {}
+    ).settings.kafka
+    assert (kafka.instance_id, kafka.client_id, kafka.password_file) == ("7", "1.5", Path("12"))
     kafka = load_settings(None, variables(replication_factor="2", check_hostname="false"), {}).settings.kafka
     assert (kafka.replication_factor, kafka.check_hostname) == (2, False)
     assert load_settings(None, variables(replication_factor="none"), {}).settings.kafka.replication_factor is None
@@ -143,7 +145,7 @@ TLS = {"security_protocol": "SSL"}
         ({**TLS, "ca_file": ""}, f"kafka.ca_file = '' (environment {PREFIX}CA_FILE): must not be empty"),
         ({"security_protocol": "ssl"}, "must be 'PLAINTEXT', 'SSL', 'SASL_PLAINTEXT' or 'SASL_SSL'"),
         ({"sasl_mechanism": "GSSAPI"}, "must be 'PLAIN', 'SCRAM-SHA-256' or 'SCRAM-SHA-512'"),
-        ({"on_gap": "latest"}, "must be 'fail' or 'earliest'"),
+        ({"on_offset_gap": "latest"}, "must be 'fail' or 'earliest'"),
         ({"session_seconds": "5"}, "kafka.session_seconds = 5 (environment"),
         ({"session_seconds": "5"}, "must be at least 6"),
         ({"session_seconds": "301"}, "must be at most 300"),
@@ -151,7 +153,7 @@ TLS = {"security_protocol": "SSL"}
         ({"replication_factor": "0"}, "must be at least 1"),
         ({"replication_factor": "all"}, "must be a whole number, or 'none'"),
         ({"check_hostname": "perhaps"}, "must be true or false"),
-        ({"worker": "../x"}, "kafka.worker = '../x' (environment"),
+        ({"instance_id": "../x"}, "kafka.instance_id = '../x' (environment"),
         (
             {"passwrd": SECRET},
             f"unknown setting 'kafka.passwrd' (environment {PREFIX}PASSWRD): did you mean 'kafka.pass",

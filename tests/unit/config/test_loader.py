@@ -25,7 +25,7 @@ budget = "none"
 per_period = 50
 period = "12h"
 strategy = "entropy"
-unsure = ""
+abstain_label = ""
 
 [checkpoint]
 folder = "/var/lib/stream_bayes"
@@ -63,7 +63,7 @@ def test_the_file_in_the_working_folder_is_read(file: Path) -> None:
     assert settings.learner.parameters == {"prior_precision": 2.0, "noise_variance": 0.5}
     labels = settings.labels
     assert (labels.budget, labels.per_period, labels.period, labels.strategy) == (None, 50, "12h", "entropy")
-    assert (labels.unsure, labels.expires, labels.audit_share) == ("", "7d", 0.05)
+    assert (labels.abstain_label, labels.request_ttl, labels.audit_fraction) == ("", "7d", 0.05)
     assert settings.checkpoint.folder == Path("/var/lib/stream_bayes")
     assert settings.retention.days == 7.0
     assert origins["topics.observations"] == origins["log"] == "stream_bayes.toml"
@@ -121,8 +121,8 @@ def test_the_environment_can_give_entries_of_a_table(file: Path) -> None:
     loaded = load_settings(None, {name: "4096"}, {})
     assert loaded.settings.learner.parameters == {"buckets": 4096, "pairs": True}
     assert loaded.origins["learner.parameters"] == f"stream_bayes.toml and environment {name}"
-    whole = {name: "4096", "STREAM_BAYES__LEARNER__PARAMETERS": "{ buckets = 2, lost_ham = 1 }"}
-    assert load_settings(None, whole, {}).settings.learner.parameters == {"buckets": 4096, "lost_ham": 1}
+    whole = {name: "4096", "STREAM_BAYES__LEARNER__PARAMETERS": "{ buckets = 2, false_positive_cost = 1 }"}
+    assert load_settings(None, whole, {}).settings.learner.parameters == {"buckets": 4096, "false_positive_cost": 1}
 
 
 def test_a_relative_folder_stays_relative_to_where_one_works(file: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         ("[labels]\nreserve = 1.5", "labels.reserve = 1.5 (FILE): must be at most 1"),
         ("[labels]\nsimilarity = 0", "labels.similarity = 0 (FILE): must be greater than 0"),
         ("[labels]\nperiod = 'a day'", "labels.period = 'a day' (FILE): must be a span such as 250ms, 30s, 15m, 12h,"),
-        ("[labels]\nexpires = 5", "labels.expires = 5 (FILE): must be text"),
+        ("[labels]\nrequest_ttl = 5", "labels.request_ttl = 5 (FILE): must be text"),
         ("[checkpoint]\nseconds = 0", "checkpoint.seconds = 0 (FILE): must be greater than 0"),
         ("[checkpoint]\nseconds = inf", "checkpoint.seconds = inf (FILE): must be a finite number"),
         ("[checkpoint]\nkeep = 0", "checkpoint.keep = 0 (FILE): must be at least 1"),

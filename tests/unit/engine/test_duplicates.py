@@ -33,7 +33,7 @@ def learned(engine: Engine) -> dict[str, bytes]:
 
 
 def test_item01_different_mails_with_few_keys_are_all_predicted() -> None:
-    settings = settings_for(SPAM, remembered_ids=200, remembered_labels=200)
+    settings = settings_for(SPAM, dedup_window=200, label_history=200)
     headers = (("content-type", b"message/rfc822"),)
     records = [
         Record(
@@ -96,7 +96,7 @@ def test_item01_a_duplicate_with_another_label_is_a_label(memory: int, cut: int)
     stream.observe(CONTENT, "a", "p")
     stream.observe(CONTENT, "b", "p")
     stream.observe(CONTENT, 0.5, "p")
-    engine, outcome = run(settings_for(WORDS, remembered_bytes=memory, remembered_ids=8, budget=9), stream, (cut,))
+    engine, outcome = run(settings_for(WORDS, observation_cache_bytes=memory, dedup_window=8, budget=9), stream, (cut,))
     assert engine.counts == {"predict": 2, "learn": 1, "duplicate": 1, "correct": 1, "refuse": 1}
     assert (codes(outcome), outcome.late) == (["bad-input"], [0, 0])
     alone = Stream()
@@ -119,7 +119,7 @@ def test_item01_a_duplicate_with_a_label_answers_a_question() -> None:
 def test_item01_the_observation_of_a_duplicate_with_a_label_is_wanted() -> None:
     stream = Stream()
     stream.observe(CONTENT, None, "p")
-    engine, _ = run(settings_for(WORDS, remembered_bytes=0), stream)
+    engine, _ = run(settings_for(WORDS, observation_cache_bytes=0), stream)
     for label, wanted in ((None, set()), ("a", {0})):
         again = Stream()
         again.ends["emails"] = 1
@@ -225,7 +225,7 @@ def test_item01_labels_by_the_place_of_a_duplicate_do_not_depend_on_cuts_or_memo
     stream.observe({"features": {"x": 1.0}}, None, "p")
     stream.answer("a", "p", offset=1)
     plain, expected = run(settings_for(WORDS), stream, (1,))
-    engine, outcome = run(settings_for(WORDS, remembered_bytes=0), stream, (cut,))
+    engine, outcome = run(settings_for(WORDS, observation_cache_bytes=0), stream, (cut,))
     assert said(outcome) == said(expected)
     assert everything(engine) == everything(plain)
     assert engine.counts["learn"] == 1

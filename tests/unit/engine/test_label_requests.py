@@ -16,7 +16,7 @@ from tests.support.label_requests import as_then, decided_in, outcomes, waiting
 WORDS = KINDS["MultinomialNB"]
 SPAM = KINDS["SpamFilter"]
 LINEAR = KINDS["BayesianLinearRegression"]
-ASKING = {"remembered_labels": 100, "remembered_ids": 100, "budget": 1000, "open_requests": 20, "audit_share": 0.0}
+ASKING = {"label_history": 100, "dedup_window": 100, "budget": 1000, "max_open_requests": 20, "audit_fraction": 0.0}
 
 
 def asked(count: int = 2) -> Stream:
@@ -45,7 +45,7 @@ def counts(engine: Engine) -> dict[str, int]:
 @pytest.mark.parametrize("name", KINDS)
 def test_a_question_says_how_far_the_prediction_is_known(name: str) -> None:
     kind = KINDS[name]
-    settings = settings_for(kind, **{**ASKING, "audit_share": 0.5})
+    settings = settings_for(kind, **{**ASKING, "audit_fraction": 0.5})
     engine = Engine(settings)
     told = list[str | None]()
     for arrival in random_stream(kind, seed=3, length=200).arrivals:
@@ -95,7 +95,7 @@ def test_a_question_expires_and_its_answer_is_late_but_learned() -> None:
         stream.observe({"features": {"y": 1.0}}, "b", f"later{number}")
     stream.answer("a", "p0")
     stream.answer("a", "p0")
-    engine, outcome = after(stream, expires="4s")
+    engine, outcome = after(stream, request_ttl="4s")
     assert outcomes(outcome) == [(0, "expired", False), (0, "late", False)]
     expired = next(event for event in outcome.outputs if isinstance(event, LabelOutcome))
     assert (expired.id, expired.label, expired.at.timestamp()) == ("p0", None, 4.0)
@@ -107,7 +107,7 @@ def test_a_question_expires_at_a_label_or_a_bad_record_too() -> None:
     stream = asked(1)
     stream.put("labels", b"{")
     stream.put("labels", b"{", lead=3)
-    _, outcome = after(stream, expires="4s")
+    _, outcome = after(stream, request_ttl="4s")
     assert outcomes(outcome) == [(0, "expired", False)]
     assert [type(event).__name__ for event in outcome.outputs[-2:]] == ["LabelOutcome", "DeadLetter"]
 
@@ -116,12 +116,12 @@ def test_an_answer_that_comes_when_the_question_expires_is_late() -> None:
     stream = asked(1)
     stream.put("labels", b"{", lead=3)
     stream.answer("a", "p0")
-    assert outcomes(after(stream, expires="4s")[1]) == [(0, "expired", False), (0, "late", False)]
-    assert outcomes(after(stream, expires="5s")[1]) == [(0, "answered", False)]
+    assert outcomes(after(stream, request_ttl="4s")[1]) == [(0, "expired", False), (0, "late", False)]
+    assert outcomes(after(stream, request_ttl="5s")[1]) == [(0, "answered", False)]
 
 
 def test_questions_that_can_no_longer_be_answered_make_room_for_others() -> None:
-    engine, outcome = after(asked(20), remembered_labels=8, open_requests=3, expires="1h")
+    engine, outcome = after(asked(20), label_history=8, max_open_requests=3, request_ttl="1h")
     assert list(outcome.asked)[:3] == [0, 1, 2]
     gone = [place for place, what, _ in outcomes(outcome) if what == "expired"]
     assert gone[:3] == [0, 1, 2]
@@ -170,7 +170,11 @@ def test_where_unsure_is_a_label_it_is_learned() -> None:
     stream = asked()
     stream.answer("unsure", "p0")
     declared = Kind("MultinomialNB", {"classes": ("unsure", "sure")}, (), ())
-    for engine, outcome in (after(stream, declared), after(stream, WORDS, unsure=""), after(stream, unsure=None)):
+    for engine, outcome in (
+        after(stream, declared),
+        after(stream, WORDS, abstain_label=""),
+        after(stream, abstain_label=None),
+    ):
         assert (outcomes(outcome), engine.model_version) == ([(0, "answered", False)], 1)
 
 
@@ -199,7 +203,7 @@ def test_an_answer_about_what_the_log_has_lost_closes_its_question() -> None:
     stream = asked(1)
     stream.answer("a", "p0")
     observed, answered = stream.arrivals
-    own = settings_for(WORDS, **{**ASKING, "remembered_bytes": 0})
+    own = settings_for(WORDS, **{**ASKING, "observation_cache_bytes": 0})
     engine = Engine(own)
     silent = Engine(own)
     first = engine.process([observed])
@@ -241,7 +245,7 @@ def test_the_audit_knows_how_often_the_prediction_was_right() -> None:
         text = " ".join(f"w{number * step % 997}" for step in range(1, 30))
         stream.observe({"text": f"{text} {('lunch', 'pills')[number % 2] * 3}"}, None, f"p{number}")
         stream.answer(("ham", "spam")[number % 2], f"p{number}")
-    labels = {"budget": 40, "audit_share": 1.0, "expires": "1h"}
+    labels = {"budget": 40, "audit_fraction": 1.0, "request_ttl": "1h"}
     engine, outcome = after(stream, kind, **labels)
     audited = [offset for offset, question in outcome.asked.items() if question.audited is not None]
     assert audited
@@ -256,6 +260,6 @@ def test_a_target_is_no_audit_of_accuracy() -> None:
     stream = asked(5)
     for number in range(5):
         stream.answer(1.0, f"p{number}")
-    engine, outcome = after(stream, LINEAR, audit_share=1.0)
+    engine, outcome = after(stream, LINEAR, audit_fraction=1.0)
     assert engine.selector.audit.estimate() is None
     assert {what for _, what, _ in outcomes(outcome)} <= {"answered"}

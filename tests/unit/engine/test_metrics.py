@@ -144,7 +144,7 @@ def test_a_late_label_counts_with_what_was_said_of_the_observation_when_it_came(
         stream.observe({"features": {"x": rng.gauss(2.0 * labels[-1], 1.0)}}, None, f"p{number}")
         if number >= 40:
             stream.answer("spam" if labels[number - 40] else "ham", f"p{number - 40}")
-    engine, outcome = run(settings_for(LOGISTIC, remembered_labels=1000, remembered_ids=1000), stream, (cut,))
+    engine, outcome = run(settings_for(LOGISTIC, label_history=1000, dedup_window=1000), stream, (cut,))
     known = np.array(labels[:260])
     probability = np.array([one.probabilities["spam"] for one in predictions(outcome)[:260] if one.probabilities])
     figures = engine.metrics.figures(numbers=False)

@@ -89,7 +89,7 @@ def finished(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[MemoryStor
     order = written(store)
     with MemoryLog("group", ("emails", "labels"), store=store) as log:
         worker = Worker(settings_in(tmp_path, commit=request.param), log)
-        worker.run(until_end=True)
+        worker.run(drain=True)
     return store, order, worker
 
 

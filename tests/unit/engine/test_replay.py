@@ -44,7 +44,12 @@ def test_a_silent_pass_ends_in_the_same_state(name: str, data: st.DataObject) ->
 
 @pytest.mark.parametrize(
     "other",
-    [{"budget": 0}, {"budget": 1000, "open_requests": 1000}, {"strategy": "margin", "seed": 3}, {"audit_share": 0.0}],
+    [
+        {"budget": 0},
+        {"budget": 1000, "max_open_requests": 1000},
+        {"strategy": "margin", "seed": 3},
+        {"audit_fraction": 0.0},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("name", ["SpamFilter", "BayesianLinearRegression"])
@@ -73,10 +78,10 @@ def test_an_answer_that_was_unsure_stays_so_whatever_the_settings_say_now() -> N
     stream.answer("unsure", "p0")
     stream.answer("no idea", "p1")
     for unsure in ("unsure", "no idea", ""):
-        loud, outcome = run(settings_for(kind, unsure=unsure), stream)
+        loud, outcome = run(settings_for(kind, abstain_label=unsure), stream)
         assert len(outcome.unsure) == (unsure != "")
         for now in ("unsure", "no idea", ""):
-            silent = Engine(settings_for(kind, unsure=now))
+            silent = Engine(settings_for(kind, abstain_label=now))
             fold(silent, stream.arrivals, (10,), decided_in(outcome))
             assert everything(silent) == everything(loud)
     # A journal of before there was such an answer.
@@ -95,7 +100,7 @@ def test_saving_and_going_on_is_as_never_stopping(name: str, data: st.DataObject
     whole = Engine(settings_for(kind))
     expected = said(fold(whole, arrivals, (1,)))
     first = Engine(settings_for(kind))
-    second = Engine(settings_for(kind, remembered_bytes=0))
+    second = Engine(settings_for(kind, observation_cache_bytes=0))
     before = fold(first, arrivals[:stop], (3,))
     restore(second, *state(first))
     assert everything(second) == everything(first)
@@ -128,10 +133,10 @@ def test_a_state_shares_nothing_with_its_engine() -> None:
 def test_the_shape_is_what_the_state_depends_on() -> None:
     kind = KINDS["SpamFilter"]
     own = compatibility_key_of(Engine(settings_for(kind)))
-    assert own == compatibility_key_of(Engine(settings_for(kind, budget=9, open_requests=9, strategy="margin")))
-    assert own != compatibility_key_of(Engine(settings_for(kind, remembered_labels=9)))
+    assert own == compatibility_key_of(Engine(settings_for(kind, budget=9, max_open_requests=9, strategy="margin")))
+    assert own != compatibility_key_of(Engine(settings_for(kind, label_history=9)))
     assert own != compatibility_key_of(Engine(settings_for(kind), 0, 2))
-    cheap = Kind(kind.name, {**kind.parameters, "lost_ham": 2.0}, (), ())
+    cheap = Kind(kind.name, {**kind.parameters, "false_positive_cost": 2.0}, (), ())
     small = Kind(kind.name, {"buckets": 2**11}, (), ())
     assert own == compatibility_key_of(Engine(settings_for(cheap)))
     assert own != compatibility_key_of(Engine(settings_for(small)))

@@ -17,7 +17,7 @@ from tests.support.label_requests import as_then, decided_in, outcomes, waiting
 from tests.support.workers import state
 
 WORDS = KINDS["MultinomialNB"]
-ASKING = {"remembered_labels": 100, "remembered_ids": 100, "budget": 50, "open_requests": 20, "audit_share": 0.0}
+ASKING = {"label_history": 100, "dedup_window": 100, "budget": 50, "max_open_requests": 20, "audit_fraction": 0.0}
 LONGEST = f"{2**53}ms"
 SPANS = st.sampled_from(("1ms", "2s", "4s", "9s", "1h", LONGEST))
 ENDS = ("answered", "expired", "unsure", "refused")
@@ -49,8 +49,8 @@ def asking(**changes: Any) -> Any:
 
 def test_what_is_overdue_by_a_shorter_wait_is_closed_at_the_next_event() -> None:
     stream = one_question(6)
-    first, outcome = run(asking(expires="1h"), stream, (3,))
-    engine = Engine(asking(expires="4s"))
+    first, outcome = run(asking(request_ttl="1h"), stream, (3,))
+    engine = Engine(asking(request_ttl="4s"))
     assert outcomes(again(engine, stream, outcome, first)) == outcomes(outcome) == []
     assert everything(engine) == everything(first)
     stream.put("labels", b"{")
@@ -60,9 +60,9 @@ def test_what_is_overdue_by_a_shorter_wait_is_closed_at_the_next_event() -> None
 
 def test_what_had_expired_stays_closed_whatever_the_wait_is_now() -> None:
     stream = one_question(6)
-    first, outcome = run(asking(expires="4s"), stream, (3,))
+    first, outcome = run(asking(request_ttl="4s"), stream, (3,))
     assert outcomes(outcome) == [(0, "expired", False)]
-    engine = Engine(asking(expires=LONGEST))
+    engine = Engine(asking(request_ttl=LONGEST))
     again(engine, stream, outcome, first)
     assert (waiting(engine), everything(engine)) == ([], everything(first))
     stream.answer("a", "p")
@@ -72,9 +72,9 @@ def test_what_had_expired_stays_closed_whatever_the_wait_is_now() -> None:
 def test_an_answer_that_came_in_time_did_whatever_the_wait_is_now() -> None:
     stream = one_question(6)
     stream.answer("a", "p")
-    first, outcome = run(asking(expires="1h"), stream, (3,))
+    first, outcome = run(asking(request_ttl="1h"), stream, (3,))
     assert outcomes(outcome) == [(0, "answered", False)]
-    engine = Engine(asking(expires="1ms"))
+    engine = Engine(asking(request_ttl="1ms"))
     again(engine, stream, outcome, first)
     assert everything(engine) == everything(first)
     assert engine.selector.counts["expired"] == engine.selector.counts["late"] == 0
@@ -84,8 +84,8 @@ def test_an_answer_that_came_in_time_did_whatever_the_wait_is_now() -> None:
 def test_what_had_left_the_ring_is_closed_and_nothing_else(then: int, now: int) -> None:
     """Without a checkpoint another ring is allowed."""
     stream = one_question(6)
-    first, outcome = run(asking(remembered_labels=then, expires="1h"), stream)
-    engine = Engine(asking(remembered_labels=now, expires="1h"))
+    first, outcome = run(asking(label_history=then, request_ttl="1h"), stream)
+    engine = Engine(asking(label_history=now, request_ttl="1h"))
     again(engine, stream, outcome, first)
     assert waiting(engine) == waiting(first) == ([] if then == 3 else [0])
     stream.put("labels", b"{")
@@ -94,9 +94,9 @@ def test_what_had_left_the_ring_is_closed_and_nothing_else(then: int, now: int) 
 
 def test_without_terms_those_of_now_hold() -> None:
     stream = one_question(6)
-    _, outcome = run(asking(expires="1h"), stream)
+    _, outcome = run(asking(request_ttl="1h"), stream)
     for expires, count in (("4s", 1), ("1h", 0)):
-        engine = Engine(asking(expires=expires))
+        engine = Engine(asking(request_ttl=expires))
         assert outcomes(again(engine, stream, outcome, None)) == []
         assert engine.selector.counts["expired"] == count
 
@@ -104,8 +104,8 @@ def test_without_terms_those_of_now_hold() -> None:
 @settings(max_examples=60, deadline=None)
 @given(stream=streams(WORDS), then=SPANS, now=SPANS)
 def test_a_silent_pass_by_other_terms_ends_in_the_same_state(stream: Stream, then: str, now: str) -> None:
-    first, outcome = run(settings_for(WORDS, expires=then), stream, (5,))
-    engine = Engine(settings_for(WORDS, expires=now))
+    first, outcome = run(settings_for(WORDS, request_ttl=then), stream, (5,))
+    engine = Engine(settings_for(WORDS, request_ttl=now))
     again(engine, stream, outcome, first)
     assert everything(engine) == everything(first)
 
@@ -118,7 +118,7 @@ def test_each_question_ends_once_or_waits(stream: Stream, spans: list[str], lost
     cuts = [len(stream.records) * part // parts for part in range(parts + 1)]
     runs: list[tuple[Stream, Engine, BatchResult]] = []
     for number, expires in enumerate(spans):
-        engine = Engine(settings_for(WORDS, expires=expires))
+        engine = Engine(settings_for(WORDS, request_ttl=expires))
         if runs and not lost[number]:
             restore(engine, *state(runs[-1][1]))
         else:
@@ -136,7 +136,7 @@ def test_each_question_ends_once_or_waits(stream: Stream, spans: list[str], lost
 
 def test_each_partition_may_ask_though_fewer_may_be_open_than_there_are() -> None:
     def places(most: int) -> list[int]:
-        return [selector_for(LabelSettings(open_requests=most), part, 8).open_requests for part in range(8)]
+        return [selector_for(LabelSettings(max_open_requests=most), part, 8).max_open_requests for part in range(8)]
 
     assert places(3) == [1] * 8
     assert places(0) == [0] * 8

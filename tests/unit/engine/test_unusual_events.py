@@ -137,7 +137,7 @@ def test_a_label_of_an_observation_that_left_the_ring_is_too_old() -> None:
     stream.answer("spam", "p0", 0)
     stream.answer("spam", "p1", 1)
     stream.answer("spam", f"{OBSERVATIONS}-0-0")
-    assert refused(stream, remembered_labels=8, remembered_ids=8) == ["label-too-old", "label-too-old"]
+    assert refused(stream, label_history=8, dedup_window=8) == ["label-too-old", "label-too-old"]
 
 
 def test_a_label_for_nothing_is_unknown() -> None:
@@ -178,13 +178,13 @@ def test_an_id_that_left_the_window_needs_its_source() -> None:
         stream.observe(MAIL, None, f"p{number}")
     stream.answer("spam", "p0")
     stream.answer("spam", "p0", 0)
-    _, outcome = run(settings_for(SPAM, remembered_ids=4), stream)
+    _, outcome = run(settings_for(SPAM, dedup_window=4), stream)
     assert codes(outcome) == ["unknown-observation"]
     assert outcome.late == [0]
 
 
 def test_an_observation_that_the_log_has_lost() -> None:
-    engine = Engine(settings_for(SPAM, remembered_bytes=0))
+    engine = Engine(settings_for(SPAM, observation_cache_bytes=0))
     stream = Stream()
     stream.observe(MAIL, None, "p")
     stream.answer("spam", "p")
@@ -223,7 +223,7 @@ def test_an_id_may_come_again_once_it_has_left_the_window() -> None:
     for number in (0, 1, 2, 3, 4, 0, 1):
         stream.observe(MAIL, None, f"p{number}")
     stream.answer("spam", "p0")
-    engine, outcome = run(settings_for(SPAM, remembered_ids=4), stream, (10,))
+    engine, outcome = run(settings_for(SPAM, dedup_window=4), stream, (10,))
     assert (engine.counts["duplicate"], outcome.late) == (0, [5])
 
 

@@ -41,7 +41,7 @@ class Plain:
         self.mails = mails
         self.regime = regime
         self.model = open_filter(SMALL)
-        self.selector = LabelSelector(regime.named, LabelBudget(total=regime.quota), seed=regime.seed)
+        self.selector = LabelSelector(regime.named, LabelBudget(total=regime.budget), seed=regime.seed)
         self.said = list[float]()
         self.learned = set[int]()
         self.waiting = deque[tuple[int, int]]()
@@ -103,7 +103,7 @@ def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: i
 
 @pytest.mark.parametrize("ahead", [1, 3, 64])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_no_strategy_goes_over_its_quota(strategy: str, ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_strategy_goes_over_its_budget(strategy: str, ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(active_learning, "MAX_AHEAD", ahead)
     mails = generated_mails(200)
     found = asked(mails, FeedbackRegime("active:30", strategy))
@@ -148,7 +148,7 @@ def test_the_first_messages_are_a_strategy() -> None:
     assert not np.array_equal(late.log_odds, usual.log_odds)
 
 
-def test_random_choice_spends_exactly_its_quota_on_the_whole_stream() -> None:
+def test_random_choice_spends_exactly_its_budget_on_the_whole_stream() -> None:
     mails = generated_mails(400)
     counts = np.zeros(400)
     for seed in range(30):
@@ -174,7 +174,7 @@ def test_a_stream_of_one_class_is_asked_about(label: str) -> None:
     assert 1 <= asked(mails, FeedbackRegime("active:20")).learned.sum() <= 20
 
 
-def test_streams_shorter_than_the_quota_and_without_messages() -> None:
+def test_streams_shorter_than_the_budget_and_without_messages() -> None:
     assert 1 <= asked(generated_mails(15), FeedbackRegime("active:5000")).learned.sum() <= 15
     empty = asked([], FeedbackRegime("active:5"))
     assert (empty.messages, len(empty.log_odds)) == (0, 0)
@@ -233,8 +233,8 @@ def test_labels_that_never_come_are_counted() -> None:
             "seed must be a whole number from 0 to 9007199254740991; got 9007199254740992",
         ),
         (FeedbackRegime("partial:0.5", seed=-1), "seed must be a whole number from 0"),
-        (FeedbackRegime("immediate", "margin"), "a strategy and a delay go with feedback active:QUOTA"),
-        (FeedbackRegime("first:5", delay="3"), "a strategy and a delay go with feedback active:QUOTA"),
+        (FeedbackRegime("immediate", "margin"), "a strategy and a delay go with feedback active:BUDGET"),
+        (FeedbackRegime("first:5", delay="3"), "a strategy and a delay go with feedback active:BUDGET"),
     ],
 )
 def test_what_cannot_be_asked_for(regime: FeedbackRegime, problem: str) -> None:

@@ -54,8 +54,8 @@ def mail_filter() -> Checkpoint:
 def settings_then() -> Settings:
     """Of the engines in the files; version 1 had the same ones, and a least variance of 0."""
     learner = LearnerSettings(name="MultinomialNB", parameters={"prior_count": 0.5})
-    sizes = EngineSettings(remembered_labels=50, remembered_ids=20)
-    return Settings(learner=learner, engine=sizes, labels=LabelSettings(budget=10, open_requests=6))
+    sizes = EngineSettings(label_history=50, dedup_window=20)
+    return Settings(learner=learner, engine=sizes, labels=LabelSettings(budget=10, max_open_requests=6))
 
 
 def engine_with_questions() -> Checkpoint:

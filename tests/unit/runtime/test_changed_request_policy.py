@@ -34,7 +34,7 @@ from tests.support.workers import (
     work,
 )
 
-ASKING: dict[str, Any] = {"budget": 40, "open_requests": 40, "audit_share": 0.5}
+ASKING: dict[str, Any] = {"budget": 40, "max_open_requests": 40, "audit_fraction": 0.5}
 HOURS = 3600.0
 
 
@@ -61,7 +61,7 @@ def log(tmp_path: Path, clock: Clock) -> Iterator[Log]:
 
 
 def waits(folder: Path, expires: str) -> Settings:
-    return settings_in(folder, labels={**ASKING, "expires": expires})
+    return settings_in(folder, labels={**ASKING, "request_ttl": expires})
 
 
 def lose_checkpoints(settings: Settings) -> None:
@@ -128,7 +128,7 @@ def test_a_journal_without_terms_is_replayed_by_those_of_now(
 @pytest.fixture
 def spent(tmp_path: Path, log: Log) -> Settings:
     """Of a worker of one partition that has asked."""
-    settings = settings_in(tmp_path, labels={**ASKING, "open_requests": 100})
+    settings = settings_in(tmp_path, labels={**ASKING, "max_open_requests": 100})
     feed(log, different(200))
     work(settings, log)
     assert requests(log)
@@ -162,7 +162,7 @@ def test_a_new_model_shares_the_budget_anew_and_says_so(
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
     used = len(requests(log))
     assert warning.getMessage() == "the label budget is shared anew between the partitions"
-    fields = {"partition": 0, "labels_used": used, "share": 20, "then": 1, "now": 2}
+    fields = {"partition": 0, "labels_requested": used, "share": 20, "then": 1, "now": 2}
     assert warning.__dict__["fields"] == fields
     assert processor.engine.selector.budget.used == used
 

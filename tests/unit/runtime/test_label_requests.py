@@ -32,7 +32,7 @@ from tests.support.workers import (
     work,
 )
 
-ASKING: dict[str, Any] = {"budget": 40, "open_requests": 40, "audit_share": 0.5}
+ASKING: dict[str, Any] = {"budget": 40, "max_open_requests": 40, "audit_fraction": 0.5}
 
 
 def entry_of(content: dict[str, Any]) -> JournalEntry:
@@ -43,7 +43,7 @@ def test_a_journal_entry_says_what_was_decided() -> None:
     outcome = nothing()
     outcome.asked.update({3: RequestReason(), 5: RequestReason(0.0625)})
     outcome.unsure.append(("labels", 7))
-    terms = RequestPolicy(expires=4000, remembered=100, partitions=2)
+    terms = RequestPolicy(request_ttl=4000, remembered=100, partitions=2)
     records = [Record("emails", 0, offset, 0, None, b"") for offset in (2, 5)]
     entry = new_entry(terms).noted(records, outcome)
     content = json.loads(entry.encode())
@@ -54,7 +54,7 @@ def test_a_journal_entry_says_what_was_decided() -> None:
         "audited": [[5, 0.0625]],
         "unsure": [["labels", 7]],
         "dead": [],
-        "terms": {"expires": 4000, "remembered": 100, "partitions": 2},
+        "terms": {"request_ttl": 4000, "remembered": 100, "partitions": 2},
     }
     assert entry_of(content) == entry
     assert entry.decided == ReplayDecisions({3: RequestReason(), 5: RequestReason(0.0625)}, {("labels", 7)}, terms)
@@ -99,7 +99,7 @@ def test_questions_and_their_ends_are_in_one_topic(tmp_path: Path) -> None:
     assert [end["outcome"] for end in ends[:5]] == ["answered"] * 4 + ["unsure"]
     assert {end["labeller"] for end in ends} == {"ann", "bob"}
     assert waiting(engine) == []
-    assert status["label_outcomes"]["answered"] + len(asked) // 5 == len(asked) == status["labels_used"]
+    assert status["label_outcomes"]["answered"] + len(asked) // 5 == len(asked) == status["labels_requested"]
     assert status["audit"]["answers"] > 0
     assert status["labellers"].keys() == {"ann", "bob"}
 
@@ -123,7 +123,7 @@ def test_no_restart_exceeds_a_budget(tmp_path: Path, lost: bool) -> None:
 
 
 def test_questions_expire_by_the_clock_of_the_log(tmp_path: Path) -> None:
-    settings = settings_in(tmp_path, labels={**ASKING, "expires": "1h"})
+    settings = settings_in(tmp_path, labels={**ASKING, "request_ttl": "1h"})
     now = 1e9
     path = Path(settings.log.removeprefix("sqlite:///"))
     with SqliteLog(path, settings.group, INPUTS, clock=lambda: now) as log:

@@ -74,7 +74,7 @@ def test_item03_a_large_mail_is_predicted_and_learned_from_what_is_looked_at(log
 
 
 def test_item03_a_large_mail_does_not_drive_others_out_of_memory(tmp_path: Path) -> None:
-    settings = settings_in(tmp_path, learner=FILTER, engine={"remembered_bytes": 4 << 20})
+    settings = settings_in(tmp_path, learner=FILTER, engine={"observation_cache_bytes": 4 << 20})
     with open_log(settings.log, settings.group, INPUTS) as log:
         send(log, "small", mail(0))
         send(log, "large", mail(1, LARGE))
@@ -131,4 +131,4 @@ def test_item07_status_counts_duplicates_and_unknown_fields(logs: Logs, tmp_path
     work(settings, log)
     last = events(log, "status")[-1]
     assert (last["events_in"], last["predictions"], last["duplicates"], last["unknown_fields"]) == (3, 2, 1, 2)
-    assert (last["dead"], last["dead_by_code"]) == (1, {"bad-input": 1})
+    assert (last["dead_letters"], last["dead_letters_by_code"]) == (1, {"bad-input": 1})

@@ -18,13 +18,13 @@ def test_other_partitions_than_there_are(tmp_path: Path, worker_command: Run) ->
     config = write_config(settings, tmp_path / "settings.toml")
     with SqliteLog(path) as log:
         feed(log, [("emails", observation(1))])
-    code, output, errors = worker_command("run", "--config", config, "--until-end", "--partitions", "4")
+    code, output, errors = worker_command("run", "--config", config, "--drain", "--partitions", "4")
     assert (code, output) == (2, "")
     reason = "'emails' has 1 partition, not 4: leave --partitions out, or name other topics"
     assert errors == f"stream-bayes: {reason}\n"
     with SqliteLog(path) as log:
         assert not log.end_offsets("labels")
-    assert worker_command("run", "--config", config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", config, "--drain")[0] == 0
     with SqliteLog(path) as log:
         assert_nothing_lost(settings, log)
 
@@ -36,7 +36,7 @@ def test_checkpoints_are_beside_the_log(tmp_path: Path, worker_command: Run, mon
     config = write_config(settings, tmp_path / "settings.toml")
     with SqliteLog(tmp_path / "data" / "log.db") as log:
         feed(log, stream(20))
-    assert worker_command("run", "--config", config, "--until-end")[0] == 0
+    assert worker_command("run", "--config", config, "--drain")[0] == 0
     assert settings.checkpoint_folder == tmp_path / "data" / "log.db.checkpoints"
     assert list(settings.checkpoint_folder.rglob("*.safetensors"))
     assert not (tmp_path / "checkpoints").exists()
@@ -81,7 +81,7 @@ def test_what_no_engine_takes_is_said_first(tmp_path: Path, worker_command: Run,
 def test_a_file_that_is_no_log(tmp_path: Path, worker_command: Run) -> None:
     path = tmp_path / "log.db"
     path.write_bytes(b"no log at all" * 1000)
-    code, output, errors = worker_command("run", "--log", f"sqlite:///{path}", "--until-end")
+    code, output, errors = worker_command("run", "--log", f"sqlite:///{path}", "--drain")
     assert (code, output, errors.count("\n")) == (2, "", 1)
     assert "this is not an SQLite file" in errors
     assert path.read_bytes() == b"no log at all" * 1000

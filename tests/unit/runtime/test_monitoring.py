@@ -25,15 +25,18 @@ def test_status_events_are_complete(logs: Logs, tmp_path: Path) -> None:
     assert last["events_in"] == len(journal_order(log)) == sum(engine.counts.values())
     assert last["predictions"] == 100
     assert last["labels_learned"] == last["model_version"] == engine.model_version
-    assert (last["labels_used"], last["labels_left"]) == (engine.selector.budget.used, engine.selector.budget.left())
+    assert (last["labels_requested"], last["labels_remaining"]) == (
+        engine.selector.budget.used,
+        engine.selector.budget.left(),
+    )
     assert last["label_outcomes"] == engine.selector.counts
-    assert last["label_outcomes"]["asked"] == last["labels_used"] == len(requests(log))
+    assert last["label_outcomes"]["asked"] == last["labels_requested"] == len(requests(log))
     assert last["label_outcomes"]["corrected"] > 0
     assert last["audit"]["answers"] == engine.selector.audit.answers > 0
     assert 0.0 <= last["audit"]["low"] <= last["audit"]["accuracy"] <= last["audit"]["high"] <= 1.0
     assert last["labellers"] == engine.selector.labellers.figures()
     assert list(last["labellers"]) == ["unnamed"]
-    assert last["dead"] == sum(last["dead_by_code"].values()) == len(events(log, "dead-letters"))
+    assert last["dead_letters"] == sum(last["dead_letters_by_code"].values()) == len(events(log, "dead-letters"))
     assert (last["lag"], last["partition"], last["group"]) == (0, 0, settings.group)
     assert last["duplicates"] == engine.counts["duplicate"] > 0
     assert set(last["stage_seconds"]) >= {"read", "decode", "fold", "encode", "commit"}
@@ -52,7 +55,16 @@ def test_how_it_is_doing_is_said_while_there_is_something_new(
     worker = work(settings, log)
     (line,) = [record for record in caplog.records if record.getMessage() == "status"]
     fields: dict[str, Any] = vars(line)["fields"]
-    assert list(fields) == ["events", "per_second", "lag", "duplicates", "dead", "labels_used", "labels_left", "open"]
+    assert list(fields) == [
+        "events",
+        "per_second",
+        "lag",
+        "duplicates",
+        "dead_letters",
+        "labels_requested",
+        "labels_remaining",
+        "open",
+    ]
     assert 0 < fields["events"] <= worker.events
     assert fields["per_second"] > 0.0
     caplog.clear()

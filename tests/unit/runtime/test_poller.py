@@ -43,7 +43,7 @@ def gathered(last: float) -> tuple[int, int]:
         stages = StageTimer()
         gathering = Poller(commit, log, AssignedPartitions(settings, log, stages, patience), stages, patience)
         gathering._last = time.monotonic() - last
-        return len(gathering.gather(math.inf, until_end=False)), log.polls
+        return len(gathering.gather(math.inf, drain=False)), log.polls
 
 
 def test_what_has_waited_long_enough_waits_for_nothing_more() -> None:

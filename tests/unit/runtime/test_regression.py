@@ -50,7 +50,7 @@ def worked(settings: Settings, store: MemoryStore) -> int:
     while True:
         with MemoryLog(settings.group, INPUTS, store=store) as log:
             try:
-                Worker(settings, log).run(until_end=True)
+                Worker(settings, log).run(drain=True)
             except Aborted:
                 crashes += 1
             else:
@@ -61,7 +61,7 @@ def test_a_regression_with_late_and_corrected_targets(tmp_path: Path) -> None:
     settings = settings_in(
         tmp_path,
         learner={"name": "BayesianLinearRegression", "parameters": PARAMETERS},
-        engine={"remembered_bytes": 5000},
+        engine={"observation_cache_bytes": 5000},
         checkpoint={"events": 40},
     )
     store = MemoryStore()

@@ -241,7 +241,7 @@ def test_rebuild_after_trimming(settings: Settings, clock: Clock) -> None:
 
 def test_a_question_about_a_removed_observation_is_closed(tmp_path: Path) -> None:
     clock = Clock()
-    labels = {"budget": 100, "open_requests": 2, "expires": "20d"}
+    labels = {"budget": 100, "max_open_requests": 2, "request_ttl": "20d"}
     settings = settings_in(tmp_path, retention={"days": 3.0}, labels=labels)
     with opened(settings, clock) as log:
         feed(log, different(50))

@@ -83,7 +83,7 @@ def test_limits_that_were_lowered_do_not_change_what_was_learned(logs: Logs, tmp
 
 
 def test_two_partitions_share_the_budget(logs: Logs, tmp_path: Path) -> None:
-    settings = settings_in(tmp_path, labels={"budget": 7, "open_requests": 100, "audit_share": 0.0})
+    settings = settings_in(tmp_path, labels={"budget": 7, "max_open_requests": 100, "audit_fraction": 0.0})
     writer = logs.open(partitions=2)
     for partition in (0, 1):
         feed(writer, different(500, 1000 * partition), partition)

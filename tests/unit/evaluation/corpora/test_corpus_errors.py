@@ -93,7 +93,7 @@ def test_a_compressed_file_cut_short_or_damaged(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"mails\.jsonl\.gz: the compressed file is cut short") as caught:
         list(open_corpus(path))
     assert caught.value.kind == "damaged-file"
-    corpus = open_corpus(path, problems="count")
+    corpus = open_corpus(path, on_error="skip")
     assert 30 < len(list(corpus)) < 60
     assert corpus.counts.problems == {"damaged-file": 1}
     path.write_bytes(whole[:100_000] + b"\0" * 100 + whole[100_100:])
@@ -109,7 +109,7 @@ def test_a_compressed_file_cut_short_near_its_beginning(size: int, tmp_path: Pat
     path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(CorpusError, match="the compressed file is cut short"):
         list(open_corpus(path))
-    corpus = open_corpus(path, problems="count")
+    corpus = open_corpus(path, on_error="skip")
     found = [mail.raw for mail in corpus]
     assert found == [mail.raw for mail in mails[: len(found)]]
     assert (size // 2200) - 1 <= len(found) <= size // 2000
@@ -228,7 +228,7 @@ def test_messages_beyond_the_largest_size(name: str, tmp_path: Path, monkeypatch
         monkeypatch.setattr(module, "MAX_BYTES", 2000)
     large = Mail("large", "ham", b"A: b\n\n" + b"x" * 50 + b"\n" * 5000)
     path = WRITERS[name](tmp_path / "c", [MAILS[0], large, MAILS[1]])
-    corpus = open_corpus(path, problems="count")
+    corpus = open_corpus(path, on_error="skip")
     assert [mail.raw for mail in corpus] == [MAILS[0].raw, MAILS[1].raw][: 1 if name == "csv" else 2]
     assert corpus.counts.problems == {"too-large": 1}
     with pytest.raises(CorpusError, match="more than"):

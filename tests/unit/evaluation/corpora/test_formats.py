@@ -68,12 +68,12 @@ def test_only_ids_with_a_prefix(tmp_path: Path) -> None:
     assert (corpus.counts.messages, corpus.name) == (3, "c/s1")
 
 
-@pytest.mark.parametrize("problems", ["stop", "count"])
-def test_a_prefix_that_no_id_has(problems: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("on_error", ["fail", "skip"])
+def test_a_prefix_that_no_id_has(on_error: str, tmp_path: Path) -> None:
     path = put(tmp_path / "c.jsonl", '{"id": "a", "label": "ham", "text": "x"}\n{"id": "b", "text": "x"}\n')
     with pytest.raises(CorpusError, match=r"c\.jsonl: no id begins with 'zzz'"):
-        read(path, prefix="zzz", problems=problems)
-    assert read(path, prefix="b", problems="count") == [], "one does, and it has no label"
+        read(path, prefix="zzz", on_error=on_error)
+    assert read(path, prefix="b", on_error="skip") == [], "one does, and it has no label"
 
 
 def test_json_text_gets_subject_and_sender_unless_it_has_a_header(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_label_for_what_has_none(tmp_path: Path) -> None:
 def test_bad_options(tmp_path: Path) -> None:
     path = put(tmp_path / "c.jsonl", "{}")
     with pytest.raises(ParameterError, match="'stop' or 'count', not 'ignore'"):
-        open_corpus(path, problems="ignore")
+        open_corpus(path, on_error="ignore")
     with pytest.raises(ParameterError, match="'spam', 'ham' or 'unlabelled', not 'maybe'"):
         open_corpus(path, label="maybe")
 

@@ -92,7 +92,7 @@ def test_every_classifier(name: str) -> None:
 
 def test_actions_of_a_batch_are_those_of_its_mails() -> None:
     mails, labels = stream(150, seed=3)
-    model = SpamFilter(buckets=SMALL, lost_ham=3.0, passed_spam=0.7)
+    model = SpamFilter(buckets=SMALL, false_positive_cost=3.0, false_negative_cost=0.7)
     model.learn_many(mails[:60], labels[:60])
     actions = model.decide_many(model.predictive_many(mails[60:]))
     assert actions == [model.decide_one(mail).action for mail in mails[60:]]
@@ -102,7 +102,7 @@ def test_actions_of_a_batch_are_those_of_its_mails() -> None:
 @pytest.mark.parametrize(("lost", "passed"), [(1.0, 1.0), (3.0, 1.0), (20.0, 1.0), (0.1, 0.3), (1e-3, 7.0)])
 def test_ties_go_to_quarantine_as_for_one_mail(lost: float, passed: float) -> None:
     """Probabilities of spam one unit of the last place around the threshold, and at it."""
-    model = SpamFilter(buckets=2**10, lost_ham=lost, passed_spam=passed)
+    model = SpamFilter(buckets=2**10, false_positive_cost=lost, false_negative_cost=passed)
     threshold = model._losses.threshold
     spam = np.array([0.0, np.nextafter(threshold, 0.0), threshold, np.nextafter(threshold, 1.0), 1.0])
     said = MailPredictions(model.classes, np.stack((1.0 - spam, spam), axis=1), *np.zeros((3, len(spam))))

@@ -65,7 +65,7 @@ def test_an_image_of_a_filter_keeps_its_memory() -> None:
 
 
 def test_a_filter_with_classifiers_from_elsewhere_has_no_image() -> None:
-    model = SpamFilter(buckets=SMALL, others=(("river", RiverGaussianNB(), "numbers"),))  # type: ignore[arg-type]
+    model = SpamFilter(buckets=SMALL, external_members=(("river", RiverGaussianNB(), "numbers"),))  # type: ignore[arg-type]
     with pytest.raises(SnapshotError, match=r"classifiers from elsewhere \(river\) cannot be saved"):
         model.snapshot_copy()
 

@@ -80,8 +80,8 @@ NUMBERS = ExternalMember("shape of the mail", naive_bayes.GaussianNB(), "numbers
         {},
         {"pairs": False, "text_bytes": 100, "head_bytes": 50, "tail_bytes": 0},
         {"buckets": 2**10},
-        {"others": (NUMBERS,)},
-        {"members": ("structure steps", "hosts"), "others": (NUMBERS, NUMBERS._replace(name="second"))},
+        {"external_members": (NUMBERS,)},
+        {"members": ("structure steps", "hosts"), "external_members": (NUMBERS, NUMBERS._replace(name="second"))},
         {"members": ("gram steps", "word steps")},
         *({"members": (name,)} for name in ALL_MEMBERS),
     ],
@@ -145,7 +145,7 @@ def test_clipped_inputs_and_large_counts_add_up() -> None:
 
 def test_a_classifier_from_elsewhere_that_is_too_sure_is_clipped() -> None:
     sure = ExternalMember("sure", linear_model.LogisticRegression(optim.SGD(99.0)), "numbers")
-    model = taught(SpamFilter(buckets=2**12, others=(sure,), classes=(False, True)))
+    model = taught(SpamFilter(buckets=2**12, external_members=(sure,), classes=(False, True)))
     said = model.predictive_many(["pills"])
     assert abs(said.member_log_odds[0, -1]) > 10.0
     assert assert_adds_up(model, "pills").rest["sure"] != 0.0
@@ -153,7 +153,7 @@ def test_a_classifier_from_elsewhere_that_is_too_sure_is_clipped() -> None:
 
 def test_shares_of_classifiers_from_elsewhere_have_their_names() -> None:
     other = NUMBERS._replace(name="second")
-    model = taught(SpamFilter(buckets=2**14, members=("hosts",), others=(NUMBERS, other)))
+    model = taught(SpamFilter(buckets=2**14, members=("hosts",), external_members=(NUMBERS, other)))
     mail = generated(np.random.default_rng(5), spam=True)
     rest = assert_adds_up(model, mail).rest
     weights = model.weights()

@@ -26,8 +26,8 @@ def outsiders() -> tuple[ExternalMember, ...]:
 
 def test_any_classifier_of_river_takes_part() -> None:
     mails, labels = stream(80, 6)
-    model = SpamFilter(buckets=SMALL, others=outsiders())
-    loop = SpamFilter(buckets=SMALL, others=outsiders())
+    model = SpamFilter(buckets=SMALL, external_members=outsiders())
+    loop = SpamFilter(buckets=SMALL, external_members=outsiders())
     said = model.test_then_train(mails, labels)
     single = []
     for mail, label in zip(mails, labels, strict=True):
@@ -38,9 +38,9 @@ def test_any_classifier_of_river_takes_part() -> None:
     assert said.member_log_odds[40:, -4:].any(axis=0).all(), "each of them says something by then"
     assert area(labels[40:], said.spam_log_odds[40:]) > 0.95
     fresh = model.clone()
-    assert fresh.predict_proba_one(mails[0]) == SpamFilter(buckets=SMALL, others=outsiders()).predict_proba_one(
-        mails[0]
-    )
+    assert fresh.predict_proba_one(mails[0]) == SpamFilter(
+        buckets=SMALL, external_members=outsiders()
+    ).predict_proba_one(mails[0])
     with pytest.raises(SnapshotError, match="neighbours"):
         model.state()
 
@@ -56,7 +56,9 @@ class Grumpy(linear_model.LogisticRegression):
 
 
 def test_what_one_member_refuses_none_has_learned() -> None:
-    model = SpamFilter(buckets=SMALL, others=(*outsiders()[:1], ExternalMember("grumpy", Grumpy(), "numbers")))
+    model = SpamFilter(
+        buckets=SMALL, external_members=(*outsiders()[:1], ExternalMember("grumpy", Grumpy(), "numbers"))
+    )
     model.learn_one("see http://a.example.com", "spam")
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="too many links"):
@@ -76,7 +78,7 @@ class Oracle(base.Classifier):
 
 
 def test_what_an_outsider_says_counts_in_its_direction() -> None:
-    model = SpamFilter(members=("hosts",), others=(ExternalMember("oracle", Oracle()),), buckets=SMALL)
+    model = SpamFilter(members=("hosts",), external_members=(ExternalMember("oracle", Oracle()),), buckets=SMALL)
     for _ in range(30):
         model.learn_one("pills", "spam")
         model.learn_one("lunch", "ham")
@@ -88,11 +90,11 @@ def test_what_an_outsider_says_counts_in_its_direction() -> None:
 
 def test_prototypes_are_never_taught() -> None:
     prototype = BernoulliNB(classes=(False, True))
-    model = SpamFilter(others=(ExternalMember("ours", prototype, "numbers"),), buckets=SMALL)
+    model = SpamFilter(external_members=(ExternalMember("ours", prototype, "numbers"),), buckets=SMALL)
     before = prototype.class_posterior()
     model.learn_one("pills", "spam")
     assert prototype.class_posterior() == before
-    assert SpamFilter(others=model.others).predict_proba_one("pills") == {"ham": 0.5, "spam": 0.5}
+    assert SpamFilter(external_members=model.external_members).predict_proba_one("pills") == {"ham": 0.5, "spam": 0.5}
 
 
 def test_what_outsiders_are_shown() -> None:

@@ -66,8 +66,8 @@ def test_a_weight_is_a_number_of_times() -> None:
 
 def test_costs_decide_what_is_done_and_not_what_is_believed() -> None:
     mails, labels = stream(150, 4)
-    strict = SpamFilter(buckets=SMALL, lost_ham=1e6)
-    lax = SpamFilter(buckets=SMALL, lost_ham=0.01)
+    strict = SpamFilter(buckets=SMALL, false_positive_cost=1e6)
+    lax = SpamFilter(buckets=SMALL, false_positive_cost=0.01)
     for model in (strict, lax):
         model.learn_many(mails, labels)
     spam = mails[labels.index("spam")]
@@ -87,7 +87,7 @@ def test_a_snapshot_holds_only_what_was_seen(tmp_path: Path) -> None:
     assert (tmp_path / "model").stat().st_size < 5e6
     again = SpamFilter.load(tmp_path / "model")
     assert frozen(again) == frozen(model)
-    assert (again.lost_ham, again.members) == (model.lost_ham, ALL_MEMBERS)
+    assert (again.false_positive_cost, again.members) == (model.false_positive_cost, ALL_MEMBERS)
 
 
 def test_a_model_at_war_with_itself_can_be_saved() -> None:
@@ -168,14 +168,14 @@ def test_a_damaged_snapshot_is_refused(name: str, value: Any) -> None:
         {"head_bytes": -1},
         {"text_bytes": 16_001},
         {"tail_bytes": 1.5},
-        {"lost_ham": 0.0},
-        {"passed_spam": float("nan")},
+        {"false_positive_cost": 0.0},
+        {"false_negative_cost": float("nan")},
         {"classes": ("spam", "spam")},
-        {"others": (("x", 5),)},
-        {"others": (("x", BernoulliNB(), "pictures"),)},
-        {"others": (("intercept", BernoulliNB()),)},
-        {"others": (("x", BernoulliNB()), ("x", BernoulliNB()))},
-        {"others": 5},
+        {"external_members": (("x", 5),)},
+        {"external_members": (("x", BernoulliNB(), "pictures"),)},
+        {"external_members": (("intercept", BernoulliNB()),)},
+        {"external_members": (("x", BernoulliNB()), ("x", BernoulliNB()))},
+        {"external_members": 5},
     ],
 )
 def test_parameters_that_cannot_work(parameters: dict[str, Any]) -> None:

@@ -54,27 +54,27 @@ def test_a_damaged_checkpoint_is_passed_over(
 
 def test_a_checkpoint_of_a_later_version_is_not_passed_over(settings: Settings) -> None:
     newest = files(settings)[0]
-    newest.write_bytes(newest.read_bytes().replace(b'"version":"3"', b'"version":"9"'))
+    newest.write_bytes(newest.read_bytes().replace(b'"version":"1"', b'"version":"9"'))
     with pytest.raises(SnapshotTooNew, match=newest.name):
         go_on(settings)
 
 
 def test_other_settings_are_refused_with_what_differs(settings: Settings, tmp_path: Path, worker_command: Run) -> None:
-    other = settings_in(tmp_path, learner={"parameters": {"prior_count": 0.25}}, engine={"remembered_ids": 999})
+    other = settings_in(tmp_path, learner={"parameters": {"prior_count": 0.25}}, engine={"dedup_window": 999})
     with pytest.raises(CheckpointMismatch, match=r"learner\.parameters\.prior_count: 1\.0 in the checkpoint, 0\.25"):
         go_on(other)
-    code, output, errors = worker_command(
-        "run", "--config", write_config(other, tmp_path / "other.toml"), "--until-end"
-    )
+    code, output, errors = worker_command("run", "--config", write_config(other, tmp_path / "other.toml"), "--drain")
     assert (code, output) == (2, "")
     assert ["started" in line for line in errors.splitlines()] == [True, False]
-    assert "engine.remembered_ids: 1000 in the checkpoint, 999 in the settings" in errors
+    assert "engine.dedup_window: 1000 in the checkpoint, 999 in the settings" in errors
     assert "stream-bayes rebuild" in errors
     check(settings)
 
 
 def test_a_larger_budget_is_no_other_setting(settings: Settings, tmp_path: Path) -> None:
-    raised = settings_in(tmp_path, labels={"budget": 500, "open_requests": 400, "strategy": "margin", "reserve": 0.1})
+    raised = settings_in(
+        tmp_path, labels={"budget": 500, "max_open_requests": 400, "strategy": "margin", "reserve": 0.1}
+    )
     with SqliteLog(path_of(settings)) as writer:
         feed(writer, different(200, 1000))
     used = saved_state(settings)[1].scalars["selector"]["budget"]["used"]
@@ -134,7 +134,7 @@ def test_checkpoints_ahead_of_the_journal_never_come_back(tmp_path: Path) -> Non
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         killed = Worker(settings_in(tmp_path, checkpoint={"events": 10_000}), log)
         killed._finish = lambda: None  # type: ignore[method-assign]
-        killed.run(until_end=True)
+        killed.run(drain=True)
     go_on(settings)
     check(settings)
 

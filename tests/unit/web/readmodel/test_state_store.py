@@ -30,7 +30,7 @@ def outcome(offset: int, what: Any, seconds: float = 0.0, **fields: Any) -> Labe
 def test_partitions_are_added_up() -> None:
     history = StatusHistory()
     history.add(status(0, 0, events_in=10, predictions=8, labelled=4, accuracy=0.5, log_loss=1.0, lag=3))
-    history.add(status(0, 1, events_in=5, predictions=5, labelled=12, accuracy=1.0, log_loss=0.2, labels_left=7))
+    history.add(status(0, 1, events_in=5, predictions=5, labelled=12, accuracy=1.0, log_loss=0.2, labels_remaining=7))
     (point,) = history.points
     assert (point.events, point.predictions, point.lag, point.left) == (15, 13, 3, 7)
     assert point.accuracy_since(None) == pytest.approx((2 + 12) / 16)
@@ -168,8 +168,8 @@ def test_the_error_before_todays_answers_and_after_them() -> None:
 def test_charts_hold_what_was_said() -> None:
     desk = StateStore(10.0, "unsure")
     for second in (0, 10, 20):
-        counts = {"predictions": 100 * second, "events_in": 110 * second, "labels_used": second}
-        counts |= {"labels_left": 80 - second, "labels_planned": second + 1}
+        counts = {"predictions": 100 * second, "events_in": 110 * second, "labels_requested": second}
+        counts |= {"labels_remaining": 80 - second, "labels_planned": second + 1}
         desk.told(status(second, labelled=second, log_loss=0.5, one_minus_roca_percent=2.0, **counts))
     for p in (0.0, 0.04, 0.5, 1.0):
         known = {"ham": 1.0 - p, "spam": p}
@@ -207,7 +207,7 @@ def test_charts_of_nothing_are_empty() -> None:
 
 @given(st.integers(1, 5000), st.integers(0, 10**7))
 def test_a_plan_rises_to_the_budget_and_not_above(total: int, seen: int) -> None:
-    budget = LabelBudget(total, audit_share=0.2)
+    budget = LabelBudget(total, audit_fraction=0.2)
     now = budget.planned(seen)
     later = budget.planned(seen + 1000)
     assert now is not None
@@ -217,7 +217,7 @@ def test_a_plan_rises_to_the_budget_and_not_above(total: int, seen: int) -> None
 
 def test_a_plan_is_what_the_pace_asks_for() -> None:
     """The closed form against the budget asked message by message, with everything urgent and no reserve."""
-    budget = LabelBudget(200, reserve=0.0, audit_share=0.0)
+    budget = LabelBudget(200, reserve=0.0, audit_fraction=0.0)
     asked = 0.0
     for seen in range(3000):
         asked += budget.rate()
@@ -231,7 +231,7 @@ def test_a_plan_is_what_the_pace_asks_for() -> None:
 
 def test_counters_are_text_that_prometheus_reads() -> None:
     desk = StateStore(10.0, None)
-    desk.told(status(0, 3, events_in=12, dead_by_code={'odd"\\\n': 2}, log_loss=0.25, labelled=4))
+    desk.told(status(0, 3, events_in=12, dead_letters_by_code={'odd"\\\n': 2}, log_loss=0.25, labelled=4))
     text = exposition(desk, 60.0, 3)
     assert 'stream_bayes_events_total{group="g",partition="3"} 12.0\n' in text
     assert 'stream_bayes_dead_letters_total{group="g",partition="3",code="odd\\"\\\\\\n"} 2.0\n' in text

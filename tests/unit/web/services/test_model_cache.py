@@ -148,7 +148,7 @@ def test_when_none_is_whole_it_is_tried_again_later(tmp_path: Path) -> None:
 
 
 def later_format(content: bytes) -> bytes:
-    return content.replace(b'"version":"3"', b'"version":"7"')
+    return content.replace(b'"version":"1"', b'"version":"7"')
 
 
 def unknown_learner(content: bytes) -> bytes:

@@ -39,7 +39,7 @@ def test_item09_order_of_the_queue_is_the_strategys_score(
 ) -> None:
     # A newer checkpoint is opened at once, however long that takes on this machine.
     monkeypatch.setattr(model_cache, "_SHARE", 1.0)
-    labels = {"budget": 200, "open_requests": 30, "similarity": 1.0, "strategy": strategy}
+    labels = {"budget": 200, "max_open_requests": 30, "similarity": 1.0, "strategy": strategy}
     office = Office(tmp_path, labels=labels)
     office.send_generated(100)
     office.work()
@@ -108,7 +108,7 @@ class _Rescoring:
 
 
 def _asked_office(folder: Path, mails: list[tuple[str, bytes]] | None = None) -> Office:
-    labels = {"budget": 200, "open_requests": 30, "similarity": 1.0}
+    labels = {"budget": 200, "max_open_requests": 30, "similarity": 1.0}
     office = Office(folder, labels=labels)
     if mails is None:
         office.send_generated(100)
