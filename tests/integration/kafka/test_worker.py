@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tests.soak import fuzz_events
+from tests.support.fuzzed_records import LIMITS, random_record
 from tests.support.kafka_workers import Colleague, Make, Process, Scene, await_that
 from tests.support.shared_log import lines
 from tests.support.workers import all_records, events, label, observation, saved_state, stream
@@ -24,12 +24,12 @@ _OPEN_MILLISECONDS = 600_000
 
 def test_no_record_stops_a_partition(make: Make) -> None:
     """Each is an event or a letter with its place and its content, and those behind it are read."""
-    scene = make(events={"record_bytes": fuzz_events.LIMITS.record_bytes})
+    scene = make(events={"record_bytes": LIMITS.record_bytes})
     scene.feed(stream(30))
     rng = random.Random(7)
     with scene.plain_producer() as producer:
         for number in range(_FUZZED):
-            record = fuzz_events._record(rng)
+            record = random_record(rng)
             topic = (scene.emails, scene.labels)[number % 2]
             producer.send(topic, record.value, record.key, list(record.headers), partition=0)
         producer.send(scene.emails, None, b"a key and no value", partition=0)
