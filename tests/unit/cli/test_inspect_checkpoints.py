@@ -189,7 +189,7 @@ def test_a_folder_without_any(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("edit", "problem"),
     [
-        ((b'"version":"3"', b'"version":"4"'), "update stream_bayes"),
+        ((b'"version":"1"', b'"version":"4"'), "update stream_bayes"),
         ((b"word.buckets", b"word.bucketz"), "does not fit its checksum"),
         ((b'"dtype"', b'"dtypo"'), "cut short or damaged"),
     ],
