@@ -164,4 +164,4 @@ def test_records_of_a_partition_that_nobody_spoke_of(settings: Settings, log: Sh
     worker.recover()
     del worker.processors[1]
     with pytest.raises(LogError, match="did not say are read here"):
-        worker._take(log.read("emails", 1, 0))
+        worker._process(log.read("emails", 1, 0))

@@ -26,7 +26,7 @@ class Checkpointer:
     def __init__(self, processor: PartitionProcessor, last: int | None) -> None:
         self._processor = processor
         self._settings = processor.settings.checkpoint
-        self._saver = BackgroundWriter(processor.folder)
+        self._saver = BackgroundWriter(processor.checkpoint_store)
         self.number = last
         """The journal offset of the newest checkpoint."""
         self._pending: int | None = None
@@ -43,7 +43,7 @@ class Checkpointer:
         if self.number is None:
             return None
         try:
-            written = self._processor.folder.path_of(self.number).stat().st_mtime
+            written = self._processor.checkpoint_store.path_of(self.number).stat().st_mtime
         except OSError:
             return None
         return max(time.time() - written, 0.0)
@@ -73,7 +73,7 @@ class Checkpointer:
 
     def drop_others(self) -> None:
         """Remove every checkpoint but the one just written."""
-        for number, path in self._processor.folder.checkpoints():
+        for number, path in self._processor.checkpoint_store.checkpoints():
             if number != self.number:
                 path.unlink(missing_ok=True)
 

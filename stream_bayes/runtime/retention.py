@@ -50,7 +50,7 @@ class Retention:
 
     def trim(self, processor: PartitionProcessor, days: float) -> None:
         """Remove what is older in the partition of a processor, now."""
-        kept = processor.folder.checkpoints()
+        kept = processor.checkpoint_store.checkpoints()
         if not kept:
             return
         # The log's clock may have been set wrong once, and never goes back.
