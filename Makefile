@@ -51,11 +51,11 @@ chaos: $(STAMP) ## kill workers, and a Kafka broker, 140 times: nothing lost, no
 	@$(BIN)/python -m tests.chaos --log kafka
 
 soak: $(STAMP) ## a million mangled records, then two million events: memory must stay flat (about 5 minutes)
-	@$(BIN)/python -m tests.fuzz_events
+	@$(BIN)/python -m tests.soak.fuzz_events
 	@$(BIN)/python -m tests.soak
 
 kafka: $(STAMP) ## a Kafka broker on 127.0.0.1:9092, or PORT=..., until Ctrl-C (needs Java and Maven)
-	@$(BIN)/python -m tests.broker $(PORT)
+	@$(BIN)/python -m tests.support.broker $(PORT)
 
 clean: ## remove .venv and every cache in the tree
 	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

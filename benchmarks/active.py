@@ -1,6 +1,6 @@
 """Few labels, chosen: what the default strategy makes of them, beside random choice and the first messages.
 
-Every figure is that of `stream-bayes evaluate --feedback active:QUOTA`, over seeds 1 to 5, of the six mailboxes alone
+Every figure is that of `stream-bayes evaluate --feedback active:BUDGET`, over seeds 1 to 5, of the six mailboxes alone
 over seeds 1 to 3. The selector does not know how long a stream is; "random" alone is told.
 """
 
@@ -20,7 +20,7 @@ from stream_bayes.errors import StreamBayesError
 from stream_bayes.evaluation.corpora.listing import CORPORA
 from stream_bayes.evaluation.feedback import DEFAULT, FIRST, PACED, RANDOM
 from stream_bayes.evaluation.process_pool import Failure
-from stream_bayes.evaluation.strategy_comparison import QUOTAS
+from stream_bayes.evaluation.strategy_comparison import BUDGETS
 from stream_bayes.evaluation.stream import StreamSource
 from stream_bayes.evaluation.sweep import AreaSpread, Job, SweepResult, spread, sweep, trials
 
@@ -28,7 +28,7 @@ SEEDS = (1, 2, 3, 4, 5)
 RIVALS = (DEFAULT, RANDOM, PACED, FIRST)
 BOX_SEEDS = SEEDS[:3]
 BOX_RIVALS = (DEFAULT, RANDOM, FIRST)
-BOX_QUOTAS = (50, 100)
+BOX_BUDGETS = (50, 100)
 LATE = "100"
 # Cells with more labels than that, as a share of the stream, are not counted in the mean ratio.
 SCARCE = 0.05
@@ -44,7 +44,7 @@ class Mark(NamedTuple):
     """(1-ROCA)% to reach with so many labels."""
 
     stream: str
-    quota: int
+    budget: int
     floor: float
     goal: float
 
@@ -60,11 +60,11 @@ MARKS = (
 
 
 class Cell(NamedTuple):
-    """One strategy on one stream with one quota."""
+    """One strategy on one stream with one budget."""
 
     stream: str
     strategy: str
-    quota: int
+    budget: int
     delay: str | None = None
 
 
@@ -78,18 +78,18 @@ def run(console: Console) -> None:
         )
         return
     lengths = {name: count(source) for name, source in streams.items()}
-    marks = [Cell(mark.stream, DEFAULT, mark.quota) for mark in MARKS if mark.stream in streams]
+    marks = [Cell(mark.stream, DEFAULT, mark.budget) for mark in MARKS if mark.stream in streams]
     found = measured(marks, streams)
     console.print(marks_table(found))
     for name in streams:
-        quotas = quotas_of(lengths[name])
-        cells = [Cell(name, rival, quota) for rival in RIVALS for quota in quotas]
-        cells += [Cell(name, DEFAULT, quota, LATE) for quota in quotas]
+        budgets = budgets_of(lengths[name])
+        cells = [Cell(name, rival, budget) for rival in RIVALS for budget in budgets]
+        cells += [Cell(name, DEFAULT, budget, LATE) for budget in budgets]
         found |= measured([cell for cell in cells if cell not in found], streams)
         console.print(cells_table(name, lengths[name], found))
     boxes = boxes_of(streams)
     lengths |= {name: count(source) for name, source in boxes.items()}
-    cells = [Cell(name, rival, quota) for name in boxes for rival in BOX_RIVALS for quota in BOX_QUOTAS]
+    cells = [Cell(name, rival, budget) for name in boxes for rival in BOX_RIVALS for budget in BOX_BUDGETS]
     found |= measured(cells, boxes, BOX_SEEDS)
     if boxes:
         console.print(boxes_table(found, lengths))
@@ -121,8 +121,8 @@ def count(source: StreamSource) -> int:
     return sum(1 for _ in source.open())
 
 
-def quotas_of(messages: int) -> tuple[int, ...]:
-    return tuple(quota for quota in QUOTAS if quota < messages)
+def budgets_of(messages: int) -> tuple[int, ...]:
+    return tuple(budget for budget in BUDGETS if budget < messages)
 
 
 def measured(
@@ -131,7 +131,7 @@ def measured(
     """Every cell over the seeds, on all cores."""
     jobs: dict[Job, Cell] = {}
     for cell in cells:
-        for regime in trials(cell.strategy, cell.quota, seeds, cell.delay):
+        for regime in trials(cell.strategy, cell.budget, seeds, cell.delay):
             jobs[Job(streams[cell.stream], "default", regime)] = cell
     outcomes: dict[Cell, list[SweepResult]] = {}
     for outcome in sweep(list(jobs)):
@@ -145,38 +145,38 @@ def measured(
 def marks_table(found: Mapping[Cell, AreaSpread]) -> Table:
     table = new_table(
         f"(1-ROCA)% with few labels, strategy {DEFAULT}, seeds {SEEDS[0]} to {SEEDS[-1]}, length of the stream unknown",
-        ("stream", "quota", "labels told", "mean", "deviation", "range", "floor", "goal", "reached"),
+        ("stream", "budget", "labels told", "mean", "deviation", "range", "floor", "goal", "reached"),
     )
     for mark in MARKS:
-        over = found.get(Cell(mark.stream, DEFAULT, mark.quota))
+        over = found.get(Cell(mark.stream, DEFAULT, mark.budget))
         if over is None:
             continue
         reached = "goal" if over.mean <= mark.goal else "floor" if over.mean <= mark.floor else "no"
         spread_of = f"{over.deviation:.4f}", f"{over.least:.4f} to {over.greatest:.4f}"
         figures = f"{over.labels:,.0f}", f"{over.mean:.4f}", *spread_of, f"{mark.floor:g}", f"{mark.goal:g}", reached
-        table.add_row(mark.stream, f"{mark.quota:,}", *figures)
+        table.add_row(mark.stream, f"{mark.budget:,}", *figures)
     return table
 
 
 def cells_table(name: str, messages: int, found: Mapping[Cell, AreaSpread]) -> Table:
-    columns = ("quota", "share", *RIVALS, "random / default", f"default, {LATE} late")
+    columns = ("budget", "share", *RIVALS, "random / default", f"default, {LATE} late")
     table = new_table(f"{name}, {messages:,} mails: mean (1-ROCA)%, deviation", columns)
-    for quota in quotas_of(messages):
-        rivals = [written(found[Cell(name, rival, quota)]) for rival in RIVALS]
-        late = written(found[Cell(name, DEFAULT, quota, LATE)])
+    for budget in budgets_of(messages):
+        rivals = [written(found[Cell(name, rival, budget)]) for rival in RIVALS]
+        late = written(found[Cell(name, DEFAULT, budget, LATE)])
         table.add_row(
-            f"{quota:,}", f"{100 * quota / messages:.1f} %", *rivals, f"{ratio(name, quota, found):.2f}", late
+            f"{budget:,}", f"{100 * budget / messages:.1f} %", *rivals, f"{ratio(name, budget, found):.2f}", late
         )
     return table
 
 
 def boxes_table(found: Mapping[Cell, AreaSpread], lengths: Mapping[str, int]) -> Table:
-    columns = ("stream", "mails", "quota", *BOX_RIVALS, "random / default")
+    columns = ("stream", "mails", "budget", *BOX_RIVALS, "random / default")
     table = new_table(f"each mailbox as its own stream: mean (1-ROCA)%, deviation, {len(BOX_SEEDS)} seeds", columns)
     for name in BOXES:
-        for quota in BOX_QUOTAS:
-            rivals = [written(found[Cell(name, rival, quota)]) for rival in BOX_RIVALS]
-            table.add_row(name, f"{lengths[name]:,}", f"{quota:,}", *rivals, f"{ratio(name, quota, found):.2f}")
+        for budget in BOX_BUDGETS:
+            rivals = [written(found[Cell(name, rival, budget)]) for rival in BOX_RIVALS]
+            table.add_row(name, f"{lengths[name]:,}", f"{budget:,}", *rivals, f"{ratio(name, budget, found):.2f}")
     return table
 
 
@@ -184,9 +184,9 @@ def written(over: AreaSpread) -> str:
     return f"{over.mean:.4f}" if over.passes == 1 else f"{over.mean:.4f} ±{over.deviation:.3f}"
 
 
-def ratio(name: str, quota: int, found: Mapping[Cell, AreaSpread]) -> float:
+def ratio(name: str, budget: int, found: Mapping[Cell, AreaSpread]) -> float:
     """Of random choice to the default; of two without a mistake 1."""
-    ours, chance = (found[Cell(name, strategy, quota)].mean for strategy in (DEFAULT, RANDOM))
+    ours, chance = (found[Cell(name, strategy, budget)].mean for strategy in (DEFAULT, RANDOM))
     return chance / ours if ours else (math.inf if chance else 1.0)
 
 
@@ -202,8 +202,8 @@ def ratio_lines(found: Mapping[Cell, AreaSpread], lengths: Mapping[str, int]) ->
     }
     lines = []
     for title, names in ((title, names) for title, names in sets.items() if names):
-        cells = [(name, quota) for name in names for quota in QUOTAS if Cell(name, DEFAULT, quota) in found]
-        ratios = [ratio(name, quota, found) for name, quota in cells if quota <= SCARCE * lengths[name]]
+        cells = [(name, budget) for name in names for budget in BUDGETS if Cell(name, DEFAULT, budget) in found]
+        ratios = [ratio(name, budget, found) for name, budget in cells if budget <= SCARCE * lengths[name]]
         mean = math.exp(float(np.mean(np.log(ratios))))
         lines.append(
             f"random / default over the {len(ratios)} cells with labels for at most {100 * SCARCE:g} % of the stream, "
@@ -218,7 +218,7 @@ def behind_lines(found: Mapping[Cell, AreaSpread]) -> list[str]:
     for cell, over in found.items():
         rival = found.get(cell._replace(strategy=FIRST))
         if cell.strategy == DEFAULT and rival is not None and over.mean > rival.mean:
-            lines.append(f"behind the first {cell.quota:,}: {cell.stream}, {over.mean:.4f} against {rival.mean:.4f}")
+            lines.append(f"behind the first {cell.budget:,}: {cell.stream}, {over.mean:.4f} against {rival.mean:.4f}")
     return lines or ["The default is behind the first messages in no cell."]
 
 

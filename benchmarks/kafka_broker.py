@@ -10,7 +10,7 @@ from uuid import uuid4
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
-from tests.broker import Broker, kafka_jars, missing_tools
+from tests.support.broker import Broker, kafka_jars, missing_tools
 
 REMOTE_BROKER = "STREAM_BAYES_KAFKA"
 

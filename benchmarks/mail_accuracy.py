@@ -67,7 +67,7 @@ def read_groups(folder: Path) -> list[Group]:
     groups = []
     for path in sorted(folder.iterdir()):
         try:
-            corpus = open_corpus(path, problems="count")
+            corpus = open_corpus(path, on_error="skip")
         except CorpusError:
             continue
         mails = list(corpus)

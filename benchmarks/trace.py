@@ -130,7 +130,7 @@ def _work(settings: Settings, store: MemoryStore) -> Trace:
     with TracedLog(settings.group, (topics.observations, topics.labels), store=store) as log:
         log.traces = []
         log.profiler = Profiler()
-        Worker(settings, log).run(until_end=True)
+        Worker(settings, log).run(drain=True)
         return log.traces[0]
 
 

@@ -35,8 +35,8 @@ SETTINGS = """\
 log = "sqlite:///{log}"
 [labels]
 budget = 100000
-audit_share = 0.0
-open_requests = 300
+audit_fraction = 0.0
+max_open_requests = 300
 [checkpoint]
 folder = "{folder}"
 [web]

@@ -43,7 +43,7 @@ def read_mails() -> tuple[list[Mail], str]:
     found = []
     try:
         path = Path(os.environ.get(CORPORA, "")) / f"{CORPUS}.jsonl.gz"
-        found = [(mail.raw, mail.label) for mail in open_corpus(path, problems="count") if len(mail.raw) <= MAX_BYTES]
+        found = [(mail.raw, mail.label) for mail in open_corpus(path, on_error="skip") if len(mail.raw) <= MAX_BYTES]
     except CorpusError:
         pass
     origin = f"{CORPUS} up to {MAX_BYTES:,} bytes" if found else "the demo's mailbox"

@@ -30,7 +30,7 @@ def table(folder: Path, events: Iterable[tuple[str, bytes, bytes, Headers]], cou
             log.append(topic, value, key, 0, headers)
         log.commit({})
     with opened(settings) as log:
-        Worker(settings, log).run(until_end=True)
+        Worker(settings, log).run(drain=True)
     starts = sorted(start_after_kill(settings, number) for number in range(STARTS))
     shutil.rmtree(settings.checkpoint_folder)
     with opened(settings) as log:

@@ -30,7 +30,7 @@ WAYS = ("random", "largest variance")
 
 def ask(model: BayesianLinearRegression, events: list[list[float]], draw: np.random.Generator) -> Iterator[list[int]]:
     """Give rows to ask about as they come: any one that was not asked before, and the one that the selector wants."""
-    selector = LabelSelector("variance", LabelBudget(BUDGET, audit_share=0))
+    selector = LabelSelector("variance", LabelBudget(BUDGET, audit_fraction=0))
     free = list[int]()
     for row, event in enumerate(events):
         free.append(row)

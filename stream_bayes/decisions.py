@@ -1,6 +1,6 @@
 """From probabilities to what to do: loss matrices, Bayes actions, and when asking a person pays.
 
->>> losses = spam_losses(lost_ham=20, passed_spam=1)
+>>> losses = spam_losses(false_positive_cost=20, false_negative_cost=1)
 >>> [decide({"spam": p, "ham": 1 - p}, losses, price=0.3).action for p in (0.1, 0.9, 0.999)]
 ['deliver', 'ask', 'quarantine']
 """
@@ -122,13 +122,14 @@ class LossMatrix(Value, _LossMatrixFields):
         return for_second / (for_first + for_second)
 
 
-def spam_losses(lost_ham: float = 20.0, passed_spam: float = 1.0) -> LossMatrix:
-    """Return the losses of a mail filter: lost_ham per ham in quarantine, passed_spam per spam delivered.
+def spam_losses(false_positive_cost: float = 20.0, false_negative_cost: float = 1.0) -> LossMatrix:
+    """Return the losses of a mail filter: a cost per ham in quarantine, and one per spam delivered.
 
-    Quarantine is best from p(spam) = lost_ham / (lost_ham + passed_spam) on, the matrix's `threshold`.
+    Quarantine is best from p(spam) = false_positive_cost / (false_positive_cost + false_negative_cost) on, the
+    `threshold` of the matrix.
     """
-    lost = positive("lost_ham", lost_ham)
-    passed = positive("passed_spam", passed_spam)
+    lost = positive("false_positive_cost", false_positive_cost)
+    passed = positive("false_negative_cost", false_negative_cost)
     return LossMatrix(("spam", "ham"), (QUARANTINE, DELIVER), ((0.0, passed), (lost, 0.0)))
 
 

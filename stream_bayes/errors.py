@@ -166,7 +166,7 @@ class LogGap(LogError):
     def __init__(self, topic: str, partition: int, wanted: int, begins: int) -> None:
         message = (
             f"{topic}-{partition} begins at offset {begins} now, and {wanted} to {begins - 1} were still to be read: "
-            'they are lost. With kafka.on_gap = "earliest" the stream goes on behind them'
+            'they are lost. With kafka.on_offset_gap = "earliest" the stream goes on behind them'
         )
         super().__init__(message)
         self.topic = topic

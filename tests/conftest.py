@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -11,7 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.broker import (
+from stream_bayes.cli import main
+from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING
+from tests.support.broker import (
     Broker,
     ConsoleProducer,
     RemoteBroker,
@@ -20,6 +24,9 @@ from tests.broker import (
     kafka_jars,
     missing_tools,
 )
+from tests.support.commands import Run
+from tests.support.disks import mount
+from tests.support.logs import LOCAL, Logs, local_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Those go first: they wait more than they compute, and take longest.
     """
     for item in items:
-        item.add_marker(pytest.mark.xdist_group("broker" if _needs_broker(item) else item.path.name))
+        item.add_marker(pytest.mark.xdist_group("broker" if _needs_broker(item) else str(item.path)))
     items.sort(key=lambda item: not _needs_broker(item))
 
 
@@ -117,3 +124,71 @@ def _jars_or_skip(otherwise: str, *besides: str) -> Path:
             f"{packages}){otherwise}"
         )
     return kafka_jars()
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command line in this process: exit code, output, errors.
+
+    The notice that kernels are compiled is left out: whether it comes depends on what ran before, and how fast.
+    """
+
+    def call(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["stream-bayes", *map(str, arguments)])
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        assert isinstance(ending.value.code, int)
+        captured = capsys.readouterr()
+        lines = captured.err.splitlines(keepends=True)
+        errors = "".join(line for line in lines if NOTICE_BEGINNING not in line)
+        return ending.value.code, captured.out, errors
+
+    return call
+
+
+@pytest.fixture
+def worker_command(run: Run) -> Iterator[Run]:
+    """The command line in this process; signals and loggers are afterwards as they were."""
+    root = logging.getLogger("stream_bayes")
+    before = root.handlers, root.level, root.propagate
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield run
+    root.handlers, root.level, root.propagate = before
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a disk of 4 MiB, in memory."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount("-t", "tmpfs", "-o", "size=4m", "tmpfs", folder)
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.fixture(params=LOCAL)
+def local_logs(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Logs]:
+    """Each kind that needs no broker."""
+    kind = local_kind(request.param, tmp_path)
+    yield kind
+    kind.close()
+
+
+@pytest.fixture
+def worker_logs(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """The log records of workers, from level INFO on."""
+    caplog.set_level("INFO", "stream_bayes")
+    return caplog
+
+
+@pytest.fixture
+def log_folder(tmp_path: Path) -> Path:
+    """A folder with a log of one mail, and an empty folder of checkpoints."""
+    (tmp_path / "mail.db.checkpoints").mkdir()
+    with SqliteLog(tmp_path / "mail.db") as log:
+        log.append("emails", b'{"id": "1", "text": "hello"}')
+        log.commit({})
+    return tmp_path

@@ -48,7 +48,7 @@ class LabelBudget:
         Its length: "1d", "12h", "30m", or seconds.
     reserve
         The share of the total that is kept back for news and drift.
-    audit_share
+    audit_fraction
         The share that is drawn by chance; rounded down to whole labels.
 
     Examples
@@ -65,7 +65,7 @@ class LabelBudget:
         per_period: int | None = None,
         period: str | float = "1d",
         reserve: float = 0.1,
-        audit_share: float = 0.05,
+        audit_fraction: float = 0.05,
     ) -> None:
         if total is None and per_period is None:
             message = "a budget needs a limit: total, per_period or both"
@@ -74,10 +74,12 @@ class LabelBudget:
         self.per_period = None if per_period is None else int(whole("per_period", per_period, ParameterError))
         self.period = period
         self.reserve = _check_share("reserve", reserve)
-        self.audit_share = _check_share("audit_share", audit_share)
+        self.audit_fraction = _check_share("audit_fraction", audit_fraction)
         self._period = milliseconds("period", period)
         # How many of either limit are for the audit.
-        self._audits, self._period_audits = (_part(self.audit_share, limit) for limit in (self.total, self.per_period))
+        self._audits, self._period_audits = (
+            _part(self.audit_fraction, limit) for limit in (self.total, self.per_period)
+        )
         self.used = 0
         """Labels asked for so far."""
         self.audited = 0
@@ -105,7 +107,7 @@ class LabelBudget:
             return limit // parts + (part < limit % parts) if part < parts else 0
 
         total, per_period = (None if limit is None else own(limit) for limit in (self.total, self.per_period))
-        budget = LabelBudget(total, per_period, self.period, self.reserve, self.audit_share)
+        budget = LabelBudget(total, per_period, self.period, self.reserve, self.audit_fraction)
         budget._audits = own(self._audits)
         budget._period_audits = own(self._period_audits)
         budget._saved = budget._most_saved

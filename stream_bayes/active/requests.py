@@ -69,8 +69,8 @@ class Request(NamedTuple):
 class Requests:
     """The open questions in the order in which they were asked; those too old are closed."""
 
-    def __init__(self, expires: int) -> None:
-        self._expires = expires
+    def __init__(self, ttl: int) -> None:
+        self._ttl = ttl
         self._open: dict[Place, Request] = {}
         self._expired: dict[Place, Request] = {}
         self.first: Place | None = None
@@ -107,7 +107,7 @@ class Requests:
     def _look_at_first(self) -> None:
         # Looked at when it changes, and not for each observation.
         self.first = next(iter(self._open), None)
-        self.due = math.inf if self.first is None else self._open[self.first].asked_at + self._expires
+        self.due = math.inf if self.first is None else self._open[self.first].asked_at + self._ttl
 
     def expire(self, clock: int) -> list[tuple[Place, Request]]:
         """Close those that waited too long; the clock never falls, so they are the first ones."""

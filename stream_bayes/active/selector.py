@@ -52,14 +52,14 @@ class LabelSelector:
         The name of one of `stream_bayes.active.STRATEGIES`.
     budget
         How many, and how fast.
-    open_requests
+    max_open_requests
         Questions that may wait for an answer at a time: a backlog must not flood those who answer. The audit's share of
         them, one at least, is kept for the audit: it must not pause while the others wait, or it would not be fair.
-    expires
+    request_ttl
         After this time on the clock of the stream a question is closed. It has cost its label.
     similarity
         From this estimated share of common parts on, two contents are nearly the same; 1 if they must be the same.
-    unsure
+    abstain_label
         The answer that closes a question without a label; None if there is none.
     seed
         Of what chance decides: the audit, and what is asked of scores near the threshold. From 0 up to 2^53.
@@ -70,20 +70,20 @@ class LabelSelector:
         score: str = "epistemic",
         budget: LabelBudget | None = None,
         *,
-        open_requests: int = 100,
-        expires: str | float = "7d",
+        max_open_requests: int = 100,
+        request_ttl: str | float = "7d",
         similarity: float = 0.8,
-        unsure: str | None = "unsure",
+        abstain_label: str | None = "unsure",
         seed: int = 1,
     ) -> None:
         self.strategy = check_strategy(score)
         self.budget = check_budget(budget)
-        self.open_requests = int(whole("open_requests", open_requests, ParameterError))
-        self.unsure = unsure
+        self.max_open_requests = int(whole("max_open_requests", max_open_requests, ParameterError))
+        self.abstain_label = abstain_label
         self.similarity = finite("similarity", similarity)
         if not 0.0 < self.similarity <= 1.0:
             raise refuse("similarity", "above 0 and at most 1", similarity)
-        self.requests = Requests(milliseconds("expires", expires))
+        self.requests = Requests(milliseconds("request_ttl", request_ttl))
         self.audit = Audit()
         self.labellers = Annotators()
         self.counts: Counter[str] = Counter()
@@ -96,9 +96,11 @@ class LabelSelector:
         self._draws = CounterRng(2 * self.seed)
         self._audit_draws = CounterRng(2 * self.seed + 1)
         self._tie_draws = CounterRng(2 * self.seed + _TIES)
-        kept = max(math.ceil(self.budget.audit_share * self.open_requests), 1) if self.budget.audit_share else 0
+        kept = (
+            max(math.ceil(self.budget.audit_fraction * self.max_open_requests), 1) if self.budget.audit_fraction else 0
+        )
         # Places among the open questions for those chosen by their score.
-        self._places = max(self.open_requests - kept, min(self.open_requests, 1))
+        self._places = max(self.max_open_requests - kept, min(self.max_open_requests, 1))
 
     def question(self, candidate: Candidate, clock: int = 0) -> RequestReason | None:
         """Whether and why to ask about the observation that came now; changes nothing."""
@@ -107,7 +109,7 @@ class LabelSelector:
         draw = self._audit_draws.at(budget.seen)
         if (
             draw < budget.most_audit_rate
-            and waiting < self.open_requests
+            and waiting < self.max_open_requests
             and draw < (chance := budget.audit_rate(clock))
         ):
             return RequestReason(chance)
@@ -222,7 +224,7 @@ class LabelSelector:
         return self._clock
 
     def _outcome_of(self, place: Place, label: Any, request: Request | None, late: Request | None) -> str:
-        if self.unsure is not None and label == self.unsure:
+        if self.abstain_label is not None and label == self.abstain_label:
             return "unsure"
         if request is not None or late is not None:
             return "late" if request is None else "answered"

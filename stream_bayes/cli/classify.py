@@ -170,7 +170,7 @@ def _judge(path: Path, raw: bytes, kind: FilterKind | None, cost: float | None) 
         message = f"there is no model at {path}; to make one: stream-bayes classify --learn spam --model FILE < MAIL"
         raise FileNotFoundError(message)
     model, _ = _loaded(path, kind)
-    losses = spam_losses(model.lost_ham, model.passed_spam) if cost is None else spam_losses(cost)
+    losses = spam_losses(model.false_positive_cost, model.false_negative_cost) if cost is None else spam_losses(cost)
     said = model.predictive_many([raw])
     ham, spam = said.probabilities[0].tolist()
     action = losses.bayes_action({"ham": ham, "spam": spam}).action

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stream_bayes.demo.workspace import Workspace
 
 _CORPUS = "Real mail with labels instead of generated mail; it is shuffled, in an order that --seed chooses."
-_PAGE = "You are the labeller: open the page, and go on until Ctrl-C; 5 mails come in a second."
+_WITH_WEB = "You are the labeller: open the page, and go on until Ctrl-C; 5 mails come in a second."
 _FOLDER = "Where the log, the checkpoints and the picture go; by default a new temporary folder, which is kept."
 
 
@@ -36,14 +36,14 @@ def demo(
     corpus: Annotated[Path | None, typer.Option(metavar="PATH", help=_CORPUS)] = None,
     folder: Annotated[Path | None, typer.Option(metavar="PATH", help=_FOLDER)] = None,
     fast: Annotated[bool, typer.Option("--fast", help="Leave out the pacing.")] = False,
-    page: Annotated[bool, typer.Option("--page", help=_PAGE)] = False,
+    with_web: Annotated[bool, typer.Option("--with-web", help=_WITH_WEB)] = False,
     port: Annotated[int, typer.Option(min=0, max=65_535, metavar="N", help="Of the page; 0: any.")] = 8765,
     as_json: Json = False,
 ) -> None:
     """Watch a mailbox being filtered live (about 70 seconds).
 
     A worker in a process of its own reads mails without labels from a log, predicts each, and asks for the labels of
-    those it is unsure of. In the middle it is killed, and goes on as if nothing had happened. With --page nobody is
+    those it is unsure of. In the middle it is killed, and goes on as if nothing had happened. With --with-web nobody is
     killed, and what it asks you answer yourself.
     """
     from rich.console import Console
@@ -59,7 +59,7 @@ def demo(
         post = generated_mails(seed, mails) if corpus is None else corpus_mails(corpus, mails, seed)
         place = Workspace(folder)
     console = Console(stderr=True) if as_json else Console()
-    if page:
+    if with_web:
         _label(post, place, budget, port, console, as_json=as_json)
         return
     figures = _play(post, place, ScenarioOptions(budget, fast), console, quiet=as_json)

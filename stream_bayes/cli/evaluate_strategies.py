@@ -18,9 +18,9 @@ from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.feedback import ACTIVE, SEED, SEEDS, FeedbackRegime
 from stream_bayes.evaluation.process_pool import Failure
-from stream_bayes.evaluation.report.labels import NAME, PICTURE, write_labels
+from stream_bayes.evaluation.report.strategy_report import PAGE_FILE, PICTURE_FILE, write_strategies
 from stream_bayes.evaluation.strategy_comparison import (
-    QUOTAS,
+    BUDGETS,
     REPEAT,
     ComparisonPlan,
     ComparisonResult,
@@ -39,7 +39,7 @@ class SweepOptions(NamedTuple):
     """The options that ask for many passes, as they were given."""
 
     strategies: str | None
-    quotas: str | None
+    budgets: str | None
     repeat: int | None
     others: tuple[str, ...]
     """Options that were given and are for one pass only."""
@@ -54,8 +54,8 @@ class SweepOptions(NamedTuple):
         several = self.strategies is not None
         _refuse_first(
             {
-                "--quotas goes with --strategies; for one quota there is --feedback active:QUOTA": (
-                    self.quotas is not None and not several
+                "--budgets goes with --strategies; for one budget there is --feedback active:BUDGET": (
+                    self.budgets is not None and not several
                 ),
                 "--strategies says which labels are told: leave --feedback and --strategy away": (
                     several and (feedback is not None or strategy is not None)
@@ -66,7 +66,7 @@ class SweepOptions(NamedTuple):
         regime = FeedbackRegime(told, strategy, delay, SEED if seed is None else seed)
         _refuse_first(
             {
-                "--seed goes with --strategies or --feedback active:QUOTA or partial:FRACTION: "
+                "--seed goes with --strategies or --feedback active:BUDGET or partial:FRACTION: "
                 "elsewhere nothing is drawn by chance": seed is not None and not regime.draws
             }
         )
@@ -78,7 +78,7 @@ class SweepOptions(NamedTuple):
         _refuse_first(
             {
                 f"{''.join(self.others[:1])} is for one pass, not for --strategies or --repeat": bool(self.others),
-                "--repeat goes with --feedback active:QUOTA or --strategies": not regime.is_active,
+                "--repeat goes with --feedback active:BUDGET or --strategies": not regime.is_active,
                 f"--seed and --repeat together must stay below {SEEDS}": (
                     regime.seed + (self.repeat or REPEAT) > SEEDS
                 ),
@@ -87,10 +87,10 @@ class SweepOptions(NamedTuple):
         seeds = tuple(range(regime.seed, regime.seed + (self.repeat or REPEAT)))
         if self.strategies is None:
             return ComparisonPlan(
-                task.source, filter_name, (regime.named,), (regime.quota,), seeds, regime.delay, full=False
+                task.source, filter_name, (regime.named,), (regime.budget,), seeds, regime.delay, full=False
             )
-        quotas = QUOTAS if self.quotas is None else parse_budgets(self.quotas)
-        return ComparisonPlan(task.source, filter_name, parse_strategies(self.strategies), quotas, seeds, regime.delay)
+        budgets = BUDGETS if self.budgets is None else parse_budgets(self.budgets)
+        return ComparisonPlan(task.source, filter_name, parse_strategies(self.strategies), budgets, seeds, regime.delay)
 
 
 def _refuse_first(problems: Mapping[str, bool]) -> None:
@@ -109,8 +109,8 @@ class Comparison:
         self._corpus = stream.corpus
         self._messages = sum(1 for _ in stream)
         self._plan = plan.within(self._messages) if plan.full else plan
-        if self._plan.quotas != plan.quotas:
-            large = ", ".join(f"{quota:,}" for quota in plan.quotas if quota not in self._plan.quotas)
+        if self._plan.budgets != plan.budgets:
+            large = ", ".join(f"{budget:,}" for budget in plan.budgets if budget not in self._plan.budgets)
             self._notes.append(f"left out, since the stream has no more than {self._messages:,} messages: {large}")
         self._notes += [f"{count} left out as {kind}" for kind, count in corpus.counts.problems.items()]
         self.folder = FOLDER if folder is None and plan.full else folder
@@ -139,7 +139,7 @@ class Comparison:
     def _show(self, found: ComparisonResult, as_json: bool) -> None:
         notes = [*self._notes, *found.notes()]
         folder = self.folder
-        paths = {} if folder is None else {"report": str(folder / NAME), "picture": str(folder / PICTURE)}
+        paths = {} if folder is None else {"report": str(folder / PAGE_FILE), "picture": str(folder / PICTURE_FILE)}
         if as_json:
             shown = {**described(found), "notes": notes, "report": None, "picture": None, **paths}
             typer.echo(json.dumps(shown, indent=2))
@@ -147,4 +147,4 @@ class Comparison:
             files = "\n".join(f"{kind}: {path}" for kind, path in paths.items())
             typer.echo("\n\n".join(part for part in (strategies_table(found, notes), files) if part))
         if folder is not None:  # after the figures, which are not to be lost if this fails
-            write_labels(folder, found, notes)
+            write_strategies(folder, found, notes)

@@ -93,7 +93,7 @@ class ObservationIndex:
     observations, labels
         The topics.
     abstain_label
-        The answer that gives no label (`labels.unsure` of the settings), if there is one.
+        The answer that gives no label (`labels.abstain_label` of the settings), if there is one.
     feeder
         The labeller of the labels that a feed sends.
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _TO = "The log: sqlite:///path/to/file.db, or kafka://host:port,host:port; by default that of the settings."
 _LABELS = "Labels come with the mails, as events of their own N mails later, or not at all."
-_PROBLEMS = "What is wrong in the corpus ends the writing (stop) or is left out and counted (count)."
+_ON_ERROR = "What is wrong in the corpus ends the writing (fail) or is left out and counted (skip)."
 _CHECK = "Look first which mails the log has already; --no-check leaves it to the worker to notice them."
 _TICKS = 10
 """Transactions a second where there is a rate."""
@@ -41,7 +41,7 @@ def produce(
     labels: Annotated[str, typer.Option(metavar="with|later:N|none", help=_LABELS)] = "with",
     rate: Annotated[float | None, typer.Option(metavar="N", help="Mails a second; else as fast as it goes.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N mails.")] = None,
-    problems: Annotated[str, typer.Option(metavar="stop|count", help=_PROBLEMS)] = "stop",
+    on_error: Annotated[str, typer.Option(metavar="fail|skip", help=_ON_ERROR)] = "fail",
     partitions: Annotated[int | None, typer.Option(min=1, help=PARTITIONS)] = None,
     check: Annotated[bool, typer.Option("--check/--no-check", help=_CHECK)] = True,
     config: Config = None,
@@ -53,7 +53,7 @@ def produce(
     example, a correction is sent. The id of a mail from a file is a digest of the message, whatever the file is called;
     a mail that is in the corpus twice is written once. JSON lines and CSV may give ids of their own; without ids, rows
     with equal text are different mails. To know what is there the whole topic is read first. With --no-check
-    it is not: a worker ignores the mails whose ids it still remembers (engine.remembered_ids).
+    it is not: a worker ignores the mails whose ids it still remembers (engine.dedup_window).
 
     Ctrl-C ends it after a whole transaction.
     """
@@ -68,12 +68,12 @@ def produce(
     labelling = open_labelling(labels)
     pace = _pace(rate)
     settings = settings_from(config, to)
-    mails = open_corpus(corpus, problems=problems, label="unlabelled" if labelling.kind == "none" else None)
+    mails = open_corpus(corpus, on_error=on_error, label="unlabelled" if labelling.kind == "none" else None)
     began = time.monotonic()
     topics = settings.topics
     with (
         writable(settings, partitions) as log,
-        ObservationIndex(log, topics.observations, topics.labels, abstain_label=settings.labels.unsure) as index,
+        ObservationIndex(log, topics.observations, topics.labels, abstain_label=settings.labels.abstain_label) as index,
         interruption() as pressed,
         _bar(Console(stderr=True), limit) as bar,
     ):
@@ -86,7 +86,7 @@ def produce(
             index=index,
             id_bytes=settings.events.id_bytes,
         )
-        producer.leaves_out = problems == "count"
+        producer.leaves_out = on_error == "skip"
         if check:
             _check(index, bar, pressed)
         else:

@@ -210,7 +210,7 @@ class CorpusProducer:
             where = "" if known.source is None else " at {}-{}-{}".format(*known.source)
             message = (
                 f"mail {mail.id!r:.100} has the id of another mail, which is in the log already{where}: "
-                "give it another id, or leave such mails out with --problems count"
+                "give it another id, or leave such mails out with --on-error skip"
             )
             self._leave_out(CorpusError(message, ID_REUSED))
             return
@@ -247,7 +247,7 @@ class CorpusProducer:
             message = (
                 f"mail {mail.id!r:.100} of {len(mail.raw):,} bytes is too large for the topic {self._mails!r}, which "
                 f"takes {most:,}: let it take more (max.message.bytes on Kafka, sqlite.record_bytes), or leave such "
-                "mails out with --problems count"
+                "mails out with --on-error skip"
             )
             self._leave_out(CorpusError(message, TOO_LARGE), problem)
             return False

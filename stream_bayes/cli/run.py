@@ -45,7 +45,7 @@ def run(
     group: Group = None,
     checkpoints: Checkpoints = None,
     partitions: Annotated[int | None, typer.Option(min=1, help=PARTITIONS)] = None,
-    until_end: Annotated[bool, typer.Option("--until-end", help="Stop when all there is has been read.")] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="Stop when all there is has been read.")] = False,
     as_json: Json = False,
 ) -> None:
     """Predict and learn from a log until it is stopped.
@@ -53,7 +53,7 @@ def run(
     SIGTERM or Ctrl-C: it finishes the batch, commits, writes a checkpoint and ends with code 0; a second one ends it
     at once with 130. Started with SIGINT ignored, as a script's background job is, it ends on SIGTERM alone. Whatever
     else ends it, the next run goes on where the last commit was. A broker that does not answer is waited for, with
-    --until-end not at the beginning. --json prints its messages as JSON, one a line.
+    --drain not at the beginning. --json prints its messages as JSON, one a line.
     """
     from stream_bayes.runtime import Worker
     from stream_bayes.runtime.logging import report_to_stderr
@@ -64,10 +64,10 @@ def run(
     report_to_stderr(as_json=as_json)
     tune_gc()
     end_on_signals()
-    with opened(settings, partitions, patient=not until_end) as source:
+    with opened(settings, partitions, patient=not drain) as source:
         worker = Worker(settings, source)
         stop_on_signals(worker)
-        worker.run(until_end=until_end)
+        worker.run(drain=drain)
 
 
 def check_engine(settings: Settings) -> None:
@@ -157,7 +157,7 @@ def _member(settings: Settings) -> Iterator[str | None]:
 
     # Of the machine, not of the folder that a worker was started in: names must differ on the whole machine.
     folder = Path(gettempdir()) / f"stream_bayes-{os.getuid()}" / settings.group
-    with InstanceIdLease(folder, settings.kafka.worker) as slot:
+    with InstanceIdLease(folder, settings.kafka.instance_id) as slot:
         yield slot.member
 
 

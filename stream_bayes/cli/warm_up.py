@@ -123,7 +123,7 @@ def _use_worker(learner: LearnerSettings) -> None:
             for topic, value in _messages(learner, settings.topics.observations, settings.topics.labels):
                 log.append(topic, value)
             log.commit({})
-            Worker(settings, log).run(until_end=True)
+            Worker(settings, log).run(drain=True)
         with MemoryLog(settings.group, topics, store=store) as log:
             Worker(settings, log).rebuild()
 

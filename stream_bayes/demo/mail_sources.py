@@ -41,7 +41,7 @@ def corpus_mails(path: Path, mails: int, seed: int) -> LabelledMails:
 
     Mails that cannot be read, or of which nothing says what they are, are left out.
     """
-    corpus = open_corpus(path, problems="count")
+    corpus = open_corpus(path, on_error="skip")
     found = list(Stream(corpus.name, corpus, shuffle=seed, limit=mails))
     if any(mail.label is not None for mail in found):
         return LabelledMails(corpus.name, found, [])

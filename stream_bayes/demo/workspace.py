@@ -54,7 +54,7 @@ parameters = {{ buckets = {BUCKETS} }}
 
 [labels]
 budget = {budget}
-open_requests = {OPEN_REQUESTS}
+max_open_requests = {OPEN_REQUESTS}
 
 [commit]
 milliseconds = 50

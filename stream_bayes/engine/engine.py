@@ -42,11 +42,11 @@ class Engine:
         self.partition = partition
         self.model = ModelAdapter(open_learner(settings.learner))
         sizes = settings.engine
-        self.label_history = LabelHistory(sizes.remembered_labels, numbers=self.model.predicts_numbers)
-        self.dedup_window = DedupWindow(sizes.remembered_ids)
-        self.observation_cache = ObservationCache(sizes.remembered_bytes)
-        self.metrics = RunningMetrics(sizes.remembered_labels)
-        expires = milliseconds("labels.expires", settings.labels.expires)
+        self.label_history = LabelHistory(sizes.label_history, numbers=self.model.predicts_numbers)
+        self.dedup_window = DedupWindow(sizes.dedup_window)
+        self.observation_cache = ObservationCache(sizes.observation_cache_bytes)
+        self.metrics = RunningMetrics(sizes.label_history)
+        expires = milliseconds("labels.request_ttl", settings.labels.request_ttl)
         self.request_policy = RequestPolicy(expires, self.label_history.capacity, partitions)
         self.input_partitions = partitions
         """How many partitions the observations topic has: more than share the budget where it has grown since."""
@@ -182,7 +182,7 @@ class Engine:
         if plan.decisions is not None and plan.decisions.policy is not None:
             policy = plan.decisions.policy
         # By a clock with this lead, what is overdue by the current policy was overdue by the policy of the time.
-        lead = self.request_policy.expires - policy.expires
+        lead = self.request_policy.request_ttl - policy.request_ttl
         row = 0
         for planned in segment:
             record = planned.input.record
@@ -248,7 +248,7 @@ class Engine:
             strategy=self.selector.strategy if reason.audited is None else AUDIT,
             budget_left=self.selector.budget.left(self.clock),
             at=self.clock,
-            expires_at=self.clock + self.request_policy.expires,
+            expires_at=self.clock + self.request_policy.request_ttl,
             labels=self.model.declared_labels,
             abstain_label=self.abstain_label,
         )

@@ -33,17 +33,19 @@ def strategy_of(settings: LabelSettings) -> str:
 
 def selector_for(settings: LabelSettings, partition: int, partitions: int) -> LabelSelector:
     """The selector of one partition, which owns its share of the budget and of the open requests."""
-    most = settings.open_requests
+    most = settings.max_open_requests
     # Each partition may have one open request, where there are fewer than partitions: else some would never ask.
     own = max(most // partitions + (partition < most % partitions), min(most, 1))
-    whole = LabelBudget(settings.budget, settings.per_period, settings.period, settings.reserve, settings.audit_share)
+    whole = LabelBudget(
+        settings.budget, settings.per_period, settings.period, settings.reserve, settings.audit_fraction
+    )
     return LabelSelector(
         strategy_of(settings),
         whole.share(partition, partitions),
-        open_requests=own,
-        expires=settings.expires,
+        max_open_requests=own,
+        request_ttl=settings.request_ttl,
         similarity=settings.similarity,
-        unsure=_NOBODY_KNOWS,
+        abstain_label=_NOBODY_KNOWS,
         seed=settings.seed + partition,
     )
 
@@ -56,7 +58,7 @@ class LabelRequests:
 
     def __init__(self, settings: Settings, model: ModelAdapter, partition: int, partitions: int) -> None:
         self.selector = selector_for(settings.labels, partition, partitions)
-        abstain_label = settings.labels.unsure or None
+        abstain_label = settings.labels.abstain_label or None
         # A text that the learner has declared as a label is a label.
         self.abstain_label = None if abstain_label in model.declared_labels else abstain_label
         """The text by which a labeller abstains; None if there is none."""

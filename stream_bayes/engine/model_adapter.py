@@ -6,13 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from importlib import import_module
 from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_bayes import posteriors
+from stream_bayes import posteriors, registry
 from stream_bayes.active.strategies import scores
 from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.config import LearnerSettings
@@ -25,13 +24,13 @@ from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.labels import check_label
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.learners.base.regressor import Regressor, check_target
-from stream_bayes.mail.features.batch import decoded
 from stream_bayes.mail.filter import MailPredictions, SpamFilter
+from stream_bayes.mail.parse.parsed_mail import ParsedMail
 from stream_bayes.mail.render.summary import subject
 
 _WORD = re.compile(r"[^\W_]+")
 # What a filter does with its probabilities does not shape what it knows.
-_DECIDES_ONLY = ("lost_ham", "passed_spam")
+_DECIDES_ONLY = ("false_positive_cost", "false_negative_cost")
 
 
 class Predictions(NamedTuple):
@@ -89,7 +88,8 @@ class ModelAdapter:
                 return {"subject": observation.subject, "sender": observation.sender, "text": content}
             return content
         if isinstance(content, bytes):
-            content = f"{subject(content)}\n{decoded(content)[1].decode('utf-8', 'replace')}"
+            mail = ParsedMail(content)
+            content = f"{subject(mail)}\n{mail.sections.body.decode('utf-8', 'replace')}"
         return dict(Counter(_WORD.findall(content.lower()))) if isinstance(content, str) else content
 
     def validate_label(self, label: Any) -> Known:
@@ -193,9 +193,9 @@ class ModelAdapter:
 def learner_kind(settings: LearnerSettings) -> type[Learner]:
     """The class that the settings name; raises `ConfigError` where there is none, or it has no such parameters."""
     try:
-        kind = Learner.named(settings.name)
+        kind = Learner.find_class(settings.name)
     except SnapshotError as problem:
-        near = _near(settings.name, _learners())
+        near = _near(settings.name, registry.known_names())
         message = f"learner.name: there is no learner {settings.name!r:.100} in stream_bayes{near}"
         raise ConfigError(message) from problem
     known = signature(kind).parameters
@@ -223,12 +223,6 @@ def _near(name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(name, names, n=1)
     return f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(names)}"
-
-
-def _learners() -> list[str]:
-    package = import_module("stream_bayes")
-    public = {name: getattr(package, name) for name in package.__all__}
-    return [name for name, kind in public.items() if isinstance(kind, type) and issubclass(kind, Learner)]
 
 
 def _as_parameter(value: Any) -> Any:

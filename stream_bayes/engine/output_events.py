@@ -10,7 +10,9 @@ from stream_bayes.engine.model_adapter import Predictions
 from stream_bayes.engine.types import InputEvent
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
-from stream_bayes.mail.render.summary import beginning, harmless, preview, subject
+from stream_bayes.mail.parse.parsed_mail import ParsedMail
+from stream_bayes.mail.render.sanitize import printable
+from stream_bayes.mail.render.summary import preview, subject, text_preview
 from stream_bayes.records import Record, Source
 
 Outcome = Literal["answered", "late", "expired", "unsure", "corrected", "refused"]
@@ -60,6 +62,7 @@ def label_request(  # noqa: PLR0913 - all but the prediction are fields of the r
     observation = event.event
     assert isinstance(observation, Observation)
     interval = _interval(predictions, row)
+    mail = None if observation.raw is None else ParsedMail(observation.raw)
     return LabelRequest(
         id=observation.id,
         score=predictions.selection_scores[row],
@@ -71,14 +74,14 @@ def label_request(  # noqa: PLR0913 - all but the prediction are fields of the r
         interval=interval and (interval.low, interval.high),
         interval_of=interval and interval.of,
         labels=labels or None,
-        unsure=abstain_label,
+        abstain_label=abstain_label,
         at=_moment(at),
         expires_at=_moment(expires_at),
         budget_left=budget_left,
         source=event.record.source,
         key=observation.key,
-        subject=_subject(observation),
-        preview=_preview(observation),
+        subject=_subject(observation, mail),
+        preview=_preview(observation, mail),
     )
 
 
@@ -114,19 +117,19 @@ def _moment(clock: int) -> datetime:
     return datetime.fromtimestamp(min(clock, _LAST) / 1000.0, UTC)
 
 
-def _subject(event: Observation) -> str | None:
+def _subject(event: Observation, mail: ParsedMail | None) -> str | None:
     if event.subject is not None:
-        return harmless(event.subject)
-    return None if event.raw is None else subject(event.raw)
+        return printable(event.subject)
+    return None if mail is None else subject(mail)
 
 
-def _preview(event: Observation) -> str:
-    content = event.content
-    if isinstance(content, bytes):
-        return preview(content, _PREVIEW)
-    if isinstance(content, str):
-        return beginning(content, _PREVIEW)
-    return harmless(", ".join(f"{name} = {value}" for name, value in list(content.items())[:_PREVIEW]), _PREVIEW)
+def _preview(event: Observation, mail: ParsedMail | None) -> str:
+    if mail is not None:
+        return preview(mail, _PREVIEW)
+    if event.text is not None:
+        return text_preview(event.text, _PREVIEW)
+    content = event.features or {}
+    return printable(", ".join(f"{name} = {value}" for name, value in list(content.items())[:_PREVIEW]), _PREVIEW)
 
 
 def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
@@ -135,7 +138,7 @@ def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
     cut = len(record.value) > MAX_PAYLOAD or labels > MAX_LABELS
     return DeadLetter(
         code=problem.code,
-        message=harmless(str(problem)),
+        message=printable(str(problem)),
         topic=record.topic,
         partition=record.partition,
         offset=record.offset,

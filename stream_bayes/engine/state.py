@@ -33,7 +33,7 @@ def compatibility_key_of(engine: Engine) -> dict[str, Any]:
     topics = engine.settings.topics
     return {
         "learner": engine.model.compatibility_key,
-        "engine": {"remembered_labels": sizes.remembered_labels, "remembered_ids": sizes.remembered_ids},
+        "engine": {"label_history": sizes.label_history, "dedup_window": sizes.dedup_window},
         "topics": {"observations": topics.observations, "labels": topics.labels, "journal": engine.settings.journal},
         "partition": engine.partition,
         "partitions": engine.request_policy.partitions,
@@ -83,7 +83,7 @@ def learner_of(scalars: dict[str, Any], arrays: Arrays) -> Learner:
     except (KeyError, TypeError, ValueError) as problem:
         message = f"the checkpoint does not describe a learner ({problem!r})"
         raise SnapshotDamaged(message) from problem
-    return Learner.named(state.kind).from_state(state, copy=False)
+    return Learner.find_class(state.kind).from_state(state, copy=False)
 
 
 def selector_state(scalars: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:

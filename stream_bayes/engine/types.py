@@ -42,7 +42,7 @@ class RejectedRecord(NamedTuple):
 class RequestPolicy(NamedTuple):
     """The settings that decide when label requests expire, as they were when events were first processed."""
 
-    expires: int
+    request_ttl: int
     """The time to live of a request, in milliseconds."""
     remembered: int
     """The number of the newest observations that requests can be about."""

@@ -7,12 +7,12 @@ filters     what is run: `Filter`, and what it answers with, `Scores`
 opening     a filter by its name: `open_filter`
 peers       other people's filters, where they are installed
 feedback    which labels a filter is told, where that is known beforehand; delay: and when
-regime      the same as one asks for it, active:QUOTA included: `Regime`
+regime      the same as one asks for it, active:BUDGET included: `Regime`
 asking      the pass in which predictions decide whose labels are asked for
 clock       time by stage, memory
 protocol    one pass: `run`, and what it gave, `Run`; progress: while it goes on
 metrics     what the pass was worth: `all_metrics`
 bootstrap   the same with intervals: `summarise`
-sweep       many passes on all cores (processes); strategies: side by side, with several quotas
+sweep       many passes on all cores (processes); strategies: side by side, with several budgets
 described, tables, strategy_tables, report    for machines, for a terminal, for a browser
 """

@@ -4,7 +4,7 @@
     delayed:N           the label of a message after the prediction of the N-th message after it
     first:N             the labels of the first N messages, right after the prediction; then none
     partial:FRACTION    each label with that probability, right after the prediction
-    active:QUOTA        the labels of the messages that a selector requests (`evaluation.active_learning`)
+    active:BUDGET        the labels of the messages that a selector requests (`evaluation.active_learning`)
 
 A regime turns messages into the rows of `Filter.test_then_train`: predict, then learn what has a label.
 """
@@ -164,7 +164,7 @@ def check_strategy(name: str) -> str:
 
 
 class FeedbackRegime(NamedTuple):
-    """Feedback as it is asked for; strategy and delay are for "active:QUOTA" alone."""
+    """Feedback as it is asked for; strategy and delay are for "active:BUDGET" alone."""
 
     feedback: str = "immediate"
     strategy: str | None = None
@@ -172,7 +172,7 @@ class FeedbackRegime(NamedTuple):
     delay: str | None = None
     """How late the answers are: messages, or a span of time; None for at once."""
     seed: int = SEED
-    """Of what "active:QUOTA" and "partial:FRACTION" draw by chance."""
+    """Of what "active:BUDGET" and "partial:FRACTION" draw by chance."""
 
     def __str__(self) -> str:
         late = f", labels {self.delay} late" if self.delay else ""
@@ -189,7 +189,7 @@ class FeedbackRegime(NamedTuple):
         return self.feedback.partition(":")[0] in {ACTIVE, PARTIAL}
 
     @property
-    def quota(self) -> int:
+    def budget(self) -> int:
         """How many labels may be asked for."""
         return int(self.feedback.partition(":")[2])
 
@@ -211,17 +211,17 @@ class FeedbackRegime(NamedTuple):
         if self.is_active:
             self._check_active()
         elif open_feedback(self.feedback) is None:
-            known = "immediate, delayed:N, first:N, partial:FRACTION (0 to 1) or active:QUOTA"
+            known = "immediate, delayed:N, first:N, partial:FRACTION (0 to 1) or active:BUDGET"
             message = f"feedback must be {known}; got {self.feedback!r}"
             raise ParameterError(message)
         elif self.strategy is not None or self.delay is not None:
-            message = "a strategy and a delay go with feedback active:QUOTA; all labels late are feedback delayed:N"
+            message = "a strategy and a delay go with feedback active:BUDGET; all labels late are feedback delayed:N"
             raise ParameterError(message)
 
     def _check_active(self) -> None:
         amount = self.feedback.partition(":")[2]
         if not is_whole(amount) or not int(amount):
-            message = f"feedback active:QUOTA needs a number of labels, at least 1; got {self.feedback!r}"
+            message = f"feedback active:BUDGET needs a number of labels, at least 1; got {self.feedback!r}"
             raise ParameterError(message)
         check_strategy(self.named)
         if self.delay is not None:
@@ -232,14 +232,14 @@ class FeedbackRegime(NamedTuple):
         if not self.is_active or self.named in {FIRST, RANDOM}:
             return None
         score = RANDOM if self.named == PACED else self.named
-        return LabelSelector(score, LabelBudget(total=self.quota), seed=self.seed)
+        return LabelSelector(score, LabelBudget(total=self.budget), seed=self.seed)
 
     def told(self, stream: Stream, most_bytes: int | None) -> Feedback:
         """The labels that are known beforehand to be told; to draw them at random the stream is read through once."""
         if self.is_active:
             if self.named == FIRST:
-                return Feedback(first(self.quota), self.late, most_bytes)
-            return Feedback(drawn(self.quota, sum(1 for _ in stream), self.seed), self.late, most_bytes)
+                return Feedback(first(self.budget), self.late, most_bytes)
+            return Feedback(drawn(self.budget, sum(1 for _ in stream), self.seed), self.late, most_bytes)
         found = open_feedback(self.feedback, most_bytes, self.seed)
         assert found is not None  # checked
         return found

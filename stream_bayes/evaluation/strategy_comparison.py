@@ -14,19 +14,19 @@ from stream_bayes.evaluation.serialization import number
 from stream_bayes.evaluation.stream import StreamSource
 from stream_bayes.evaluation.sweep import AreaSpread, Job, SweepResult, spread, trials
 
-QUOTAS = (50, 100, 350, 1000, 5000)
+BUDGETS = (50, 100, 350, 1000, 5000)
 REPEAT = 5
 # Of the passes that failed; all of them are in the JSON.
 _SHOWN = 5
 
 
 class ComparisonPlan(NamedTuple):
-    """Every strategy with every quota, once for each seed."""
+    """Every strategy with every budget, once for each seed."""
 
     source: StreamSource
     filter_name: str
     strategies: tuple[str, ...]
-    quotas: tuple[int, ...]
+    budgets: tuple[int, ...]
     seeds: tuple[int, ...]
     delay: str | None = None
     full: bool = True
@@ -35,18 +35,18 @@ class ComparisonPlan(NamedTuple):
     def jobs(self) -> list[Job]:
         """The passes."""
         regimes = [FeedbackRegime()] if self.full else []
-        for quota in self.quotas:
+        for budget in self.budgets:
             for strategy in self.strategies:
-                regimes += trials(strategy, quota, self.seeds, self.delay)
+                regimes += trials(strategy, budget, self.seeds, self.delay)
         return [Job(self.source, self.filter_name, regime) for regime in regimes]
 
     def within(self, messages: int) -> ComparisonPlan:
-        """Without the quotas that a stream of so many messages cannot use up."""
-        quotas = tuple(quota for quota in self.quotas if quota < messages)
-        if not quotas:
-            message = f"the stream has {messages:,} messages: name smaller quotas than {min(self.quotas):,}"
+        """Without the budgets that a stream of so many messages cannot use up."""
+        budgets = tuple(budget for budget in self.budgets if budget < messages)
+        if not budgets:
+            message = f"the stream has {messages:,} messages: name smaller budgets than {min(self.budgets):,}"
             raise ParameterError(message)
-        return self._replace(quotas=quotas)
+        return self._replace(budgets=budgets)
 
 
 class ComparisonResult(NamedTuple):
@@ -64,9 +64,9 @@ class ComparisonResult(NamedTuple):
         """With all labels."""
         return self._over([one for one in self.outcomes if not one.job.regime.is_active])
 
-    def cell(self, strategy: str, quota: int) -> AreaSpread | None:
-        """One strategy with one quota, over the seeds; None if no pass has ended."""
-        return self._over([one for one in self.outcomes if _is_in(one, strategy, quota)])
+    def cell(self, strategy: str, budget: int) -> AreaSpread | None:
+        """One strategy with one budget, over the seeds; None if no pass has ended."""
+        return self._over([one for one in self.outcomes if _is_in(one, strategy, budget)])
 
     def notes(self) -> list[str]:
         """What one should know of the passes."""
@@ -84,7 +84,7 @@ class ComparisonResult(NamedTuple):
 def described(found: ComparisonResult) -> dict[str, Any]:
     """All figures, not rounded; None for a metric that does not exist."""
     plan = found.plan
-    cells = [(strategy, quota) for strategy in plan.strategies for quota in plan.quotas]
+    cells = [(strategy, budget) for strategy in plan.strategies for budget in plan.budgets]
     return {
         "filter": plan.filter_name,
         "corpus": found.corpus,
@@ -95,11 +95,11 @@ def described(found: ComparisonResult) -> dict[str, Any]:
         "cells": [
             {
                 "strategy": strategy,
-                "quota": quota,
-                **(_described(found.cell(strategy, quota)) or {"passes": 0}),
-                "runs": [_run(one) for one in found.outcomes if _is_in(one, strategy, quota)],
+                "budget": budget,
+                **(_described(found.cell(strategy, budget)) or {"passes": 0}),
+                "runs": [_run(one) for one in found.outcomes if _is_in(one, strategy, budget)],
             }
-            for strategy, quota in cells
+            for strategy, budget in cells
         ],
         "failed": [{"pass": str(one.item), "reason": one.reason} for one in found.failed],
     }
@@ -117,22 +117,22 @@ def parse_strategies(text: str) -> tuple[str, ...]:
 
 
 def parse_budgets(text: str) -> tuple[int, ...]:
-    """Quotas as they are written on a command line.
+    """Budgets as they are written on a command line.
 
-    >>> parse_quotas("100,50")
+    >>> parse_budgets("100,50")
     (50, 100)
     """
     parts = [part.strip() for part in text.split(",")]
     for part in parts:
         if not is_whole(part) or not int(part):
-            message = f"quotas must be numbers of labels, at least 1, such as 50,100,350; got {text!r:.100}"
+            message = f"budgets must be numbers of labels, at least 1, such as 50,100,350; got {text!r:.100}"
             raise ParameterError(message)
     return tuple(sorted({int(part) for part in parts}))
 
 
-def _is_in(one: SweepResult, strategy: str, quota: int) -> bool:
+def _is_in(one: SweepResult, strategy: str, budget: int) -> bool:
     regime = one.job.regime
-    return regime.is_active and (regime.named, regime.quota) == (strategy, quota)
+    return regime.is_active and (regime.named, regime.budget) == (strategy, budget)
 
 
 def _described(over: AreaSpread | None) -> dict[str, Any] | None:

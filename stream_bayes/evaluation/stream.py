@@ -62,8 +62,8 @@ class StreamSource(NamedTuple):
     path: Path
     prefix: str = ""
     """Only messages whose ids begin like this."""
-    problems: str = "stop"
-    """What is wrong in the corpus ends the pass ("stop") or is left out ("count")."""
+    on_error: str = "fail"
+    """What is wrong in the corpus ends the pass ("fail") or is left out ("skip")."""
     shuffle: int | None = None
     """The seed of a random order."""
     limit: int | None = None
@@ -80,7 +80,7 @@ class StreamSource(NamedTuple):
 
     def open(self) -> Corpus:
         """The corpus from its beginning."""
-        return open_corpus(self.path, problems=self.problems, prefix=self.prefix)
+        return open_corpus(self.path, on_error=self.on_error, prefix=self.prefix)
 
     def stream(self, corpus: Corpus, mails: Iterable[Mail] | None = None) -> Stream:
         """The stream, out of the corpus or out of its mails where they have been read."""

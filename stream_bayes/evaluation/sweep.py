@@ -68,10 +68,10 @@ def spread(outcomes: Sequence[SweepResult]) -> AreaSpread:
     return AreaSpread(len(areas), float(areas.mean()), deviation, float(areas.min()), float(areas.max()), labels)
 
 
-def trials(strategy: str, quota: int, seeds: Sequence[int], delay: str | None = None) -> list[FeedbackRegime]:
+def trials(strategy: str, budget: int, seeds: Sequence[int], delay: str | None = None) -> list[FeedbackRegime]:
     """The passes of one strategy with so many labels, one for each seed; the first messages are always the same."""
     chosen = seeds[:1] if strategy == FIRST else seeds
-    return [FeedbackRegime(f"{ACTIVE}:{quota}", strategy, delay, seed) for seed in chosen]
+    return [FeedbackRegime(f"{ACTIVE}:{budget}", strategy, delay, seed) for seed in chosen]
 
 
 def perform(job: Job, stop: Stop = lambda: False) -> SweepResult | None:
@@ -81,7 +81,7 @@ def perform(job: Job, stop: Stop = lambda: False) -> SweepResult | None:
         return stop()
 
     source = job.source
-    corpus, mails = _read(source.path, source.prefix, source.problems)
+    corpus, mails = _read(source.path, source.prefix, source.on_error)
     make = partial(open_filter, job.filter_name)
     done = run(make, source.stream(corpus, mails), feedback=job.regime, stop=ended)
     if done.stopped:
@@ -124,6 +124,6 @@ def _performed(job: Job) -> SweepResult:
 
 
 @lru_cache(4)
-def _read(path: Path, prefix: str, problems: str) -> tuple[Corpus, list[Mail]]:
-    corpus = StreamSource(path, prefix, problems).open()
+def _read(path: Path, prefix: str, on_error: str) -> tuple[Corpus, list[Mail]]:
+    corpus = StreamSource(path, prefix, on_error).open()
     return corpus, list(corpus)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from stream_bayes.evaluation.corpora.mail import counted
 from stream_bayes.evaluation.feedback import FIRST
+from stream_bayes.evaluation.formatting import format_number, format_stream
 from stream_bayes.evaluation.metrics import NAMES, MetricsSummary
 from stream_bayes.evaluation.protocol import PassResult
-from stream_bayes.evaluation.report.markup import figure
 from stream_bayes.evaluation.serialization import member_areas
 from stream_bayes.evaluation.strategy_comparison import ComparisonResult
 from stream_bayes.evaluation.sweep import AreaSpread
@@ -19,10 +19,10 @@ _WIDTH = 32
 _COLUMNS = (9, 18, 8, 7, 14, 10)
 
 
-def pass_table(run: PassResult, summary: MetricsSummary, *, members: bool, notes: Sequence[str] = ()) -> str:
+def pass_table(run: PassResult, summary: MetricsSummary, *, per_member: bool, notes: Sequence[str] = ()) -> str:
     """The metrics of one pass with their intervals, what it cost, and what should be known of it."""
     parts = [_heading(run, summary), _metrics(summary), *_questions(run), _costs(run)]
-    if members:
+    if per_member:
         parts.append(_members(run, summary))
     if notes:
         parts.append([f"  note: {note}" for note in notes])
@@ -46,18 +46,13 @@ def comparison_table(
     lines = [f"  {name:<{width}}  {_columns(cells)}" for name, cells in (("filter", titles), *rows)]
     absent = [f"  not here: {name} ({how})" for name, how in missing.items()]
     remarks = [f"  note: {note}" for note in notes]
-    parts = [[_stream(*pairs[0]), f"  feedback {runs[0].feedback}"], lines, absent, remarks]
+    parts = [[format_stream(*pairs[0]), f"  feedback {runs[0].feedback}"], lines, absent, remarks]
     return "\n\n".join("\n".join(part) for part in parts if part)
-
-
-def _stream(run: PassResult, summary: MetricsSummary) -> str:
-    share = f" ({100.0 * summary.spam / summary.messages:.1f} %)" if summary.messages else ""
-    return f"{run.corpus}: {counted(summary.messages, 'message')}, {summary.spam:,} spam{share}"
 
 
 def _heading(run: PassResult, summary: MetricsSummary) -> list[str]:
     return [
-        _stream(run, summary),
+        format_stream(run, summary),
         f"  filter {run.filter_name}, feedback {run.feedback}, {counted(int(run.learned.sum()), 'label')} learned",
     ]
 
@@ -165,7 +160,7 @@ _CELL = 20
 
 
 def strategies_table(found: ComparisonResult, notes: Sequence[str] = ()) -> str:
-    """(1-ROCA)% of every strategy with every quota, and how many labels each was told."""
+    """(1-ROCA)% of every strategy with every budget, and how many labels each was told."""
     plan = found.plan
     heading = f"{found.corpus}: {counted(found.messages, 'message')}"
     late = f", labels {plan.delay} late" if plan.delay else ""
@@ -173,8 +168,8 @@ def strategies_table(found: ComparisonResult, notes: Sequence[str] = ()) -> str:
     lead = f"  filter {plan.filter_name}, (1-ROCA)% by the number of labels, {seeds}{late}: mean, deviation (range)"
     width = max(map(len, plan.strategies))
     areas = [_strategy_rows(found, strategy, width) for strategy in plan.strategies]
-    titles = "".join(f"{f'{quota:,} labels':>{_CELL}}" for quota in plan.quotas)
-    full = [] if found.full is None else [f"  all labels: {figure(found.full.mean)}"]
+    titles = "".join(f"{f'{budget:,} labels':>{_CELL}}" for budget in plan.budgets)
+    full = [] if found.full is None else [f"  all labels: {format_number(found.full.mean)}"]
     rows = [f"  {'':<{width}}{titles}", *(line for lines in areas for line in lines), *full]
     told = [f"  {name:<{width}}{_cells(found, name, _told)}" for name in plan.strategies]
     remarks = [f"  note: {note}" for note in notes]
@@ -190,16 +185,20 @@ def _strategy_rows(found: ComparisonResult, strategy: str, width: int) -> list[s
 
 
 def _cells(found: ComparisonResult, strategy: str, written: Callable[[AreaSpread], str]) -> str:
-    cells = [found.cell(strategy, quota) for quota in found.plan.quotas]
+    cells = [found.cell(strategy, budget) for budget in found.plan.budgets]
     return "".join(f"{'-' if cell is None else written(cell):>{_CELL}}" for cell in cells)
 
 
 def _mean(cell: AreaSpread) -> str:
-    return figure(cell.mean) if cell.passes == 1 else f"{figure(cell.mean)} +- {figure(cell.deviation)}"
+    return (
+        format_number(cell.mean)
+        if cell.passes == 1
+        else f"{format_number(cell.mean)} +- {format_number(cell.deviation)}"
+    )
 
 
 def _range(cell: AreaSpread) -> str:
-    return "" if cell.passes == 1 else f"({figure(cell.least)} to {figure(cell.greatest)})"
+    return "" if cell.passes == 1 else f"({format_number(cell.least)} to {format_number(cell.greatest)})"
 
 
 def _told(cell: AreaSpread) -> str:

@@ -58,8 +58,8 @@ def status_of(
         duplicates=engine.counts["duplicate"],
         forwarded=engine.counts["forward"],
         unknown_fields=engine.unknown_fields,
-        dead=engine.refused.total(),
-        dead_by_code=dict(engine.refused),
+        dead_letters=engine.refused.total(),
+        dead_letters_by_code=dict(engine.refused),
         lag=lag_of([processor], log),
         stage_seconds=processor.stages.seconds.copy(),
         metrics=engine.metrics.figures(numbers=engine.model.predicts_numbers),
@@ -74,8 +74,8 @@ def status_of(
 def _label_figures(engine: Engine) -> dict[str, Any]:
     selector = engine.selector
     return {
-        "labels_used": selector.budget.used,
-        "labels_left": selector.budget.left(engine.clock),
+        "labels_requested": selector.budget.used,
+        "labels_remaining": selector.budget.left(engine.clock),
         "labels_planned": selector.budget.planned(selector.budget.seen),
         "open_requests": len(selector.requests),
         "label_outcomes": dict(sorted(selector.counts.items())),
@@ -164,9 +164,9 @@ class ProgressLogger:
             "per_second": round((totals.events - self._last.events) / max(now - self._logged, 1e-9), 1),
             "lag": lag_of(self._counted, self._log),
             "duplicates": totals.duplicates,
-            "dead": totals.dead_letters,
-            "labels_used": sum(engine.selector.budget.used for engine in engines),
-            "labels_left": sum(engine.selector.budget.left(engine.clock) for engine in engines),
+            "dead_letters": totals.dead_letters,
+            "labels_requested": sum(engine.selector.budget.used for engine in engines),
+            "labels_remaining": sum(engine.selector.budget.left(engine.clock) for engine in engines),
             "open": sum(len(engine.selector.requests) for engine in engines),
             **_accuracy(engines),
         }

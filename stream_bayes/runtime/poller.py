@@ -49,7 +49,7 @@ class Poller:
         """
         self._forwarded.update(written)
 
-    def poll_batch(self, due: float, *, until_end: bool) -> list[Record]:
+    def poll_batch(self, due: float, *, drain: bool) -> list[Record]:
         """The records of the next commit: `commit.events` of them, or fewer after `commit.milliseconds`, or at `due`.
 
         The milliseconds are counted from the last batch, since the first record may have come right after it. Gives no
@@ -59,7 +59,7 @@ class Poller:
         size = 0
         batch: list[Record] = []
         while not self._log.stopping and len(batch) < commit.events and size < _MAX_BYTES:
-            records = self._poll(commit.events - len(batch), due, until_end=until_end)
+            records = self._poll(commit.events - len(batch), due, drain=drain)
             if self._partitions.changed:
                 return []
             if records and not batch:
@@ -67,21 +67,21 @@ class Poller:
             batch += records
             size += sum(len(record.value) for record in records)
             # Records that are in the log already belong to this batch, also when it is due.
-            if not records and (time.monotonic() >= due or self.at_end(until_end=until_end)):
+            if not records and (time.monotonic() >= due or self.at_end(drain=drain)):
                 break
         self._last = time.monotonic()
         return batch
 
-    def at_end(self, *, until_end: bool) -> bool:
-        """Whether everything was polled: all there is with `until_end`, else all there ever will be."""
-        if self._log.ended or not until_end:
+    def at_end(self, *, drain: bool) -> bool:
+        """Whether everything was polled: all there is with `drain`, else all there ever will be."""
+        if self._log.ended or not drain:
             return self._log.ended
         positions = self._partitions.positions
         if any(positions.get(place, end) < end for place, end in self._forwarded.items()):
             return False
         return self._partitions.is_assigned and not lag_of(self._partitions.processors.values(), self._log)
 
-    def _poll(self, most: int, due: float, *, until_end: bool) -> list[Record]:
+    def _poll(self, most: int, due: float, *, drain: bool) -> list[Record]:
         # Only a poll that finds records counts as work, waiting does not.
         began = time.perf_counter()
         records = self._log.poll(most, 0.0)
@@ -89,6 +89,6 @@ class Poller:
             self._stages.add("read", time.perf_counter() - began)
             return records
         timeout = min(due - time.monotonic(), LONGEST_WAIT)
-        if timeout <= 0.0 or self._partitions.changed or self.at_end(until_end=until_end):
+        if timeout <= 0.0 or self._partitions.changed or self.at_end(drain=drain):
             return records
         return self._log.poll(most, timeout)

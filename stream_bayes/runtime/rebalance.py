@@ -91,7 +91,7 @@ class AssignedPartitions:
     def skip_gap(self, gap: LogGap) -> None:
         """Go on behind records that are gone, if the settings allow it; a dead letter says what was lost."""
         processor = self.processors.get(gap.partition)
-        if processor is None or self._settings.kafka.on_gap == "fail":
+        if processor is None or self._settings.kafka.on_offset_gap == "fail":
             raise gap
         # What was polled behind the last commit is dropped, and cannot be read again.
         wanted = processor.positions[Partition(gap.topic, gap.partition)]

@@ -240,7 +240,7 @@ class _Recovery:
         partition = {"partition": self._processor.number}
         if self._other_partition_counts:
             budget = self._engine.selector.budget
-            shares = {**partition, "labels_used": budget.used, "share": budget.total}
+            shares = {**partition, "labels_requested": budget.used, "share": budget.total}
             now = self._engine.request_policy.partitions
             fields = {**shares, "then": max(self._other_partition_counts), "now": now}
             logger.warning("the label budget is shared anew between the partitions", extra={"fields": fields})

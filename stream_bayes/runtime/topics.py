@@ -34,7 +34,7 @@ def check_topics(settings: Settings, log: Log) -> None:
     for topic in (topics.observations, topics.labels, settings.journal):
         if not log.keeps_all(topic):
             reason = f"{topic!r} is compacted: of records with the same key only the last is kept"
-            if settings.kafka.on_gap == "fail":
+            if settings.kafka.on_offset_gap == "fail":
                 message = f"{reason}, so that a model could not be made again. Set its cleanup.policy to delete"
                 raise LogError(message)
             logger.warning("a model cannot be made again from its inputs", extra={"fields": {"reason": reason}})
@@ -55,11 +55,12 @@ def shares_of(settings: Settings, log: Log, count: int) -> int:
         return count
     topic = settings.topics.observations
     happened = f"{topic!r} has {count} partitions now, and had {founded} when the group {settings.group!r} began"
-    if settings.kafka.on_gap == "fail":
+    if settings.kafka.on_offset_gap == "fail":
         message = (
             f"{happened}: a key leads to another partition since, so that a label without a source may miss its "
             "observation, and the label budget was shared between those of then. Use another group for a new start, or "
-            'set kafka.on_gap = "earliest": then the new partitions get models of their own, that ask for no labels'
+            'set kafka.on_offset_gap = "earliest": then the new partitions get models of their own, that ask for no '
+            "labels"
         )
         raise LogError(message)
     fields = {"reason": happened}

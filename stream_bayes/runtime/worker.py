@@ -68,8 +68,8 @@ class Worker:
         """Finish the batch, commit, write checkpoints and return from `run`; may be called by a signal's handler."""
         self._log.retry.stopping = True
 
-    def run(self, *, until_end: bool = False) -> None:
-        """Work until `stop` is called or the log ends; with `until_end` until everything there is has been read.
+    def run(self, *, drain: bool = False) -> None:
+        """Work until `stop` is called or the log ends; with `drain` until everything there is has been read.
 
         May be called once. Raises `SnapshotError` at the end if the last checkpoint cannot be written, and
         `BackgroundError` as soon as a background thread has failed.
@@ -80,7 +80,7 @@ class Worker:
         self._was_run = True
         log_start(self.settings)
         try:
-            if self._work(until_end=until_end):
+            if self._work(drain=drain):
                 self._finish()
         finally:
             self.log.on_change = None
@@ -114,13 +114,13 @@ class Worker:
             checkpointer.drop_others()
         return True
 
-    def _work(self, *, until_end: bool) -> bool:
+    def _work(self, *, drain: bool) -> bool:
         """Work until the end or a stop; False if it was stopped before it had recovered."""
         self.log.on_change = self._partitions.on_change
         self._status_due = time.monotonic() + self.settings.status.seconds
         while not self.stopping:
             try:
-                if not self._step(until_end=until_end):
+                if not self._step(drain=drain):
                     break
             except LogRebalanced as problem:
                 self._restart(problem)
@@ -131,9 +131,9 @@ class Worker:
             return False
         return True
 
-    def _step(self, *, until_end: bool) -> bool:
+    def _step(self, *, drain: bool) -> bool:
         """One commit, or one change of partitions; False at the end."""
-        records = self._poller.poll_batch(self._status_due, until_end=until_end)
+        records = self._poller.poll_batch(self._status_due, drain=drain)
         if self._partitions.changed:
             # Else the logger would keep the models of lost partitions in memory.
             self._progress.reset(())
@@ -146,9 +146,9 @@ class Worker:
             self._commit(status=status)
         self._progress.log_if_due()
         self._retention.trim_if_due(self.processors.values())
-        if records or not self._poller.at_end(until_end=until_end):
+        if records or not self._poller.at_end(drain=drain):
             return True
-        return not (self._has_no_open_transactions() and self._poller.at_end(until_end=until_end))
+        return not (self._has_no_open_transactions() and self._poller.at_end(drain=drain))
 
     def _has_no_open_transactions(self) -> bool:
         """Whether no transaction is open in the labels, such as that of a worker that was killed while it forwarded.

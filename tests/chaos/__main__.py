@@ -8,12 +8,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.broker import Broker, install_missing_tools, kafka_jars, missing_tools
-from tests.chaos.havoc import Havoc, Plan
-from tests.chaos.killing import Killer
-from tests.chaos.places import kafka_place, sqlite_place
-from tests.chaos.play import play
-from tests.chaos.scene import Scene
+from tests.chaos.broker_faults import Havoc, Plan
+from tests.chaos.killer import Killer
+from tests.chaos.log_locations import kafka_place, sqlite_place
+from tests.chaos.run import play
+from tests.chaos.workspace import Scene
+from tests.support.broker import Broker, install_missing_tools, kafka_jars, missing_tools
 
 
 def main() -> None:

@@ -20,14 +20,14 @@ from typing import NamedTuple
 
 from kafka.partitioner.default import murmur2
 
-from tests.mails import make_mail
+from tests.support.mails import make_mail
 
 EMAILS = "emails"
 LABELS = "labels"
 RECORD_BYTES = 4096
 DEPTH = 8
 ID_BYTES = 64
-REMEMBERED_IDS = 2500
+DEDUP_WINDOW = 2500
 MAX_A_COMMIT = 1000
 """Messages that a producer commits together, at most."""
 _POOL = 800
@@ -101,7 +101,7 @@ class _Part:
         self.offset = 0
 
 
-def remembered_labels(count: int, partitions: int) -> int:
+def label_history(count: int, partitions: int) -> int:
     """Of how many e-mails a worker remembers the label, so that some labels are too old."""
     return max(count // partitions // 3, 3 * MAX_A_COMMIT)
 
@@ -124,7 +124,7 @@ class Script:
         self._random = random.Random(seed)
         self._count = count
         self._lead = lead
-        self._remembered = remembered_labels(count, partitions)
+        self._remembered = label_history(count, partitions)
         self._pool = _mails(self._random)
         self._parts = [_Part() for _ in range(partitions)]
         self._number = self._partition = 0
@@ -216,7 +216,7 @@ class Script:
             return self._label_message(mail, label, Fate("unknown-observation"), name="nothing")
         if age >= self._remembered:
             return self._label_message(mail, label, Fate("label-too-old"), by_place=True)
-        by_place = most > REMEMBERED_IDS - 2 * MAX_A_COMMIT or self._random.random() < 0.3
+        by_place = most > DEDUP_WINDOW - 2 * MAX_A_COMMIT or self._random.random() < 0.3
         if self._random.random() < _UNSURE:
             return self._label_message(mail, "unsure", Fate("unsure", mail.id, None, mail.offset), by_place=by_place)
         what = "repeat" if part.labels.get(mail.offset) == label else "learn"

@@ -20,9 +20,9 @@ from stream_bayes.engine.forwarding import forwarded_by
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.retry import RetryPolicy
 from stream_bayes.records import Partition
+from tests.chaos.log_locations import Place
 from tests.chaos.messages import EMAILS, LABELS, Fate, Message, with_offset
-from tests.chaos.places import Place
-from tests.workers import all_records
+from tests.support.workers import all_records
 
 _MOST = 200
 

@@ -10,10 +10,10 @@ from stream_bayes.engine.forwarding import FORWARDED, forwarded_by
 from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
-from tests.chaos.copies import copy_of
+from tests.chaos.log_copy import copy_of
 from tests.chaos.messages import EMAILS, LABELS, Fate, Message
-from tests.chaos.scene import BUDGET, Scene
-from tests.workers import (
+from tests.chaos.workspace import BUDGET, Scene
+from tests.support.workers import (
     JOURNAL,
     Place,
     State,
@@ -75,7 +75,7 @@ def _verify(scene: Scene, log: Log, number: int, messages: _Messages, rebuilt: S
     """One partition."""
     fates, copies = _fates(log, number, messages)
     order = _order(log, number, fates)
-    fates |= _too_old(order, copies, scene.settings().engine.remembered_labels)
+    fates |= _too_old(order, copies, scene.settings().engine.label_history)
     learned, repeated = _reference(order, fates)
     predictions = _check_predictions(log, number, fates)
     dead = _check_dead_letters(log, number, fates)

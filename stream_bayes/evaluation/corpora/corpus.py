@@ -53,8 +53,8 @@ class Corpus:
         Where it is.
     reader
         How it is stored.
-    problems
-        What to do about a message that cannot be used: "stop" raises CorpusError, "count" leaves it out.
+    on_error
+        What to do about a message that cannot be used: "fail" raises CorpusError, "skip" leaves it out.
     prefix
         Only mails whose ids begin like this.
 
@@ -65,15 +65,15 @@ class Corpus:
     with which no id begins raises CorpusError at the end.
     """
 
-    def __init__(self, path: Path, reader: CorpusReader, problems: str = "stop", prefix: str = "") -> None:
-        if problems not in {"stop", "count"}:
-            message = f"problems must be 'stop' or 'count', not {problems!r}"
+    def __init__(self, path: Path, reader: CorpusReader, on_error: str = "fail", prefix: str = "") -> None:
+        if on_error not in {"fail", "skip"}:
+            message = f"on_error must be 'fail' or 'skip', not {on_error!r}"
             raise ParameterError(message)
         self.path = path
         self.counts = Counts()
         """Of the latest pass, as far as it has come."""
         self._reader = reader
-        self._stop = problems == "stop"
+        self._fail = on_error == "fail"
         self._prefix = prefix
 
     def __repr__(self) -> str:
@@ -98,7 +98,7 @@ class Corpus:
             if isinstance(mail, Mail):
                 counts.add(mail)
                 yield mail
-            elif self._stop:
+            elif self._fail:
                 raise mail
             else:
                 counts.add_problem(mail)
@@ -155,7 +155,7 @@ def _duplicate(place: str, id: str) -> CorpusError:  # noqa: A002
 
 
 def open_corpus(
-    path: str | os.PathLike[str], *, problems: str = "stop", prefix: str = "", label: str | None = None
+    path: str | os.PathLike[str], *, on_error: str = "fail", prefix: str = "", label: str | None = None
 ) -> Corpus:
     """The corpus at a path, whatever its format; CorpusError if there is none, saying what was looked for.
 
@@ -164,9 +164,9 @@ def open_corpus(
     path
         A TREC index or the folder that holds it, folders of mails called spam and ham, an mbox file or a folder of
         them, a Maildir, a CSV or tab-separated file, or JSON lines; single files may be gzip.
-    problems
+    on_error
         What to do about a message that cannot be used (no label, no such file, not JSON, an id for the second time,
-        ..): "stop" raises CorpusError, which names the line or file; "count" leaves it out and counts it by kind.
+        ..): "fail" raises CorpusError, which names the line or file; "skip" leaves it out and counts it by kind.
     prefix
         Only mails whose ids begin like this: "enron1/" for the first of six streams in one file.
     label
@@ -176,4 +176,4 @@ def open_corpus(
         message = f"label must be 'spam', 'ham' or 'unlabelled', not {label!r}"
         raise ParameterError(message)
     place = Path(path).expanduser()
-    return Corpus(place, recognise(place, label or ""), problems, prefix)
+    return Corpus(place, recognise(place, label or ""), on_error, prefix)

@@ -38,7 +38,7 @@ def corpora_in(path: Path) -> Iterator[Listed]:
     """The corpus at the path, or those directly in a folder that is none itself; CorpusError if there is nothing."""
     if not is_folder(path) or not corpus_files(path):
         try:
-            corpus = open_corpus(path, problems="count")
+            corpus = open_corpus(path, on_error="skip")
         except CorpusError:
             if not is_folder(path):
                 raise
@@ -54,7 +54,7 @@ def _each_in(folder: Path) -> Iterator[Listed]:
         inside = sorted(folder.iterdir())
     for path in inside:
         try:
-            corpus = open_corpus(path, problems="count")
+            corpus = open_corpus(path, on_error="skip")
         except CorpusError:
             continue
         found = True

@@ -61,7 +61,7 @@ def given_up(problem: Exception, servers: str) -> LogError:
     if isinstance(problem, errors.CommitFailedError):
         reason = "the group has given its partitions to others meanwhile"
     elif isinstance(problem, FENCED):
-        reason = "it took longer than kafka.transaction_seconds, or another worker has the same kafka.worker"
+        reason = "it took longer than kafka.transaction_seconds, or another worker has the same kafka.instance_id"
     elif isinstance(problem, (*_REFUSED, *_FORBIDDEN, *_UNFIT)):
         return explained(problem, servers)
     else:
@@ -82,7 +82,7 @@ def told(servers: str) -> Iterator[None]:
 def _taken(servers: str) -> LogConflict:
     message = (
         f"{servers}: another worker has taken the place of this one in the group. Stop one of them, or give each a "
-        "kafka.worker of its own"
+        "kafka.instance_id of its own"
     )
     return LogConflict(message)
 

@@ -44,7 +44,9 @@ class InstanceIdLease:
                 self.member = candidate
                 self._descriptor = held
                 return
-        message = f"another worker on this machine has the name {name!r}: give each a kafka.worker of its own, or none"
+        message = (
+            f"another worker on this machine has the name {name!r}: give each a kafka.instance_id of its own, or none"
+        )
         raise LogError(message)
 
     def close(self) -> None:

@@ -50,7 +50,7 @@ class SpamFilter(Classifier):
         How much of it becomes words.
     pairs
         Whether pairs of neighbouring words are features too.
-    lost_ham, passed_spam
+    false_positive_cost, false_negative_cost
         What the two errors cost; they decide what to do, not what is believed.
     classes
         The labels of ham and of spam.
@@ -84,35 +84,35 @@ class SpamFilter(Classifier):
     def __init__(
         self,
         members: tuple[str, ...] = ALL_MEMBERS,
-        others: tuple[ExternalMember, ...] | None = None,
+        external_members: tuple[ExternalMember, ...] | None = None,
         buckets: int = 2**22,
         head_bytes: int = 1200,
         tail_bytes: int = 500,
         text_bytes: int = MAX_TEXT,
         pairs: bool = True,
-        lost_ham: float = 20.0,
-        passed_spam: float = 1.0,
+        false_positive_cost: float = 20.0,
+        false_negative_cost: float = 1.0,
         classes: tuple[Label, Label] = ("ham", "spam"),
     ) -> None:
         self._labels = TwoLabels(classes)
         self.classes = cast(tuple[Label, Label], tuple(self._labels))
         self.members = composition.check_members(members)
-        self.others = check_external_members(others)
+        self.external_members = check_external_members(external_members)
         self.buckets = composition.check_buckets(buckets)
         self.head_bytes = composition.check_bytes("head_bytes", head_bytes)
         self.tail_bytes = composition.check_bytes("tail_bytes", tail_bytes)
         self.text_bytes = composition.check_bytes("text_bytes", text_bytes)
         self.pairs = truth("pairs", pairs, ParameterError)
-        self.lost_ham = positive("lost_ham", lost_ham)
-        self.passed_spam = positive("passed_spam", passed_spam)
-        self._losses = spam_losses(self.lost_ham, self.passed_spam)
+        self.false_positive_cost = positive("false_positive_cost", false_positive_cost)
+        self.false_negative_cost = positive("false_negative_cost", false_negative_cost)
+        self._losses = spam_losses(self.false_positive_cost, self.false_negative_cost)
         self._places = composition.places_of(self.members)
         self._shape = composition.shape_of(
             self.members, self.buckets, self.head_bytes, self.tail_bytes, self.text_bytes, self.pairs
         )
         self._evidence = evidence.new_evidence(self.buckets, self.members)
-        self._outsiders = ExternalMembers(self.others or ())
-        self._fusion = LogisticWeights(*composition.prior_weights(self.members, len(self.others or ())))
+        self._outsiders = ExternalMembers(self.external_members or ())
+        self._fusion = LogisticWeights(*composition.prior_weights(self.members, len(self.external_members or ())))
         # No part of the state: the last mail, so that one predicted and then learned is read once.
         self._last: tuple[bytes, MailBatch] | None = None
 
@@ -132,7 +132,7 @@ class SpamFilter(Classifier):
 
     def weights(self) -> dict[str, Normal]:
         """The posterior of the weight of each member in the fusion, and of its intercept."""
-        names = [*self.members, *(other.name for other in self.others or ()), "intercept"]
+        names = [*self.members, *(other.name for other in self.external_members or ()), "intercept"]
         return dict(zip(names, self._fusion.marginals(), strict=True))
 
     def predict_proba_one(self, x: Mail, **_: Any) -> dict[Label, float]:
@@ -165,7 +165,7 @@ class SpamFilter(Classifier):
             message = f"these predictions are of labels {predictions.labels!r}, and this filter's are {self.classes!r}"
             raise InputError(message)
         ham, spam = predictions.probabilities.T
-        quarantined = self.lost_ham * ham <= self.passed_spam * spam
+        quarantined = self.false_positive_cost * ham <= self.false_negative_cost * spam
         return [QUARANTINE if caught else DELIVER for caught in quarantined.tolist()]
 
     def explain(self, x: Mail, top: int = SHOWN) -> Explanation:
@@ -228,7 +228,7 @@ class SpamFilter(Classifier):
         size = np.abs(odds)
         # The latent log-odds whose moderated probability is the one answered.
         mean = size * np.sqrt(1.0 + math.pi * variance / 8.0)
-        names = (*self.members, *(other.name for other in self.others or ()))
+        names = (*self.members, *(other.name for other in self.external_members or ()))
         own = np.hstack((scores[:, self._places >= 0], others))
         return MailPredictions(self.classes, both_probabilities(odds), size, mean, variance, None, odds, names, own)
 

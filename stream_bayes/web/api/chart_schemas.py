@@ -128,10 +128,10 @@ class PartitionBody(ApiModel):
     events: int
     predictions: int
     labels_learned: int
-    labels_used: int
-    labels_left: int | None
+    labels_requested: int
+    labels_remaining: int | None
     open_requests: int
-    dead: int
+    dead_letters: int
     lag: Annotated[int | None, Field(description="Null: nobody knows, since the worker is silent.")]
     accuracy: Annotated[float | None, Field(description="Of the labelled ones, which may be those asked about.")]
     log_loss: float | None

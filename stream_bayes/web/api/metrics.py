@@ -38,8 +38,8 @@ _OF_STATUS = (
     ("events_total", "counter", "events_in", "Events taken since the beginning of the stream."),
     ("predictions_total", "counter", "predictions", "Predictions made."),
     ("labels_learned_total", "counter", "labels_learned", "Labels learned."),
-    ("labels_asked_total", "counter", "labels_used", "Labels asked for."),
-    ("labels_left", "gauge", "labels_left", "Labels that may still be asked for."),
+    ("labels_requested_total", "counter", "labels_requested", "Labels asked for."),
+    ("labels_remaining", "gauge", "labels_remaining", "Labels that may still be asked for."),
     ("open_requests", "gauge", "open_requests", "Questions that wait for an answer."),
     ("duplicates_total", "counter", "duplicates", "Observations ignored since their id had been seen."),
     ("forwarded_total", "counter", "forwarded", "Labels sent on to the partition of their observation."),
@@ -91,7 +91,7 @@ def _worker(statuses: list[Status]) -> Iterator[Family]:
     ages: list[Sample] = [(place, (now - status.at).total_seconds()) for place, status in each]
     yield Family("stream_bayes_status_age_seconds", "gauge", "Since the worker said how it is doing.", ages)
     for name, text, field, label in (
-        ("dead_letters_total", "Records that could not be used, by code.", "dead_by_code", "code"),
+        ("dead_letters_total", "Records that could not be used, by code.", "dead_letters_by_code", "code"),
         ("label_outcomes_total", "What became of questions and labels.", "label_outcomes", "outcome"),
         ("stage_seconds_total", "Time spent since the worker started.", "stage_seconds", "stage"),
     ):

@@ -168,7 +168,7 @@ class RequestBody(ApiModel):
     missing: Annotated[str | None, Field(description="Why the observation cannot be shown, if it cannot.")] = None
     choices: Annotated[tuple[Answer, ...], Field(description="The possible answers; empty: any label is.")]
     numbers: Annotated[bool, Field(description="Whether the answer is a number.")]
-    unsure: Annotated[str | None, Field(description="The answer that nobody knows; missing: there is none.")]
+    abstain_label: Annotated[str | None, Field(description="The answer that nobody knows; missing: there is none.")]
     asked: RequestScore
     opinion: PredictionBody | None = None
     no_opinion: Annotated[str | None, Field(description="Why there is none, if there is none.")] = None

@@ -41,13 +41,13 @@ class StateStore:
     ----------
     lease
         For how many seconds a question is a labeller's own.
-    unsure
+    abstain_label
         The answer that is no label, where a question does not say it itself.
     """
 
-    def __init__(self, lease: float, unsure: str | None) -> None:
+    def __init__(self, lease: float, abstain_label: str | None) -> None:
         self._lock = Lock()
-        self._unsure = unsure
+        self._abstain_label = abstain_label
         self.questions = RequestQueue(lease)
         self.answers = DailyStats()
         self.history = StatusHistory()
@@ -119,13 +119,15 @@ class StateStore:
     def _note(self, place: Place, given: SubmittedLabel, *, corrected: bool = False) -> None:
         entry = self.questions.known(place)
         guess = None if entry is None else guess_of(entry.request)
-        unsure = given.label == self.unsure_of(entry)
+        unsure = given.label == self.abstain_label_of(entry)
         differs = None if unsure or guess is None else as_key(given.label) != guess
         self.answers.note(place, given.at, LabelerTotals(given.labeller, differs, unsure, corrected))
 
-    def unsure_of(self, entry: QueuedRequest | None) -> str | None:
+    def abstain_label_of(self, entry: QueuedRequest | None) -> str | None:
         """The answer to a question that is no label."""
-        return self._unsure if entry is None or entry.request.unsure is None else entry.request.unsure
+        return (
+            self._abstain_label if entry is None or entry.request.abstain_label is None else entry.request.abstain_label
+        )
 
     def told(self, status: Status) -> None:
         """The worker has said how it is doing."""

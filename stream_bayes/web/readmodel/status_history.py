@@ -120,7 +120,7 @@ def _is_further(point: StatusPoint, before: StatusPoint) -> bool:
 def _point(statuses: Iterable[Status], at: datetime) -> StatusPoint:
     known = list(statuses)
     planned = [status.labels_planned for status in known if status.labels_planned is not None]
-    left = [status.labels_left for status in known if status.labels_left is not None]
+    left = [status.labels_remaining for status in known if status.labels_remaining is not None]
     weights = {id(status): float(status.metrics.get("labelled") or 0.0) for status in known}
 
     def total(name: str, power: int = 1) -> float | None:
@@ -135,7 +135,7 @@ def _point(statuses: Iterable[Status], at: datetime) -> StatusPoint:
         events=sum(status.events_in for status in known),
         predictions=sum(status.predictions for status in known),
         labels=sum(status.labels_learned for status in known),
-        asked=sum(status.labels_used for status in known),
+        asked=sum(status.labels_requested for status in known),
         left=sum(left) if left else None,
         lag=sum(status.lag for status in known),
         labelled=sum(weights.values()),

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from stream_bayes import __version__
 from stream_bayes.background import BackgroundThread
-from stream_bayes.config import Settings, without_secrets
+from stream_bayes.config import Settings, redact_url
 from stream_bayes.engine.model_adapter import learner_kind
 from stream_bayes.errors import BackgroundError, InputError, LogError, StreamBayesError
 from stream_bayes.eventlog.base import Log
@@ -63,7 +63,7 @@ class LabelingService:
         self._failures = [] if failures is None else failures
         lease = milliseconds("web.lease", settings.web.lease) / 1000.0
         opener = partial(open_existing, settings)
-        self.desk = StateStore(lease, settings.labels.unsure or None)
+        self.desk = StateStore(lease, settings.labels.abstain_label or None)
         self.models = ModelCache(settings)
         self.clerk = LogWriter(settings.topics.labels, opener, self._failures.append)
         self.letters = ObservationView(settings, self.desk, self.clerk, self.models)
@@ -120,7 +120,7 @@ class LabelingService:
             with desk.write_lock():
                 desk.sent(entry, given, correction=before is not None)
         guess = guess_of(entry.request)
-        unsure = said.label == desk.unsure_of(entry)
+        unsure = said.label == desk.abstain_label_of(entry)
         known = None if guess is None else label_of(guess)
         return schemas.LabelReceipt(
             place=schemas.RequestPlace(partition=place[0], offset=place[1]),
@@ -140,10 +140,10 @@ class LabelingService:
 
     def _check(self, entry: QueuedRequest, label: schemas.Answer, before: SubmittedLabel | None) -> None:
         """Refuse what the worker would refuse, or could not do."""
-        unsure = self.desk.unsure_of(entry)
+        abstain_label = self.desk.abstain_label_of(entry)
         choices = choices_of(entry)
-        if label == unsure and type(label) is str:
-            if before is not None and before.label != unsure:
+        if label == abstain_label and type(label) is str:
+            if before is not None and before.label != abstain_label:
                 code = "cannot-unsay"
                 message = f"the filter has been told {before.label!r}: that can be corrected, but not unsaid"
                 raise RequestRefused(code, message)
@@ -170,7 +170,7 @@ class LabelingService:
             secured=access.secured,
             version=__version__,
             group=settings.group,
-            log=without_secrets(settings.log),
+            log=redact_url(settings.log),
             lease_seconds=self.desk.questions.lease,
             mail=issubclass(kind, SpamFilter),
             numbers=issubclass(kind, Regressor),
@@ -244,7 +244,7 @@ class LabelingService:
         if problem is not None:
             return False, f"The page cannot read the log: {problem}"
         if not partitions:
-            hint = f"start one with: stream-bayes run --log {without_secrets(self.settings.log)}"
+            hint = f"start one with: stream-bayes run --log {redact_url(self.settings.log)}"
             return False, f"No worker of the group {self.settings.group!r} has said anything yet; {hint}"
         stopped = [one for one in partitions if one.stopped]
         if stopped:
@@ -255,7 +255,7 @@ class LabelingService:
         if silent:
             age = min(one.age_seconds for one in silent)
             return False, f"The worker has been silent for {_ago(age)}: is it running? Answers wait in the log for it."
-        left = [one.labels_left for one in partitions if one.labels_left is not None]
+        left = [one.labels_remaining for one in partitions if one.labels_remaining is not None]
         if not waiting and left and not sum(left):
             return True, "The worker is running. The label budget is spent: nothing more will be asked."
         return True, "The worker is running."
@@ -264,10 +264,10 @@ class LabelingService:
 _FROM_STATUS = (
     "predictions",
     "labels_learned",
-    "labels_used",
-    "labels_left",
+    "labels_requested",
+    "labels_remaining",
     "open_requests",
-    "dead",
+    "dead_letters",
     "checkpoint_age_seconds",
 )
 

@@ -53,8 +53,8 @@ function isMail() {
 export function offer(question) {
   const field = question.numbers || question.choices.length === 0;
   const wanted = JSON.stringify([field, question.numbers, question.choices]);
-  the("unsure").dataset.answer = question.unsure ?? "unsure";
-  the("unsure").hidden = question.unsure === null;
+  the("unsure").dataset.answer = question.abstain_label ?? "unsure";
+  the("unsure").hidden = question.abstain_label === null;
   the("answers").classList.remove("waiting");
   if (wanted === drawn) return;
   drawn = wanted;
@@ -131,7 +131,7 @@ export function enable({ question, busy, early, undoable }) {
   const idle = question !== null && !busy && !early;
   the("answers").classList.toggle("idle", question === null && !busy);
   const said = question?.answer?.label;
-  const unsaid = said !== undefined && said !== null && said !== question.unsure;
+  const unsaid = said !== undefined && said !== null && said !== question.abstain_label;
   // aria-disabled keeps the focus where it is between two questions.
   for (const button of document.querySelectorAll("#choices button, #answer-form button")) able(button, idle);
   able(the("unsure"), idle && !unsaid);

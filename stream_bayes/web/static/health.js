@@ -97,7 +97,7 @@ export function lagWords(lag) {
 export function totals() {
   const parts = state?.partitions ?? [];
   const sum = (/** @type {string} */ name) => parts.reduce((/** @type {number} */ all, /** @type {any} */ one) => all + one[name], 0);
-  const limited = parts.length > 0 && parts.every((/** @type {any} */ one) => one.labels_left !== null);
+  const limited = parts.length > 0 && parts.every((/** @type {any} */ one) => one.labels_remaining !== null);
   const sure = parts.every((/** @type {any} */ one) => one.lag !== null);
-  return { events: sum("events"), lag: sure ? sum("lag") : null, dead: sum("dead"), left: limited ? sum("labels_left") : null };
+  return { events: sum("events"), lag: sure ? sum("lag") : null, dead: sum("dead_letters"), left: limited ? sum("labels_remaining") : null };
 }

@@ -41,10 +41,10 @@ export function startQuestion() {
 }
 
 /** @param {any} question */
-function again({ answer, unsure }) {
+function again({ answer, abstain_label }) {
   const node = the("again");
   node.hidden = !answer;
-  const said = answer?.label === unsure ? "not sure" : labelWord(answer?.label ?? "");
+  const said = answer?.label === abstain_label ? "not sure" : labelWord(answer?.label ?? "");
   put(node, answer ? `You said ${said}. Choose again, or skip to keep it.` : "");
 }
 

@@ -141,9 +141,9 @@ export class Queue {
 
   unsure() {
     const { question } = this;
-    if (question === null || question.unsure === null || !this.ready()) return;
+    if (question === null || question.abstain_label === null || !this.ready()) return;
     const said = question.answer?.label;
-    if (said === undefined || said === question.unsure) this.say(question.unsure);
+    if (said === undefined || said === question.abstain_label) this.say(question.abstain_label);
     else toast("A label that was sent can be corrected, not unsaid. Choose another, or skip to keep it.");
   }
 

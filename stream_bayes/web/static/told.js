@@ -12,7 +12,7 @@ export function titleOf(question) {
 
 /** @param {any} question @param {any} label @param {{correction: boolean, guess: any, differs: boolean | null}} sent */
 export function after(question, label, sent) {
-  if (label === question.unsure) return "Not sure. Noted; nothing is learned from it.";
+  if (label === question.abstain_label) return "Not sure. Noted; nothing is learned from it.";
   if (sent.correction) return `Corrected: ${labelTitle(label)}.`;
   if (sent.guess === null || sent.differs === null) return `${labelTitle(label)}.`;
   const about = meant(question.asked);

@@ -1,0 +1,255 @@
+"""The Kafka log when processes are killed, stopped or doubled, and when they end."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from kafka import OffsetAndMetadata, TopicPartition
+from kafka.producer.transaction_manager import TransactionalRequestResult, TxnOffsetCommitHandler
+
+from stream_bayes.errors import LogConflict, LogError, LogRebalanced
+from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.kafka import KafkaLog
+from stream_bayes.eventlog.kafka.transactions import TransactionAttempt
+from tests.support.broker import Broker, kafka_jars
+from tests.support.kafka_logs import KafkaLogs, Other, Watched, again, await_that
+from tests.support.logs import PATIENCE, commit, everything, first, polled, put, values
+
+if TYPE_CHECKING:
+    from tests.support.broker import RemoteBroker
+
+pytestmark = pytest.mark.broker
+
+SHORT: dict[str, Any] = {"session_seconds": 6.0}
+
+# Writes in a transaction, under the name of a member, and waits to be killed before its end.
+OPEN = """
+import sys
+from kafka import KafkaProducer
+address, name, seconds, topic = sys.argv[1:]
+producer = KafkaProducer(
+    bootstrap_servers=address, transactional_id=name, transaction_timeout_ms=1000 * int(seconds)
+)
+producer.init_transactions()
+producer.begin_transaction()
+producer.send(topic, b"left behind", partition=0)
+producer.flush()
+print("open", flush=True)
+sys.stdin.readline()
+"""
+
+# Has work to commit, does so only when it is told to, and says what came of it.
+ZOMBIE = """
+import sys
+from stream_bayes.config import KafkaSettings
+from stream_bayes.errors import LogError
+from stream_bayes.eventlog.kafka import KafkaLog
+from tests.support.logs import first, polled, told
+address, group, topic, out = sys.argv[1:]
+log = KafkaLog([address], group, [topic], settings=KafkaSettings(session_seconds=6.0), member="zombie")
+told(log)
+(record,) = polled(log, 1)
+log.append(out, b"of the zombie")
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    log.commit({first(topic): record.offset + 1})
+    print("written", flush=True)
+except LogError as problem:
+    print(type(problem).__name__, flush=True)
+log.close()
+"""
+
+
+@pytest.fixture
+def logs(broker: Broker | RemoteBroker) -> Iterator[KafkaLogs]:
+    """Logs on the broker."""
+    kind = KafkaLogs(broker.address)
+    yield kind
+    kind.close()
+
+
+def left_open(logs: KafkaLogs, member: str, seconds: int, topic: str) -> None:
+    """A transaction of a process that was killed, which the broker would end after so many seconds."""
+    with Other(OPEN, logs.address, f"{logs.group('readers')}.{member}", str(seconds), topic) as other:
+        assert other.says() == "open"
+
+
+def test_who_comes_with_the_name_of_one_that_was_killed_ends_its_transaction(logs: KafkaLogs) -> None:
+    topic = logs.create("mails")
+    left_open(logs, "a", 600, topic)
+    log = logs.member("a", topic).log
+    log.wait_for_open_transactions(first(topic))
+    assert log.end_offsets(topic)[first(topic)] > 0
+    assert everything(log, topic) == []
+    put(logs.open(), topic, b"kept")
+    assert values(everything(log, topic)) == [b"kept"]
+
+
+def test_the_broker_ends_the_transaction_of_one_that_does_not_come_back(logs: KafkaLogs) -> None:
+    topic = logs.create("mails")
+    left_open(logs, "a", 1, topic)
+    log = logs.open()
+    # The broker looks for such from time to time.
+    again(lambda: log.wait_for_open_transactions(first(topic)))
+    assert log.end_offsets(topic)[first(topic)] > 0
+    assert everything(log, topic) == []
+
+
+def test_a_zombie_changes_nothing(logs: KafkaLogs) -> None:
+    topic = logs.create("mails")
+    out = logs.create("out")
+    put(logs.open(), topic, b"one")
+    with Other(ZOMBIE, logs.address, logs.group("readers"), topic, out) as zombie:
+        assert zombie.says() == "ready"
+        zombie.send(signal.SIGSTOP)
+        heir = logs.member("heir", topic, **SHORT)
+        await_that(lambda: bool(heir.mine), heir)
+        heir.go_on()
+        (record,) = polled(heir.log, 1)
+        heir.log.append(out, b"of the heir")
+        commit(heir.log, {first(topic): record.offset + 1})
+        zombie.send(signal.SIGCONT)
+        zombie.go_on()
+        assert zombie.says() == "LogRebalanced"
+        assert zombie.ended() == 0
+    heir.log.wait_for_open_transactions(first(out))
+    assert values(everything(heir.log, out)) == [b"of the heir"]
+    assert heir.log.committed() == {first(topic): record.offset + 1}
+
+
+def test_of_two_with_the_same_name_the_later_goes_on(logs: KafkaLogs) -> None:
+    topic = logs.topic("mails")
+    out = logs.topic("out")
+    one = logs.member("a", topic)
+    await_that(lambda: bool(one.changes), one)
+    one.go_on()
+    one.log.append(out, b"of the first")
+    two = logs.member("a", topic)
+    await_that(lambda: bool(two.changes), two)
+    two.go_on()
+    with pytest.raises((LogConflict, LogRebalanced)):
+        one.log.commit({first(topic): 0})
+    with pytest.raises(LogConflict, match=r"another worker has taken the place.*kafka\.worker"):
+        poll_for_ever(one.log)
+    # When it has what the first one did to it behind it.
+    try:
+        write_one(two, topic, out)
+    except LogRebalanced:
+        await_that(lambda: len(two.changes) > 1, two)
+        two.go_on()
+        write_one(two, topic, out)
+    assert values(everything(two.log, out)) == [b"of the second"]
+
+
+def write_one(member: Watched, topic: str, out: str) -> None:
+    member.log.append(out, b"of the second")
+    commit(member.log, {first(topic): 0})
+
+
+def poll_for_ever(log: Log) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        log.poll(1, timeout=0.1)
+
+
+def test_a_transaction_that_was_given_up_and_yet_committed_is_not_written_again(logs: KafkaLogs) -> None:
+    topic = logs.create("mails")
+    log = KafkaLog([logs.address])
+    log.append(topic, b"one", partition=0)
+    log.append(topic, b"two", partition=0)
+    ends = commit(log)
+    # As if the answer to the commit had been lost.
+    log._writer._doubtful = attempt = TransactionAttempt()
+    attempt.ends = ends
+    log._writer._unended.add(first(topic))
+    log.append(topic, b"one", partition=0)
+    log.append(topic, b"two", partition=0)
+    assert log.commit({}) == ends
+    assert values(everything(log, topic)) == [b"one", b"two"]
+    # And as if a transaction had been given up whose records came to nothing.
+    log._writer._doubtful = attempt = TransactionAttempt()
+    attempt.ends = {first(topic): ends[first(topic)] + 1}
+    log._writer._unended.add(first(topic))
+    log.append(topic, b"three", partition=0)
+    commit(log)
+    assert values(everything(log, topic)) == [b"one", b"two", b"three"]
+    log.close()
+
+
+@pytest.fixture(scope="module")
+def forgetful_broker() -> Iterator[Broker]:
+    """One that takes what is written in a transaction unasked."""
+    with Broker(kafka_jars(), settings={"transaction.partition.verification.enable": "false"}) as broker:
+        yield broker
+
+
+@pytest.mark.usefixtures("killable_broker")
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_transaction_whose_end_the_broker_forgot_is_ended_before_the_next(
+    forgetful_broker: Broker, committed: bool
+) -> None:
+    logs = KafkaLogs(forgetful_broker.address)
+    topic = logs.create("out", partitions=2)
+    mails = logs.topic("mails")
+    member = logs.member("a", mails)
+    put(logs.open(), mails, b"mail")
+    await_that(lambda: bool(member.changes), member)
+    member.go_on()
+    put(member.log, topic, b"one")
+    _leave_open(member.log, topic, mails, committed)
+    assert values(everything(member.log, topic)) == [b"one"]
+    # As after a commit that failed.
+    member.log._writer._transactions.close()
+    member.log._writer._unended.add(first(topic))
+    member.log._writer.prepare()
+    member.log.wait_for_open_transactions(first(topic))
+    assert values(everything(member.log, topic)) == [b"one", *([b"two"] if committed else [])]
+    assert member.log.committed() == {first(mails): int(committed)}
+    logs.close()
+
+
+def _leave_open(log: KafkaLog, topic: str, mails: str, committed: bool) -> None:
+    """A record and a position of a transaction that has ended, of which their partitions do not know."""
+    producer = log._writer._transactions._producer
+    member = log._member
+    assert producer is not None
+    assert member is not None
+    manager = producer._transaction_manager
+    producer.begin_transaction()
+    manager.maybe_add_partition_to_transaction(TopicPartition(topic, 1))
+    manager._partitions_in_transaction.add(TopicPartition(topic, 0))
+    producer.send(topic, b"two", partition=0)
+    producer.flush()
+    positions = {TopicPartition(mails, 0): OffsetAndMetadata(1, "", -1)}
+    manager._pending_txn_offset_commits.update(positions)
+    handler = TxnOffsetCommitHandler(manager, member.membership, positions, TransactionalRequestResult())
+    manager._enqueue_request(handler)
+    producer._sender.wakeup()
+    handler.result.wait()
+    if committed:
+        producer.commit_transaction()
+    else:
+        producer.abort_transaction()
+
+
+def test_a_closed_log_leaves_no_thread_behind(logs: KafkaLogs) -> None:
+    before = set(threading.enumerate())
+    topic = logs.topic("mails")
+    member = logs.member("a", topic)
+    await_that(lambda: bool(member.changes), member)
+    member.go_on()
+    put(member.log, topic, b"one")
+    assert values(polled(member.log, 1)) == [b"one"]
+    assert values(everything(member.log, topic)) == [b"one"]
+    member.log.append(topic, b"never written")
+    member.log.close()
+    # One of an earlier test may end meanwhile.
+    assert set(threading.enumerate()) <= before
+    with pytest.raises(LogError, match="is closed: open another one"):
+        member.log.poll(1, timeout=0.0)

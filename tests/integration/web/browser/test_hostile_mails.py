@@ -1,0 +1,176 @@
+"""Hostile mails as questions in a real browser: nothing runs, nothing is loaded, nothing hides, nothing freezes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.browser import ASK_ALL, Visit, visiting
+from tests.support.hostile_mails import ATTACKS, SENTENCE, TRACKER
+from tests.support.web_testbed import Office, page
+
+pytestmark = pytest.mark.browser
+
+NAMES = list(ATTACKS)
+"""By the offsets of their mails."""
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+"""Nothing of a mail that a person could not see, or that would move other characters, may be on the page as it is."""
+# What the page itself is made of; every other element would be the mail's.
+_LOOK = """() => {
+  const all = [...document.querySelectorAll("body *")];
+  const inside = [...document.querySelectorAll("#subject *, #sender *, #text *, #below *, #facts *")];
+  const button = document.querySelector("#choices button").getBoundingClientRect();
+  const hit = document.elementFromPoint(button.x + button.width / 2, button.y + button.height / 2);
+  return {
+    attacked: window.attacked,
+    elements: all.length,
+    tags: [...new Set(inside.map((one) => one.tagName.toLowerCase()))],
+    handlers: all.flatMap((one) => one.getAttributeNames()).filter((name) => /^(on|srcdoc)/.test(name)),
+    styled: inside.filter((one) => one.hasAttribute("style")).length,
+    links: [...document.querySelectorAll("main a")].map((one) => [one.href, one.offsetParent !== null]),
+    liars: [...document.querySelectorAll("#text .link-piece:has(a)")]
+      .map((one) => [one.querySelector(".host").textContent, new URL(one.querySelector("a").href).hostname])
+      .filter(([told, real]) => told !== real.replace(/^.|.$/g, (sign) => ("[]".includes(sign) ? "" : sign))),
+    foreign: document.querySelectorAll("iframe, object, embed, base, meta[http-equiv], video, form[action]").length,
+    images: [...document.querySelectorAll("img, link, script")].map((one) => one.src || one.href),
+    text: document.querySelector("#question").textContent,
+    everything: document.documentElement.textContent + document.title,
+    hit: hit !== null && hit.closest("#choices") !== null,
+    wide: document.scrollingElement.scrollWidth - innerWidth,
+  };
+}"""
+OWN_TAGS = {"a", "bdi", "button", "h3", "li", "p", "span", "strong", "time", "ul"}
+LONGEST = 120_000
+"""Milliseconds after which the page counts as frozen."""
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Office:
+    """A log with all the mails, whose worker asks about each."""
+    office = Office(tmp_path_factory.mktemp("office"), events={"record_bytes": 8_000_000}, labels=ASK_ALL)
+    office.send([(f"attack {number}", raw) for number, raw in enumerate(ATTACKS.values())])
+    office.work()
+    assert len(office.questions()) == len(ATTACKS)
+    return office
+
+
+@pytest.fixture
+def ann(browser: Browser, office: Office) -> Iterator[Visit]:
+    """A labeller."""
+    with page(office.settings) as address, visiting(browser, address) as visit:
+        yield visit
+
+
+def name_of(place: str) -> str:
+    return NAMES[int(place.partition("/")[2])]
+
+
+def find(ann: Visit, name: str) -> None:
+    """Skip all questions before that about a mail."""
+    ann.open()
+    # Open questions are scored anew, so that one skipped on the way to another mail may be the one looked for now.
+    ann.page.evaluate("sessionStorage.clear()")
+    ann.open()
+    place = ann.asked()
+    while name_of(place) != name:
+        place = ann.press("k")
+
+
+def test_every_attack_is_inert(ann: Visit) -> None:
+    ann.open()
+    ann.the("open").locator("summary").click()
+    place = ann.asked()
+    seen = set()
+    for number in range(len(ATTACKS)):
+        name = name_of(place)
+        seen.add(name)
+        _assert_inert(name, ann.page.evaluate(_LOOK))
+        if number < len(ATTACKS) - 1:
+            ann.page.keyboard.press("k")
+            ann.page.wait_for_function(
+                "before => document.getElementById('question').dataset.place !== before", arg=place, timeout=LONGEST
+            )
+            place = ann.asked(other_than=place)
+    assert seen == set(ATTACKS)
+    expect(ann.the("open-body").locator("tbody tr")).to_have_count(len(ATTACKS))
+    assert not any(TRACKER in url for url in ann.requests)
+
+
+def _assert_inert(name: str, found: dict[str, Any]) -> None:
+    assert found["attacked"] is None, name
+    assert set(found["tags"]) <= OWN_TAGS, name
+    assert (found["handlers"], found["styled"], found["foreign"]) == ([], 0, 0), name
+    assert all(re.match("https?://", url) and not visible for url, visible in found["links"]), name
+    assert found["liars"] == [], name
+    assert not any(TRACKER in url for url in found["images"]), name
+    assert SENTENCE in found["text"], name
+    assert not UNSEEN.search(found["everything"]), name
+    assert found["hit"], f"{name}: something covers the answers"
+    assert found["wide"] <= 0, f"{name}: the page can be scrolled sideways"
+    assert found["elements"] < 3000, name
+    assert len(found["everything"]) < 100_000, name
+
+
+def test_what_turns_text_around_is_seen_as_a_mark(ann: Visit) -> None:
+    find(ann, "bidi override in the subject")
+    expect(ann.the("subject")).to_have_text(re.compile("^invoice.*U\\+202E.*gpj.exe$"))
+    find(ann, "bidi override in the body")
+    marks = ann.page.locator("#text .mark")
+    assert {"U+202E", "U+202C", "U+2066", "U+2069"} <= {text.split()[0] for text in marks.all_inner_texts()}
+    assert "RIGHT-TO-LEFT OVERRIDE" in (marks.first.get_attribute("title") or "").upper()
+    find(ann, "zero width")
+    assert "U+200B" in {text.split()[0] for text in marks.all_inner_texts()}
+
+
+def test_a_link_is_shut_until_asked_and_says_where_it_leads(ann: Visit) -> None:
+    find(ann, "lying link")
+    link = ann.page.locator("#text .link-piece")
+    door = link.locator("a.door")
+    expect(link.locator("button")).to_have_text("https://bank.example/login")
+    expect(link.locator(".host")).to_have_text("evil.example")
+    expect(door).to_be_hidden()
+    asked_for = len(ann.requests)
+    link.locator("button").click()
+    expect(link.locator(".url")).to_have_text("https://evil.example/login")
+    expect(door).to_be_visible()
+    assert not any("evil" in url for url in ann.requests[asked_for:])
+    ann.context.route("https://evil.example/**", lambda route: route.fulfill(body="<title>evil</title>"))
+    leaving = ann.context.expect_event("request", lambda request: "evil.example" in request.url)
+    with leaving as sent, ann.context.expect_page() as opened:
+        door.click()
+    other = opened.value
+    other.wait_for_load_state()
+    assert "referer" not in {name.lower() for name in sent.value.all_headers()}
+    assert other.evaluate("window.opener") is None
+    other.close()
+    # That one was asked for.
+    ann.requests = [url for url in ann.requests if url != "https://evil.example/login"]
+
+
+def test_links_that_run_something_are_none(ann: Visit) -> None:
+    find(ann, "javascript links")
+    assert ann.page.locator("#text .mark").all_inner_texts() == [
+        *["javascript: link"] * 4,
+        "vbscript: link",
+        "data: link",
+        "file: link",
+    ]
+    assert ann.page.locator("#text a, #text button").count() == 0
+    find(ann, "userinfo")
+    # A browser takes the backslash of the third for a slash.
+    assert ann.page.locator("#text .host").all_inner_texts() == ["evil.example", "evil.example", "real.example"]
+
+
+@pytest.mark.parametrize("name", ["script in plain text", "javascript links", "bidi override in the body"])
+def test_an_attack_that_is_tried_is_inert(ann: Visit, name: str) -> None:
+    ann.open("try")
+    ann.the("try-text").fill(ATTACKS[name].decode())
+    ann.the("try-go").click()
+    expect(ann.the("try-result")).to_contain_text("Nothing was learned")
+    assert ann.page.evaluate("window.attacked") is None
+    assert ann.page.locator("#try-result script, #try-result img, #try-result a").count() == 0
+    assert not UNSEEN.search(ann.the("try-result").inner_text())

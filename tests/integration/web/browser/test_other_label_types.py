@@ -1,0 +1,132 @@
+"""Questions whose answers are not spam or ham, and a page that has none, with a real browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.browser import ASK_ALL, until, visiting
+from tests.support.web_testbed import Office, page
+
+pytestmark = pytest.mark.browser
+
+TICKETS = [{"id": f"t{number}", "text": f"word{number} of a ticket"} for number in range(10)]
+
+
+def office_of(folder: Path, learner: dict[str, Any], observations: Sequence[dict[str, Any]]) -> Office:
+    """A log with these observations, of which a worker has asked."""
+    office = Office(folder, learner=learner, labels=ASK_ALL)
+    with office.open() as log:
+        for observation in observations:
+            log.append("emails", json.dumps(observation).encode(), partition=0)
+        log.commit({})
+    office.work()
+    return office
+
+
+def test_digits_answer_where_the_labels_are_others(tmp_path: Path, browser: Browser) -> None:
+    learner = {"name": "MultinomialNB", "parameters": {"classes": ["bug", "praise", "spam"]}}
+    office = office_of(tmp_path, learner, TICKETS)
+    with page(office.settings) as address, visiting(browser, address) as ann:
+        ann.open()
+        ann.press("2", "3", "1")
+        # Letters mean nothing here, and neither does a digit too many.
+        ann.page.keyboard.press("s")
+        ann.page.keyboard.press("4")
+        ann.page.get_by_role("button", name="Praise").click()
+        until(ann, lambda: len(office.labels()) == 4)
+        ann.page.keyboard.press("?")
+        expect(ann.the("help")).to_contain_text("Answer number 3")
+        expect(ann.the("keys-body")).not_to_contain_text("Answer number 4")
+    assert [label["label"] for label in office.labels()] == ["praise", "spam", "bug", "praise"]
+
+
+def test_a_number_is_typed_where_numbers_are_predicted(tmp_path: Path, browser: Browser) -> None:
+    points = [{"id": f"p{n}", "features": {"length": n * 0.5, "width": 1.0 + n % 3}} for n in range(10)]
+    office = office_of(tmp_path, {"name": "BayesianLinearRegression"}, points)
+    with page(office.settings) as address, visiting(browser, address) as ann:
+        ann.open()
+        first = ann.asked()
+        expect(ann.page.locator("#text table")).to_contain_text("length")
+        expect(ann.the("asked-body")).to_contain_text("mean")
+        field = ann.page.get_by_label("The number")
+        field.fill("much")
+        field.press("Enter")
+        assert field.evaluate("one => one.validationMessage").startswith("A number is needed")
+        assert office.labels() == []
+        field.fill("-12.5")
+        field.press("Enter")
+        second = ann.asked(other_than=first)
+        expect(field).to_have_value("")
+        field.fill("3")
+        ann.page.get_by_role("button", name="Answer").click()
+        third = ann.asked(other_than=second)
+        ann.the("undo").click()
+        assert ann.asked(other_than=third) == second
+        field.fill("4")
+        field.press("Enter")
+        until(ann, lambda: len(office.labels()) == 3)
+    assert [label["label"] for label in office.labels()] == [-12.5, 3, 4]
+    office.work()
+    outcomes = [event["outcome"] for event in office.questions() if event["type"] == "label-outcome"]
+    assert outcomes == ["answered", "answered", "corrected"]
+
+
+def test_any_label_is_typed_where_nobody_knows_them_yet(tmp_path: Path, browser: Browser) -> None:
+    office = office_of(tmp_path, {"name": "MultinomialNB"}, TICKETS)
+    with page(office.settings) as address, visiting(browser, address) as ann:
+        ann.open()
+        first = ann.asked()
+        field = ann.page.get_by_label("The label")
+        field.fill("<b>praise</b>")
+        field.press("Enter")
+        second = ann.asked(other_than=first)
+        ann.the("labeller").focus()
+        field.blur()
+        ann.page.get_by_role("button", name="Not sure").click()
+        ann.asked(other_than=second)
+        expect(ann.page.locator("main b")).to_have_count(0)
+    assert [label["label"] for label in office.labels()] == ["<b>praise</b>", "unsure"]
+
+
+def test_a_page_without_questions_says_what_to_do_and_shows_them_when_they_come(
+    tmp_path: Path, browser: Browser
+) -> None:
+    office = Office(tmp_path)
+    with page(office.settings) as address, visiting(browser, address) as ann:
+        ann.open()
+        expect(ann.the("queue-empty")).to_contain_text("stream-bayes run --log sqlite:///")
+        expect(ann.the("health")).to_have_attribute("data-state", "warn")
+        ann.turn_to("charts")
+        expect(ann.the("chart-curve")).to_contain_text("Nothing learned yet")
+        ann.turn_to("try")
+        ann.the("try-text").fill("hello")
+        ann.the("try-go").click()
+        ann.allowed.append("404")
+        expect(ann.the("try-problem")).to_contain_text("checkpoint")
+        ann.turn_to("queue")
+        # Keys for a question that is not there do nothing.
+        for key in "shnku":
+            ann.page.keyboard.press(key)
+        ann.stay()
+        with office.working():
+            office.send_generated(20)
+            ann.asked()
+            expect(ann.the("health")).to_have_attribute("data-state", "good")
+        count = ann.fetched("/api/requests")["open"]
+        assert count > 3
+        for _ in range(count - 1):
+            ann.press("s")
+        ann.page.keyboard.press("h")
+        expect(ann.the("queue-empty")).to_contain_text("Nothing to answer, and the worker was stopped")
+        expect(ann.the("health-words")).to_contain_text("Worker stopped at ")
+        with office.working():
+            expect(ann.the("queue-empty")).to_contain_text("All is answered")
+        expect(ann.the("open-count")).to_have_text("0")
+        ann.assert_stayed()
+    assert len(office.labels()) == count

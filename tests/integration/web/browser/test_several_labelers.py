@@ -1,0 +1,141 @@
+"""Several labellers, leases that end, and a server that goes away, with real browsers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.browser import Visit, until, visiting
+from tests.support.commands import COMMAND
+from tests.support.web_processes import Started, started
+from tests.support.web_processes import address as printed
+from tests.support.web_testbed import Office, page
+from tests.support.workers import write_config
+
+pytestmark = pytest.mark.browser
+
+LEASE = 8.0
+UNTIL_OVER = int(1000 * (LEASE + 0.5))
+
+
+@pytest.fixture
+def bob(browser: Browser, address: str) -> Iterator[Visit]:
+    """Another labeller."""
+    with visiting(browser, address, "bob") as visit:
+        visit.open()
+        yield visit
+
+
+def test_two_labellers_never_have_the_same_mail(ann: Visit, bob: Visit, office: Office) -> None:
+    open_at_first = ann.fetched("/api/requests")["open"]
+    before = {"ann": ann.asked(), "bob": bob.asked()}
+    seen = [*before.values()]
+    for _ in range(3):
+        for name, visit in (("ann", ann), ("bob", bob)):
+            before[name] = visit.press("s" if name == "ann" else "h")
+            seen.append(before[name])
+            assert before["ann"] != before["bob"]
+    assert len(seen) == len(set(seen)) == 8 <= open_at_first
+    labels = office.labels()
+    assert len({label["id"] for label in labels}) == len(labels) == 6
+    assert {(label["labeller"], label["label"]) for label in labels} == {("ann", "spam"), ("bob", "ham")}
+    expect(ann.the("changes")).to_contain_text("6 answers (3 yours)")
+    assert ann.fetched("/api/requests")["taken"] == 2
+
+
+def test_who_finds_all_taken_gets_what_another_leaves(browser: Browser, ann: Visit, bob: Visit) -> None:
+    for _ in range(ann.fetched("/api/requests")["open"] - 2):
+        ann.press("s")
+    bob.asked()
+    place = ann.asked()
+    with visiting(browser, ann.address, "eve") as eve:
+        eve.open()
+        expect(eve.the("queue-empty")).to_contain_text("Others have all that is open")
+        ann.page.close()
+        assert eve.asked() == place
+        ann.page = ann.context.new_page()
+
+
+@contextmanager
+def _short_leases(folder: Path) -> Iterator[tuple[Office, str]]:
+    office = Office(folder, web={"lease": f"{LEASE:.0f}s"})
+    office.send_generated(30)
+    office.work()
+    with page(office.settings) as address:
+        yield office, address
+
+
+def test_a_lease_that_is_over_comes_back_and_a_late_answer_is_told_calmly(tmp_path: Path, browser: Browser) -> None:
+    with (
+        _short_leases(tmp_path) as (office, address),
+        visiting(browser, address, "ann") as ann,
+        visiting(browser, address, "bob") as bob,
+    ):
+        ann.open()
+        place = ann.asked()
+        ann.page.wait_for_timeout(UNTIL_OVER)
+        bob.open()
+        assert bob.asked() == place
+        ann.allowed.append("409 (Conflict)")
+        ann.page.keyboard.press("s")
+        expect(ann.the("toast")).to_contain_text("somebody else has this question before them", ignore_case=True)
+        expect(ann.the("banners")).to_be_empty()
+        assert ann.asked(other_than=place)
+        bob.press("h")
+        (label,) = office.labels()
+        assert (label["labeller"], label["label"]) == ("bob", "ham")
+
+
+def test_who_is_there_keeps_the_question(tmp_path: Path, browser: Browser) -> None:
+    with (
+        _short_leases(tmp_path) as (office, address),
+        visiting(browser, address, "ann") as ann,
+        visiting(browser, address, "bob") as bob,
+    ):
+        ann.open()
+        place = ann.asked()
+        for step in range(UNTIL_OVER // 200):
+            ann.page.mouse.move(100 + step, 200)
+            ann.page.wait_for_timeout(200)
+        bob.open()
+        assert bob.asked() != place
+        assert ann.press("s") != place
+        assert len(office.labels()) == 1
+
+
+@contextmanager
+def _served(office: Office, port: int = 0) -> Iterator[tuple[Started, str]]:
+    """The page in a process of its own."""
+    config = write_config(office.settings, office.path.with_name("settings.toml"))
+    command = (*COMMAND, "web", "--config", str(config), "--port", str(port))
+    with started(config.parent, *command) as process:
+        yield process, printed(process).rstrip("/")
+
+
+def test_a_server_that_goes_away_and_comes_back_loses_nothing(office: Office, browser: Browser) -> None:
+    with _served(office) as (process, address), visiting(browser, address) as ann:
+        ann.open()
+        place = ann.asked()
+        ann.stay()
+        ann.allowed += ["net::ERR_", "403 (Forbidden)"]
+        process.kill()
+        process.wait()
+        expect(ann.the("banner-lost")).to_contain_text("your answers are kept")
+        expect(ann.the("health")).to_have_attribute("data-state", "bad")
+        ann.page.keyboard.press("s")
+        expect(ann.the("banner-outbox")).to_contain_text("could not be sent")
+        expect(ann.the("queue-empty")).to_contain_text("Is stream-bayes web still running?")
+        assert office.labels() == []
+        with _served(office, int(address.rpartition(":")[2])):
+            expect(ann.the("banners")).to_be_empty()
+            until(ann, lambda: len(office.labels()) == 1)
+            second = ann.asked(other_than=place)
+            ann.press("h")
+            ann.assert_stayed()
+            ann.page.goto("about:blank")
+        labels = [(label["source"]["offset"], label["label"]) for label in office.labels()]
+        assert labels == [(int(place.split("/")[1]), "spam"), (int(second.split("/")[1]), "ham")]

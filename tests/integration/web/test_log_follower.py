@@ -1,0 +1,207 @@
+"""What follows the log for the page, when the log fails in between; and who writes for it, when the log is locked."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from time import sleep
+
+import httpx
+import pytest
+
+from stream_bayes.engine.forwarding import FORWARDED
+from stream_bayes.errors import LogUnavailable
+from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.events import Label, LabelOutcome, encode
+from stream_bayes.records import Offsets, Record, Source
+from stream_bayes.web.readmodel.log_follower import LogFollower
+from stream_bayes.web.readmodel.state_store import StateStore
+from stream_bayes.web.services.log_writer import LogWriter
+from tests.support.web_events import request
+from tests.support.web_testbed import Office, client, page, path_of, said, taken, until
+from tests.support.workers import settings_in
+
+
+class Failing(SqliteLog):
+    """A log of which one call fails, as when a broker is away for a moment."""
+
+    fails_at = -1
+    calls = 0
+
+    def _count(self) -> None:
+        self.calls += 1
+        if self.calls == self.fails_at:
+            message = "away for a moment"
+            raise LogUnavailable(message)
+
+    def end_offsets(self, topic: str) -> Offsets:
+        self._count()
+        return super().end_offsets(topic)
+
+    def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
+        self._count()
+        return super().read(topic, partition, offset, most)
+
+
+def test_nothing_is_lost_when_a_read_fails_in_the_middle_of_a_look(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    with Failing(tmp_path / "log.db") as log:
+        for offset in range(5):
+            log.append("label-requests", encode(request(offset)), partition=0)
+        for topic in ("labels", "status", "predictions"):
+            log.append(topic, b"{}", partition=0)
+        log.commit({})
+        failed = 0
+        for fails_at in range(1, 20):
+            desk = StateStore(10.0, None)
+            watch = LogFollower(settings, desk, lambda: log)
+            log.calls = 0
+            log.fails_at = fails_at
+            for _ in range(3):
+                try:
+                    watch.look(log)
+                except LogUnavailable:
+                    failed += 1
+            assert len(desk.questions) == 5, f"call {fails_at} had failed"
+            assert desk.ready
+    assert failed > 5, "some calls have failed"
+
+
+def test_a_label_that_nobody_waits_for_any_more_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_bayes.web.services.log_writer.PATIENCE", 0.2)
+    may_open = Event()
+
+    def opened() -> SqliteLog:
+        may_open.wait(30)
+        return SqliteLog(tmp_path / "log.db")
+
+    clerk = LogWriter("labels", opened)
+    clerk.start()
+    first, second = (Label(id=name, label="spam", source=Source("emails", 0, 0)) for name in ("a", "b"))
+    with ThreadPoolExecutor(1) as pool:
+        # The first is being written when its labeller gives up; the second has not been begun.
+        begun = pool.submit(clerk.write, first, 0)
+        with pytest.raises(LogUnavailable, match="has not answered"):
+            begun.result()
+        with pytest.raises(LogUnavailable, match="has not answered"):
+            clerk.write(second, 0)
+    may_open.set()
+    clerk.stop()
+    with SqliteLog(tmp_path / "log.db") as log:
+        assert [Label.model_validate_json(record.value).id for record in log.read("labels", 0, 0, 10)] == ["a"]
+
+
+def test_health_answers_while_the_log_is_locked(http: httpx.Client, office: Office) -> None:
+    question = taken(http)
+    locked = sqlite3.connect(office.path, isolation_level=None)
+    locked.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(60) as pool:
+        answers = [pool.submit(said, http, question, "spam") for _ in range(50)]
+        # With all threads of the pool waiting for the lock, before any of them has given up.
+        assert http.get("/healthz").status_code == 200
+        assert not all(answer.done() for answer in answers)
+        locked.execute("ROLLBACK")
+        locked.close()
+        assert {answer.result().status_code for answer in answers} <= {200, 503}
+    assert said(http, question, "spam").status_code == 200
+    assert {label["label"] for label in office.labels()} == {"spam"}
+
+
+def test_a_second_thought_is_written_though_the_worker_is_late(http: httpx.Client, office: Office) -> None:
+    question = taken(http)
+    said(http, question, "spam")
+    first = office.labels()[0]
+    http.post(f"{path_of(question)}/reopen", json={"labeller": "ann"})
+    said(http, question, "ham")
+    source = Source("emails", 0, question["place"]["offset"])
+    late = LabelOutcome(
+        id=question["id"],
+        outcome="answered",
+        label="spam",
+        labeller="ann",
+        open=False,
+        source=source,
+        at=datetime.fromisoformat(first["at"]).astimezone(UTC),
+    )
+    with office.open() as log:
+        log.append("label-requests", encode(late), partition=0)
+        log.commit({})
+    after = request(question["place"]["offset"] + 100_000)
+    with office.open() as log:
+        log.append("label-requests", encode(after), partition=0)
+        log.commit({})
+    # The page reads in order: what is known of this one comes after what was told late.
+    until(lambda: http.get(f"/api/requests/0/{after.source.offset}").status_code == 200)
+    assert said(http, question, "spam").status_code == 200
+    assert [label["label"] for label in office.labels()] == ["spam", "ham", "spam"]
+
+
+def test_labels_that_cannot_be_are_refused_where_any_label_is_possible(tmp_path: Path) -> None:
+    office = Office(tmp_path, learner={"name": "MultinomialNB", "parameters": {}})
+    office.send([(f"m{n}", b"Subject: %d\n\nbody of %d" % (n, n)) for n in range(30)])
+    office.work()
+    with page(office.settings) as address, client(address) as http:
+        question = taken(http)
+        for label in ('""', "1e400", "NaN", str(2**64), '"' + "x" * 257 + '"', '"\\ud800"', "null", "[]"):
+            body = f'{{"labeller": "ann", "label": {label}}}'
+            refused = http.post(
+                f"{path_of(question)}/label", content=body, headers={"content-type": "application/json"}
+            )
+            assert refused.status_code == 422, (label, refused.text)
+        assert said(http, question, 2**40).status_code == 200
+
+
+def test_item05_a_copy_of_a_label_is_no_answer_of_its_own(tmp_path: Path) -> None:
+    """A label that was sent on to the partition of its observation may come after a correction of it."""
+    settings = settings_in(tmp_path)
+    asked = request(0)
+    with SqliteLog(tmp_path / "log.db", partitions=2) as log:
+        log.append("label-requests", encode(asked), partition=asked.source.partition)
+        for answer, headers in (("spam", ()), ("ham", ()), ("spam", [(FORWARDED, b"a group")])):
+            value = encode(Label(id=asked.id, label=answer, source=asked.source))
+            log.append("labels", value, partition=asked.source.partition, headers=headers)
+            log.commit({})
+            # The times of labels are the log's own, in milliseconds.
+            sleep(0.005)
+        desk = StateStore(10.0, None)
+        LogFollower(settings, desk, lambda: log).look(log)
+        entry = desk.questions.known((asked.source.partition, asked.source.offset))
+        assert entry is not None
+        assert entry.given is not None
+        assert entry.given.label == "ham"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"id": 17},
+        {"confidence": 0.9},
+        {"at": 1_700_000_000_000},
+        {"source": {"topic": "emails", "partition": 0, "offset": 0, "note": "x"}},
+    ],
+    ids=["whole-number-id", "unknown-field", "time-in-milliseconds", "unknown-field-of-the-source"],
+)
+def test_item16_labels_that_the_engine_accepts_are_answers_on_the_page(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    settings = settings_in(tmp_path)
+    asked = request(0).model_copy(update={"id": "17"})
+    source = {"topic": "emails", "partition": asked.source.partition, "offset": asked.source.offset}
+    label = {"id": "17", "label": "spam", "source": source, **changes}
+    with SqliteLog(tmp_path / "log.db") as log:
+        log.append("label-requests", encode(asked), partition=0)
+        # What is no label is passed over, and what comes after it is read.
+        log.append("labels", b"no event", partition=0)
+        log.append("labels", json.dumps({"type": "observation", "id": "17", "text": "x"}).encode(), partition=0)
+        log.append("labels", json.dumps(label).encode(), partition=0)
+        log.commit({})
+        desk = StateStore(10.0, None)
+        LogFollower(settings, desk, lambda: log).look(log)
+    entry = desk.questions.known((asked.source.partition, asked.source.offset))
+    assert entry is not None
+    assert entry.given is not None
+    assert entry.given.label == "spam"

@@ -1,0 +1,208 @@
+"""A spam filter and mails for the tests of the evaluation."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from river.naive_bayes import MultinomialNB
+
+from stream_bayes.evaluation.baselines.bogofilter import Bogofilter
+from stream_bayes.evaluation.baselines.crm114 import Crm114
+from stream_bayes.evaluation.corpora import Mail
+from stream_bayes.evaluation.filters import FilterScores
+from stream_bayes.evaluation.protocol import PassResult
+from stream_bayes.evaluation.protocol import run as run_filter
+from stream_bayes.evaluation.stream import Stream
+from stream_bayes.mail.filter import SpamFilter
+
+RIVER = "tests.support.mail_filters:RiverFilter"
+SMALL = "tests.support.mail_filters:small_filter"
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+class RiverFilter:
+    """river's naive Bayes as a filter, which writes down what it was asked to do."""
+
+    name = "river"
+
+    def __init__(self) -> None:
+        self.model = MultinomialNB(alpha=0.5)
+        self.calls: list[int] = []
+        self.closed = 0
+
+    def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
+        return [Counter(mail.decode().split()) for mail in mails]
+
+    def test_then_train(self, features: Any, labels: Sequence[str | None]) -> FilterScores:
+        said = np.array([self.event(words, label) for words, label in zip(features, labels, strict=True)])
+        self.calls.append(len(said))
+        return FilterScores(said, {"half": 0.5 * said, "negative": -said})
+
+    def event(self, words: Counter[str], label: str | None) -> float:
+        said = self.model.predict_proba_one(words)
+        if label is not None:
+            self.model.learn_one(words, label)
+        return math.log(said.get("spam", 0.5) + 1e-9) - math.log(said.get("ham", 0.5) + 1e-9)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def generated_mails(number: int = 120, *, unlabelled: int = 0) -> list[Mail]:
+    """Generated mails of two kinds; every `unlabelled`-th has no label."""
+    generator = np.random.default_rng(4)
+    words = np.array(["money", "win", "lunch", "meet", "now", "you"])
+    rates = {"spam": [5, 4, 1, 1, 2, 2], "ham": [1, 1, 4, 5, 2, 2]}
+    mails = []
+    for place in range(number):
+        label = "spam" if generator.random() < 0.4 else "ham"
+        weights = np.array(rates[label]) / 15.0
+        text = " ".join(generator.choice(words, size=4, p=weights))
+        known = label if not unlabelled or place % unlabelled else None
+        mails.append(Mail(f"mail/{place}", known, text.encode()))
+    return mails
+
+
+def small_filter() -> SpamFilter:
+    """Ours, with small tables."""
+    return SpamFilter(buckets=2**12)
+
+
+class Contrary(RiverFilter):
+    """Says the opposite of what it thinks."""
+
+    name = "contrary"
+
+    def event(self, words: Counter[str], label: str | None) -> float:
+        return -super().event(words, label)
+
+
+class Interrupted(RiverFilter):
+    """Presses Ctrl-C itself when a stream comes."""
+
+    name = "interrupted"
+    times = 1
+
+    def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
+        for _ in range(self.times if len(mails) > 3 else 0):
+            signal.raise_signal(signal.SIGINT)
+        return super().features(mails)
+
+
+class SecondChunk:
+    """Lets no filter go on to the second chunk of a stream before Ctrl-C was pressed."""
+
+    def __init__(self) -> None:
+        self._pressed, notified = os.pipe()
+        os.set_blocking(notified, False)
+        signal.set_wakeup_fd(notified)
+        self._chunks = 0
+
+    def await_ctrl_c(self, mails: Sequence[bytes]) -> None:
+        """Wait for a signal, which may have come before; the few mails of a warm-up are no chunk."""
+        self._chunks += len(mails) > 3
+        if self._chunks == 2:
+            os.read(self._pressed, 1)
+
+
+class RiverUntilCtrlC(RiverFilter):
+    """river's, which does not come to the end of a stream before Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._second = SecondChunk()
+
+    def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
+        self._second.await_ctrl_c(mails)
+        return super().features(mails)
+
+
+class BogofilterUntilCtrlC(Bogofilter):
+    """The peer of this name, which does not come to the end of a stream before Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._second = SecondChunk()
+
+    def features(self, mails: Sequence[bytes]) -> Sequence[Any]:
+        self._second.await_ctrl_c(mails)
+        return super().features(mails)
+
+
+class Crm114UntilCtrlC(Crm114):
+    """The peer of this name, which does not come to the end of a stream before Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._second = SecondChunk()
+
+    def features(self, mails: Sequence[bytes]) -> Sequence[Any]:
+        self._second.await_ctrl_c(mails)
+        return super().features(mails)
+
+
+class Impatient(Interrupted):
+    """Presses it twice."""
+
+    times = 2
+
+
+class Failing(RiverFilter):
+    """Cannot stand a stream."""
+
+    name = "failing"
+
+    def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
+        if len(mails) > 3:
+            message = "out of luck"
+            raise RuntimeError(message)
+        return super().features(mails)
+
+
+class FailingAtOnce(RiverFilter):
+    """Cannot stand a single mail."""
+
+    def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
+        raise OSError(28, "No space left on device", str(len(mails)))
+
+
+class Large(RiverFilter):
+    """Takes 200 MB while it is there."""
+
+    name = "large"
+
+    def prepare(self) -> None:
+        self.table = np.ones(25_000_000)
+
+
+class Talkative(RiverFilter):
+    """Says what is done with it."""
+
+    def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
+        print(len(mails), "mails")
+        return super().features(mails)
+
+    def close(self) -> None:
+        print("closed")
+
+
+def write(path: Path, mails: Sequence[Mail]) -> Path:
+    """The mails as JSON lines; those without a label say so."""
+    lines = [{"id": mail.id, "label": mail.label or "unlabelled", "text": mail.raw.decode()} for mail in mails]
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    path.write_bytes(gzip.compress(text.encode()))
+    return path
+
+
+def passed(mails: Sequence[Mail], feedback: str = "immediate") -> PassResult:
+    return run_filter(RiverFilter, Stream("generated", mails), feedback=feedback)

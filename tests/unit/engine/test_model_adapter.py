@@ -1,0 +1,82 @@
+"""Any learner in an engine: contents in the form it takes, and settings that name it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import pytest
+
+from stream_bayes import BernoulliNB, Beta, LogOddsFusion
+from stream_bayes.config import LearnerSettings
+from stream_bayes.engine.model_adapter import open_learner
+from stream_bayes.errors import ConfigError
+from tests.support.engines import KINDS, Stream, codes, predictions, run, settings_for
+
+ENCODED = b"""\
+Subject: =?utf-8?q?Caf=C3=A9_today?=
+Content-Type: text/plain; charset=utf-8
+Content-Transfer-Encoding: base64
+
+""" + b64encode("Gr\u00fc\u00dfe, lunch today?".encode())
+
+
+@pytest.mark.parametrize("name", ["MultinomialNB", "BayesianLinearRegression"])
+def test_a_mail_is_its_words_for_a_learner_that_reads_none(name: str) -> None:
+    mails = Stream()
+    words = Stream()
+    label = "ham" if name == "MultinomialNB" else 1.0
+    mails.observe({"raw": b64encode(ENCODED).decode()}, label, "p")
+    words.observe({"features": {"caf\u00e9": 1, "today": 2, "gr\u00fc\u00dfe": 1, "lunch": 1}}, label, "p")
+    (learned, outcome), (expected, _) = (run(settings_for(KINDS[name]), stream) for stream in (mails, words))
+    assert codes(outcome) == []
+    arrays = learned.model.learner.state().arrays
+    for key, array in expected.model.learner.state().arrays.items():
+        assert array.tobytes() == arrays[key].tobytes(), key
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        (
+            "SpamFliter",
+            {},
+            "learner.name: there is no learner 'SpamFliter' in stream_bayes; did you mean 'SpamFilter'",
+        ),
+        ("LabelBudget", {}, "learner.name: there is no learner 'LabelBudget' in stream_bayes; known are"),
+        (
+            "SpamFilter",
+            {"bukets": 8, "pears": True},
+            "learner.parameters.bukets: unknown; did you mean 'buckets'?; "
+            "learner.parameters.pears: unknown; did you mean 'pairs'?",
+        ),
+        ("GramRegression", {"zzzzzz": 8}, "learner.parameters.zzzzzz: unknown; known are strength, noise_variance, no"),
+        ("SpamFilter", {"buckets": "many"}, "learner.parameters.buckets must be "),
+        ("MultinomialNB", {"prior_count": -1.0}, "learner.parameters.prior_count must be "),
+        ("LogOddsFusion", {}, "learner.parameters: LogOddsFusion.__init__() missing 1 required positional argument"),
+    ],
+)
+def test_a_learner_that_cannot_be(name: str, parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        open_learner(LearnerSettings(name=name, parameters=parameters))
+    assert str(caught.value).startswith(message)
+
+
+def test_learners_and_posteriors_within_parameters() -> None:
+    members = [{"name": "BernoulliNB", "parameters": {"prior": {"posterior": "Beta", "fields": [0.5, 2.0]}}}] * 2
+    settings = LearnerSettings(name="LogOddsFusion", parameters={"learners": members, "classes": ["ham", "spam"]})
+    fusion = open_learner(settings)
+    member = BernoulliNB(prior=Beta(0.5, 2.0))
+    made = LogOddsFusion((member, member.clone()), classes=("ham", "spam"))
+    assert fusion.description() == made.description()
+
+
+def test_labels_that_look_alike_are_told_apart() -> None:
+    stream = Stream()
+    for label in (1, "1", True, "true", '"1"', "a"):
+        stream.observe({"features": {"x": 1.0}}, label, f"n{label!r}".replace('"', "q"))
+    stream.observe({"features": {"x": 1.0}}, None, "last")
+    for sizes in ((1,), (100,)):
+        _, outcome = run(settings_for(KINDS["MultinomialNB"]), stream, sizes)
+        last = predictions(outcome)[-1]
+        assert last.probabilities is not None
+        assert set(last.probabilities) == {"1", '"1"', '"true"', '"\\"1\\""', "a"}, "1 and True are one label"

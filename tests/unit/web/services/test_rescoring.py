@@ -1,0 +1,169 @@
+"""Open questions are in the order of the strategy's score, as the newest model has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scipy.stats import spearmanr
+
+from stream_bayes.active.strategies import scores
+from stream_bayes.active.uncertainty import uncertainties_of
+from stream_bayes.demo.mailbox import mailbox
+from stream_bayes.eventlog.base import Log
+from stream_bayes.events import Observation
+from stream_bayes.web.readmodel.log_follower import LogFollower
+from stream_bayes.web.readmodel.request_queue import Place
+from stream_bayes.web.readmodel.state_store import StateStore
+from stream_bayes.web.services import model_cache, rescoring
+from stream_bayes.web.services.model_cache import ModelCache
+from stream_bayes.web.services.rescoring import Rescorer
+from tests.support.web_testbed import HEADERS, Office, client, page, rescored, said, taken, until
+from tests.support.workers import all_records
+
+
+def _own_scores(office: Office, strategy: str) -> dict[int, float]:
+    """What the label of each mail is worth by the newest checkpoint, by offset."""
+    model = ModelCache(office.settings).newest(0).model
+    with office.open() as log:
+        records = list(all_records(log, "emails", 0))
+    assert all(HEADERS[0] in record.headers for record in records)
+    contents = [model.prepare(Observation(id="a", raw=record.value)) for record in records]
+    found = scores(strategy, uncertainties_of(model.learner.predictive_many(contents)))
+    return {record.offset: float(score) for record, score in zip(records, found, strict=True)}
+
+
+@pytest.mark.parametrize("strategy", ["epistemic", "entropy", "latent"])
+def test_item09_order_of_the_queue_is_the_strategys_score(
+    tmp_path: Path, strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A newer checkpoint is opened at once, however long that takes on this machine.
+    monkeypatch.setattr(model_cache, "_SHARE", 1.0)
+    labels = {"budget": 200, "max_open_requests": 30, "similarity": 1.0, "strategy": strategy}
+    office = Office(tmp_path, labels=labels)
+    office.send_generated(100)
+    office.work()
+    with page(office.settings) as address, client(address) as http:
+        before = rescored(http)["requests"]
+        for _ in range(6):
+            question = taken(http)
+            said(http, question, office.truth[question["id"]])
+        # The answers are learned, and a newer checkpoint is written.
+        office.work()
+        own = _own_scores(office, strategy)
+
+        def is_up_to_date() -> bool:
+            waiting = http.get("/api/requests").json()["requests"]
+            return all(one["score"] == pytest.approx(own[one["place"]["offset"]], rel=1e-6) for one in waiting)
+
+        until(is_up_to_date)
+        requests = http.get("/api/requests").json()["requests"]
+        offsets = [request["place"]["offset"] for request in requests]
+        assert len(offsets) >= 10
+        by_score = [own[offset] for offset in offsets]
+        assert spearmanr(range(len(offsets)), [-score for score in by_score]).statistic == pytest.approx(1.0)
+        # The scores are others than those by which the questions were asked.
+        old = {one["place"]["offset"]: one["score"] for one in before}
+        assert any(old.get(offset) != own[offset] for offset in offsets)
+        first = http.get(f"/api/requests/0/{offsets[0]}").json()["asked"]
+        last = http.get(f"/api/requests/0/{offsets[-1]}").json()["asked"]
+        assert (first["rank"], last["rank"]) == (1.0, 0.0)
+        assert taken(http)["place"]["offset"] == offsets[0]
+
+
+class _Rescoring:
+    """The open questions of a log with their rescorer, which is called here, and the places that it has read."""
+
+    def __init__(self, office: Office, log: Log) -> None:
+        self.desk = StateStore(10.0, None)
+        self.reads: list[Place] = []
+        self._log = log
+        self._watch = LogFollower(office.settings, self.desk, lambda: log)
+        self._models = ModelCache(office.settings)
+        self.rescorer = Rescorer(self.desk, self._models, self._read, "epistemic")
+        self.look()
+
+    def _read(self, place: Place) -> Observation | None:
+        self.reads.append(place)
+        (record,) = self._log.read("emails", *place)
+        return Observation(id="a", raw=record.value)
+
+    def look(self) -> None:
+        """Read from the log what is new."""
+        self._watch.look(self._log)
+
+    def places(self) -> list[Place]:
+        """Of the questions that wait."""
+        return [entry.place for entry in self.desk.questions.waiting()]
+
+    def unscored(self) -> int:
+        """Questions whose scores are not those of the newest checkpoint."""
+        newest = self._models.newest(0).stamp.changed
+        return sum(entry.scored_at != newest for entry in self.desk.questions.waiting())
+
+    def make_old(self) -> None:
+        """As if another checkpoint had made the scores."""
+        for entry in self.desk.questions.waiting():
+            entry.scored_at = 1
+
+
+def _asked_office(folder: Path, mails: list[tuple[str, bytes]] | None = None) -> Office:
+    labels = {"budget": 200, "max_open_requests": 30, "similarity": 1.0}
+    office = Office(folder, labels=labels)
+    if mails is None:
+        office.send_generated(100)
+    else:
+        office.send(mails)
+    office.work()
+    return office
+
+
+def test_item09_observations_are_read_once_for_all_checkpoints(tmp_path: Path) -> None:
+    office = _asked_office(tmp_path)
+    with office.open() as log:
+        rescoring_of = _Rescoring(office, log)
+        places = rescoring_of.places()
+        assert len(places) >= 10
+        for _ in range(3):
+            rescoring_of.make_old()
+            rescoring_of.rescorer.rescore()
+            assert rescoring_of.unscored() == 0
+        assert sorted(rescoring_of.reads) == sorted(places)
+
+
+def test_item09_reads_of_one_look_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer waits behind few reads only; the other questions have their turn in the next looks."""
+    monkeypatch.setattr(rescoring, "_READS_AT_ONCE", 4)
+    office = _asked_office(tmp_path)
+    with office.open() as log:
+        rescoring_of = _Rescoring(office, log)
+        rescoring_of.make_old()
+        count = len(rescoring_of.places())
+        for looks in range(1, count // 4 + 2):
+            rescoring_of.rescorer.rescore()
+            assert len(rescoring_of.reads) == min(4 * looks, count)
+            assert rescoring_of.unscored() == max(count - 4 * looks, 0)
+
+
+def test_item09_large_mails_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large mail ends a look, what is kept of it is what learners look at, and its score is that of all of it."""
+    monkeypatch.setattr(rescoring, "_BYTES_AT_ONCE", 1 << 17)
+    monkeypatch.setattr(rescoring, "_KEPT_BYTES", 1 << 18)
+    mails = [(mail.id, mail.raw + b" and more" * 20_000) for mail in mailbox(1, 100)]
+    office = _asked_office(tmp_path, mails)
+    own = _own_scores(office, "epistemic")
+    with office.open() as log:
+        rescoring_of = _Rescoring(office, log)
+        places = rescoring_of.places()
+        assert len(places) >= 8
+        for checkpoint in range(2):
+            rescoring_of.make_old()
+            for _ in places:
+                before = len(rescoring_of.reads)
+                rescoring_of.rescorer.rescore()
+                assert len(rescoring_of.reads) <= before + 1
+                assert rescoring_of.rescorer.kept_bytes <= 1 << 18
+            assert rescoring_of.unscored() == 0, checkpoint
+        assert len(places) < len(rescoring_of.reads) < 2 * len(places), "some are kept, and not all"
+        for entry in rescoring_of.desk.questions.waiting():
+            assert entry.score == pytest.approx(own[entry.place[1]], rel=1e-6)
