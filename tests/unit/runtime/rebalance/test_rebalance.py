@@ -133,7 +133,7 @@ def test_a_partition_that_is_lost_while_it_is_recovered(
         path.unlink()
     more(store, 500)
     worker_logs.clear()
-    monkeypatch.setattr(rebalance, "_BEAT_EVERY", 0.0)
+    monkeypatch.setattr(rebalance, "_BEAT_SECONDS", 0.0)
     log = SharedLog(store, settings.group, INPUTS)
     beats = 0
 
