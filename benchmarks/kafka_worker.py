@@ -27,7 +27,7 @@ from stream_bayes.eventlog.kafka import KafkaLog
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.records import Offsets, Record
 from stream_bayes.runtime import Worker
-from stream_bayes.runtime.timing import STAGES
+from stream_bayes.runtime.partition_processor import STAGES
 from stream_bayes.runtime.worker import tune_gc
 
 BATCH = CommitSettings().events

@@ -9,7 +9,7 @@ from stream_bayes.errors import BackgroundError
 
 
 class BackgroundThread(Thread):
-    """A daemon thread that keeps the exception it fails with, for whoever calls `check`.
+    """A daemon thread that keeps the exception it fails with; `check` raises it.
 
     Parameters
     ----------

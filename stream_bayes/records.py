@@ -1,4 +1,4 @@
-"""Where events come from: records of a log, and their places in it. Plain tuples."""
+"""Records of a log, partitions, and the places of records, as plain tuples."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 
 class Partition(NamedTuple):
-    """One of the sequences that a topic is made of."""
+    """One partition of a topic."""
 
     topic: str
     number: int
 
 
 class Source(NamedTuple):
-    """The place of a record: what identifies it for ever."""
+    """The place of a record, which identifies it for ever."""
 
     topic: str
     partition: int
@@ -22,7 +22,7 @@ class Source(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record as a log gives it."""
+    """A record of a log."""
 
     topic: str
     partition: int
@@ -35,7 +35,7 @@ class Record(NamedTuple):
 
     @property
     def source(self) -> Source:
-        """Its place."""
+        """The place of the record."""
         return Source(self.topic, self.partition, self.offset)
 
 

@@ -1,4 +1,4 @@
-"""Signal handlers that leave alone what the parent process asked to be ignored.
+"""Signal handlers that respect the signals which the parent process ignores.
 
 A shell without job control starts background jobs with SIGINT ignored, and `nohup` ignores SIGHUP: Ctrl-C in that
 terminal, or its end, is not for them. Such a signal stays ignored. SIGTERM is always handled: it is how a service is

@@ -72,7 +72,7 @@ def _described(processor: PartitionProcessor) -> dict[str, Any]:
         "partition": processor.number,
         "labels_learned": engine.model_version,
         **engine.metrics.figures(numbers=engine.model.predicts_numbers),
-        "checkpoints": str(processor.folder.folder),
+        "checkpoints": str(processor.checkpoint_store.folder),
     }
 
 

@@ -1,4 +1,17 @@
-"""The engine: a fold over a stream of observations and labels."""
+"""The engine: a fold over a stream of observations and labels.
+
+engine            plan and apply batches of events
+batch_plan        what is to be done with each event of a batch
+types             the inputs and the results of an engine
+model_adapter     what the engine needs of any learner
+history           label history, deduplication window and observation cache
+label_requests    which labels are requested, and the outcome of each request
+forwarding        labels that belong to another partition
+output_events     predictions, label requests, outcomes and dead letters
+intervals         credible intervals of predictions, and labels as JSON keys
+metrics           running metrics over the labelled observations
+state             the state of an engine as JSON and arrays
+"""
 
 from stream_bayes.engine.engine import Engine
 from stream_bayes.engine.types import BatchResult, InputEvent, RejectedRecord, ReplayDecisions, RequestPolicy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from stream_bayes.active import LabelSelector
 from stream_bayes.config import Settings
@@ -133,7 +134,8 @@ class Engine:
             count = _count_before_correction(actions) or 1
             segment = actions[:count]
             try:
-                segment = [self._complete(planned, observations) for planned in segment]
+                if plan.missing:
+                    segment = [self._complete(planned, observations) for planned in segment]
                 predictions = self._learn(segment)
             except StreamBayesError as problem:
                 if count == 1:
@@ -162,12 +164,13 @@ class Engine:
             assert not isinstance(first.before, Unlabelled)
             self.model.correct(first.content, first.before, first.label)
             return None
-        rows = [planned for planned in segment if planned.content is not None]
-        if not rows:
-            return None
-        contents = [planned.content for planned in rows]
-        labels = [planned.label for planned in rows]
-        return self.model.test_then_train(contents, labels, self.selector.strategy)
+        contents: list[Any] = []
+        labels: list[Known | None] = []
+        for planned in segment:
+            if planned.action in ("predict", "learn"):
+                contents.append(planned.content)
+                labels.append(planned.label)
+        return self.model.test_then_train(contents, labels, self.selector.strategy) if contents else None
 
     def _record(
         self, segment: Sequence[PlannedAction], predictions: Predictions | None, plan: BatchPlan, result: BatchResult

@@ -1,4 +1,4 @@
-"""What an engine remembers of past observations, in bounded memory: their labels, their ids, their contents."""
+"""The memory of an engine, bounded: label history, deduplication window (ids) and observation cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Known = Label | float
 
 
 class Unlabelled(Enum):
-    """What an observation that has no label yet has instead of one."""
+    """The label of an observation that has no label yet."""
 
     YET = "no label yet"
 
@@ -38,7 +38,7 @@ _MAX_LABELS = 1000
 
 
 class LabelHistory:
-    """Which label each of the last observations had, by offset: a byte each, and for regressions its target.
+    """A ring with the labels of the last observations, by offset: a byte each, and for regressions the target.
 
     A slot is 0 where the offset held no observation (a dead letter, a gap of the log), 1 where it held one that had
     come before, 2 where there is no label yet, else 3 + the number of the label in `labels`.
@@ -46,7 +46,7 @@ class LabelHistory:
 
     def __init__(self, capacity: int, *, numbers: bool) -> None:
         self._codes = array("B", bytes(capacity))
-        # Zeros that nobody has touched take no memory.
+        # Zeros that were never written take no memory.
         self._targets = np.zeros(capacity if numbers else 0)
         self._numbers: dict[Known, int] = {}
         self._labels: list[Known] = []
@@ -59,7 +59,7 @@ class LabelHistory:
         return len(self._codes)
 
     def label_of(self, offset: int) -> Known | Unlabelled | None:
-        """The label of an observation; None where the offset is outside of the ring or held none."""
+        """The label of an observation; None if the offset is outside of the ring or held no observation."""
         if not max(0, self.end - len(self._codes)) <= offset < self.end:
             return None
         slot = offset % len(self._codes)
@@ -71,19 +71,19 @@ class LabelHistory:
         return float(self._targets[slot]) if len(self._targets) else self._labels[code - _FIRST_LABEL]
 
     def is_duplicate(self, offset: int, end: int) -> bool:
-        """Whether an offset, of the last ones before `end`, held an observation that had come before."""
+        """Whether an offset, within the ring that ends at `end`, held a duplicate."""
         if not max(0, end - len(self._codes)) <= offset < self.end:
             return False
         return self._codes[offset % len(self._codes)] == _DUPLICATE
 
     def has_room(self, label: Known, others: set[Known]) -> bool:
-        """Whether the label can be remembered, after the others: there are at most 1,000 different ones."""
+        """Whether one more label can be remembered, besides `others`: there are at most 1,000 different ones."""
         if len(self._targets) or label in self._numbers or len(self._numbers) + len(others) < _MAX_LABELS:
             return True
         return label in others or len(self._numbers.keys() | others) < _MAX_LABELS
 
     def advance(self, end: int, *, is_duplicate: bool = False) -> None:
-        """Offsets up to `end` have been seen, the last one maybe a duplicate; what held no observation stays empty."""
+        """Move the end of the ring to `end`; the last offset may be a duplicate, the other new ones stay empty."""
         if end <= self.end:
             return
         codes = self._codes
@@ -97,7 +97,7 @@ class LabelHistory:
         self.end = end
 
     def put(self, offset: int, label: Known | Unlabelled) -> None:
-        """Remember an observation, and its label if it has one; not one whose place a newer offset has taken."""
+        """Remember an observation and its label, unless a newer offset has taken its slot."""
         if offset < self.end - len(self._codes):
             return
         slot = offset % len(self._codes)
@@ -116,7 +116,7 @@ class LabelHistory:
             self._codes[slot] = code
 
     def scalars(self) -> dict[str, Any]:
-        """What is no array, as JSON."""
+        """The state besides the arrays, as JSON."""
         return {"end": self.end, "labels": self._labels.copy()}
 
     def arrays(self) -> Arrays:
@@ -126,7 +126,7 @@ class LabelHistory:
         return {"label_codes": np.asarray(self._codes)[:used].copy(), "targets": self._targets[:used].copy()}
 
     def restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
-        """Take over what `scalars` and `arrays` gave."""
+        """Restore the state that `scalars` and `arrays` gave."""
         codes = arrays["label_codes"]
         targets = arrays["targets"]
         self.end = stored_int(scalars["end"], "labels.end")
@@ -160,11 +160,11 @@ class DedupWindow:
 
     @property
     def capacity(self) -> int:
-        """How many of the last offsets are looked at."""
+        """How many of the last offsets are in the window."""
         return len(self._owners)
 
     def find(self, digest: int, end: int) -> int | None:
-        """The offset of the id, if it is among the last before `end`."""
+        """The offset of an id, if it is in the window that ends at `end`."""
         offset = self._offsets.get(digest)
         return offset if offset is not None and offset >= end - len(self._owners) else None
 
@@ -173,7 +173,7 @@ class DedupWindow:
         return self._contents[offset % len(self._owners)]
 
     def put(self, digest: int, offset: int, content: int) -> None:
-        """Remember the id and the content of an observation, and forget the one whose place it takes."""
+        """Remember the id and the content of an observation, in place of the one that leaves the window."""
         slot = offset % len(self._owners)
         owner = self._owners[slot]
         if owner >= 0 and self._offsets.get(before := self._digests[slot]) == owner:
@@ -184,7 +184,7 @@ class DedupWindow:
         self._owners[slot] = offset
 
     def arrays(self) -> Arrays:
-        """Copies."""
+        """Copies of the window."""
         return {
             "id_digests": np.array(self._digests),
             "id_contents": np.array(self._contents),
@@ -192,7 +192,7 @@ class DedupWindow:
         }
 
     def restore(self, arrays: Arrays) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the state that `arrays` gave."""
         digests = arrays["id_digests"]
         contents = arrays["id_contents"]
         owners = arrays["id_offsets"]
@@ -219,10 +219,10 @@ _canonical = json.JSONEncoder(sort_keys=True).encode
 
 
 def content_digest(observation: Observation) -> int:
-    """64 bits of what an observation is about, the same in every process.
+    """64 bits of the content of an observation, the same in every process.
 
-    Of a raw mail what delivery changes does not count (`message_digest`); of features their order does not. The label,
-    the time and the key are no content.
+    What delivery changes in a raw mail does not count (`message_digest`), nor does the order of features. The label,
+    the time and the key are not content.
     """
     if observation.raw is not None:
         digest = message_digest(observation.raw)
@@ -233,7 +233,7 @@ def content_digest(observation: Observation) -> int:
     return int.from_bytes(digest[:8], "little")
 
 
-# What Python takes for an event, for a byte of its record, for a feature with its value, about.
+# The memory that Python needs for an event, for a byte of its record, and for a feature with its value, about.
 _EVENT_BYTES = 1000
 _BYTES_A_BYTE = 2
 _FEATURE_BYTES = 150
@@ -243,9 +243,9 @@ _SMALL_BYTES = 1 << 16
 
 
 class ObservationCache:
-    """The newest observations themselves, so that most late labels need no look into the log.
+    """The newest observations themselves, so that most late labels need no read of the log.
 
-    No part of the state: what is not here is read again from the log, with the same result.
+    It is not part of the state: an observation that is not here is read from the log, with the same result.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -260,9 +260,9 @@ class ObservationCache:
         return None if found is None else found[0]
 
     def put(self, offset: int, observation: Observation, size: int) -> None:
-        """Keep it, until `shrink` at least: within a batch nothing that was there at its beginning may go.
+        """Keep an observation, until `shrink` at least: a batch relies on what was in the cache when it was planned.
 
-        `size` is that of its record. One that would take the place of many others is not kept.
+        `size` is the size of its record. An observation that would take the room of many others is not kept.
         """
         size = _EVENT_BYTES + _BYTES_A_BYTE * size + _FEATURE_BYTES * len(observation.features or ())
         if size > self._most_of_one:
@@ -271,11 +271,11 @@ class ObservationCache:
         self._bytes += size
 
     def shrink(self) -> None:
-        """Let go of the oldest while all together are too large."""
+        """Drop the oldest observations while all together are too large."""
         while self._bytes > self._most and self._kept:
             self._bytes -= self._kept.popitem(last=False)[1][1]
 
     def drop_before(self, offset: int) -> None:
-        """Let go of what the log no longer has: what happens then must not depend on what is here."""
+        """Drop what the log no longer has: the result of a late label must not depend on the cache."""
         while self._kept and next(iter(self._kept)) < offset:
             self._bytes -= self._kept.popitem(last=False)[1][1]

@@ -1,4 +1,4 @@
-"""Which label of a prediction people are told about, and between which bounds its probability lies."""
+"""Credible intervals of predictions, the label that is reported, and labels as keys in JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stream_bayes.learners.base.number_predictions import Predictive
 from stream_bayes.posteriors import LabelPredictive
 
 MASS = 0.95
-"""The probability with which the truth lies between the bounds."""
+"""The probability mass of the intervals."""
 _SPAM = "spam"
 _LIKE_JSON = re.compile(r'"|-?\d+$|-?\d.*[.eE]|true$|false$')
 
@@ -28,12 +28,12 @@ class CredibleInterval(NamedTuple):
 
 
 def credible_interval(predictions: LabelPredictions | NumberPredictions, row: int) -> CredibleInterval:
-    """Of one prediction of a batch: between which bounds the probability of a label lies, or the number."""
+    """The interval of one prediction of a batch: of the probability of a label, or of a number."""
     return credible_interval_of(predictions.predictive(row))
 
 
 def credible_interval_of(predictive: LabelPredictive | Predictive) -> CredibleInterval:
-    """Of a single prediction."""
+    """The interval of a single prediction."""
     if not isinstance(predictive, LabelPredictive):
         return CredibleInterval(*predictive.interval(MASS), None)
     label = reported_label(predictive.probabilities)

@@ -1,4 +1,4 @@
-"""How good the predictions were, counted as the labels come: each prediction as it was when its observation came."""
+"""Running metrics: each prediction, as it was made, is compared with its label when that comes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.typing import IntArray
 
 REMEMBERED = 2**20
-"""Predictions kept until their labels come; of older ones the label is learned but not counted here."""
+"""Predictions kept until their labels come; labels of older ones are learned but not counted."""
 CALIBRATION_BINS = 10
 # Log-odds are counted in cells of 1/64 between -32 and 32; within a cell they tie.
 _CELLS = 4096
@@ -22,44 +22,44 @@ _COUNT, _RIGHT, _SCORED, _LOG_LOSS, _ABSOLUTE, _SQUARED = range(6)
 
 
 class RunningMetrics:
-    """Running figures over the observations whose label is known; a corrected label is not counted again.
+    """Running metrics over the observations whose label is known; a corrected label is not counted again.
 
-    Of two labels: 1 - ROCA, log loss, calibration. Of any labels: accuracy. Of targets: absolute and squared error.
+    For two labels: 1 - ROCA, log loss, calibration. For any labels: accuracy. For targets: absolute and squared error.
     """
 
     def __init__(self, remembered: int) -> None:
         size = min(remembered, REMEMBERED)
-        self._said = np.zeros(size)
-        self._guesses = np.zeros(size, dtype=np.int32)
+        self._scores = np.zeros(size)
+        self._best = np.zeros(size, dtype=np.int32)
         self._cells = np.zeros((2, _CELLS), dtype=np.int64)
         self._bins = np.zeros((CALIBRATION_BINS, 3))
         self._sums = np.zeros(6)
         self._end = 0
         # Of the same memory: numpy's own way to a single figure takes three times as long.
-        self._said_at = _view(self._said)
-        self._guess_at = _view(self._guesses)
+        self._score_at = _view(self._scores)
+        self._best_at = _view(self._best)
         self._cell_at = _view(self._cells)
         self._bin_at = _view(self._bins)
         self._sum_at = _view(self._sums)
 
-    def remember(self, offset: int, said: float, guess: int) -> None:
-        """Keep what was said of an observation: the log-odds of the second of two labels, NaN of more, or the mean.
+    def remember(self, offset: int, score: float, best: int) -> None:
+        """Keep a prediction: the log-odds of the second of two labels, NaN for more labels, or the mean.
 
-        `guess` is the number of the label guessed, -1 for none.
+        `best` is the index of the most probable label, -1 for none.
         """
-        slot = offset % len(self._said_at)
-        self._said_at[slot] = said
-        self._guess_at[slot] = guess
+        slot = offset % len(self._score_at)
+        self._score_at[slot] = score
+        self._best_at[slot] = best
         self._end = offset + 1
 
     def count_label(self, offset: int, label: int) -> None:
-        """The label of an observation came: the number that predictions have for it, -1 if they had none."""
-        if not self._end - len(self._said_at) <= offset < self._end:
+        """Count the label of an observation: its index in the predictions, -1 if they did not know it."""
+        if not self._end - len(self._score_at) <= offset < self._end:
             return
-        slot = offset % len(self._said_at)
+        slot = offset % len(self._score_at)
         self._sum_at[_COUNT] += 1.0
-        self._sum_at[_RIGHT] += self._guess_at[slot] == label >= 0
-        log_odds = self._said_at[slot]
+        self._sum_at[_RIGHT] += self._best_at[slot] == label >= 0
+        log_odds = self._score_at[slot]
         if not math.isnan(log_odds) and label in (0, 1):
             self._count_log_odds(max(min(log_odds, _LARGEST), -_LARGEST), label)
 
@@ -74,15 +74,15 @@ class RunningMetrics:
         self._sum_at[_LOG_LOSS] += math.log1p(math.exp(-log_odds if label else log_odds))
 
     def count_target(self, offset: int, target: float) -> None:
-        """The target of an observation came."""
-        if self._end - len(self._said_at) <= offset < self._end:
-            error = abs(target - self._said_at[offset % len(self._said_at)])
+        """Count the target of an observation."""
+        if self._end - len(self._score_at) <= offset < self._end:
+            error = abs(target - self._score_at[offset % len(self._score_at)])
             self._sum_at[_COUNT] += 1.0
             self._sum_at[_ABSOLUTE] += error
             self._sum_at[_SQUARED] += error * error
 
     def figures(self, *, numbers: bool) -> dict[str, float | None]:
-        """All figures, None where nothing has been counted; the count of labels is an int."""
+        """All metrics, None where nothing has been counted; the count of labels is an int."""
         count, right, scored, log_loss, absolute, squared = self._sums.tolist()
         if numbers:
             error = _over(squared, count)
@@ -100,15 +100,15 @@ class RunningMetrics:
         }
 
     def calibration(self) -> list[tuple[float, float, int]]:
-        """Of each tenth of the probabilities that was ever said: its mean, how often the second label came, count."""
+        """For each tenth of the predicted probabilities: their mean, the frequency of the second label, the count."""
         return [(p / count, label / count, int(count)) for count, p, label in self._bins.tolist() if count]
 
     def arrays(self) -> Arrays:
         """Copies of the slots in use and of the sums."""
-        used = min(self._end, len(self._said))
+        used = min(self._end, len(self._scores))
         return {
-            "said": self._said[:used].copy(),
-            "guesses": self._guesses[:used].copy(),
+            "said": self._scores[:used].copy(),
+            "guesses": self._best[:used].copy(),
             "metric_cells": self._cells.copy(),
             "metric_bins": self._bins.copy(),
             "metric_sums": self._sums.copy(),
@@ -118,9 +118,9 @@ class RunningMetrics:
     def restore(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
         self._end = int(arrays["said_end"][0])
-        used = min(self._end, len(self._said))
-        self._said[:used] = arrays["said"]
-        self._guesses[:used] = arrays["guesses"]
+        used = min(self._end, len(self._scores))
+        self._scores[:used] = arrays["said"]
+        self._best[:used] = arrays["guesses"]
         self._cells[...] = arrays["metric_cells"]
         self._bins[...] = arrays["metric_bins"]
         self._sums[...] = arrays["metric_sums"]

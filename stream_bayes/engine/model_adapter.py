@@ -1,4 +1,4 @@
-"""A learner as the engine sees it: contents in, labels in, predictions out as plain columns."""
+"""The model adapter: what the engine needs of any learner, and the learner that the settings name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -24,13 +24,26 @@ from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.labels import check_label
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.learners.base.regressor import Regressor, check_target
-from stream_bayes.mail.filter import MailPredictions, SpamFilter
 from stream_bayes.mail.parse.parsed_mail import ParsedMail
 from stream_bayes.mail.render.summary import subject
 
 _WORD = re.compile(r"[^\W_]+")
-# What a filter does with its probabilities does not shape what it knows.
-_DECIDES_ONLY = ("false_positive_cost", "false_negative_cost")
+
+
+@runtime_checkable
+class SupportsRelearning(Protocol):
+    """A learner that can be taught an observation again that it has learned with another label."""
+
+    def relearn_one(self, x: Any, y: Any) -> None:
+        """Learn an observation whose label was another one before."""
+
+
+@runtime_checkable
+class SupportsDecisions(Protocol):
+    """A learner that has losses, and chooses the action of the least expected loss."""
+
+    def decide_many(self, predictions: Any) -> list[str]:
+        """The Bayes action for each prediction of a batch."""
 
 
 class Predictions(NamedTuple):
@@ -66,21 +79,23 @@ class ModelAdapter:
             raise ConfigError(message)
         self.learner = learner
         self.predicts_numbers = isinstance(learner, Regressor)
-        self._takes_mail = isinstance(learner, SpamFilter)
+        self._relearns = isinstance(learner, SupportsRelearning)
 
     @property
     def compatibility_key(self) -> dict[str, Any]:
-        """What must be the same for the state to fit."""
+        """The class and the parameters that must agree for a checkpoint to fit."""
         kind, parameters = self.learner.description()
         return {
             "name": kind,
-            "parameters": {name: parameters[name] for name in parameters if name not in _DECIDES_ONLY},
+            "parameters": {
+                name: parameters[name] for name in parameters if name not in self.learner.decision_parameters
+            },
         }
 
     def prepare(self, observation: Observation) -> Any:
-        """The observation in the form that the learner takes; where it does not read mail, a text is its words."""
+        """The observation as the learner takes it; one that does not read mail is given the words of a text."""
         content = observation.content
-        if self._takes_mail:
+        if self.learner.reads_mail:
             if isinstance(content, bytes):
                 return content
             own = isinstance(content, str) and (observation.subject is not None or observation.sender is not None)
@@ -93,12 +108,12 @@ class ModelAdapter:
         return dict(Counter(_WORD.findall(content.lower()))) if isinstance(content, str) else content
 
     def validate_label(self, label: Any) -> Known:
-        """The label or target as it is learned and remembered."""
+        """The label or target as it is learned and remembered; raises `InputError` if it cannot be learned."""
         if self.predicts_numbers:
             return check_target(label)
         known = check_label(label)
-        if isinstance(self.learner, SpamFilter) and known not in self.learner.classes:
-            message = f"label {known!r:.100} is neither of {', '.join(map(repr, self.learner.classes))}"
+        if self.learner.has_fixed_labels and known not in self.declared_labels:
+            message = f"label {known!r:.100} is neither of {', '.join(map(repr, self.declared_labels))}"
             raise InputError(message)
         return known
 
@@ -108,12 +123,12 @@ class ModelAdapter:
 
     @property
     def corrects(self) -> bool:
-        """Whether another label for the same observation is more than one more step."""
-        return isinstance(self.learner, SpamFilter) or (isinstance(self.learner, Additive) and self.learner.is_additive)
+        """Whether another label for the same observation replaces the first, instead of one more learning step."""
+        return self._relearns or (isinstance(self.learner, Additive) and self.learner.is_additive)
 
     def correct(self, content: Any, before: Known, now: Known) -> None:
-        """Unlearn the one label and learn the other, exactly; a mail filter takes a step of its own; all or nothing."""
-        if isinstance(self.learner, SpamFilter):
+        """Unlearn a label and learn another one, exactly, or by the learner's own `relearn_one`; all or nothing."""
+        if isinstance(self.learner, SupportsRelearning):
             self.learner.relearn_one(content, now)
             return
         assert isinstance(self.learner, Additive)
@@ -129,7 +144,7 @@ class ModelAdapter:
 
     @property
     def declared_labels(self) -> tuple[Any, ...]:
-        """Those that the learner was told beforehand."""
+        """The labels that the learner was constructed with."""
         return getattr(self.learner, "classes", None) or ()
 
     def columns(self, predictions: LabelPredictions | NumberPredictions, strategy: str) -> Predictions:
@@ -185,7 +200,7 @@ class ModelAdapter:
 
     def actions(self, predictions: LabelPredictions) -> list[str | None]:
         """The Bayes action for each prediction; None where the learner has no losses."""
-        if isinstance(predictions, MailPredictions) and isinstance(self.learner, SpamFilter):
+        if isinstance(self.learner, SupportsDecisions):
             return list(self.learner.decide_many(predictions))
         return [None] * len(predictions)
 

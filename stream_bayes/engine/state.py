@@ -1,4 +1,4 @@
-"""An engine taken apart for a checkpoint, and put together again."""
+"""The state of an engine as JSON and arrays, for checkpoints, and its restoration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SELECTOR = "selector."
 
 
 class Bookkeeping(NamedTuple):
-    """All of an engine but its learner: a copy that later events do not touch."""
+    """The state of an engine without its learner: a copy that later events do not change."""
 
     scalars: dict[str, Any]
     """As JSON."""
@@ -41,7 +41,7 @@ def compatibility_key_of(engine: Engine) -> dict[str, Any]:
 
 
 def bookkeeping_of(engine: Engine) -> Bookkeeping:
-    """What is remembered, counted and asked."""
+    """A copy of the state without the learner."""
     scalars = {
         "clock": engine.clock,
         "model_version": engine.model_version,
@@ -50,8 +50,8 @@ def bookkeeping_of(engine: Engine) -> Bookkeeping:
         "unknown_fields": engine.unknown_fields,
         "labels": engine.label_history.scalars(),
     }
-    scalars["selector"], asked = engine.selector.state()
-    own = {_SELECTOR + name: array for name, array in asked.items()}
+    scalars["selector"], selector_arrays = engine.selector.state()
+    own = {_SELECTOR + name: array for name, array in selector_arrays.items()}
     return Bookkeeping(
         scalars,
         {
@@ -64,19 +64,19 @@ def bookkeeping_of(engine: Engine) -> Bookkeeping:
 
 
 def state_of(learner: Learner, kept: Bookkeeping) -> tuple[dict[str, Any], Arrays]:
-    """Everything as JSON and arrays; the learner may be an image that was taken with the bookkeeping."""
+    """The whole state as JSON and arrays; the learner may be a copy that was made with the bookkeeping."""
     state = learner.state()
     scalars = {**kept.scalars, "learner": {"class": state.kind, "parameters": state.parameters}}
     return scalars, {**kept.arrays, **{_LEARNER + name: array for name, array in state.arrays.items()}}
 
 
 def learner_arrays(arrays: Arrays) -> Arrays:
-    """Those of the learner among the arrays of a checkpoint, by the names that it gave them."""
+    """The arrays of the learner in a checkpoint, by its own names."""
     return {name.removeprefix(_LEARNER): array for name, array in arrays.items() if name.startswith(_LEARNER)}
 
 
 def learner_of(scalars: dict[str, Any], arrays: Arrays) -> Learner:
-    """The learner of a checkpoint, with the parameters that it had; the arrays are its own from then on."""
+    """The learner in a checkpoint, with the parameters that it had; it owns the arrays from then on."""
     try:
         described = scalars["learner"]
         state = LearnerState(str(described["class"]), dict(described["parameters"]), learner_arrays(arrays))
@@ -87,13 +87,13 @@ def learner_of(scalars: dict[str, Any], arrays: Arrays) -> Learner:
 
 
 def selector_state(scalars: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
-    """That of the selector in a checkpoint, as `LabelSelector.restore` takes it; a `KeyError` if it has none."""
+    """The state of the selector in a checkpoint, for `LabelSelector.restore`; raises `KeyError` if there is none."""
     own = {name.removeprefix(_SELECTOR): array for name, array in arrays.items() if name.startswith(_SELECTOR)}
     return scalars["selector"], own
 
 
 def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
-    """Take over what `state_of` gave; the engine is fresh from its constructor, with settings of the same shape."""
+    """Restore what `state_of` gave into a new engine with compatible settings."""
     learned = learner_arrays(arrays)
     try:
         # The parameters of now, which may differ in what does not shape the state.
@@ -109,7 +109,7 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
         engine.label_history.restore(scalars["labels"], arrays)
         engine.dedup_window.restore(arrays)
         engine.metrics.restore(arrays)
-        _check_forms(arrays, bookkeeping_of(engine).arrays)
+        _check_shapes(arrays, bookkeeping_of(engine).arrays)
     except SnapshotDamaged as problem:
         message = f"the checkpoint does not make an engine: {problem}"
         raise SnapshotDamaged(message) from problem
@@ -118,20 +118,20 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
         raise SnapshotDamaged(message) from problem
 
 
-def _check_types(given: Arrays, fresh: Arrays) -> None:
-    """Before anything is made of them: the sizes of those of a selector depend on what it has seen, no more."""
+def _check_types(stored: Arrays, fresh: Arrays) -> None:
+    """Check the types of the selector's arrays before they are used; their sizes depend on what it has seen."""
     for name, array in fresh.items():
-        if name.startswith(_SELECTOR) and (given[name].dtype, given[name].ndim) != (array.dtype, array.ndim):
-            message = f"{name}: {given[name].dtype}, where {array.dtype} belongs"
+        if name.startswith(_SELECTOR) and (stored[name].dtype, stored[name].ndim) != (array.dtype, array.ndim):
+            message = f"{name}: {stored[name].dtype}, where {array.dtype} belongs"
             raise SnapshotDamaged(message)
 
 
-def _check_forms(given: Arrays, kept: Arrays) -> None:
-    """What an engine took it gives back: else it was stretched, cut or read as something else on the way."""
-    for name, array in kept.items():
+def _check_shapes(stored: Arrays, restored: Arrays) -> None:
+    """Check that the engine gives back the arrays that it took: else they were damaged."""
+    for name, array in restored.items():
         if name == _SELECTOR + RECENT_SCORES:
             continue  # checked by the selector, which starts without them where the strategy has changed
-        own = given[name]
+        own = stored[name]
         if (own.dtype, own.shape) != (array.dtype, array.shape):
             message = f"{name}: {own.dtype} of shape {own.shape}, where {array.dtype} of shape {array.shape} belongs"
             raise SnapshotDamaged(message)

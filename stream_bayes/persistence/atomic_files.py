@@ -1,4 +1,4 @@
-"""Files that are replaced whole or not at all, and what dead writers leave behind.
+"""Atomic replacement of files, and removal of the temporary files that dead writers leave behind.
 
 A file is written under a temporary name beside its target, `.target.process.random`, and locked meanwhile. The lock
 goes with its process, however that ends: a temporary file that can be locked was abandoned.
@@ -20,7 +20,7 @@ _TEMPORARY = re.compile(r"\.(?P<target>.+)\.\d+\.[0-9a-f]{8}")
 
 @contextmanager
 def replacing(target: Path, noun: str) -> Iterator[BinaryIO]:
-    """A file to write that takes the target's place on disk when the block ends, and no place if it fails."""
+    """A context with a file to write, which replaces the target when the block ends, unless it fails."""
     if target.is_dir() or not target.parent.is_dir():
         message = f"cannot write a {noun} to {target}: it must be a file in a folder that exists"
         raise NotADirectoryError(message)
@@ -38,12 +38,12 @@ def replacing(target: Path, noun: str) -> Iterator[BinaryIO]:
 
 
 def remove_abandoned(folder: Path, target: re.Pattern[str]) -> list[Path]:
-    """Remove temporary files whose writers are dead, of targets of these names; returns those removed."""
+    """Remove the temporary files of matching targets whose writers are dead; gives the files removed."""
     return [path for path in folder.iterdir() if _is_temporary(path, target) and _remove_if_abandoned(path)]
 
 
 def flush_folder(folder: Path) -> None:
-    """Put names on disk: a rename is durable only once its folder is."""
+    """Flush the entries of a folder to disk: a rename is durable only after that."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -55,13 +55,13 @@ def _new_temporary(target: Path) -> tuple[BinaryIO, Path]:
     while True:
         path = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
         file = path.open("xb")
-        # Where files cannot be locked nobody takes them for abandoned either.
+        # Where files cannot be locked, none is taken for abandoned either.
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file, path
-        # Somebody took it for abandoned before it was locked.
+        # Another process took it for abandoned before it was locked.
         file.close()
 
 

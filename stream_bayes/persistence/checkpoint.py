@@ -1,4 +1,4 @@
-"""One checkpoint in one file."""
+"""The checkpoint: the state of an engine and its position in the journal, in one file."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ CHECKPOINT = FileKind("stream_bayes checkpoint", 1, "checkpoint", "checkpoints a
 
 
 class Checkpoint(NamedTuple):
-    """An engine taken apart: enough to build the same engine again."""
+    """The state of an engine, enough to build the same engine again."""
 
     compatibility_key: dict[str, Any]
-    """Settings that shape the state, as JSON can hold them: an engine with other ones cannot take it over."""
+    """The settings that shape the state, as JSON; the engine that loads it must have the same ones."""
     scalars: dict[str, Any]
-    """All else that is no array, as JSON can hold it. Small: it is encoded at once, while the stream waits."""
+    """Everything that is not an array, as JSON. It is small: it is encoded while the stream waits."""
     arrays: Arrays
 
 
 def write_checkpoint(path: Path, number: int, checkpoint: Checkpoint) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     header = {"number": number, "compatibility_key": checkpoint.compatibility_key, "scalars": checkpoint.scalars}
     snapshot.write(path, header, checkpoint.arrays, CHECKPOINT)
 
 
 def read_checkpoint(path: Path) -> tuple[int, Checkpoint]:
-    """The number and the checkpoint of a file that is whole."""
+    """The number and the checkpoint in a file; raises `SnapshotDamaged` if it is damaged."""
     header, arrays = snapshot.read(path, CHECKPOINT)
     try:
         number = header["number"]

@@ -1,4 +1,4 @@
-"""A folder of checkpoints: the newest few, of which the newest that is whole counts."""
+"""The checkpoint store: a folder with the newest few checkpoints of one engine, and the thread that writes them."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ logger = logging.getLogger("stream_bayes.persistence")
 
 
 class CheckpointStore:
-    """Checkpoints of one engine, by their numbers.
+    """The checkpoints of one engine, by their numbers; the newest undamaged one counts.
 
-    Several processes may use it at once: one that goes on with an engine may find another that still writes an older
-    checkpoint of it, which never takes the place of a newer one.
+    Several processes may use it at once: a process that takes over an engine may find another one that still writes an
+    older checkpoint of it, which never replaces a newer one.
 
     Parameters
     ----------
     folder
-        Where they are; made when the first is written.
+        The folder of the files; made when the first is written.
     keep
-        How many of the newest stay.
+        How many of the newest are kept.
     """
 
     def __init__(self, folder: Path, keep: int = 3) -> None:
@@ -46,7 +46,7 @@ class CheckpointStore:
         self.keep = keep
 
     def prepare(self) -> None:
-        """Make the folder, and an `OSError` now where nothing can be written into it."""
+        """Make the folder; raises `OSError` if nothing can be written into it."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with TemporaryFile(dir=self.folder):
@@ -56,10 +56,10 @@ class CheckpointStore:
             raise OSError(problem.errno or errno.EIO, reason, str(self.folder)) from problem
 
     def write(self, number: int, checkpoint: Checkpoint) -> Path:
-        """Write a checkpoint whole or not at all, then remove all but the newest.
+        """Write a checkpoint atomically, then remove all but the newest.
 
-        What dead writers left goes first. Where it cannot be written, an `OSError` says what to do, and those that were
-        there stay.
+        Files that dead writers have left are removed first. If it cannot be written, an `OSError` says what to do, and
+        the other checkpoints are kept.
         """
         path = self.path_of(number)
         try:
@@ -75,9 +75,10 @@ class CheckpointStore:
         return path
 
     def quarantine(self, above: int, known: Sequence[tuple[int, Path]] | None = None) -> None:
-        """Rename the checkpoints above a number, which are of a journal that is no more; of all, or of those known.
+        """Rename the checkpoints above a number, which belong to a journal that no longer exists.
 
-        Once the journal of now has grown beyond them, they would pass for checkpoints of it.
+        Once the current journal has grown beyond their numbers, they would be taken for its own. With `known` only
+        those are renamed.
         """
         ahead = [path for number, path in (self.checkpoints() if known is None else known) if number > above]
         for path in ahead:
@@ -88,7 +89,7 @@ class CheckpointStore:
             flush_folder(self.folder)
 
     def check_log(self, identity: str) -> None:
-        """Refuse a folder in which there is a checkpoint of another log; damaged ones are of none."""
+        """Raise `CheckpointMismatch` if there is a checkpoint of another log; damaged ones are ignored."""
         for _, path in self.checkpoints():
             try:
                 _, checkpoint = read_checkpoint(path)
@@ -101,15 +102,15 @@ class CheckpointStore:
                 raise CheckpointMismatch(message)
 
     def newest(self, compatibility_key: Mapping[str, Any] | None = None) -> tuple[int, Checkpoint] | None:
-        """The newest checkpoint that is whole, and its number; None where there is none.
+        """The newest undamaged checkpoint and its number; None if there is none.
 
-        Damaged ones are passed over with a warning. One in a later format is an error, and so is one that does not have
-        this compatibility_key: the message lists what differs.
+        Damaged checkpoints are skipped with a warning. A checkpoint in a later format is an error, and so is one with
+        another compatibility key: the message lists the differences.
         """
-        passed_over: set[Path] = set()
-        while left := [each for each in self.checkpoints() if each[1] not in passed_over]:
+        skipped: set[Path] = set()
+        while left := [each for each in self.checkpoints() if each[1] not in skipped]:
             number, path = left[0]
-            passed_over.add(path)
+            skipped.add(path)
             try:
                 return number, self._read(number, path, compatibility_key)
             except (SnapshotTooNew, CheckpointMismatch):
@@ -117,12 +118,12 @@ class CheckpointStore:
             except SnapshotError as problem:
                 logger.warning("%s; it is passed over, and the one before it is used instead", problem)
             except FileNotFoundError:
-                # By somebody who has written newer ones.
+                # Another process has written newer ones.
                 logger.info("%s was removed meanwhile", path)
         return None
 
     def checkpoints(self) -> list[tuple[int, Path]]:
-        """The files that are there with their numbers, the newest first, whole or not."""
+        """The numbers and files of all checkpoints, the newest first, damaged or not."""
         try:
             matches = [_NAME.fullmatch(path.name) for path in self.folder.iterdir()]
         except FileNotFoundError:
@@ -133,9 +134,9 @@ class CheckpointStore:
         return sorted(((int(match[1]), self.folder / match[0]) for match in matches if match), reverse=True)
 
     def _read(self, number: int, path: Path, compatibility_key: Mapping[str, Any] | None) -> Checkpoint:
-        said, checkpoint = read_checkpoint(path)
-        if said != number:
-            message = f"{path} is the checkpoint of number {said}: it was renamed"
+        stored_number, checkpoint = read_checkpoint(path)
+        if stored_number != number:
+            message = f"{path} is the checkpoint of number {stored_number}: it was renamed"
             raise SnapshotDamaged(message)
         if compatibility_key is not None:
             check_compatibility(path, checkpoint.compatibility_key, compatibility_key)
@@ -162,29 +163,29 @@ def _readable(problem: OSError, path: Path) -> OSError:
 
 
 class BackgroundWriter:
-    """Writes checkpoints in a thread, one at a time, from copies that nobody changes meanwhile.
+    """Writes checkpoints in a background thread, one at a time, from copies that do not change meanwhile.
 
-    What goes wrong there is raised by the next call of `save` or `finish`, once.
+    An error of the thread is raised once, by the next call of `save` or `finish`.
     """
 
-    def __init__(self, folder: CheckpointStore) -> None:
-        self._folder = folder
+    def __init__(self, store: CheckpointStore) -> None:
+        self._store = store
         self._thread: Thread | None = None
         self._problem: BaseException | None = None
         self._written: int | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether a checkpoint is being written; until it is not, its copy must stay as it is."""
+        """Whether a checkpoint is being written; meanwhile its copy must not change."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
     def written(self) -> int | None:
-        """The number of the last checkpoint that was written by this saver."""
+        """The number of the last checkpoint that this writer has written."""
         return self._written
 
     def save(self, number: int, make: Callable[[], Checkpoint]) -> None:
-        """Write what `make` returns, which is called in the thread; waits for the checkpoint before it."""
+        """Write the checkpoint that `make` returns, which is called in the thread; waits for the one before."""
         self.finish()
         self._thread = Thread(target=self._save, args=(number, make), name=f"checkpoint-{number}")
         self._thread.start()
@@ -201,7 +202,7 @@ class BackgroundWriter:
 
     def _save(self, number: int, make: Callable[[], Checkpoint]) -> None:
         try:
-            self._folder.write(number, make())
+            self._store.write(number, make())
             self._written = number
         except BaseException as problem:
             self._problem = problem

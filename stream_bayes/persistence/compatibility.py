@@ -1,4 +1,4 @@
-"""What a checkpoint was made for and what an engine is, side by side."""
+"""The check whether a checkpoint fits an engine: its compatibility key against that of the engine."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 from stream_bayes.errors import CheckpointMismatch
 
 LOG = "log"
-"""The part of a compatibility key that says which log the numbers of checkpoints are offsets of."""
+"""The key of the identity of the log: the numbers of checkpoints are offsets in its journal."""
 PARTITIONS = "partitions"
-"""The part that says between how many the label budget is shared; those written before it was kept have none."""
+"""The key of the number of partitions that share the label budget; older checkpoints do not have it."""
 _MAX_SHOWN = 80
 _ABSENT = object()
 
 
 def check_compatibility(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
-    """Refuse a checkpoint of another log, or of an engine with other settings, in words."""
+    """Raise `CheckpointMismatch` for a checkpoint of another log, or of an engine with other settings."""
     if theirs.get(LOG) != ours.get(LOG):
         message = (
             f"{path} is of another log, so it says nothing of this one: name the folder of this log's own checkpoints, "
@@ -40,7 +40,7 @@ def check_compatibility(path: Path, theirs: Mapping[str, Any], ours: Mapping[str
 
 
 def shared_differently(then: Any, now: Any) -> str:
-    """How many partitions there were and are, why that matters and what to do, as the end of a sentence."""
+    """The end of a message about a changed number of partitions: why it matters and what to do."""
     return (
         f"{then} partition{'s' * (then != 1)}, and there are {now} now: their shares of the label budget would not add "
         "up. Go back to that number, or use another group, which has a budget of its own"

@@ -1,4 +1,4 @@
-"""How arrays lie in a safetensors file: a table as JSON, padded to eight bytes, then one array after the other."""
+"""The safetensors layout: a table as JSON, padded to eight bytes, then one array after the other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TYPES = {code: dtype for dtype, code in _CODES.items()}
 
 
 class ArrayPlace(NamedTuple):
-    """Where an array is, counted from the end of the table."""
+    """The place of an array, counted from the end of the table."""
 
     begin: int
     end: int
@@ -41,7 +41,7 @@ class ArrayPlace(NamedTuple):
 
 
 def plain_arrays(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """The arrays as they go into a file: in order of rows, lowest byte first; copied only where they are not yet."""
+    """The arrays as they are written: in row order, little-endian; copied only where they are not so already."""
     plain = {name: np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C") for name, array in arrays.items()}
     for name, array in plain.items():
         if array.dtype not in _CODES or name == METADATA:
@@ -51,12 +51,12 @@ def plain_arrays(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def bytes_of(array: NDArray[Any]) -> memoryview:
-    """The bytes of an array in order of rows; not a copy."""
+    """The bytes of an array in row order; not a copy."""
     return array.reshape(-1).view(np.uint8).data
 
 
 def lay_out(metadata: Mapping[str, str], arrays: Arrays) -> tuple[bytes, list[str]]:
-    """The beginning of the file, and the order of the arrays after it: the widest first, so that each is aligned."""
+    """The head of the file, and the order of the arrays after it: the widest first, so that each is aligned."""
     order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
     table: dict[str, Any] = {METADATA: dict(metadata)}
     place = 0
@@ -74,7 +74,7 @@ def lay_out(metadata: Mapping[str, str], arrays: Arrays) -> tuple[bytes, list[st
 
 
 def split(content: bytes) -> tuple[dict[str, str], dict[str, Any]]:
-    """The metadata and the table of arrays; both empty where this is no beginning of such a file."""
+    """The metadata and the table of arrays; both empty if this is not the head of such a file."""
     try:
         table = json.loads(content)
         metadata = table.pop(METADATA)
@@ -85,7 +85,7 @@ def split(content: bytes) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def places_of(table: Mapping[str, Any], room: int) -> list[ArrayPlace]:
-    """Where the arrays are, in order: they fill the room without holes, or it is a `ValueError`."""
+    """The places of the arrays, in order; raises `ValueError` unless they fill the room without holes."""
     places = sorted(_place_of(name, entry) for name, entry in table.items())
     end = 0
     for place in places:
@@ -114,7 +114,7 @@ def _place_of(name: str, entry: Any) -> ArrayPlace:
 
 
 def read_arrays(file: BinaryIO, places: list[ArrayPlace]) -> Arrays:
-    """The arrays, each read into its own memory; the file stands at the first of them."""
+    """The arrays, each read into its own memory; the file must be at the first of them."""
     arrays: Arrays = {}
     for place in places:
         array = np.empty(place.shape, dtype=place.dtype)

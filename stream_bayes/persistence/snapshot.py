@@ -43,7 +43,7 @@ DAMAGED = (
     TypeError,
     ValueError,
 )
-"""What code that reads the content of a damaged file may raise."""
+"""The exceptions that reading the content of a damaged file may raise."""
 FORMAT = "stream_bayes learner"
 VERSION = 1
 # How far into a damaged file the name of its format is looked for.
@@ -51,16 +51,16 @@ MAX_HEADER_BYTES = 1 << 20
 
 
 class FileKind(NamedTuple):
-    """What a file is of."""
+    """A kind of file, with its format name and version."""
 
     format: str
-    """The name that stands in the file."""
+    """The name of the format in the file."""
     version: int
     """The version written, and the latest that is read."""
     noun: str
-    """What to call such a file."""
+    """The noun for such a file in messages."""
     origin: str
-    """Where such files come from, as a sentence goes on."""
+    """Where such files come from, as the end of a message."""
     oldest: int = 1
     """The oldest version that is read."""
 
@@ -69,7 +69,7 @@ LEARNER = FileKind(FORMAT, VERSION, "snapshot", "snapshots are written by a lear
 
 
 def write(path: str | os.PathLike[str], header: Any, arrays: Arrays, kind: FileKind = LEARNER) -> None:
-    """Write the file whole or not at all: to a temporary name beside it, flushed to disk, then renamed."""
+    """Write the file atomically: to a temporary name beside it, flushed to disk, then renamed."""
     text = json.dumps(header, sort_keys=True)
     plain = safetensors.plain_arrays(arrays)
     metadata = {
@@ -78,9 +78,9 @@ def write(path: str | os.PathLike[str], header: Any, arrays: Arrays, kind: FileK
         "header": text,
         "checksum": _checksum(text, plain),
     }
-    beginning, order = safetensors.lay_out(metadata, plain)
+    head, order = safetensors.lay_out(metadata, plain)
     with replacing(Path(path), kind.noun) as file:
-        file.write(beginning)
+        file.write(head)
         for name in order:
             file.write(safetensors.bytes_of(plain[name]))
 
@@ -88,7 +88,7 @@ def write(path: str | os.PathLike[str], header: Any, arrays: Arrays, kind: FileK
 def read(path: str | os.PathLike[str], kind: FileKind = LEARNER) -> tuple[Any, Arrays]:
     """The header and the arrays, checked against the checksum."""
     with Path(path).open("rb") as file:
-        room, content = _beginning(file)
+        room, content = _read_head(file)
         metadata, table = _opened(path, content, kind)
         _check_version(path, metadata, kind)
         try:
@@ -107,7 +107,7 @@ def read(path: str | os.PathLike[str], kind: FileKind = LEARNER) -> tuple[Any, A
 def read_header(path: str | os.PathLike[str], kind: FileKind = LEARNER) -> Any:
     """The header alone, however large the arrays are; nothing is checked against the checksum."""
     with Path(path).open("rb") as file:
-        metadata, _ = _opened(path, _beginning(file)[1], kind)
+        metadata, _ = _opened(path, _read_head(file)[1], kind)
     _check_version(path, metadata, kind)
     try:
         return json.loads(metadata["header"])
@@ -117,13 +117,13 @@ def read_header(path: str | os.PathLike[str], kind: FileKind = LEARNER) -> Any:
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
-    """The name of the format that a file says it has; None where it says nothing that can be read."""
+    """The name of the format in a file; None if there is none that can be read."""
     with Path(path).open("rb") as file:
-        return safetensors.split(_beginning(file)[1])[0].get("format")
+        return safetensors.split(_read_head(file)[1])[0].get("format")
 
 
-def _beginning(file: BinaryIO) -> tuple[int, bytes]:
-    """How many bytes there are for arrays, and what stands before them; all of it in a file of another kind."""
+def _read_head(file: BinaryIO) -> tuple[int, bytes]:
+    """The number of bytes for arrays, and the bytes before them; all bytes of a file of another kind."""
     size = os.fstat(file.fileno()).st_size
     # safetensors: eight bytes of header length, the header as JSON, then the arrays.
     length = int.from_bytes(file.read(8), "little")

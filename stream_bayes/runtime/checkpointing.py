@@ -1,4 +1,4 @@
-"""When checkpoints are taken, and how: a quick copy in the stream's own time, the writing beside it."""
+"""Checkpointing: a quick copy of the state while the stream waits, written to disk by a background thread."""
 
 from __future__ import annotations
 
@@ -17,114 +17,114 @@ logger = logging.getLogger("stream_bayes.runtime")
 
 
 class Checkpointer:
-    """The checkpoints of one processor.
+    """Takes the checkpoints of one processor, when they are due.
 
-    One that the disk does not take stops nothing but `finish`: the journal has it all. Any other failure of the threads
-    that copy and write is a `BackgroundError`, which ends the worker.
+    A checkpoint that cannot be written stops nothing but `finish`: the journal has everything. Any other failure of the
+    threads that copy and write is a `BackgroundError`, which ends the worker.
     """
 
     def __init__(self, processor: PartitionProcessor, last: int | None) -> None:
         self._processor = processor
         self._settings = processor.settings.checkpoint
-        self._saver = BackgroundWriter(processor.folder)
+        self._writer = BackgroundWriter(processor.checkpoint_store)
         self.number = last
         """The journal offset of the newest checkpoint."""
         self._pending: int | None = None
         self._events = 0
-        self._tried = time.monotonic()
-        # A second learner to copy into, made beside the stream: into fresh memory the copy would take 30 times as long.
-        self._image: Learner | None = None
-        self._maker = BackgroundThread(self._make_image, "checkpoint-copy")
-        self._maker.start()
+        self._taken_at = time.monotonic()
+        # A second learner to copy into, made by a thread: a copy into fresh memory would take 30 times as long.
+        self._copy: Learner | None = None
+        self._copy_thread = BackgroundThread(self._make_copy, "checkpoint-copy")
+        self._copy_thread.start()
 
     @property
     def age_seconds(self) -> float | None:
-        """How long ago the newest checkpoint was written, by this worker or by one before it."""
+        """The age of the newest checkpoint, written by this worker or by one before it."""
         if self.number is None:
             return None
         try:
-            written = self._processor.folder.path_of(self.number).stat().st_mtime
+            written = self._processor.checkpoint_store.path_of(self.number).stat().st_mtime
         except OSError:
             return None
         return max(time.time() - written, 0.0)
 
     def committed(self, events: int) -> None:
-        """So many events were committed; take a checkpoint if it is time."""
-        self._maker.check()
-        if not self._saver.busy:
-            self._settle_or_say({"stream": "goes on"})
+        """Note a commit of a number of events; take a checkpoint if one is due."""
+        self._copy_thread.check()
+        if not self._writer.busy:
+            self._complete_or_log({"stream": "goes on"})
         self._events += events
-        due = self._events >= self._settings.events or time.monotonic() - self._tried >= self._settings.seconds
-        if due and self._events and self._image is not None and not self._saver.busy:
+        due = self._events >= self._settings.events or time.monotonic() - self._taken_at >= self._settings.seconds
+        if due and self._events and self._copy is not None and not self._writer.busy:
             self._take()
 
     def finish(self) -> None:
-        """The last checkpoint, once the one on its way is done; raises where it cannot be written."""
-        self._maker.join()
-        self._maker.check()
+        """Take the last checkpoint, after the pending one; raises if it cannot be written."""
+        self._copy_thread.join()
+        self._copy_thread.check()
         self.wait()
         if self.number != self._processor.journal_end:
             self._take()
-            self._settle()
+            self._complete()
 
     def wait(self) -> None:
-        """Until no checkpoint is being written."""
-        self._settle_or_say({})
+        """Wait until no checkpoint is being written."""
+        self._complete_or_log({})
 
     def drop_others(self) -> None:
         """Remove every checkpoint but the one just written."""
-        for number, path in self._processor.folder.checkpoints():
+        for number, path in self._processor.checkpoint_store.checkpoints():
             if number != self.number:
                 path.unlink(missing_ok=True)
 
-    def _make_image(self) -> None:
+    def _make_copy(self) -> None:
         try:
-            image = self._processor.engine.model.learner.clone()
-            image.prefault()
+            copy = self._processor.engine.model.learner.clone()
+            copy.prefault()
         except MemoryError:
             logger.warning("there is no memory for a second model: the only checkpoint will be that at the end")
         else:
-            self._image = image
+            self._copy = copy
 
     def _take(self) -> None:
         processor = self._processor
         engine = self._processor.engine
         number = self._processor.journal_end
-        # Without an image, for which there was no memory, the stream has ended and the learner stays as it is.
-        image = self._image or engine.model.learner
+        # Without a copy, for which there was no memory, the stream has ended and the learner does not change.
+        learner = self._copy or engine.model.learner
         with processor.stages.measured("checkpoint"):
-            if image is self._image:
-                engine.model.learner.copy_into(image)
-            kept = bookkeeping_of(engine)
+            if learner is self._copy:
+                engine.model.learner.copy_into(learner)
+            bookkeeping = bookkeeping_of(engine)
             positions = {place.topic: offset for place, offset in processor.positions.items()}
             place = {"positions": positions, "mark": processor.mark}
 
         def checkpoint() -> Checkpoint:
-            scalars, arrays = state_of(image, kept)
+            scalars, arrays = state_of(learner, bookkeeping)
             return Checkpoint(processor.compatibility_key, {**scalars, **place}, arrays)
 
-        self._saver.save(number, checkpoint)
+        self._writer.save(number, checkpoint)
         self._pending = number
         self._events = 0
-        self._tried = time.monotonic()
+        self._taken_at = time.monotonic()
 
-    def _settle_or_say(self, besides: dict[str, str]) -> None:
+    def _complete_or_log(self, more_fields: dict[str, str]) -> None:
         try:
-            self._settle()
+            self._complete()
         except (OSError, SnapshotError, MemoryError) as problem:
-            logger.error("checkpoint failed", extra={"fields": {"reason": reason_of(problem), **besides}})
+            logger.error("checkpoint failed", extra={"fields": {"reason": reason_of(problem), **more_fields}})
 
-    def _settle(self) -> None:
-        """Wait for the one that is on its way, and take note of it."""
+    def _complete(self) -> None:
+        """Wait for the pending checkpoint and note its number."""
         number = self._pending
         self._pending = None
         if number is not None:
             try:
-                self._saver.finish()
+                self._writer.finish()
             except (OSError, SnapshotError, MemoryError):
                 raise
             except BaseException as problem:
-                # Not the disk's fault but ours: what the next checkpoint would hold cannot be trusted either.
+                # Not an error of the disk: the content of the next checkpoint could not be trusted either.
                 raise failure_of("checkpoint", problem) from problem
             self.number = number
             logger.info("checkpoint", extra={"fields": {"partition": self._processor.number, "journal": number}})

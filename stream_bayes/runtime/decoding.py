@@ -1,4 +1,4 @@
-"""From records to what an engine takes."""
+"""Decoding: records to input events, and records that are read again for late labels and for recovery."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from stream_bayes.engine import InputEvent
 from stream_bayes.errors import EventError, RecoveryError
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import Label, Limits, Observation, decode_record
-from stream_bayes.records import Record
+from stream_bayes.records import Partition, Record
 from stream_bayes.runtime.journal import OffsetRange
 
-# For records that were good enough once: limits may have been lowered since.
+# For records that were accepted before: limits may have been lowered since.
 NO_LIMITS = Limits(record_bytes=2**62, depth=200, id_bytes=2**62)
 _CHUNK = 1000
 
 
 def limits_of(settings: Settings) -> Limits:
-    """What a record may be at most."""
+    """The limits of records in the settings."""
     return Limits(settings.events.record_bytes, settings.events.depth, settings.events.id_bytes)
 
 
 def decode_records(records: Iterable[Record], settings: Settings, limits: Limits) -> list[InputEvent]:
-    """Each record with its event, or with why it has none."""
+    """Decode records; one that cannot be decoded comes with its error."""
     topic = settings.topics.observations
     return [decode_one(record, Observation if record.topic == topic else Label, limits) for record in records]
 
 
 def decode_one(record: Record, kind: type[Observation] | type[Label], limits: Limits) -> InputEvent:
-    """A record with its event, or with why it has none."""
+    """Decode a record; if that is not possible, the event is the error."""
     try:
         decoded = decode_record(record, kind, limits)
     except EventError as problem:
-        # Where it came from would hold on to the whole batch, which holds it, until Python looks for garbage.
+        # Its context and traceback would hold the whole batch, which holds it, until Python looks for garbage.
         problem.__context__ = None
         return InputEvent(record, problem.with_traceback(None))
     refused = decoded.label_problem
@@ -62,28 +62,27 @@ class ObservationReader:
         return event if isinstance(event, Observation) else None
 
 
-def read_range(log: Log, run: OffsetRange, *, lenient: bool = False) -> Iterator[list[Record]]:
-    """The records of a run in order, some at a time; it is an error if some are gone, but for a lenient reader."""
-    position = run.begin
-    while position < run.end:
-        found = log.read(run.topic, run.partition, position, min(run.end - position, _CHUNK))
-        records = [record for record in found if record.offset < run.end]
-        begins = records[0].offset if records else run.end
-        # The last record of a run is one, so that its end is no gap.
+def read_range(log: Log, offsets: OffsetRange, *, lenient: bool = False) -> Iterator[list[Record]]:
+    """The records of a range in chunks; raises `RecoveryError` if some are gone, unless `lenient`."""
+    position = offsets.begin
+    while position < offsets.end:
+        found = log.read(offsets.topic, offsets.partition, position, min(offsets.end - position, _CHUNK))
+        records = [record for record in found if record.offset < offsets.end]
+        begins = records[0].offset if records else offsets.end
+        # The last offset of a range is that of a record, so that there is no gap at its end.
         if not records and lenient:
             return
-        if not lenient and (not records or (begins > position and _removed(log, run, position))):
+        if not lenient and (not records or (begins > position and _removed(log, offsets, position))):
             message = (
-                f"{run.topic}-{run.partition} no longer has the records {position} to {begins - 1}, which the model "
-                "has to learn again: put the log back from a copy, or start a new model with stream-bayes rebuild"
+                f"{offsets.topic}-{offsets.partition} no longer has the records {position} to {begins - 1}, which the "
+                "model has to learn again: put the log back from a copy, or start a new model with stream-bayes rebuild"
             )
             raise RecoveryError(message)
         yield records
         position = records[-1].offset + 1
 
 
-def _removed(log: Log, run: OffsetRange, position: int) -> bool:
-    """Whether retention removed a record, or the log never gave the offset to one."""
-    return any(
-        begin > position for place, begin in log.earliest_offsets(run.topic).items() if place.number == run.partition
-    )
+def _removed(log: Log, offsets: OffsetRange, position: int) -> bool:
+    """Whether retention removed the record at an offset; else the log never gave the offset to a record."""
+    earliest = log.earliest_offsets(offsets.topic)
+    return earliest.get(Partition(offsets.topic, offsets.partition), 0) > position

@@ -1,4 +1,4 @@
-"""What a worker says while it works: one line each on the error output, for people or for machines."""
+"""The log lines of a worker on standard error, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ logger = logging.getLogger("stream_bayes.runtime")
 
 
 class LogFormatter(logging.Formatter):
-    """Time, what happened, and its figures; as JSON objects where machines read them."""
+    """Formats a line: time, level, message and fields, as text or as a JSON object."""
 
     def __init__(self, *, as_json: bool) -> None:
         super().__init__()
         self._as_json = as_json
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """The line of a log record."""
         at = datetime.fromtimestamp(record.created, UTC)
         fields: dict[str, Any] = getattr(record, "fields", {})
         if self._as_json:
@@ -39,8 +39,8 @@ def _short(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def say_started(settings: Settings) -> None:
-    """What a worker reads, for whom, and where its checkpoints are."""
+def log_start(settings: Settings) -> None:
+    """Log what a worker reads, for which group, and where its checkpoints are."""
     fields = {
         "log": settings.log,
         "group": settings.group,
@@ -51,7 +51,7 @@ def say_started(settings: Settings) -> None:
 
 
 def report_to_stderr(*, as_json: bool) -> None:
-    """Let everything that the package logs be seen."""
+    """Write everything that the package logs to standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(LogFormatter(as_json=as_json))
     root = logging.getLogger("stream_bayes")

@@ -1,4 +1,4 @@
-"""How the worker is doing, as events that a page or a monitor draws from."""
+"""Monitoring: status events with the figures of each partition, and progress lines in the log."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from stream_bayes.runtime.partition_processor import PartitionProcessor
 logger = logging.getLogger("stream_bayes.runtime")
 FIRST_LINE = 5.0
 NEXT_LINE = 60.0
-"""Seconds until the worker says how it is doing, and says it again."""
+"""Seconds until the first progress line, and between two of them."""
 MAX_LABELLERS = 50
-"""In a status event; `stream-bayes inspect` has all of them."""
+"""The most labellers in a status event; `stream-bayes inspect` shows all of them."""
 
 
 def lag_of(processors: Collection[PartitionProcessor], log: Log) -> int:
-    """Records that the processors have still to read."""
+    """The number of records that the processors have still to read."""
     lag = log.lag()
     return sum(lag.get(place, 0) for processor in processors for place in processor.positions)
 
@@ -41,20 +41,10 @@ def next_curve_count(count: int) -> int:
     return point
 
 
-def is_curve_point(engine: Engine, before: tuple[int, int]) -> bool:
-    """Whether the events or labels have reached a point of the learning curve since these counts."""
-    return any(now >= next_curve_count(then) for now, then in zip(curve_counts(engine), before, strict=True))
-
-
-def curve_counts(engine: Engine) -> tuple[int, int]:
-    """Events and labels so far, by which a learning curve has its points."""
-    return engine.counts.total(), engine.model_version
-
-
 def status_of(
     processor: PartitionProcessor, checkpointer: Checkpointer, log: Log, started_at: datetime, *, stopped: bool = False
 ) -> Status:
-    """The state of one partition; counts are since the beginning of the stream, seconds since the worker started."""
+    """The status of one partition; counts are since the beginning of the stream, seconds since the worker started."""
     engine = processor.engine
     return Status(
         at=datetime.now(UTC),
@@ -64,7 +54,7 @@ def status_of(
         events_in=engine.counts.total(),
         predictions=engine.counts["predict"],
         labels_learned=engine.model_version,
-        **_questions_of(engine),
+        **_label_figures(engine),
         duplicates=engine.counts["duplicate"],
         forwarded=engine.counts["forward"],
         unknown_fields=engine.unknown_fields,
@@ -81,7 +71,7 @@ def status_of(
     )
 
 
-def _questions_of(engine: Engine) -> dict[str, Any]:
+def _label_figures(engine: Engine) -> dict[str, Any]:
     selector = engine.selector
     return {
         "labels_requested": selector.budget.used,
@@ -95,19 +85,19 @@ def _questions_of(engine: Engine) -> dict[str, Any]:
 
 
 def audit_of(selector: LabelSelector) -> AuditFigures | None:
-    """The accuracy by the questions that were drawn by chance; None before the first answer."""
+    """The accuracy by the requests that were drawn at random; None before the first of them is answered."""
     found = selector.audit.estimate()
     return None if found is None else AuditFigures(accuracy=found[0], low=found[1], high=found[2], answers=found[3])
 
 
 def labellers_of(selector: LabelSelector, most: int) -> dict[str, LabellerFigures]:
-    """How far those are borne out who gave the most labels."""
+    """The reliability of the labellers who gave the most labels."""
     figures = {name: LabellerFigures.model_validate(found) for name, found in selector.labellers.figures().items()}
     return dict(sorted(figures.items(), key=lambda each: -each[1].labels)[:most])
 
 
 class Totals(NamedTuple):
-    """What was done, in all partitions."""
+    """Counts of all partitions."""
 
     events: int = 0
     predictions: int = 0
@@ -116,16 +106,16 @@ class Totals(NamedTuple):
     dead_letters: int = 0
 
     def since(self, before: Totals) -> Totals:
-        """What came to it."""
+        """The difference from earlier counts."""
         return Totals(*(now - then for now, then in zip(self, before, strict=True)))
 
     def plus(self, other: Totals) -> Totals:
-        """Both together."""
+        """The sum of both."""
         return Totals(*(one + another for one, another in zip(self, other, strict=True)))
 
 
 def _totals_of(processor: PartitionProcessor) -> Totals:
-    """Since the beginning of the stream."""
+    """The counts of a partition since the beginning of its stream."""
     engine = processor.engine
     return Totals(
         events=engine.counts.total(),
@@ -137,33 +127,33 @@ def _totals_of(processor: PartitionProcessor) -> Totals:
 
 
 class ProgressLogger:
-    """Says in a line how a worker is doing: soon after its start, then once a minute while there is something new.
+    """Logs the progress of a worker in a line: soon after its start, then once a minute while there is something new.
 
-    Shards come and go: what is counted is what they did here, and not what was done in their partitions before.
+    Only what the assigned processors do in this worker is counted, not what was done in their partitions before.
     """
 
     def __init__(self, log: Log) -> None:
         self._log = log
         self.totals = Totals()
-        """What was committed since the worker started."""
+        """The counts of what was committed since the worker started."""
         self._last = self.totals
         self._counted: dict[PartitionProcessor, Totals] = {}
-        self._said = time.monotonic()
-        self._due = self._said + FIRST_LINE
+        self._logged = time.monotonic()
+        self._due = self._logged + FIRST_LINE
 
-    def changed(self, processors: Collection[PartitionProcessor]) -> None:
-        """From now on it is about these, each of which stands at a commit."""
+    def reset(self, processors: Collection[PartitionProcessor]) -> None:
+        """Count the work of these processors from now on; each of them is at a commit."""
         self._counted = {processor: _totals_of(processor) for processor in processors}
 
     def committed(self, processors: Collection[PartitionProcessor]) -> None:
-        """Count what they have done since the last time."""
+        """Add what the processors have done since the last commit."""
         for processor in processors:
             before = self._counted[processor]
             self._counted[processor] = _totals_of(processor)
             self.totals = self.totals.plus(self._counted[processor].since(before))
 
-    def say_if_due(self) -> None:
-        """The line, if it is time."""
+    def log_if_due(self) -> None:
+        """Log a line, if it is time."""
         now = time.monotonic()
         totals = self.totals
         if now < self._due or totals == self._last:
@@ -171,7 +161,7 @@ class ProgressLogger:
         engines = [processor.engine for processor in self._counted]
         fields = {
             "events": totals.events,
-            "per_second": round((totals.events - self._last.events) / max(now - self._said, 1e-9), 1),
+            "per_second": round((totals.events - self._last.events) / max(now - self._logged, 1e-9), 1),
             "lag": lag_of(self._counted, self._log),
             "duplicates": totals.duplicates,
             "dead_letters": totals.dead_letters,
@@ -182,7 +172,7 @@ class ProgressLogger:
         }
         logger.info("status", extra={"fields": fields})
         self._last = totals
-        self._said = now
+        self._logged = now
         self._due = now + NEXT_LINE
 
 

@@ -1,4 +1,4 @@
-"""Gathering: the records of one commit."""
+"""The poller: collects the records of one commit."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from stream_bayes.config import CommitSettings
 from stream_bayes.eventlog.retry import RetryingLog
 from stream_bayes.records import Offsets, Partition, Record
 from stream_bayes.runtime.monitoring import lag_of
+from stream_bayes.runtime.partition_processor import StageTimer
 from stream_bayes.runtime.rebalance import AssignedPartitions
-from stream_bayes.runtime.timing import StageTimer
 
 LONGEST_WAIT = 0.2
-"""A stop is noticed after so many seconds of waiting at the latest."""
-# Records that are gathered for one commit are held in memory.
+"""The longest poll, in seconds, after which a stop is noticed."""
+# The records of one commit are held in memory.
 _MAX_BYTES = 32 << 20
 
 
 class Poller:
-    """Polls as often as one commit is worth.
+    """Polls until there are enough records for one commit.
 
     Parameters
     ----------
     settings
-        How many records, or how long.
+        How many records a commit takes, and how long they may wait for it.
     log
-        What to poll.
+        The log to poll.
     partitions
-        Who is told when they change.
+        The assigned partitions, which may change during a poll.
     stages
-        Where the time is counted that polls take.
+        Where the time of polls is counted.
     """
 
     def __init__(
@@ -43,45 +43,46 @@ class Poller:
         self._forwarded: dict[Partition, int] = {}
 
     def forwarded(self, written: Offsets) -> None:
-        """Labels were appended up to these offsets: the end of the stream is behind them.
+        """Note that labels were forwarded up to these offsets: the end of the stream is behind them.
 
         A log may show them a moment after the commit.
         """
         self._forwarded.update(written)
 
-    def gather(self, due: float, *, drain: bool) -> list[Record]:
-        """So many records, or what came in so many milliseconds since the last time, or until it is `due`.
+    def poll_batch(self, due: float, *, drain: bool) -> list[Record]:
+        """The records of the next commit: `commit.events` of them, or fewer after `commit.milliseconds`, or at `due`.
 
-        What came first may have come right after the last time. None if partitions have changed.
+        The milliseconds are counted from the last batch, since the first record may have come right after it. Gives no
+        records if partitions have changed.
         """
         commit = self._settings
         size = 0
-        gathered: list[Record] = []
-        while not self._log.stopping and len(gathered) < commit.events and size < _MAX_BYTES:
-            records = self._poll(commit.events - len(gathered), due, drain=drain)
+        batch: list[Record] = []
+        while not self._log.stopping and len(batch) < commit.events and size < _MAX_BYTES:
+            records = self._poll(commit.events - len(batch), due, drain=drain)
             if self._partitions.changed:
                 return []
-            if records and not gathered:
+            if records and not batch:
                 due = min(due, self._last + commit.milliseconds / 1000.0)
-            gathered += records
+            batch += records
             size += sum(len(record.value) for record in records)
-            # What is here already comes with it.
+            # Records that are in the log already belong to this batch, also when it is due.
             if not records and (time.monotonic() >= due or self.at_end(drain=drain)):
                 break
         self._last = time.monotonic()
-        return gathered
+        return batch
 
     def at_end(self, *, drain: bool) -> bool:
-        """Whether everything was polled that there is, or ever will be."""
+        """Whether everything was polled: all there is with `drain`, else all there ever will be."""
         if self._log.ended or not drain:
             return self._log.ended
         positions = self._partitions.positions
         if any(positions.get(place, end) < end for place, end in self._forwarded.items()):
             return False
-        return self._partitions.told and not lag_of(self._partitions.processors.values(), self._log)
+        return self._partitions.is_assigned and not lag_of(self._partitions.processors.values(), self._log)
 
     def _poll(self, most: int, due: float, *, drain: bool) -> list[Record]:
-        # Waiting is no work: only a poll that found something counts.
+        # Only a poll that finds records counts as work, waiting does not.
         began = time.perf_counter()
         records = self._log.poll(most, 0.0)
         if records:

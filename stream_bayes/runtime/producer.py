@@ -1,4 +1,4 @@
-"""What a processor puts out, as records that their topics take."""
+"""The producer of one partition: stages output events as records, no larger than their topics take."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Predicti
 from stream_bayes.records import Record
 from stream_bayes.runtime.journal import JournalEntry
 
-_MESSAGE = 300
+_MAX_MESSAGE = 300
 
 
 class Producer:
-    """Stages the outputs of one partition; what would be too large for its topic is made shorter first."""
+    """Stages the outputs of one partition for the next commit; an event that is too large is made shorter first."""
 
-    def __init__(self, settings: Settings, number: int) -> None:
+    def __init__(self, settings: Settings, number: int, log: Log) -> None:
         topics = settings.topics
         self._number = number
+        self._log = log
         self._journal = settings.journal
         self._labels = topics.labels
         self._group = settings.group.encode()
@@ -33,48 +34,50 @@ class Producer:
             DeadLetter: topics.dead_letters,
         }
 
-    def limits(self, log: Log) -> dict[str, int]:
-        """How large a record may be, of each topic that is written to."""
-        return {topic: log.most_bytes(topic) for topic in (*self._topics.values(), self._labels, self._journal)}
+    def max_bytes(self) -> dict[str, int]:
+        """How large a record may be, of each topic that outputs and forwarded labels are written to."""
+        return {topic: self._log.most_bytes(topic) for topic in {*self._topics.values(), self._labels}}
 
-    def stage(self, outputs: Iterable[Output], most: Mapping[str, int], log: Log) -> None:
-        """Stage them all for the next commit."""
+    def stage(self, outputs: Iterable[Output], max_bytes: Mapping[str, int]) -> None:
+        """Stage output events."""
         for event in outputs:
             topic = self._topics[type(event)]
             value = encode(event)
             name = None if isinstance(event, DeadLetter) else event.id
             key = None if name is None else name.encode("utf-8", "surrogatepass")
-            if len(value) + len(key or b"") > most[topic]:
-                value = _fitting(event, topic, most[topic] - len(key or b""))
-            log.append(topic, value, key, self._number)
+            if len(value) + len(key or b"") > max_bytes[topic]:
+                value = _shortened(event, topic, max_bytes[topic] - len(key or b""))
+            self._log.append(topic, value, key, self._number)
 
-    def stage_forwards(self, forwards: Iterable[tuple[Record, int]], most: Mapping[str, int], log: Log) -> None:
+    def stage_forwards(self, forwards: Iterable[tuple[Record, int]], max_bytes: Mapping[str, int]) -> None:
         """Stage labels again, each for the partition of its observation; one that is too large is a dead letter."""
         for record, partition in forwards:
             headers = (*record.headers, (FORWARDED, self._group))
             size = len(record.key or b"") + len(record.value)
             size += sum(len(name.encode()) + len(content) for name, content in headers)
-            if size <= most[self._labels]:
-                log.append(self._labels, record.value, record.key, partition, headers)
+            if size <= max_bytes[self._labels]:
+                self._log.append(self._labels, record.value, record.key, partition, headers)
             else:
                 message = f"its observation is in partition {partition}, and it is too large to be forwarded"
-                self.stage([dead_letter(record, EventError("wrong-partition", message), record.timestamp)], most, log)
+                problem = EventError("wrong-partition", message)
+                self.stage([dead_letter(record, problem, record.timestamp)], max_bytes)
 
-    def stage_entry(self, entry: JournalEntry, headers: Headers, most: Mapping[str, int], log: Log) -> None:
+    def stage_entry(self, entry: JournalEntry, headers: Headers) -> None:
         """Stage the journal record of a commit."""
         value = entry.encode()
         size = len(value) + sum(len(name) + len(content) for name, content in headers)
-        if size > most[self._journal]:
+        max_bytes = self._log.most_bytes(self._journal)
+        if size > max_bytes:
             message = (
                 f"the journal record of a commit is of {size:,} bytes, and the topic {self._journal} takes "
-                f"{most[self._journal]:,}: lower commit.events, or let the topic take larger records"
+                f"{max_bytes:,}: lower commit.events, or let the topic take larger records"
             )
             raise LogError(message)
-        log.append(self._journal, value, None, self._number, headers)
+        self._log.append(self._journal, value, None, self._number, headers)
 
 
-def _fitting(event: Output, topic: str, most: int) -> bytes:
-    """As much of an event as its topic takes: what a person would see goes first, and what can be read again."""
+def _shortened(event: Output, topic: str, most: int) -> bytes:
+    """An event without its longest fields: the preview for people, and the payload, which can be read again."""
     if isinstance(event, DeadLetter):
         event = _without_payload(event)
     elif isinstance(event, LabelRequest):
@@ -91,9 +94,9 @@ def _fitting(event: Output, topic: str, most: int) -> bytes:
 
 
 def _without_payload(letter: DeadLetter) -> DeadLetter:
-    """The record itself is where it came from."""
+    """A dead letter that names the place of its record instead of holding it."""
     size = len(letter.payload) if letter.size is None else letter.size
     place = f"{letter.topic}-{letter.partition}-{letter.offset}"
     note = f" (its {size:,} bytes are too many for a letter here: they are at {place})"
-    message = letter.message[: _MESSAGE - len(note)] + note
+    message = letter.message[: _MAX_MESSAGE - len(note)] + note
     return letter.model_copy(update={"message": message, "payload": b"", "size": size, "key": None, "headers": None})

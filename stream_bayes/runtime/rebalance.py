@@ -11,19 +11,19 @@ from stream_bayes.errors import BackgroundError, LogConflict, LogError, LogGap
 from stream_bayes.eventlog.retry import RetryingLog
 from stream_bayes.records import Offsets, Partition
 from stream_bayes.runtime.checkpointing import Checkpointer
-from stream_bayes.runtime.partition_processor import PartitionProcessor
+from stream_bayes.runtime.partition_processor import PartitionProcessor, StageTimer
 from stream_bayes.runtime.recovery import RecoveryResult, recover
-from stream_bayes.runtime.timing import StageTimer
 from stream_bayes.runtime.topics import check_topics, count_of, shares_of
 
 logger = logging.getLogger("stream_bayes.runtime")
-_BEAT_EVERY = 1.0
+_BEAT_SECONDS = 1.0
 
 
 class AssignedPartitions:
-    """Follows the log: a partition that is gained gets a processor that stands at the last commit, a lost one has none.
+    """The processors and checkpointers of the partitions that the log has assigned to this worker.
 
-    The log tells of changes in the middle of a poll. They are noted then, and followed when the poll is over.
+    The log reports changes in the middle of a poll. They are noted then, and `update` follows them after the poll: a
+    partition that was gained gets a processor that is recovered to the last commit, a lost one is dropped.
     """
 
     def __init__(self, settings: Settings, log: RetryingLog, stages: StageTimer) -> None:
@@ -32,35 +32,36 @@ class AssignedPartitions:
         self._stages = stages
         self.processors: dict[int, PartitionProcessor] = {}
         self.checkpointers: dict[int, Checkpointer] = {}
-        self.told = False
-        """Whether the log has said yet which partitions are read here."""
+        self.is_assigned = False
+        """Whether the log has assigned partitions yet."""
         self.changed = False
-        """Whether there is something to follow."""
+        """Whether the assignment has changed since the last `update`."""
         self._owned: frozenset[Partition] = frozenset()
         self._count = 1
         self._checked = False
         self.is_standby = False
-        """Whether the log has given it nothing to read: others have all partitions."""
+        """Whether other workers have all partitions."""
 
     @property
     def positions(self) -> Offsets:
-        """Where all processors are."""
+        """The positions of all processors."""
         return {
             place: offset for processor in self.processors.values() for place, offset in processor.positions.items()
         }
 
-    def note(self, gained: frozenset[Partition], lost: frozenset[Partition]) -> None:
-        """What the log calls when partitions were gained and lost."""
+    def on_change(self, gained: frozenset[Partition], lost: frozenset[Partition]) -> None:
+        """Note that partitions were gained and lost; the log calls this."""
         self._owned = (self._owned - lost) | gained
-        self.told = self.changed = True
+        self.is_assigned = True
+        self.changed = True
 
-    def follow(self, *, rebuild: bool = False) -> bool:
-        """Make processors for what was gained, let go of the others, and poll on from where they are; False if stopped.
+    def update(self, *, rebuild: bool = False) -> bool:
+        """Make processors for the partitions gained, drop those lost, and seek to their positions; False if stopped.
 
-        With `rebuild` new models are made of all partitions, and it is an error if some are read elsewhere.
+        With `rebuild` new models are made of all partitions, and it is an error if some are read by other workers.
         """
         self.changed = False
-        # A letter about a gap is written by whoever reads the partition now.
+        # A dead letter about a gap is written by the worker that reads the partition now.
         self._log.discard()
         count = count_of(self._settings, self._log)
         self._count = count
@@ -68,19 +69,19 @@ class AssignedPartitions:
         if not self._checked:
             check_topics(self._settings, self._log)
             self._checked = True
-        numbers = self._numbers()
+        numbers = self._assigned_numbers()
         if rebuild and len(numbers) < count:
-            raise self._others()
-        self._lose(self.processors.keys() - set(numbers))
+            raise self._conflict()
+        self._drop_lost(self.processors.keys() - set(numbers))
         for processor in self.processors.values():
             processor.engine.input_partitions = count
         committed = self._log.committed()
-        missing = [number for number in numbers if rebuild or not self._stands(number, shares, committed)]
-        # All of them first: a stop in between must not commit positions that nobody has checked.
+        missing = [number for number in numbers if rebuild or not self._is_current(number, shares, committed)]
+        # All of them first: a stop in between must not commit positions that were not verified.
         for number in missing:
             self._drop(number)
         for number in missing:
-            self._gain(number, shares, rebuild=rebuild)
+            self._add(number, shares, rebuild=rebuild)
             if self._log.stopping:
                 return False
         if not rebuild:
@@ -88,26 +89,26 @@ class AssignedPartitions:
         return True
 
     def skip_gap(self, gap: LogGap) -> None:
-        """Go on behind records that are gone, where the settings allow it; it is written down what was lost."""
+        """Go on behind records that are gone, if the settings allow it; a dead letter says what was lost."""
         processor = self.processors.get(gap.partition)
         if processor is None or self._settings.kafka.on_offset_gap == "fail":
             raise gap
-        # What was gathered behind the last commit is dropped, and cannot be read again.
+        # What was polled behind the last commit is dropped, and cannot be read again.
         wanted = processor.positions[Partition(gap.topic, gap.partition)]
         lost = {"topic": gap.topic, "partition": gap.partition, "from": wanted, "to": gap.begins - 1}
         logger.warning("records were removed before they were read", extra={"fields": lost})
-        processor.skip_gap(LogGap(gap.topic, gap.partition, wanted, gap.begins), self._log)
+        processor.skip_gap(LogGap(gap.topic, gap.partition, wanted, gap.begins))
         self._seek()
 
     def drop_all(self) -> None:
-        """Let go of all; the log will tell of them anew."""
+        """Drop all processors; the log will report all partitions again."""
         for number in list(self.processors):
             self._drop(number)
         self._owned = frozenset()
-        self.told = False
+        self.is_assigned = False
 
     def wait(self) -> None:
-        """Until no checkpoint is being written: once the log is let go of, another worker may write some."""
+        """Wait until no checkpoint is being written: once the log is closed, another worker may write some."""
         failures: list[BackgroundError] = []
         for checkpointer in self.checkpointers.values():
             try:
@@ -118,7 +119,7 @@ class AssignedPartitions:
             raise failures[0]
 
     def _seek(self) -> None:
-        begins = self._beginnings()
+        begins = self._earliest_offsets()
         try:
             self._log.seek(self.positions)
         except LogGap as gap:
@@ -129,11 +130,11 @@ class AssignedPartitions:
             if offset < begins.get(place, 0):
                 self.processors[place.number].begin_at(place, begins[place])
 
-    def _beginnings(self) -> Offsets:
+    def _earliest_offsets(self) -> Offsets:
         topics = self._settings.topics
         return {**self._log.earliest_offsets(topics.observations), **self._log.earliest_offsets(topics.labels)}
 
-    def _numbers(self) -> list[int]:
+    def _assigned_numbers(self) -> list[int]:
         topics = self._settings.topics
         numbers, others = (
             {place.number for place in self._owned if place.topic == topic}
@@ -150,29 +151,29 @@ class AssignedPartitions:
         self.is_standby = not numbers
         return sorted(numbers)
 
-    def _others(self) -> LogConflict:
+    def _conflict(self) -> LogConflict:
         message = f"other workers read for the group {self._settings.group!r}: stop them first"
         return LogConflict(message)
 
-    def _stands(self, number: int, shares: int, committed: Offsets) -> bool:
-        """Whether there is a processor that is where the group is: then nobody else was at work in between."""
+    def _is_current(self, number: int, shares: int, committed: Offsets) -> bool:
+        """Whether a processor is at the group's position: then no other worker has processed the partition since."""
         processor = self.processors.get(number)
         if processor is None or processor.engine.request_policy.partitions != shares:
             return False
         return all(committed.get(place, 0) == offset for place, offset in processor.positions.items())
 
-    def _gain(self, number: int, shares: int, *, rebuild: bool) -> None:
-        processor = PartitionProcessor(self._settings, number, shares, self._stages)
+    def _add(self, number: int, shares: int, *, rebuild: bool) -> None:
+        processor = PartitionProcessor(self._settings, number, shares, self._log, self._stages)
         processor.engine.input_partitions = self._count
-        recovered = recover(processor, self._log, rebuild=rebuild, going=Heartbeat(self._log, processor))
+        recovered = recover(processor, rebuild=rebuild, going=Heartbeat(self._log, processor))
         if recovered is not None:
-            _say(processor, recovered)
+            _log_recovered(processor, recovered)
             self.processors[number] = processor
             self.checkpointers[number] = Checkpointer(processor, recovered.checkpoint)
         elif rebuild and not self._log.stopping:
-            raise self._others()
+            raise self._conflict()
 
-    def _lose(self, numbers: Iterable[int]) -> None:
+    def _drop_lost(self, numbers: Iterable[int]) -> None:
         lost = sorted(numbers)
         for number in lost:
             self._drop(number)
@@ -187,27 +188,27 @@ class AssignedPartitions:
 
 
 class Heartbeat:
-    """Whether a recovery is to go on: nobody has said stop, and its partition is still read here.
+    """Whether a recovery is to go on: the worker is not stopping, and the partition is still assigned to it.
 
-    Now and then the log is told that its reader is alive, which says what it still reads.
+    Once a second it tells the log that its reader is alive; the log answers with what is still assigned.
     """
 
     def __init__(self, log: RetryingLog, processor: PartitionProcessor) -> None:
         self._log = log
         self._places = frozenset(processor.positions)
-        self._due = time.monotonic() + _BEAT_EVERY
+        self._due = time.monotonic() + _BEAT_SECONDS
 
     def __call__(self) -> bool:
-        """Yes or no."""
+        """Whether to go on."""
         if self._log.stopping:
             return False
         if time.monotonic() < self._due:
             return True
-        self._due = time.monotonic() + _BEAT_EVERY
+        self._due = time.monotonic() + _BEAT_SECONDS
         return self._places <= self._log.beat()
 
 
-def _say(processor: PartitionProcessor, recovered: RecoveryResult) -> None:
+def _log_recovered(processor: PartitionProcessor, recovered: RecoveryResult) -> None:
     begins = {place.topic: offset for place, offset in processor.positions.items()}
     fields = {"partition": processor.number, **recovered._asdict(), "begins": begins}
     logger.info("recovered", extra={"fields": fields})

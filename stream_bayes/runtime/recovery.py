@@ -16,12 +16,12 @@ from typing import NamedTuple
 from stream_bayes.engine import InputEvent, RejectedRecord
 from stream_bayes.engine.state import compatibility_key_of, restore
 from stream_bayes.errors import CheckpointMismatch, EventError, RecoveryError
-from stream_bayes.eventlog.base import Log, records_from
+from stream_bayes.eventlog.base import records_from
 from stream_bayes.events import Observation
 from stream_bayes.persistence.compatibility import LOG, shared_differently
 from stream_bayes.persistence.scalars import stored_dict, stored_int
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.runtime.decoding import NO_LIMITS, ObservationReader, decode_records, read_range
+from stream_bayes.runtime.decoding import NO_LIMITS, decode_records, read_range
 from stream_bayes.runtime.journal import LEARNER, JournalEntry, OffsetRange, mark_of
 from stream_bayes.runtime.partition_processor import PartitionProcessor
 
@@ -44,22 +44,21 @@ class RecoveryResult(NamedTuple):
 
 
 def recover(
-    processor: PartitionProcessor, log: Log, *, rebuild: bool = False, going: Callable[[], bool] = lambda: True
+    processor: PartitionProcessor, *, rebuild: bool = False, going: Callable[[], bool] = lambda: True
 ) -> RecoveryResult | None:
     """Bring a new processor to the last commit; with `rebuild` make a new model from what the log still has.
 
     Gives None if recovery was given up, because `going` returned False or the partition is no longer read here. Then
     the processor must not be used.
     """
-    return _Recovery(processor, log, rebuild=rebuild, going=going).run()
+    return _Recovery(processor, rebuild=rebuild, going=going).run()
 
 
 class _Recovery:
-    def __init__(self, processor: PartitionProcessor, log: Log, *, rebuild: bool, going: Callable[[], bool]) -> None:
+    def __init__(self, processor: PartitionProcessor, *, rebuild: bool, going: Callable[[], bool]) -> None:
         self._processor = processor
         self._engine = processor.engine
-        self._log = log
-        self._reader = ObservationReader(log, processor.settings.topics.observations, processor.number)
+        self._log = processor.log
         self._rebuild = rebuild
         self._going = going
         self._began = time.monotonic()
@@ -76,7 +75,7 @@ class _Recovery:
         # Offsets mean nothing in another log.
         processor.compatibility_key = {**compatibility_key_of(self._engine), LOG: self._log.identity}
         # Before the journal is read: a checkpoint that appears later is that of the next owner of the partition.
-        checkpoints = processor.folder.checkpoints()
+        checkpoints = processor.checkpoint_store.checkpoints()
         checkpoint = None
         for attempt in range(_MAX_ATTEMPTS):
             # In this order: what was committed by the first call is in the journal by the second.
@@ -98,9 +97,9 @@ class _Recovery:
         processor = self._processor
         log = self._log
         begin = log.earliest_offsets(processor.journal.topic).get(processor.journal, 0)
-        processor.folder.prepare()
+        processor.checkpoint_store.prepare()
         if self._rebuild:
-            processor.folder.check_log(log.identity)
+            processor.checkpoint_store.check_log(log.identity)
             processor.journal_end = begin
             return None
         number = self._restore_newest(begin, checkpoints)
@@ -118,19 +117,20 @@ class _Recovery:
 
     def _restore_newest(self, begin: int, checkpoints: Sequence[tuple[int, Path]]) -> int | None:
         processor = self._processor
-        found = processor.folder.newest(processor.compatibility_key)
+        found = processor.checkpoint_store.newest(processor.compatibility_key)
         end = self._log.end_offsets(processor.journal.topic).get(processor.journal, 0)
-        processor.folder.quarantine(end, checkpoints)
+        processor.checkpoint_store.quarantine(end, checkpoints)
         if found is not None and found[0] > end:
-            found = processor.folder.newest(processor.compatibility_key)
+            found = processor.checkpoint_store.newest(processor.compatibility_key)
         if found is None:
             return None
         number, checkpoint = found
         mark = checkpoint.scalars.get("mark")
         # A checkpoint at the beginning of the journal has no record before it whose mark could be compared.
         if number > begin and mark != self._mark_at(number - 1):
+            path = processor.checkpoint_store.path_of(number)
             message = (
-                f"{processor.folder.path_of(number)} is of a copy of this log that went on by itself. Name the folder "
+                f"{path} is of a copy of this log that went on by itself. Name the folder "
                 "of this log's own checkpoints, or remove that file"
             )
             raise CheckpointMismatch(message)
@@ -181,7 +181,7 @@ class _Recovery:
                 return False
             events = decode_records(records, processor.settings, NO_LIMITS)
             plan = self._engine.plan([_as_first_time(event, rejected) for event in events], entry.decisions)
-            result = self._engine.apply(plan, self._reader.fetch(plan.missing))
+            result = self._engine.apply(plan, processor.observation_reader.fetch(plan.missing))
             newly_rejected = [one for one in result.rejected if (one.topic, one.offset) not in rejected]
             if newly_rejected and not self._rebuild:
                 raise self._not_repeated(newly_rejected[0], record)

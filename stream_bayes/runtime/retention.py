@@ -1,4 +1,4 @@
-"""Removing from the log what is old and what nobody needs any more."""
+"""Retention: removes old records that no recovery needs any more."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _MILLISECONDS_A_DAY = 86_400_000
 _LOOK_EVERY = 60.0
 _NEVER = 2**63
 MAX_STATUS = 20_000
-"""Status events that are kept: a day, at one in five seconds."""
+"""The number of status events that are kept: a day, at one in five seconds."""
 
 
 class Retention:
-    """Trims inputs, outputs and journal to the last days, as far as no checkpoint that is kept needs them.
+    """Trims inputs, outputs and journal to the last days, except for what recovery from a kept checkpoint reads.
 
     The age of a record is how far the newest event is ahead of it.
     """
@@ -32,7 +32,7 @@ class Retention:
         self._due = time.monotonic() + _LOOK_EVERY
 
     def trim_if_due(self, processors: Iterable[PartitionProcessor]) -> None:
-        """Once a minute."""
+        """Trim the partitions of these processors, once a minute."""
         if time.monotonic() < self._due:
             return
         self._due = time.monotonic() + _LOOK_EVERY
@@ -42,15 +42,15 @@ class Retention:
                 self.trim(processor, self._days)
 
     def _trim_status(self, processor: PartitionProcessor) -> None:
-        """Whatever the settings: a worker that has nothing to do must not fill a disk in the long run."""
+        """Trim the status events, whatever the settings: an idle worker must not fill a disk in the long run."""
         place = Partition(self._topics.status, processor.number)
         end = self._log.end_offsets(place.topic).get(place, 0)
         if end > MAX_STATUS:
             self._log.trim({place: end - MAX_STATUS})
 
     def trim(self, processor: PartitionProcessor, days: float) -> None:
-        """Remove what is older in the partition of a processor, now."""
-        kept = processor.folder.checkpoints()
+        """Remove what is older than these days in the partition of a processor."""
+        kept = processor.checkpoint_store.checkpoints()
         if not kept:
             return
         # The log's clock may have been set wrong once, and never goes back.
@@ -67,7 +67,7 @@ class Retention:
         processor.engine.observation_cache.drop_before(offsets[Partition(topics.observations, processor.number)])
 
     def _floors(self, processor: PartitionProcessor, checkpoint: int) -> dict[str, int]:
-        """What recovery from a checkpoint reads: the journal from there, its inputs, observations of late labels."""
+        """The first offsets that recovery from a checkpoint reads: journal, inputs, observations of late labels."""
         floors = {place.topic: offset for place, offset in processor.positions.items()}
         for record in records_from(self._log, processor.journal, checkpoint):
             entry = JournalEntry.decode(record)

@@ -1,4 +1,4 @@
-"""The topics of a worker: whether they are fit for it, how many partitions they have, and since when."""
+"""The topics of a worker: checks of their configuration, and their numbers of partitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger("stream_bayes.runtime")
 
 
 def count_of(settings: Settings, log: Log) -> int:
-    """How many partitions the inputs have; those that are written to have as many from now on."""
+    """The number of partitions of the inputs; the outputs are given as many."""
     topics = settings.topics
     count, others = (len(log.end_offsets(topic)) for topic in (topics.observations, topics.labels))
     if count != others:
@@ -29,7 +29,7 @@ def count_of(settings: Settings, log: Log) -> int:
 
 
 def check_topics(settings: Settings, log: Log) -> None:
-    """Refuse topics from which a model could not be made again, unless the settings say to go on all the same."""
+    """Raise `LogError` for topics from which a model cannot be rebuilt, unless the settings allow them."""
     topics = settings.topics
     for topic in (topics.observations, topics.labels, settings.journal):
         if not log.keeps_all(topic):
@@ -45,16 +45,16 @@ def check_topics(settings: Settings, log: Log) -> None:
 
 
 def shares_of(settings: Settings, log: Log, count: int) -> int:
-    """Between how many partitions a group's label budget is shared: those that there were when it began.
+    """The number of partitions that share a group's label budget: those that existed when the group began.
 
-    Partitions that came later have models of their own, and no labels to ask for: else more would be asked for in all
-    than the budget allows. Whether one goes on like this at all, the settings say.
+    Partitions that were added later have models of their own and request no labels: else more labels would be requested
+    than the budget allows. The settings say whether to go on at all after that.
     """
-    founded = _founded(settings, log, count)
-    if founded >= count:
+    at_start = _count_at_start(settings, log, count)
+    if at_start >= count:
         return count
     topic = settings.topics.observations
-    happened = f"{topic!r} has {count} partitions now, and had {founded} when the group {settings.group!r} began"
+    happened = f"{topic!r} has {count} partitions now, and had {at_start} when the group {settings.group!r} began"
     if settings.kafka.on_offset_gap == "fail":
         message = (
             f"{happened}: a key leads to another partition since, so that a label without a source may miss its "
@@ -65,11 +65,11 @@ def shares_of(settings: Settings, log: Log, count: int) -> int:
         raise LogError(message)
     fields = {"reason": happened}
     logger.warning("the new partitions ask for no labels", extra={"fields": fields})
-    return founded
+    return at_start
 
 
-def _founded(settings: Settings, log: Log, count: int) -> int:
-    """What the journals say; as many as there are where they say nothing."""
+def _count_at_start(settings: Settings, log: Log, count: int) -> int:
+    """The number of partitions in the journals; the current number if they have none."""
     begins = log.earliest_offsets(settings.journal)
     for number in range(count):
         place = Partition(settings.journal, number)

@@ -1,4 +1,4 @@
-"""The loop: gather records, fold them, commit, now and then a checkpoint."""
+"""The worker: poll records, process them, commit; now and then write a checkpoint."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.retry import RetryingLog
 from stream_bayes.events import encode
 from stream_bayes.records import Partition, Record
-from stream_bayes.runtime.logging import say_started
-from stream_bayes.runtime.monitoring import ProgressLogger, curve_counts, is_curve_point, next_curve_count, status_of
-from stream_bayes.runtime.partition_processor import PartitionProcessor
+from stream_bayes.runtime.logging import log_start
+from stream_bayes.runtime.monitoring import ProgressLogger, next_curve_count, status_of
+from stream_bayes.runtime.partition_processor import PartitionProcessor, StageTimer
 from stream_bayes.runtime.poller import LONGEST_WAIT, Poller
 from stream_bayes.runtime.rebalance import AssignedPartitions
 from stream_bayes.runtime.retention import Retention
-from stream_bayes.runtime.timing import StageTimer
 
 logger = logging.getLogger("stream_bayes.runtime")
 
 
 class Worker:
-    """Runs the engines of the partitions that a log gives it until it is stopped; whatever kills it, another goes on.
+    """Runs the engines of the partitions that a log assigns to it, with exactly-once processing.
 
-    Everything that comes of a record is committed together with the position behind it, so each observation has exactly
-    one prediction and each label is learned exactly once. The engine of a partition is first brought to the last commit
-    there. Between two commits nothing is polled, so that a partition can go to another worker at any poll.
+    The outputs of a record are committed together with the position behind it, so each observation has exactly one
+    prediction and each label is learned exactly once, whatever kills the worker. The engine of a partition is first
+    recovered to the last commit there. Between two commits nothing is polled, so that a partition can go to another
+    worker at any poll.
 
     Parameters
     ----------
     settings
-        What to read, to learn and to write.
+        The topics, the learner, the label budget, and how often to commit and to write checkpoints.
     log
         Open for the settings' group and its two input topics; the caller closes it.
     """
@@ -44,7 +44,7 @@ class Worker:
         self.log = log
         self.stages = StageTimer()
         self.events = 0
-        """Events taken since the worker started."""
+        """Events processed since the worker started."""
         self._status_due = 0.0
         self._started_at = datetime.now(UTC)
         self._log = RetryingLog(log)
@@ -56,7 +56,7 @@ class Worker:
 
     @property
     def processors(self) -> dict[int, PartitionProcessor]:
-        """Those of the partitions that are read here, by their numbers."""
+        """The processors of the assigned partitions, by number."""
         return self._partitions.processors
 
     @property
@@ -69,16 +69,16 @@ class Worker:
         self._log.retry.stopping = True
 
     def run(self, *, drain: bool = False) -> None:
-        """Work until `stop` is called or the log ends; with `drain` also when everything there is has been read.
+        """Work until `stop` is called or the log ends; with `drain` until everything there is has been read.
 
-        May be called once. Raises `SnapshotError`, after everything else was done, where the last checkpoint cannot be
-        written, and `BackgroundError` as soon as one of its threads has failed.
+        May be called once. Raises `SnapshotError` at the end if the last checkpoint cannot be written, and
+        `BackgroundError` as soon as a background thread has failed.
         """
         if self._was_run:
             message = "this worker was run before: make a new Worker, which goes on from the last commit"
             raise WorkerError(message)
         self._was_run = True
-        say_started(self.settings)
+        log_start(self.settings)
         try:
             if self._work(drain=drain):
                 self._finish()
@@ -87,43 +87,43 @@ class Worker:
             self._partitions.wait()
 
     def recover(self, *, rebuild: bool = False) -> bool:
-        """Bring the engine of each partition to the last commit, or with `rebuild` make it anew from the journal.
+        """Recover the engine of each partition to the last commit, or with `rebuild` make new models from the journal.
 
-        Waits until the log has said which partitions are read here. False if it was stopped before: then nothing may be
-        done with the engines.
+        Waits until the log has assigned partitions. Gives False if it was stopped before: then the engines must not be
+        used.
         """
-        self.log.on_change = self._partitions.note
+        self.log.on_change = self._partitions.on_change
         try:
             while not self._partitions.changed:
                 if self.stopping:
                     return False
                 self._log.poll(1, LONGEST_WAIT)
-            return self._partitions.follow(rebuild=rebuild)
+            return self._partitions.update(rebuild=rebuild)
         finally:
             self.log.on_change = None
 
     def rebuild(self) -> bool:
-        """Make new models from the journal, and let their checkpoints replace all others; False if stopped before."""
+        """Make new models from the journal, whose checkpoints replace all others; False if it was stopped before."""
         if not self.recover(rebuild=True):
             return False
         checkpointers = self._partitions.checkpointers
         for number, checkpointer in checkpointers.items():
-            self.processors[number].folder.quarantine(self.processors[number].journal_end)
+            self.processors[number].checkpoint_store.quarantine(self.processors[number].journal_end)
             checkpointer.finish()
         for checkpointer in checkpointers.values():
             checkpointer.drop_others()
         return True
 
     def _work(self, *, drain: bool) -> bool:
-        """Until the end, or a stop; False if that came before there was a processor."""
-        self.log.on_change = self._partitions.note
+        """Work until the end or a stop; False if it was stopped before it had recovered."""
+        self.log.on_change = self._partitions.on_change
         self._status_due = time.monotonic() + self.settings.status.seconds
         while not self.stopping:
             try:
                 if not self._step(drain=drain):
                     break
             except LogRebalanced as problem:
-                self._begin_again(problem)
+                self._restart(problem)
             except LogGap as gap:
                 self._partitions.skip_gap(gap)
         if self.stopping and not self.processors and not self._partitions.is_standby:
@@ -133,27 +133,27 @@ class Worker:
 
     def _step(self, *, drain: bool) -> bool:
         """One commit, or one change of partitions; False at the end."""
-        records = self._poller.gather(self._status_due, drain=drain)
+        records = self._poller.poll_batch(self._status_due, drain=drain)
         if self._partitions.changed:
-            # Who counts their work would keep models in memory that are let go of.
-            self._progress.changed(())
-            going = self._partitions.follow()
-            self._progress.changed(self.processors.values())
-            return going
-        self._take(records)
+            # Else the logger would keep the models of lost partitions in memory.
+            self._progress.reset(())
+            is_running = self._partitions.update()
+            self._progress.reset(self.processors.values())
+            return is_running
+        self._process(records)
         status = time.monotonic() >= self._status_due
         if records or status:
             self._commit(status=status)
-        self._progress.say_if_due()
+        self._progress.log_if_due()
         self._retention.trim_if_due(self.processors.values())
         if records or not self._poller.at_end(drain=drain):
             return True
-        return not (self._has_settled() and self._poller.at_end(drain=drain))
+        return not (self._has_no_open_transactions() and self._poller.at_end(drain=drain))
 
-    def _has_settled(self) -> bool:
-        """Whether no transaction is under way in the labels, as that of a worker that was killed while it forwarded.
+    def _has_no_open_transactions(self) -> bool:
+        """Whether no transaction is open in the labels, such as that of a worker that was killed while it forwarded.
 
-        Behind one that is open there may be labels that are committed and cannot be read yet.
+        Behind an open transaction there may be labels that are committed and cannot be read yet.
         """
         try:
             for number in self.processors:
@@ -165,28 +165,30 @@ class Worker:
             return False
         return True
 
-    def _take(self, records: list[Record]) -> None:
-        taken = 0
+    def _process(self, records: list[Record]) -> None:
+        processed = 0
         for number, processor in self.processors.items():
             own = [record for record in records if record.partition == number]
-            self._take_own(processor, own)
-            taken += len(own)
-        if taken < len(records):
+            self._process_partition(processor, own)
+            processed += len(own)
+        if processed < len(records):
             message = "the log gives records of partitions that it did not say are read here"
             raise LogError(message)
-        self.events += taken
+        self.events += processed
 
-    def _take_own(self, processor: PartitionProcessor, records: list[Record]) -> None:
-        """Fold the records of a partition, with a status event at each point of its learning curve.
+    def _process_partition(self, processor: PartitionProcessor, records: list[Record]) -> None:
+        """Process the records of a partition, with a status event at each point of its learning curve.
 
-        These are at fixed counts, so that a curve has as many points after a quick backfill as after a slow one.
+        The points are at fixed counts, so that a curve has as many points after a quick backfill as after a slow one.
         """
         while records:
-            before = curve_counts(processor.engine)
-            size = next_curve_count(before[0]) - before[0]
-            processor.take(records[:size], self._log)
+            engine = processor.engine
+            next_events = next_curve_count(engine.counts.total())
+            next_labels = next_curve_count(engine.model_version)
+            size = next_events - engine.counts.total()
+            processor.process(records[:size])
             records = records[size:]
-            if is_curve_point(processor.engine, before):
+            if engine.counts.total() >= next_events or engine.model_version >= next_labels:
                 self._stage_status(processor)
 
     def _commit(self, *, status: bool, stopped: bool = False) -> None:
@@ -196,7 +198,7 @@ class Worker:
             for processor in processors:
                 self._stage_status(processor, stopped=stopped)
         with self.stages.measured("commit"):
-            events = {number: processor.stage_entry(self._log) for number, processor in self.processors.items()}
+            events = {number: processor.stage_entry() for number, processor in self.processors.items()}
             written = self._log.commit(self._partitions.positions)
         labels = self.settings.topics.labels
         self._poller.forwarded({place: end for place, end in written.items() if place.topic == labels})
@@ -211,18 +213,18 @@ class Worker:
         status = status_of(processor, checkpointer, self._log, self._started_at, stopped=stopped)
         self._log.append(self.settings.topics.status, encode(status), None, processor.number)
 
-    def _begin_again(self, problem: LogRebalanced) -> None:
-        """What was not committed is gone, and with it every engine that has learned from it."""
+    def _restart(self, problem: LogRebalanced) -> None:
+        """Drop what was not committed, and every engine that has learned from it."""
         logger.warning("partitions may be another worker's by now", extra={"fields": {"reason": str(problem)}})
         self.log.discard()
         self._partitions.drop_all()
-        self._progress.changed(())
+        self._progress.reset(())
 
     def _finish(self) -> None:
         try:
             self._commit(status=True, stopped=True)
         except LogRebalanced as problem:
-            self._begin_again(problem)
+            self._restart(problem)
         problems: list[Exception] = []
         for checkpointer in self._partitions.checkpointers.values():
             try:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from copy import deepcopy
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 from river import base
 
@@ -50,6 +50,13 @@ class LearnerState(NamedTuple):
 
 class Learner(base.Estimator):
     """State in, state out; the part of the contract that does not depend on what is predicted."""
+
+    reads_mail: ClassVar[bool] = False
+    """Whether it takes whole messages as bytes; other learners are given the words of a message."""
+    has_fixed_labels: ClassVar[bool] = False
+    """Whether it takes no other labels than its `classes`."""
+    decision_parameters: ClassVar[tuple[str, ...]] = ()
+    """The constructor parameters that decide between actions and do not shape what is learned."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

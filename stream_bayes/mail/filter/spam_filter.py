@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -80,6 +80,10 @@ class SpamFilter(Classifier):
     >>> model.decide_one("Subject: pills\\n\\nno prescription, buy now").action
     'quarantine'
     """
+
+    reads_mail: ClassVar[bool] = True
+    has_fixed_labels: ClassVar[bool] = True
+    decision_parameters: ClassVar[tuple[str, ...]] = ("false_positive_cost", "false_negative_cost")
 
     def __init__(
         self,

@@ -17,9 +17,8 @@ from stream_bayes.persistence import snapshot
 from stream_bayes.persistence.checkpoint import CHECKPOINT, read_checkpoint
 from stream_bayes.runtime import Worker
 from stream_bayes.runtime.journal import JournalEntry
-from stream_bayes.runtime.partition_processor import PartitionProcessor
+from stream_bayes.runtime.partition_processor import PartitionProcessor, StageTimer
 from stream_bayes.runtime.recovery import recover
-from stream_bayes.runtime.timing import StageTimer
 from tests.support.label_requests import dissimilar_observations, open_request_offsets, requests
 from tests.support.workers import (
     INPUTS,
@@ -105,7 +104,7 @@ def test_a_journal_without_terms_is_replayed_by_those_of_now(
     tmp_path: Path, log: Log, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encode = JournalEntry.encode
-    monkeypatch.setattr(JournalEntry, "encode", lambda entry: encode(entry._replace(terms=None)))
+    monkeypatch.setattr(JournalEntry, "encode", lambda entry: encode(entry._replace(policy=None)))
     first = waits(tmp_path, "5h")
     feed(log, dissimilar_observations(60))
     work(first, log)
@@ -117,7 +116,7 @@ def test_a_journal_without_terms_is_replayed_by_those_of_now(
     lose_checkpoints(first)
     assert open_request_offsets(recovered(waits(tmp_path, "5h"), log).processors[0].engine) == asked
     assert open_request_offsets(recovered(waits(tmp_path, "1h"), log).processors[0].engine) == []
-    assert recover(PartitionProcessor(first, 0, 2, StageTimer()), log) is not None, (
+    assert recover(PartitionProcessor(first, 0, 2, log, StageTimer())) is not None, (
         "it does not say how many partitions there were"
     )
 
@@ -141,24 +140,24 @@ WHAT_TO_DO = r"1 partition, and there are 2 now: .*label budget.* Go back .*anot
 def test_a_checkpoint_of_another_number_of_partitions(spent: Settings, log: Log) -> None:
     before = sorted(spent.checkpoint_folder.rglob("*"))
     with pytest.raises(CheckpointMismatch, match=f"safetensors is of an engine for {WHAT_TO_DO}"):
-        recover(PartitionProcessor(spent, 0, 2, StageTimer()), log)
+        recover(PartitionProcessor(spent, 0, 2, log, StageTimer()))
     assert sorted(spent.checkpoint_folder.rglob("*")) == before
-    assert recover(PartitionProcessor(spent, 0, 1, StageTimer()), log) is not None
+    assert recover(PartitionProcessor(spent, 0, 1, log, StageTimer())) is not None
 
 
 def test_a_journal_of_another_number_of_partitions(spent: Settings, log: Log) -> None:
     assert {entry["terms"]["partitions"] for entry in events(log, JOURNAL)} == {1}
     lose_checkpoints(spent)
     with pytest.raises(RecoveryError, match=f"record 0 of '{JOURNAL}' was written for {WHAT_TO_DO}"):
-        recover(PartitionProcessor(spent, 0, 2, StageTimer()), log)
-    assert recover(PartitionProcessor(spent, 0, 1, StageTimer()), log) is not None
+        recover(PartitionProcessor(spent, 0, 2, log, StageTimer()))
+    assert recover(PartitionProcessor(spent, 0, 1, log, StageTimer())) is not None
 
 
 def test_a_new_model_shares_the_budget_anew_and_says_so(
     spent: Settings, log: Log, caplog: pytest.LogCaptureFixture
 ) -> None:
-    processor = PartitionProcessor(spent, 0, 2, StageTimer())
-    assert recover(processor, log, rebuild=True) is not None
+    processor = PartitionProcessor(spent, 0, 2, log, StageTimer())
+    assert recover(processor, rebuild=True) is not None
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
     used = len(requests(log))
     assert warning.getMessage() == "the label budget is shared anew between the partitions"
@@ -175,6 +174,6 @@ def test_a_checkpoint_that_does_not_say_how_many_there_were(spent: Settings, log
         path, {"number": number, "compatibility_key": compatibility_key, "scalars": scalars}, arrays, CHECKPOINT
     )
     for partitions in (1, 2):
-        found = recover(PartitionProcessor(spent, 0, partitions, StageTimer()), log)
+        found = recover(PartitionProcessor(spent, 0, partitions, log, StageTimer()))
         assert found is not None
         assert found.checkpoint == number == len(list(all_records(log, JOURNAL)))

@@ -13,8 +13,7 @@ from stream_bayes.config import Settings
 from stream_bayes.engine import BatchResult, ReplayDecisions, RequestPolicy
 from stream_bayes.errors import RecoveryError
 from stream_bayes.eventlog.sqlite import SqliteLog
-from stream_bayes.persistence import snapshot
-from stream_bayes.persistence.checkpoint import CHECKPOINT, read_checkpoint
+from stream_bayes.persistence import checkpoint
 from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
 from stream_bayes.runtime.journal import JournalEntry, OffsetRange, new_entry
@@ -143,17 +142,16 @@ def test_questions_expire_by_the_clock_of_the_log(tmp_path: Path) -> None:
     assert (last["outcome"], last["id"], last["at"]) == ("late", f"id-{asked[0]}", "2001-09-09T02:46:40Z")
 
 
-def test_a_checkpoint_of_an_older_format_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_checkpoint_of_an_older_format_is_not_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All is learned again from the journal instead, and the questions stay open and paid for."""
     settings = settings_in(tmp_path, labels=ASKING)
     with opened(settings) as log:
         feed(log, dissimilar_observations(200))
         before = work(settings, log).processors[0].engine
-        for path in settings.checkpoint_folder.rglob("*.safetensors"):
-            number, (compatibility_key, scalars, arrays) = read_checkpoint(path)
-            header = {"number": number, "compatibility_key": compatibility_key, "scalars": scalars}
-            snapshot.write(path, header, arrays, CHECKPOINT._replace(version=2))
+        monkeypatch.setattr(checkpoint, "CHECKPOINT", checkpoint.CHECKPOINT._replace(version=2, oldest=2))
         worker = Worker(settings, log)
         worker.recover()
         assert_same(state(worker.processors[0].engine), state(before))
-    assert "is a checkpoint of format 2, and this stream_bayes reads format 3 and later" in caplog.text
+    assert "is a checkpoint of format 1, and this stream_bayes reads format 2 and later" in caplog.text

@@ -9,9 +9,9 @@ from stream_bayes.config import CommitSettings, Settings
 from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.eventlog.retry import RetryingLog, RetryPolicy
 from stream_bayes.records import Record
+from stream_bayes.runtime.partition_processor import StageTimer
 from stream_bayes.runtime.poller import Poller
 from stream_bayes.runtime.rebalance import AssignedPartitions
-from stream_bayes.runtime.timing import StageTimer
 from tests.support.logs import put, wait_for_assignment
 
 SECONDS = 1000.0
@@ -44,7 +44,7 @@ def gathered(last: float) -> tuple[int, int]:
         retrying = RetryingLog(log, patience)
         gathering = Poller(commit, retrying, AssignedPartitions(settings, retrying, stages), stages)
         gathering._last = time.monotonic() - last
-        return len(gathering.gather(math.inf, drain=False)), log.polls
+        return len(gathering.poll_batch(math.inf, drain=False)), log.polls
 
 
 def test_what_has_waited_long_enough_waits_for_nothing_more() -> None:

@@ -133,7 +133,7 @@ def test_a_partition_that_is_lost_while_it_is_recovered(
         path.unlink()
     feed_more(store, 500)
     worker_logs.clear()
-    monkeypatch.setattr(rebalance, "_BEAT_EVERY", 0.0)
+    monkeypatch.setattr(rebalance, "_BEAT_SECONDS", 0.0)
     log = SharedLog(store, settings.group, INPUTS)
     beats = 0
 
@@ -156,4 +156,4 @@ def test_records_of_a_partition_that_nobody_spoke_of(settings: Settings, log: Sh
     worker.recover()
     del worker.processors[1]
     with pytest.raises(LogError, match="did not say are read here"):
-        worker._take(log.read("emails", 1, 0))
+        worker._process(log.read("emails", 1, 0))

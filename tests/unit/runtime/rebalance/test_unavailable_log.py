@@ -97,9 +97,9 @@ def test_a_new_model_while_others_are_at_work(settings: Settings, store: MemoryS
 
 def test_topics_that_are_read_apart(settings: Settings, log: SharedLog) -> None:
     worker = Worker(settings, log)
-    worker._partitions.note(frozenset({Partition("emails", 0)}), frozenset())
+    worker._partitions.on_change(frozenset({Partition("emails", 0)}), frozenset())
     with pytest.raises(LogError, match=r"'emails' the partitions \[0\] .*'labels' \[\]: an observation and its labels"):
-        worker._partitions.follow()
+        worker._partitions.update()
 
 
 def test_a_status_event_is_of_the_partitions_that_are_read_here(
