@@ -14,7 +14,18 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 from rich.console import Console
 
-BENCHMARKS = ("naive_bayes", "linear", "logistic", "mail", "active", "worker", "kafka_clients", "kafka_worker", "web")
+BENCHMARKS = (
+    "naive_bayes",
+    "linear",
+    "logistic",
+    "mail",
+    "active",
+    "worker",
+    "kafka_clients",
+    "kafka_worker",
+    "web",
+    "trace",
+)
 
 
 def main() -> None:

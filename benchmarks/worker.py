@@ -241,8 +241,8 @@ def pauses(folder: Path, mails: Sequence[Mail]) -> Table:
 def bookkeeping_pause() -> tuple[int, float]:
     """Milliseconds by which the pause is longer once as many observations are remembered as ever are, and how many."""
     engine = Engine(Settings(learner=LearnerSettings(parameters={"buckets": 2**10})))
-    remembered = engine.memory.labels.capacity
-    engine.memory.labels.advance(remembered)
+    remembered = engine.label_history.capacity
+    engine.label_history.advance(remembered)
     engine.metrics.remember(remembered - 1, 0.0, 0)
     # The first one counts: it takes memory that was not there.
     begin = time.perf_counter()

@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from stream_bayes import registry
+
 if TYPE_CHECKING:
     from stream_bayes.active import LabelBudget as LabelBudget
     from stream_bayes.active import LabelSelector as LabelSelector
@@ -51,45 +53,50 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
-_HOMES = {
-    "Batch": "features",
+_LEARNERS = {
     "BayesianLinearRegression": "learners",
     "BayesianLogisticRegression": "learners",
     "BernoulliNB": "learners",
-    "Beta": "posteriors",
     "BetaBernoulli": "learners",
     "CategoricalNB": "learners",
-    "Dirichlet": "posteriors",
-    "Engine": "engine",
-    "Gamma": "posteriors",
     "GaussianDiscriminant": "learners",
     "GaussianNB": "learners",
     "GramRegression": "learners",
+    "LogOddsFusion": "learners",
+    "LogisticRegression": "learners",
+    "MultinomialNB": "learners",
+    "PoissonNB": "learners",
+    "PoissonRegression": "learners",
+    "SoftmaxRegression": "learners",
+    "SpamFilter": "mail.filter",
+}
+_HOMES = {
+    **_LEARNERS,
+    "Batch": "features",
+    "Beta": "posteriors",
+    "Dirichlet": "posteriors",
+    "Engine": "engine",
+    "ExternalMember": "mail.filter",
+    "Gamma": "posteriors",
     "LabelBudget": "active",
     "LabelPredictive": "posteriors",
     "LabelSelector": "active",
     "Learner": "learners",
-    "LogOddsFusion": "learners",
-    "LogisticRegression": "learners",
     "MailPredictions": "mail.filter",
-    "MultinomialNB": "learners",
     "MvNormal": "posteriors",
     "MvStudentT": "posteriors",
     "Normal": "posteriors",
     "NormalInverseGamma": "posteriors",
-    "ExternalMember": "mail.filter",
     "Poisson": "posteriors",
-    "PoissonNB": "learners",
-    "PoissonRegression": "learners",
     "Reliability": "learners",
-    "SoftmaxRegression": "learners",
-    "SpamFilter": "mail.filter",
     "StudentT": "posteriors",
     "Worker": "runtime",
     "hash_words": "features",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are the keys above
+
+registry.announce({name: f"{__name__}.{home}" for name, home in _LEARNERS.items()})
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.active.requests import Place
 from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
-from stream_bayes.mail.features.batch import decoded
+from stream_bayes.mail.parse.parsed_mail import ParsedMail
 from stream_bayes.persistence.scalars import stored_key, stored_list
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.validation import whole
@@ -133,7 +133,9 @@ def sketch_of(content: Any) -> Sketch:
     if isinstance(content, str):
         return _least(_runs_of(content[:_MAX_TEXT].encode("utf-8", "surrogatepass")))
     if isinstance(content, (bytes, bytearray)):
-        return _least(_runs_of(_text_of(bytes(content))))
+        content = ParsedMail(bytes(content))
+    if isinstance(content, ParsedMail):
+        return _least(_runs_of(_text_of(content)))
     message = f"near-duplicates are found of raw mails, texts and dicts of features; got {type(content).__name__}"
     raise InputError(message)
 
@@ -146,8 +148,9 @@ def similarities(sketch: Sketch, others: Sketch) -> NDArray[np.float64]:
     return shares
 
 
-def _text_of(mail: bytes) -> bytes:
-    header, body = decoded(mail)
+def _text_of(mail: ParsedMail) -> bytes:
+    header = mail.sections.header
+    body = mail.sections.body
     subject = _SUBJECT.search(header)
     text = body if subject is None else subject[1] + b"\n" + body
     return text if len(text.strip()) >= _LEAST_TEXT else header + body

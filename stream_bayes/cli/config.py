@@ -15,7 +15,7 @@ from stream_bayes.cli.app import Json
 from stream_bayes.cli.run import Checkpoints, Config, Group, LogUrl
 
 if TYPE_CHECKING:
-    from stream_bayes.config import Loaded
+    from stream_bayes.config import LoadedSettings
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -44,18 +44,18 @@ def config(
     strategy_of(loaded.settings.labels)
 
 
-def _as_json(loaded: Loaded) -> str:
+def _as_json(loaded: LoadedSettings) -> str:
     from pydantic_core import to_json
 
     content = {key: {"value": value, "origin": loaded.origins[key]} for key, value in loaded.values().items()}
     return to_json(content, indent=2, inf_nan_mode="strings").decode()
 
 
-def _as_text(loaded: Loaded) -> str:
-    from stream_bayes.config import SECRETS
+def _as_text(loaded: LoadedSettings) -> str:
+    from stream_bayes.config import SECRET_KEYS
 
     given = {key: value for key, value in loaded.values().items() if value is not None}
-    set_ones = {key: _toml(value) for key, value in given.items() if key not in SECRETS}
+    set_ones = {key: _toml(value) for key, value in given.items() if key not in SECRET_KEYS}
     key_width, value_width = (max(map(len, texts)) for texts in (set_ones.keys(), set_ones.values()))
     return "\n".join(
         f"{key:<{key_width}} = {set_ones[key]:<{value_width}}   # {_one_line(origin)}"

@@ -14,7 +14,7 @@ from stream_bayes.cli.app import FAILED, Json, replace_what_cannot_be_written, s
 from stream_bayes.cli.evaluate_runs import Passes, Task
 from stream_bayes.cli.startup import STOPPED
 from stream_bayes.evaluation.corpora import Mail
-from stream_bayes.evaluation.report import NAME, worst_ids, write_report
+from stream_bayes.evaluation.report import REPORT_FILE, worst_ids, write_report
 from stream_bayes.mail.render.summary import subject
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def evaluate(
     corpus: Annotated[Path, typer.Argument(help="A file or a folder of mail with labels.", show_default=False)],
     name: Annotated[str, typer.Option("--filter", help=_FILTER)] = "default",
     feedback: Annotated[str | None, typer.Option(help=_FEEDBACK, show_default="immediate")] = None,
-    strategy: Annotated[str | None, typer.Option(metavar="NAME", help=_STRATEGY)] = None,
+    strategy: Annotated[str | None, typer.Option(metavar="REPORT_FILE", help=_STRATEGY)] = None,
     delay: Annotated[str | None, typer.Option(metavar="N|SPAN", help=_DELAY)] = None,
     seed: Annotated[int | None, typer.Option(min=0, max=_LAST_SEED, help=_SEED, show_default="1")] = None,
     repeat: Annotated[int | None, typer.Option(min=1, max=_MAX_REPEATED, metavar="K", help=_REPEAT)] = None,
@@ -141,7 +141,7 @@ def _for_people(passes: Passes, page: Path | None, compare: bool, per_member: bo
 
 def page_in(folder: Path) -> Path:
     """Where `write_page` writes to."""
-    return folder / NAME
+    return folder / REPORT_FILE
 
 
 def write_page(folder: Path, passes: Passes, task: Task) -> Path:

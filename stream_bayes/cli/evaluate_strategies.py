@@ -18,7 +18,7 @@ from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.feedback import ACTIVE, SEED, SEEDS, FeedbackRegime
 from stream_bayes.evaluation.process_pool import Failure
-from stream_bayes.evaluation.report.labels import NAME, PICTURE, write_labels
+from stream_bayes.evaluation.report.strategy_report import PAGE_FILE, PICTURE_FILE, write_strategies
 from stream_bayes.evaluation.strategy_comparison import (
     BUDGETS,
     REPEAT,
@@ -139,7 +139,7 @@ class Comparison:
     def _show(self, found: ComparisonResult, as_json: bool) -> None:
         notes = [*self._notes, *found.notes()]
         folder = self.folder
-        paths = {} if folder is None else {"report": str(folder / NAME), "picture": str(folder / PICTURE)}
+        paths = {} if folder is None else {"report": str(folder / PAGE_FILE), "picture": str(folder / PICTURE_FILE)}
         if as_json:
             shown = {**described(found), "notes": notes, "report": None, "picture": None, **paths}
             typer.echo(json.dumps(shown, indent=2))
@@ -147,4 +147,4 @@ class Comparison:
             files = "\n".join(f"{kind}: {path}" for kind, path in paths.items())
             typer.echo("\n\n".join(part for part in (strategies_table(found, notes), files) if part))
         if folder is not None:  # after the figures, which are not to be lost if this fails
-            write_labels(folder, found, notes)
+            write_strategies(folder, found, notes)

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter, ValidationError
 
 from stream_bayes.events import LabelOutcome, LabelRequest, Status
-from stream_bayes.mail.render.summary import harmless
+from stream_bayes.mail.render.sanitize import printable
 
 _ID_CHARACTERS = 40
 _NAME_CHARACTERS = 20
@@ -35,24 +35,24 @@ def plain(value: bytes) -> str | None:
 
 
 def _of_request(event: LabelRequest) -> str:
-    parts = [f"{'asked':<9} {harmless(event.id, _ID_CHARACTERS)}", f"{event.strategy} {event.score:.3g}"]
+    parts = [f"{'asked':<9} {printable(event.id, _ID_CHARACTERS)}", f"{event.strategy} {event.score:.3g}"]
     if event.probabilities:
         label = max(event.probabilities, key=event.probabilities.__getitem__)
-        parts.append(f"{harmless(label, _NAME_CHARACTERS)} {event.probabilities[label]:.3f}")
+        parts.append(f"{printable(label, _NAME_CHARACTERS)} {event.probabilities[label]:.3f}")
     if event.mean is not None:
         parts.append(f"{event.mean:.3g} ± {sqrt(max(event.variance, 0.0)):.3g}")
     if event.budget_left is not None:
         parts.append(f"{event.budget_left} left")
     text = " | ".join(filter(None, (event.subject, event.preview)))
-    return "  ".join([*parts, harmless(text, _TEXT_CHARACTERS)] if text else parts)
+    return "  ".join([*parts, printable(text, _TEXT_CHARACTERS)] if text else parts)
 
 
 def _of_outcome(event: LabelOutcome) -> str:
     name = event.id if event.id is not None else f"{event.source.topic} {event.source.partition}-{event.source.offset}"
-    parts = [f"{event.outcome:<9} {harmless(name, _ID_CHARACTERS)}"]
+    parts = [f"{event.outcome:<9} {printable(name, _ID_CHARACTERS)}"]
     if event.label is not None:
-        by = "" if event.labeller is None else f" by {harmless(event.labeller, _NAME_CHARACTERS)}"
-        parts.append(f"{harmless(str(event.label), _ID_CHARACTERS)}{by}")
+        by = "" if event.labeller is None else f" by {printable(event.labeller, _NAME_CHARACTERS)}"
+        parts.append(f"{printable(str(event.label), _ID_CHARACTERS)}{by}")
     return "  ".join([*parts, "still open"] if event.open else parts)
 
 
@@ -74,7 +74,7 @@ def _of_status(event: Status) -> str:
 def _of_labellers(event: Status) -> str:
     """How often the busiest were borne out."""
     shown = [
-        f"{harmless(name, _NAME_CHARACTERS)} {figures.agreement:.2f}"
+        f"{printable(name, _NAME_CHARACTERS)} {figures.agreement:.2f}"
         for name, figures in list(event.labellers.items())[:_MAX_LABELLERS]
     ]
     more = len(event.labellers) - len(shown)

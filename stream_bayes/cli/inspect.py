@@ -107,7 +107,7 @@ def _metrics(learner: dict[str, Any], arrays: Arrays) -> dict[str, float | None]
     from stream_bayes.learners.base.regressor import Regressor
 
     try:
-        kind = Learner.named(learner["class"])
+        kind = Learner.find_class(learner["class"])
     except SnapshotError:
         return {}
     metrics = RunningMetrics(max(len(arrays.get("said", ())), 1))

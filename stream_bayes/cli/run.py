@@ -95,7 +95,7 @@ def opened(settings: Settings, partitions: int | None = None, *, patient: bool =
 
     Who is patient waits for one that may be there later.
     """
-    from stream_bayes.runtime.retry import RetryPolicy
+    from stream_bayes.eventlog.retry import RetryPolicy
 
     retry = RetryPolicy()
     # Then an error is an error, also one that may pass.

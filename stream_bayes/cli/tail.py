@@ -111,13 +111,13 @@ def _print(record: Record, *, as_json: bool) -> None:
 
 def _as_text(record: Record) -> str:
     from stream_bayes.cli.formatting import plain
-    from stream_bayes.mail.render.summary import harmless
+    from stream_bayes.mail.render.sanitize import printable
 
     place = f"{record.partition}-{record.offset:<8} {_time(record)}"
     if (line := plain(record.value)) is not None:
         return f"{place}  {line}"
-    key = "-" if record.key is None else harmless(record.key.decode("utf-8", "replace"), _KEY_CHARACTERS)
-    value = harmless(record.value[: 4 * _VALUE_CHARACTERS].decode("utf-8", "replace"), _VALUE_CHARACTERS)
+    key = "-" if record.key is None else printable(record.key.decode("utf-8", "replace"), _KEY_CHARACTERS)
+    value = printable(record.value[: 4 * _VALUE_CHARACTERS].decode("utf-8", "replace"), _VALUE_CHARACTERS)
     return f"{place}  {key}  {value}"
 
 

@@ -164,7 +164,7 @@ def _use_page(learner: LearnerSettings) -> None:
 
     model = ModelAdapter(open_learner(learner))
     observation = Observation(id="id", text="cheap pills lunch")
-    content = model.content(observation)
+    content = model.prepare(observation)
     for label in targets(model.learner):
         model.learner.learn_one(content, label)
     prediction_view(model, observation, 5, (0, 1))

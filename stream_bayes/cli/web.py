@@ -62,7 +62,7 @@ def _serve(settings: Settings, *, as_json: bool) -> None:
     from stream_bayes.web.server import serve
 
     place = settings.web
-    token = settings.web.secret()
+    token = settings.web.read_token()
     made_up = None
     if token is None and not is_loopback(place.host):
         token = made_up = new_token()

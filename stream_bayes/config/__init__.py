@@ -1,7 +1,15 @@
-"""The settings of a worker, from TOML, environment and command line; unknown ones are refused."""
+"""Settings from a TOML file, the environment and the command line; unknown names are refused.
 
-from stream_bayes.config.kafka import KafkaSettings, servers_of, without_secrets
-from stream_bayes.config.loader import FILE, PREFIX, SECRETS, Loaded, load_settings
+settings    the sections and their defaults (pydantic models)
+kafka       the section `kafka`, and the parsing of kafka:// addresses
+web         the section `web`
+fields      field types: names, counts, fractions, durations, paths
+loader      merging of the sources, with the origin of each value
+messages    error messages, with "did you mean" for unknown names
+"""
+
+from stream_bayes.config.kafka import KafkaSettings, parse_servers, redact_url
+from stream_bayes.config.loader import DEFAULT_FILE, ENV_PREFIX, SECRET_KEYS, LoadedSettings, load_settings
 from stream_bayes.config.settings import (
     CheckpointSettings,
     CommitSettings,
@@ -18,9 +26,9 @@ from stream_bayes.config.settings import (
 from stream_bayes.config.web import WebSettings
 
 __all__ = [
-    "FILE",
-    "PREFIX",
-    "SECRETS",
+    "DEFAULT_FILE",
+    "ENV_PREFIX",
+    "SECRET_KEYS",
     "CheckpointSettings",
     "CommitSettings",
     "EngineSettings",
@@ -28,7 +36,7 @@ __all__ = [
     "KafkaSettings",
     "LabelSettings",
     "LearnerSettings",
-    "Loaded",
+    "LoadedSettings",
     "RetentionSettings",
     "Settings",
     "SqliteSettings",
@@ -36,6 +44,6 @@ __all__ = [
     "TopicSettings",
     "WebSettings",
     "load_settings",
-    "servers_of",
-    "without_secrets",
+    "parse_servers",
+    "redact_url",
 ]

@@ -1,4 +1,4 @@
-"""What is said of a wrong setting: its name, its value, where it was given, and what to write instead."""
+"""Error messages of settings: the name, the value, its origin, and what is allowed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from pydantic_core import ErrorDetails
 
-_LONGEST_VALUE = 80
-_PHRASES = {
+_MAX_VALUE = 80
+_ERROR_TEXTS = {
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
     "float_type": "must be a number",
@@ -25,7 +25,7 @@ _PHRASES = {
     "dict_type": "must be a table of names and values",
 }
 
-_WITH_SECRETS = ("kafka", "web")
+_SECRET_SECTIONS = ("kafka", "web")
 _MAY_BE_NONE = (("labels", "budget"), ("labels", "per_period"), ("kafka", "replication_factor"))
 _BOUNDS = {
     "greater_than": "must be greater than {gt}",
@@ -36,14 +36,14 @@ _BOUNDS = {
 
 
 class SettingValue(NamedTuple):
-    """A value, and where it was given."""
+    """A value and its origin."""
 
     value: Any
     origin: str
 
 
-def unknown(name: str, origin: str, known: Iterable[str], what: str = "setting") -> str:
-    """Of a name that means nothing."""
+def unknown_name_message(name: str, origin: str, known: Iterable[str], what: str = "setting") -> str:
+    """Return the message for an unknown name, with "did you mean" if a known one is close."""
     names = sorted(known)
     if near := get_close_matches(name, names, n=1):
         hint = f"did you mean {near[0]!r}?"
@@ -51,50 +51,50 @@ def unknown(name: str, origin: str, known: Iterable[str], what: str = "setting")
         section = name.partition(".")[0]
         inside = [other for other in names if other.startswith(f"{section}.")]
         hint = f"known are {', '.join(inside or dict.fromkeys(other.partition('.')[0] for other in names))}"
-    return f"unknown {what} {_short(name)} ({origin}): {hint}"
+    return f"unknown {what} {_abbreviate(name)} ({origin}): {hint}"
 
 
-def not_a_section(name: str, given: SettingValue, hint: str) -> str:
-    """Of a single value where several settings belong."""
-    # Which may be a password.
-    shown = "" if name in _WITH_SECRETS else f" = {_short(given.value)}"
-    return f"{name}{shown} ({given.origin}): {name} is a section; {hint}"
+def not_a_section_message(name: str, setting: SettingValue, hint: str) -> str:
+    """Return the message for a single value in place of a section."""
+    # The value may be a password.
+    shown = "" if name in _SECRET_SECTIONS else f" = {_abbreviate(setting.value)}"
+    return f"{name}{shown} ({setting.origin}): {name} is a section; {hint}"
 
 
-def explained(problem: ErrorDetails, given: Mapping[str, SettingValue], secrets: Container[str] = ()) -> str:
-    """Of a value that a setting cannot have; that of a secret is not shown."""
+def error_message(problem: ErrorDetails, values: Mapping[str, SettingValue], secrets: Container[str] = ()) -> str:
+    """Return the message for an invalid value; the value of a secret is not shown."""
     kind = problem["type"]
-    place = problem["loc"]
+    location = problem["loc"]
     if kind == "same_topic":
-        return _same_topic(problem["ctx"]["topic"], problem["ctx"]["keys"], given)
+        return _same_topic(problem["ctx"]["topic"], problem["ctx"]["keys"], values)
     if kind == "no_limit":
-        origin = given["labels.budget"].origin
+        origin = values["labels.budget"].origin
         return f"labels.budget = 'none' ({origin}): without a total, labels.per_period must be set"
     if kind == "contradiction":
-        origins = dict.fromkeys(one.origin for key, one in given.items() if key.startswith(f"{place[0]}."))
+        origins = dict.fromkeys(setting.origin for key, setting in values.items() if key.startswith(f"{location[0]}."))
         return f"{problem['msg']} ({', '.join(origins)})"
-    key = ".".join(map(str, place[:2]))
-    value, origin = given.get(key) or given[str(place[0])]
-    # What is wrong with an address says what it is, without the password that it may have.
-    shown = "" if key in secrets or kind == "address" else f" = {_short(value)}"
-    return f"{key}{shown} ({origin}): {_allowed(problem)}"
+    key = ".".join(map(str, location[:2]))
+    value, origin = values.get(key) or values[str(location[0])]
+    # The message about an address names it already, without its password.
+    shown = "" if key in secrets or kind == "address" else f" = {_abbreviate(value)}"
+    return f"{key}{shown} ({origin}): {_constraint(problem)}"
 
 
-def _allowed(problem: ErrorDetails) -> str:
+def _constraint(problem: ErrorDetails) -> str:
     kind = problem["type"]
     if kind in _BOUNDS:
         bounds = {name: int(bound) if bound == int(bound) else bound for name, bound in problem["ctx"].items()}
         return _BOUNDS[kind].format(**bounds)
-    phrase = _PHRASES.get(kind, "").format(**problem.get("ctx", {})) or problem["msg"].removeprefix("Value error, ")
+    phrase = _ERROR_TEXTS.get(kind, "").format(**problem.get("ctx", {})) or problem["msg"].removeprefix("Value error, ")
     return f"{phrase}, or 'none'" if kind == "int_type" and problem["loc"] in _MAY_BE_NONE else phrase
 
 
-def _same_topic(topic: str, keys: Iterable[str], given: Mapping[str, SettingValue]) -> str:
+def _same_topic(topic: str, keys: Iterable[str], values: Mapping[str, SettingValue]) -> str:
     default = SettingValue(None, "default")
-    places = " and ".join(f"topics.{key} ({given.get(f'topics.{key}', default).origin})" for key in keys)
-    return f"{places} are both {topic!r}: every topic needs a name of its own"
+    topics = " and ".join(f"topics.{key} ({values.get(f'topics.{key}', default).origin})" for key in keys)
+    return f"{topics} are both {topic!r}: every topic needs its own name"
 
 
-def _short(value: object) -> str:
+def _abbreviate(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+    return text if len(text) <= _MAX_VALUE else f"{text[: _MAX_VALUE - 1]}…"

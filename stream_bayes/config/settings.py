@@ -1,4 +1,4 @@
-"""The settings of a worker: what there is, what each is if nobody says otherwise, and what it may be."""
+"""All settings: the sections, their defaults and their limits."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from pydantic_core import PydanticCustomError
 
 from stream_bayes.config.fields import (
     Count,
+    Duration,
     Folder,
+    Fraction,
     GroupName,
     Limit,
     Name,
     Positive,
     PositiveCount,
     Section,
-    Share,
-    Span,
     TopicName,
 )
-from stream_bayes.config.kafka import SCHEME, KafkaSettings, servers_of
+from stream_bayes.config.kafka import SCHEME, KafkaSettings, parse_servers
 from stream_bayes.config.web import WebSettings
 from stream_bayes.errors import LogError
 
 _SQLITE = "sqlite:///"
 
 
-def _without_password(url: str) -> str:
-    """Refuse what is no address of a Kafka cluster, and what would show a password wherever the log is named."""
+def _check_log_url(url: str) -> str:
+    """Refuse an invalid Kafka address, and an address with a password, which would be printed with it."""
     if url.startswith(SCHEME) or ("@" in url and not url.startswith("sqlite:")):
         try:
-            servers_of(url)
+            parse_servers(url)
         except LogError as problem:
             raise PydanticCustomError("address", "{text}", {"text": str(problem)}) from None
     return url
 
 
 class TopicSettings(Section):
-    """The names of the topics, all different."""
+    """The names of the topics; all must differ."""
 
     observations: TopicName = "emails"
     labels: TopicName = "labels"
@@ -50,7 +50,7 @@ class TopicSettings(Section):
     journal: TopicName = "journal"
 
     @model_validator(mode="after")
-    def _different(self) -> Self:
+    def _check_distinct(self) -> Self:
         keys_of: dict[str, list[str]] = {}
         for key, topic in self:
             keys_of.setdefault(topic, []).append(key)
@@ -61,104 +61,105 @@ class TopicSettings(Section):
 
 
 class LearnerSettings(Section):
-    """Who learns: a class of this package, and the arguments of its constructor."""
+    """The learner: a class of this package, and the arguments of its constructor."""
 
     name: Name = "SpamFilter"
     parameters: dict[str, Any] = Field(default_factory=dict)
 
 
 class SqliteSettings(Section):
-    """A log in one file."""
+    """A log in one SQLite file."""
 
     record_bytes: Annotated[int, Field(ge=1 << 20, le=512 << 20)] = 64 << 20
-    """Largest record that is appended: key, value and headers together."""
+    """Maximum size of a record: key, value and headers together."""
 
 
 class EventSettings(Section):
-    """What a record may be at most; what is more goes to the dead letters."""
+    """Limits of input records; a record beyond them becomes a dead letter."""
 
     record_bytes: PositiveCount = 1 << 20
-    """Largest value; raw mails may be as large as the log takes, since only their beginning is looked at."""
+    """Maximum size of a value. Raw mails are exempt: only their beginning is parsed."""
     depth: Annotated[int, Field(ge=2, le=200)] = 32
-    """An observation with features is two deep; the parser itself stops at 200."""
+    """Maximum nesting of JSON. An observation with features has depth 2; the parser itself stops at 200."""
     id_bytes: PositiveCount = 512
 
 
 class EngineSettings(Section):
-    """How much of the past is kept in memory."""
+    """How much history the engine keeps in memory."""
 
     label_history: Annotated[int, Field(ge=1, le=2**32)] = 10_000_000
-    """Observations whose label is known to have been learned or not: about a byte each."""
+    """Observations whose label state is known (learned or not): about one byte each."""
     dedup_window: Annotated[int, Field(ge=1, le=2**26)] = 100_000
-    """Observations whose id is known, to notice one that comes twice and to find that of a label."""
+    """Observations whose id is known, to detect duplicates and to find the observation of a label."""
     observation_cache_bytes: Count = 64 << 20
-    """Contents of the newest observations, for labels that come later; older ones are read from the log again."""
+    """Cache of recent observations for labels that arrive later; older ones are read from the log again."""
 
 
 class LabelSettings(Section):
-    """How many labels people are asked for, which ones, and how long an answer is waited for."""
+    """Label requests: the budget, the strategy, and the time to live."""
 
     budget: Limit = 1000
-    """In all, for ever; "none" if only `per_period` limits them."""
+    """Labels in total; "none" if only `per_period` limits them."""
     per_period: Limit = None
-    """Within any span of one period."""
-    period: Span = "1d"
-    reserve: Share = 0.1
-    """The share that is kept back for what is new."""
-    audit_fraction: Share = 0.05
-    """The share that is drawn by chance, to know the accuracy."""
+    """Labels within any window of one period."""
+    period: Duration = "1d"
+    reserve: Fraction = 0.1
+    """Fraction of the budget kept in reserve for novel observations."""
+    audit_fraction: Fraction = 0.05
+    """Fraction of the budget spent on random requests, which estimate the accuracy."""
     max_open_requests: Count = 100
-    """At a time."""
-    request_ttl: Span = "7d"
-    """What nobody has answered by then is closed; it has cost its label."""
+    """Label requests that are open at the same time."""
+    request_ttl: Duration = "7d"
+    """A request without an answer is closed after this time; it still counts against the budget."""
     strategy: Name = "epistemic"
-    """What makes an observation worth a question: one of `stream_bayes.active.STRATEGIES`."""
+    """The query strategy: one of `stream_bayes.active.STRATEGIES`."""
     similarity: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.8
-    """What has so much in common with something asked about lately is not asked about; 1: only what is the same."""
+    """An observation this similar to a recent request is not requested; 1: only exact duplicates."""
     abstain_label: str | None = "unsure"
-    """The answer that closes a question without a label; "" if there is none."""
+    """The answer that closes a request without a label; "" if there is none."""
     seed: Annotated[int, Field(ge=0, lt=2**52)] = 1
 
     @model_validator(mode="after")
-    def _limited(self) -> Self:
+    def _check_limit(self) -> Self:
         if self.budget is None and self.per_period is None:
             raise PydanticCustomError("no_limit", "no limit", {})
         return self
 
 
 class CommitSettings(Section):
-    """A commit is made after so many events or milliseconds, whichever comes first."""
+    """A batch is committed after this many events or milliseconds, whichever comes first."""
 
     events: PositiveCount = 1000
     milliseconds: PositiveCount = 100
 
 
 class CheckpointSettings(Section):
-    """A checkpoint is written after so many events or seconds, whichever comes first; so many are kept."""
+    """A checkpoint is written after this many events or seconds, whichever comes first."""
 
     folder: Folder | None = None
-    """By default beside the file of the log; a relative one starts where the worker was started, as that file does."""
+    """By default next to the file of the log; a relative path is relative to the working directory."""
     events: PositiveCount = 100_000
     seconds: Positive = 60.0
     keep: PositiveCount = 3
+    """Checkpoints that are kept."""
 
 
 class StatusSettings(Section):
-    """A status event is written after so many seconds."""
+    """The interval of status events."""
 
     seconds: Positive = 5.0
 
 
 class RetentionSettings(Section):
-    """What is older than this is removed from the log once nobody needs it; without it nothing is."""
+    """Older records are deleted from the log once no group needs them; by default none are."""
 
     days: Positive | None = None
 
 
 class Settings(Section):
-    """Everything that can be set."""
+    """All settings."""
 
-    log: Annotated[Name, AfterValidator(_without_password)] = "sqlite:///stream_bayes.db"
+    log: Annotated[Name, AfterValidator(_check_log_url)] = "sqlite:///stream_bayes.db"
     """sqlite:///path/to/file.db, or kafka://host:port,host:port."""
     group: GroupName = "stream-bayes"
     topics: TopicSettings = TopicSettings()
@@ -176,14 +177,14 @@ class Settings(Section):
 
     @property
     def journal(self) -> str:
-        """The topic of the group's journal: groups that read one log go each their own way."""
+        """The topic of the journal; each group has its own."""
         return f"{self.topics.journal}-{self.group}"
 
     @property
     def checkpoint_folder(self) -> Path:
-        """Where checkpoints are: in the folder that is set, else beside the file of the log; for Kafka ./checkpoints.
+        """The folder of checkpoints: the one set, else next to the file of the log; for Kafka ./checkpoints.
 
-        Workers on several machines share it, or rebuild what they have none of from the journal.
+        Workers on several machines share it, or rebuild missing checkpoints from the journal.
         """
         file = self.log.removeprefix(_SQLITE)
         beside = Path("checkpoints" if file == self.log else f"{file}.checkpoints")

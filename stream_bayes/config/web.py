@@ -1,4 +1,4 @@
-"""Where the page is, who may use it, and for how long a question is one person's: the section `web` of the settings."""
+"""The section `web` of the settings: address, access token, trusted proxies and leases."""
 
 from __future__ import annotations
 
@@ -10,74 +10,74 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
 
-from stream_bayes.config.fields import File, Name, Section, Span
+from stream_bayes.config.fields import Duration, File, Name, Section
 from stream_bayes.errors import ConfigError, reason_of
 
 _TOKEN = re.compile(r"[!-~]{16,1024}", re.ASCII)
 _TOKEN_FORM = "must be 16 to 1024 letters, digits and signs without spaces"
 _MAX_FILE_BYTES = 4096
-_NOTHING = re.compile(r"0+(\.0+)? ?[a-z]*", re.ASCII)
+_ZERO_DURATION = re.compile(r"0+(\.0+)? ?[a-z]*", re.ASCII)
 
 
-def _token(secret: SecretStr) -> SecretStr:
+def _check_token(secret: SecretStr) -> SecretStr:
     if _TOKEN.fullmatch(secret.get_secret_value()) is None:
         raise ValueError(_TOKEN_FORM)
     return secret
 
 
-def _longer_than_nothing(span: Any) -> Any:
-    if isinstance(span, str) and _NOTHING.fullmatch(span.strip()) is not None:
+def _refuse_zero(span: Any) -> Any:
+    if isinstance(span, str) and _ZERO_DURATION.fullmatch(span.strip()) is not None:
         message = "must be longer than 0"
         raise ValueError(message)
     return span
 
 
-def _addresses(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, (list, tuple)) or not all(map(_is_address, given)):
+def _check_addresses(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(map(_is_address, value)):
         message = "must be a list of addresses and networks, such as ['10.0.0.1', '172.16.0.0/12']"
         raise ValueError(message)
-    return tuple(given)
+    return tuple(value)
 
 
 def _is_address(text: Any) -> bool:
     try:
-        # Of whole numbers, too, it would make one.
+        # ip_network also accepts integers.
         return isinstance(text, str) and bool(ip_network(text))
     except ValueError:
         return False
 
 
 class WebSettings(Section):
-    """The page: `stream-bayes web`."""
+    """The web page, `stream-bayes web`."""
 
     host: Name = "127.0.0.1"
-    """What it listens on; whatever is not the machine itself needs a token."""
+    """Address to listen on; any but a loopback address requires a token."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
-    """0: any that is free."""
-    token: Annotated[SecretStr, AfterValidator(_token)] | None = None
-    """What everybody must show; where it is needed and not set, one is made up and printed."""
+    """0: any free port."""
+    token: Annotated[SecretStr, AfterValidator(_check_token)] | None = None
+    """The access token; if it is required and not set, a random one is generated and printed."""
     token_file: File | None = None
-    """A file with the token and nothing else, read when the page is started."""
-    trusted_proxies: Annotated[tuple[str, ...], BeforeValidator(_addresses)] = ()
-    """Where requests come from whose X-Forwarded-For and X-Forwarded-Proto are believed: addresses and networks."""
-    lease: Annotated[Span, BeforeValidator(_longer_than_nothing)] = "5m"
-    """For so long a question is one person's; what is not answered by then goes to others."""
+    """A file that holds only the token; read at startup."""
+    trusted_proxies: Annotated[tuple[str, ...], BeforeValidator(_check_addresses)] = ()
+    """Addresses and networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted."""
+    lease: Annotated[Duration, BeforeValidator(_refuse_zero)] = "5m"
+    """How long a label request is reserved for one labeller; after that others get it."""
 
     @model_validator(mode="after")
-    def _one_token(self) -> Self:
+    def _check_one_token(self) -> Self:
         if self.token is not None and self.token_file is not None:
             text = "web.token and web.token_file are both set: keep one of them"
             raise PydanticCustomError("contradiction", "{text}", {"text": text})
         return self
 
-    def secret(self) -> str | None:
-        """The token, from its file if it has one; None where none is set."""
+    def read_token(self) -> str | None:
+        """Return the token, read from its file if there is one; None if none is set."""
         if self.token is not None:
             return self.token.get_secret_value()
-        return None if self.token_file is None else _in_file(self.token_file)
+        return None if self.token_file is None else _read_token_file(self.token_file)
 
 
-def _in_file(path: Path) -> str:
+def _read_token_file(path: Path) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_FILE_BYTES)
@@ -86,6 +86,6 @@ def _in_file(path: Path) -> str:
         raise ConfigError(message) from problem
     token = content.decode("latin-1").removesuffix("\n").removesuffix("\r")
     if _TOKEN.fullmatch(token) is None:
-        message = f"web.token_file {path}: the token in it {_TOKEN_FORM}, and nothing else is in the file"
+        message = f"web.token_file {path}: the token in it {_TOKEN_FORM}, and nothing else may be in the file"
         raise ConfigError(message)
     return token

@@ -10,10 +10,19 @@ from stream_bayes.demo.accuracy import WINDOW
 from stream_bayes.demo.figures import Crash
 from stream_bayes.demo.mailbox import Span
 from stream_bayes.evaluation.metrics import one_minus_roca_percent
-from stream_bayes.evaluation.report.axes import Axis, decade_above, decade_below
-from stream_bayes.evaluation.report.chart import curve, frame, words
-from stream_bayes.evaluation.report.findings import Curve
-from stream_bayes.evaluation.report.markup import element, text
+from stream_bayes.evaluation.report.curves import Curve
+from stream_bayes.evaluation.report.rendering import render_svg
+from stream_bayes.evaluation.report.svg import (
+    Axis,
+    Chart,
+    Mark,
+    axis_marks,
+    decade_above,
+    decade_below,
+    line_marks,
+    mark,
+    text_mark,
+)
 from stream_bayes.typing import BoolArray, FloatArray
 
 _WIDTH = 960.0
@@ -47,11 +56,13 @@ def learning_picture(spam: BoolArray, log_odds: FloatArray, campaigns: Sequence[
     x = Axis("mails", 0.0, float(max(len(spam), 1)), _LEFT, _RIGHT)
     y = Axis("(1-ROCA)%", low, high, _BOTTOM, _TOP, logarithmic=True)
     lines = [
-        curve(x.at(found.x), y.at(found.y), series, name)
-        for series, found, name in ((1, overall, "all mails so far"), (0, recent, f"the last {WINDOW:,} mails"))
+        *line_marks(x.positions(overall.x), y.positions(overall.y), 1, "all mails so far"),
+        *line_marks(x.positions(recent.x), y.positions(recent.y), 0, f"the last {WINDOW:,} mails"),
     ]
-    said = f"(1-ROCA)% over {len(spam):,} mails, on a logarithmic scale; smaller is better."
-    return _document(said, [*frame(x, y), *_campaigns(x, campaigns), *_kill(x, crash), *lines, *_legend()])
+    description = f"(1-ROCA)% over {len(spam):,} mails, on a logarithmic scale; smaller is better."
+    marks = [*axis_marks(x, y), *_campaigns(x, campaigns), *_kill(x, crash), *lines, *_legend()]
+    attributes = {"xmlns": "http://www.w3.org/2000/svg", "width": f"{_WIDTH:g}", "height": f"{_HEIGHT:g}"}
+    return render_svg(Chart("learning", "Learning curve", description, marks, _HEIGHT, _WIDTH, attributes), _STYLE)
 
 
 def _areas(spam: BoolArray, log_odds: FloatArray, window: int) -> Curve:
@@ -63,51 +74,35 @@ def _areas(spam: BoolArray, log_odds: FloatArray, window: int) -> Curve:
     return Curve(np.array(ends, dtype=np.float64)[known], areas[known])
 
 
-def _campaigns(x: Axis, campaigns: Sequence[Span]) -> list[str]:
-    marks = []
+def _campaigns(x: Axis, campaigns: Sequence[Span]) -> list[Mark]:
+    marks: list[Mark] = []
     for span in campaigns:
         if span.start > 0:
-            place = x.place(float(span.start))
+            place = x.position(float(span.start))
             marks.append(_upright(place, "campaign"))
             marks.append(_slanted(place, span.name))
     return marks
 
 
-def _kill(x: Axis, crash: Crash | None) -> list[str]:
+def _kill(x: Axis, crash: Crash | None) -> list[Mark]:
     if crash is None:
         return []
-    place = x.place(float(crash.mail))
-    return [_upright(place, "kill"), words(place + 6.0, _BOTTOM - 8.0, "SIGKILL", kind="name of-kill")]
+    place = x.position(float(crash.mail))
+    return [_upright(place, "kill"), text_mark(place + 6.0, _BOTTOM - 8.0, "SIGKILL", kind="name of-kill")]
 
 
-def _upright(place: float, kind: str) -> str:
-    return element("line", x1=round(place, 1), x2=round(place, 1), y1=_TOP - 4.0, y2=_BOTTOM, class_=kind)
+def _upright(place: float, kind: str) -> Mark:
+    return mark("line", x1=place, x2=place, y1=_TOP - 4.0, y2=_BOTTOM, class_=kind)
 
 
-def _slanted(place: float, name: str) -> str:
+def _slanted(place: float, name: str) -> Mark:
     turned = f"translate({place:.1f} {_TOP - 8.0:g}) rotate(-40)"
-    return element("text", text(name), class_="name", transform=turned)
+    return mark("text", text=name, class_="name", transform=turned)
 
 
-def _legend() -> list[str]:
+def _legend() -> list[Mark]:
     return [
-        words(_LEFT, 30.0, "Learning curve: (1-ROCA)%, smaller is better", kind="heading"),
-        words(_RIGHT, 24.0, f"the last {WINDOW:,} mails", anchor="end", kind="of-s0"),
-        words(_RIGHT, 42.0, "all mails so far", anchor="end", kind="of-s1"),
+        text_mark(_LEFT, 30.0, "Learning curve: (1-ROCA)%, smaller is better", kind="heading"),
+        text_mark(_RIGHT, 24.0, f"the last {WINDOW:,} mails", anchor="end", kind="of-s0"),
+        text_mark(_RIGHT, 42.0, "all mails so far", anchor="end", kind="of-s1"),
     ]
-
-
-def _document(description: str, marks: Sequence[str]) -> str:
-    svg = element(
-        "svg",
-        element("style", _STYLE),
-        element("title", "Learning curve"),
-        element("desc", text(description)),
-        *marks,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
-        width=_WIDTH,
-        height=_HEIGHT,
-        role="img",
-    )
-    return f"{svg}\n"

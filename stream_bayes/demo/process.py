@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stream_bayes.config import PREFIX
+from stream_bayes.config import ENV_PREFIX
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING
 
@@ -49,7 +49,7 @@ class CommandProcess:
     def start(self) -> None:
         """Start it, again if need be."""
         # Settings in the environment are of other workers, with other logs.
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(ENV_PREFIX)}
         with self._reports.open("ab") as reports:
             # In a process group of its own: Ctrl-C is for the demo, which then ends it.
             self._process = subprocess.Popen(

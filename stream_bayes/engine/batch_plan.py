@@ -1,13 +1,13 @@
-"""What is to be done with the events of a batch, found out before anything changes.
+"""Planning: what is to be done with each event of a batch, found out before anything changes.
 
-A plan reads what the engine remembers and keeps its own changes apart, so that a batch whose fold is refused leaves
-no trace. Each event is judged as if those before it had been carried out: the cut into batches cannot matter.
+A planner reads what the engine remembers and keeps its own changes apart, so that a batch that the learner rejects
+leaves no trace. Each event is judged as if those before it had been carried out: the cut into batches cannot matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
 
 from stream_bayes.engine.forwarding import Routing, forwarded_by
 from stream_bayes.engine.history import (
@@ -21,316 +21,318 @@ from stream_bayes.engine.history import (
     digest_of,
 )
 from stream_bayes.engine.model_adapter import ModelAdapter
-from stream_bayes.engine.types import InputEvent
+from stream_bayes.engine.types import InputEvent, ReplayDecisions
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Label, Observation
-from stream_bayes.records import Record
 
 Action = Literal["predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse", "forward", "ignore"]
 GONE = "observation-gone"
-"""The code of a label whose observation will never get one."""
+"""The code of a label whose observation is no longer in the log."""
 
 
 class PlannedAction(NamedTuple):
-    """What happens to one event."""
+    """What is to be done with one event."""
 
-    arrival: InputEvent
+    input: InputEvent
     action: Action
     offset: int = -1
-    """Of the observation that is meant."""
+    """The offset of the observation that the event is, or is a label for."""
     label: Known | None = None
     before: Known | Unlabelled = UNLABELLED
     """The label that the observation had."""
-    digest: int = 0
-    """Of the id."""
-    content: int = 0
-    """Digest of the content."""
+    content: Any = None
+    """The observation as the learner takes it; None where it must first be read from the log."""
+    id_digest: int = 0
+    content_digest: int = 0
     problem: EventError | None = None
-    """Why it is refused; of an observation that is predicted, why its label is."""
+    """Why the event is rejected; of an observation that is predicted, why its label is rejected."""
     target: int = -1
     """The partition that a forwarded label belongs to."""
 
     @property
     def is_duplicate(self) -> bool:
-        """Whether it is an observation that had come before, and nothing of it was refused."""
-        return self.action not in ("predict", "refuse") and isinstance(self.arrival.event, Observation)
+        """Whether it is an observation that had come before, and nothing of it was rejected."""
+        return self.action not in ("predict", "refuse") and isinstance(self.input.event, Observation)
+
+    def rejected(self, problem: StreamBayesError) -> PlannedAction:
+        """The rejection of an event that could not be carried out."""
+        if not isinstance(problem, EventError):
+            observation = self.offset if self.action in ("learn", "correct") else None
+            problem = EventError(problem.code, str(problem), observation)
+        # Its traceback would hold this action, which holds it: a whole batch, until Python looks for garbage.
+        return PlannedAction(self.input, "refuse", problem=problem.with_traceback(None))
 
 
-class EngineMemory(NamedTuple):
-    """All that is remembered of past observations."""
+class BatchPlan(NamedTuple):
+    """The actions for a batch of events, and the observations that they need from the log."""
 
-    labels: LabelHistory
-    ids: DedupWindow
-    contents: ObservationCache
+    events: Sequence[InputEvent]
+    actions: list[PlannedAction]
+    missing: set[int]
+    """The offsets of observations that late labels are for, and that are not in memory."""
+    observations: Mapping[int, Observation]
+    """The observations of the batch itself, by offset."""
+    decisions: ReplayDecisions | None
+    """What was decided when the events were first processed; None if this is the first time."""
 
 
-class BatchPlan:
-    """The steps of a run of events, and the rows of the fold that carries them out.
+class PlanningState(Protocol):
+    """What a planner reads of an engine."""
 
-    `is_unsure` says which labels are the answer that nobody knows.
+    model: ModelAdapter
+    label_history: LabelHistory
+    dedup_window: DedupWindow
+    observation_cache: ObservationCache
+
+    @property
+    def routing(self) -> Routing:
+        """The partition of the engine among those of its topic."""
+
+    @property
+    def abstain_label(self) -> str | None:
+        """The label by which a labeller abstains."""
+
+
+class BatchPlanner:
+    """Plans events one after the other, up from the state of an engine.
+
+    Parameters
+    ----------
+    engine
+        The engine, which does not change.
+    observations
+        The observations of the whole batch, by offset.
+    decisions
+        What was decided when the events were first processed.
     """
 
     def __init__(
-        self, memory: EngineMemory, model: ModelAdapter, routing: Routing, is_unsure: Callable[[Record, Label], bool]
+        self, engine: PlanningState, observations: Mapping[int, Observation], decisions: ReplayDecisions | None
     ) -> None:
-        self.steps: list[PlannedAction] = []
-        self.contents: list[Any] = []
-        self.labels: list[Known | None] = []
-        self._memory = memory
-        self._model = model
-        self._routing = routing
-        self._topic = routing.topic
-        self._partition = routing.partition
-        # How ids begin that are places.
-        self._places = f"{routing.topic}-{routing.partition}-"
-        self._is_unsure = is_unsure
-        self._meant: int | None = None
-        self._end = memory.labels.end
-        self._fresh: set[Known] = set()
+        self.actions: list[PlannedAction] = []
+        self.missing: set[int] = set()
+        self._model = engine.model
+        self._history = engine.label_history
+        self._ids = engine.dedup_window
+        self._cache = engine.observation_cache
+        self._abstain_label = engine.abstain_label
+        self._observations = observations
+        self._decisions = decisions
+        self._routing = engine.routing
+        self._topic = self._routing.topic
+        self._partition = self._routing.partition
+        self._id_prefix = f"{self._topic}-{self._partition}-"
+        self._label_target: int | None = None
+        self._end = self._history.end
+        self._new_labels: set[Known] = set()
         self._new_ids: dict[int, tuple[int, int]] = {}
-        self._new_labels: dict[int, Known | Unlabelled] = {}
+        self._labels_by_offset: dict[int, Known | Unlabelled] = {}
         self._new_duplicates: set[int] = set()
 
-    def take(self, arrivals: Sequence[InputEvent], known: Mapping[int, Observation | None]) -> int:
-        """Plan events in order, up to a correction that must be carried out by itself; returns how many."""
-        for place, arrival in enumerate(arrivals):
-            try:
-                step = self._step(arrival, known)
-            except StreamBayesError as problem:
-                refusal = problem if isinstance(problem, EventError) else EventError(problem.code, str(problem))
-                if refusal.observation is None:
-                    refusal.observation = self._meant
-                    self._meant = None
-                # Its traceback would hold this plan, which holds it: a whole batch, until Python looks for garbage.
-                step = PlannedAction(arrival, "refuse", problem=refusal.with_traceback(None))
-            if step.action == "correct" and self.steps:
-                return place
-            self.steps.append(step)
-            if step.label is not None:
-                self._fresh.add(step.label)
-            if step.is_duplicate:
-                self._new_duplicates.add(arrival.record.offset)
-            self.leave_behind(arrival.record)
-            if step.action == "correct":
-                return place + 1
-        return len(arrivals)
+    def plan(self, events: Sequence[InputEvent], *, up_to_correction: bool = False) -> None:
+        """Plan all events in order, or those up to the first correction and that one with them."""
+        for event in events:
+            action = self._plan_or_reject(event)
+            self.actions.append(action)
+            if action.label is not None:
+                self._new_labels.add(action.label)
+            if action.is_duplicate:
+                self._new_duplicates.add(event.record.offset)
+            if event.record.topic == self._topic:
+                self._end = event.record.offset + 1
+            if up_to_correction and action.action == "correct":
+                return
 
-    def refused(self, problem: StreamBayesError) -> BatchPlan:
-        """The plan of an only step once its fold was refused."""
-        (step,) = self.steps
-        meant = step.offset if step.action in ("learn", "correct") else None
-        self.steps = [PlannedAction(step.arrival, "refuse", problem=EventError(problem.code, str(problem), meant))]
-        return self
+    def _plan_or_reject(self, event: InputEvent) -> PlannedAction:
+        content = event.event
+        try:
+            if isinstance(content, Observation):
+                return self._plan_observation(event, content)
+            if isinstance(content, Label):
+                return self._route_label(event, content) or self._plan_label(event, content)
+        except StreamBayesError as problem:
+            rejection = problem if isinstance(problem, EventError) else EventError(problem.code, str(problem))
+            if rejection.observation is None:
+                rejection.observation = self._label_target
+                self._label_target = None
+            # Its traceback would hold this planner, which holds it: a whole batch, until Python looks for garbage.
+            return PlannedAction(event, "refuse", problem=rejection.with_traceback(None))
+        return PlannedAction(event, "refuse", problem=content)
 
-    def leave_behind(self, record: Record) -> None:
-        """From here on the record is one of the past: what is remembered ends with it."""
-        if record.topic == self._topic:
-            self._end = record.offset + 1
+    # Observations
 
-    def _step(self, arrival: InputEvent, known: Mapping[int, Observation | None]) -> PlannedAction:
-        event = arrival.event
-        if isinstance(event, Observation):
-            return self._observe(arrival, event, known)
-        if isinstance(event, Label):
-            return self._route_label(arrival, event) or self._learn(arrival, event, known)
-        return PlannedAction(arrival, "refuse", problem=event)
-
-    def _observe(
-        self, arrival: InputEvent, observation: Observation, known: Mapping[int, Observation | None]
-    ) -> PlannedAction:
-        record = arrival.record
-        if record.topic != self._topic:
-            message = f"an observation belongs into the topic {self._topic!r}, not into {record.topic!r}"
+    def _plan_observation(self, event: InputEvent, observation: Observation) -> PlannedAction:
+        offset = event.record.offset
+        if event.record.topic != self._topic:
+            message = f"an observation belongs into the topic {self._topic!r}, not into {event.record.topic!r}"
             raise EventError("wrong-topic", message)
-        place = self._place_of(observation.id)
-        if place is not None and place != record.offset:
-            message = f"the id {observation.id!r} is that of the record at offset {place}, by its place"
+        named_offset = self._offset_in(observation.id)
+        if named_offset is not None and named_offset != offset:
+            message = f"the id {observation.id!r} is that of the record at offset {named_offset}, by its place"
             raise EventError("bad-id", message)
-        digest = digest_of(observation.id)
-        # No other observation can have the id that is a place: its content is not compared with any.
-        content = content_digest(observation) if place is None else 0
-        first = self._find(digest)
+        id_digest = digest_of(observation.id)
+        # No other observation can have an id that is a place: its content is not compared with any.
+        digest = content_digest(observation) if named_offset is None else 0
+        first = self._find(id_digest)
         if first is not None:
-            return self._repeat_observation(arrival, observation, first, content, known)
-        label, problem = self._own_label(arrival, observation)
-        self.contents.append(self._model.content(observation))
-        self.labels.append(label)
-        self._new_ids[digest] = record.offset, content
-        self._new_labels[record.offset] = UNLABELLED if label is None else label
-        return PlannedAction(arrival, "predict", record.offset, label, digest=digest, content=content, problem=problem)
+            return self._plan_duplicate(event, observation, first, digest)
+        label, problem = self._own_label(event, observation)
+        content = self._model.prepare(observation)
+        self._new_ids[id_digest] = offset, digest
+        self._labels_by_offset[offset] = UNLABELLED if label is None else label
+        return PlannedAction(event, "predict", offset, label, UNLABELLED, content, id_digest, digest, problem)
 
-    def _own_label(self, arrival: InputEvent, observation: Observation) -> tuple[Known | None, EventError | None]:
-        """The label that an observation came with; or why it is refused, which does not stop the prediction."""
-        problem: StreamBayesError | None = arrival.label_problem
+    def _own_label(self, event: InputEvent, observation: Observation) -> tuple[Known | None, EventError | None]:
+        """The label that an observation came with; or why it is rejected, which does not stop the prediction."""
+        problem: StreamBayesError | None = event.label_problem
         if problem is None:
             if observation.label is None:
                 return None, None
             try:
-                return self._known(observation.label), None
-            except StreamBayesError as refusal:
+                return self._valid_label(observation.label), None
+            except StreamBayesError as rejection:
                 # Its traceback would hold this frame, which holds it.
-                problem = refusal.with_traceback(None)
+                problem = rejection.with_traceback(None)
         message = f"{problem} (the observation was predicted, without this label)"
-        return None, EventError(problem.code, message, arrival.record.offset)
+        return None, EventError(problem.code, message, event.record.offset)
 
-    def _repeat_observation(
-        self,
-        arrival: InputEvent,
-        observation: Observation,
-        first: int,
-        content: int,
-        known: Mapping[int, Observation | None],
-    ) -> PlannedAction:
-        """An observation whose id was seen: a duplicate; with another label it is a label for the first one."""
-        if self._content_of(observation.id, first) != content:
+    def _plan_duplicate(self, event: InputEvent, observation: Observation, first: int, digest: int) -> PlannedAction:
+        """Plan an observation whose id was seen before; if it has another label, that is a label for the first one."""
+        known = self._new_ids.get(digest_of(observation.id))
+        if digest != (self._ids.content_of(first) if known is None else known[1]):
             message = (
                 f"the id {observation.id!r} was given to another content before, at "
                 f"{self._topic}-{self._partition}-{first}: an id is for one observation"
             )
             raise EventError("id-reused", message)
-        if arrival.label_problem is not None:
-            raise arrival.label_problem
+        if event.label_problem is not None:
+            raise event.label_problem
         if observation.label is None:
-            return PlannedAction(arrival, "duplicate")
-        before = self._label_of(first)
-        label = self._check_label(first, observation.label)
-        if label == before:
-            return PlannedAction(arrival, "duplicate")
-        return self._learn_late(arrival, first, label, before, known)
+            return PlannedAction(event, "duplicate")
+        return self._plan_late_label(event, first, observation.label, "duplicate")
 
-    def _route_label(self, arrival: InputEvent, event: Label) -> PlannedAction | None:
-        """The step of a label that is not for this partition or not for this group; None of any other label."""
-        group = forwarded_by(arrival.record)
+    # Labels
+
+    def _route_label(self, event: InputEvent, label: Label) -> PlannedAction | None:
+        """The action for a label that belongs to another partition or another group; None for any other label."""
+        group = forwarded_by(event.record)
         if group is not None and group != self._routing.group:
-            return PlannedAction(arrival, "ignore")
-        target = self._routing.target_of(event)
-        if target is None or (event.source is None and self._find(digest_of(event.id)) is not None):
+            return PlannedAction(event, "ignore")
+        target = self._routing.target_of(label)
+        if target is None or (label.source is None and self._find(digest_of(label.id)) is not None):
             return None
         if group is not None:
             message = f"it was forwarded already, and its observation is in partition {target} of {self._topic!r}"
             raise EventError("wrong-partition", message)
-        return PlannedAction(arrival, "forward", target=target)
+        return PlannedAction(event, "forward", target=target)
 
-    def _learn(self, arrival: InputEvent, event: Label, known: Mapping[int, Observation | None]) -> PlannedAction:
-        offset = self.offset_of(event)
-        before = self._label_of(offset)
-        if self._is_unsure(arrival.record, event):
-            return PlannedAction(arrival, "unsure", offset, before=before)
-        label = self._check_label(offset, event.label)
-        if label == before:
-            return PlannedAction(arrival, "repeat", offset, label, before)
-        return self._learn_late(arrival, offset, label, before, known)
+    def _plan_label(self, event: InputEvent, label: Label) -> PlannedAction:
+        offset = self._offset_of(label)
+        if self._is_abstention(event, label):
+            return PlannedAction(event, "unsure", offset, before=self._label_of(offset))
+        return self._plan_late_label(event, offset, label.label, "repeat")
 
-    def _check_label(self, offset: int, value: Any) -> Known:
-        """The label that came for an observation of before; what is refused here is an answer about it."""
-        self._meant = offset
-        label = self._known(value)
-        self._meant = None
-        return label
+    def _is_abstention(self, event: InputEvent, label: Label) -> bool:
+        if self._decisions is None:
+            return self._abstain_label is not None and label.label == self._abstain_label
+        return (event.record.topic, event.record.offset) in self._decisions.abstentions
 
-    def _learn_late(
-        self,
-        arrival: InputEvent,
-        offset: int,
-        label: Known,
-        before: Known | Unlabelled,
-        known: Mapping[int, Observation | None],
+    def _plan_late_label(
+        self, event: InputEvent, offset: int, value: Any, if_same: Literal["duplicate", "repeat"]
     ) -> PlannedAction:
-        """Learn the label of an observation of before, from that observation itself, so that a correction is exact."""
-        observation = known.get(offset) or self._memory.contents.get(offset)
-        if observation is None:
-            message = f"its observation, {self._topic}-{self._partition}-{offset}, is no longer in the log"
-            raise EventError(GONE, message, offset)
-        event = arrival.event
-        assert isinstance(event, Observation | Label)
-        if observation.id != event.id:
-            message = f"the observation at {self._topic}-{self._partition}-{offset} has another id than the label"
-            raise EventError("wrong-id", message)
-        content = self._model.content(observation)
+        """Plan a label for an earlier observation, which is learned from that observation itself."""
+        observation = self._observations.get(offset) or self._cache.get(offset)
+        if observation is None and self._history.label_of(offset) not in (None, value):
+            self.missing.add(offset)
+        before = self._label_of(offset)
+        # A label that is not valid is an answer about this observation all the same.
+        self._label_target = offset
+        label = self._valid_label(value)
+        self._label_target = None
+        if label == before:
+            return PlannedAction(event, if_same, offset, label, before)
         action: Action = "learn" if isinstance(before, Unlabelled) or not self._model.corrects else "correct"
-        if action == "learn" or not self.steps:
-            self.contents.append(content)
-            self.labels.append(label)
-            self._new_labels[offset] = label
-        return PlannedAction(arrival, action, offset, label, before)
+        planned = PlannedAction(event, action, offset, label, before)
+        if observation is not None:
+            planned = with_observation(planned, observation, self._model, self._routing)
+        self._labels_by_offset[offset] = label
+        return planned
 
-    def target_of(self, event: Observation | Label) -> int | None:
-        """The offset of the observation of before that gets the label of an event; None if there is none."""
-        if isinstance(event, Observation):
-            return None if event.label is None else self._find(digest_of(event.id))
-        if event.source is not None and event.source.offset >= self._memory.labels.end:
-            # It is not known yet whether that is a duplicate.
-            return self._find(digest_of(event.id))
-        try:
-            return self.offset_of(event)
-        except EventError:
-            return None
-
-    def offset_of(self, event: Label) -> int:
+    def _offset_of(self, label: Label) -> int:
         """The offset of the observation that a label is for: by its source, by its id, or by an id that is a place.
 
-        A source may be that of an observation that came twice: then the first of that id is meant.
+        A source may be that of a duplicate: then the first observation with that id is meant.
         """
-        if event.source is not None:
-            if event.source[:2] != (self._topic, self._partition):
+        if label.source is not None:
+            if label.source[:2] != (self._topic, self._partition):
                 message = f"its observation is not in partition {self._partition} of {self._topic!r}"
                 raise EventError("wrong-partition", message)
-            if not self._was_duplicate(event.source.offset):
-                return event.source.offset
-            found = self._find(digest_of(event.id))
-            return event.source.offset if found is None else found
-        found = self._find(digest_of(event.id))
-        if found is not None:
-            return found
-        place = self._place_of(event.id)
-        if place is not None:
-            return place
-        message = (
-            "no observation of the last ones has this id: give the label its source, or send it after its observation"
-        )
-        raise EventError("unknown-observation", message)
+            if not self._was_duplicate(label.source.offset):
+                return label.source.offset
+            found = self._find(digest_of(label.id))
+            return label.source.offset if found is None else found
+        found = self._find(digest_of(label.id))
+        if found is None:
+            found = self._offset_in(label.id)
+        if found is None:
+            message = (
+                "no observation of the last ones has this id: give the label its source, or send it after its "
+                "observation"
+            )
+            raise EventError("unknown-observation", message)
+        return found
+
+    # The state of the engine, with the changes that are planned
 
     def _was_duplicate(self, offset: int) -> bool:
-        """Whether an offset held an observation that had come before."""
         if offset in self._new_duplicates:
-            return offset >= self._end - self._memory.labels.capacity
-        return self._memory.labels.is_duplicate(offset, self._end)
+            return offset >= self._end - self._history.capacity
+        return self._history.is_duplicate(offset, self._end)
 
-    def _place_of(self, name: str) -> int | None:
-        """The offset in an id that is the place of a record of this partition."""
-        if not name.startswith(self._places):
+    def _offset_in(self, name: str) -> int | None:
+        """The offset in an id that is the place of a record of this partition: topic-partition-offset."""
+        if not name.startswith(self._id_prefix):
             return None
-        text = name[len(self._places) :]
+        text = name[len(self._id_prefix) :]
         return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
-    def _find(self, digest: int) -> int | None:
-        found = self._new_ids.get(digest)
+    def _find(self, id_digest: int) -> int | None:
+        found = self._new_ids.get(id_digest)
         if found is None:
-            return self._memory.ids.find(digest, self._end)
-        return found[0] if found[0] >= self._end - self._memory.ids.capacity else None
-
-    def _content_of(self, name: str, offset: int) -> int:
-        """The digest of the content of an observation that was found by its id."""
-        found = self._new_ids.get(digest_of(name))
-        return self._memory.ids.content_of(offset) if found is None else found[1]
+            return self._ids.find(id_digest, self._end)
+        return found[0] if found[0] >= self._end - self._ids.capacity else None
 
     def _label_of(self, offset: int) -> Known | Unlabelled:
-        if offset < self._end - self._memory.labels.capacity:
-            message = (
-                f"its observation is older than the last {self._memory.labels.capacity:,}, whose labels are remembered"
-            )
+        if offset < self._end - self._history.capacity:
+            message = f"its observation is older than the last {self._history.capacity:,}, whose labels are remembered"
             raise EventError("label-too-old", message)
-        before = self._new_labels.get(offset)
+        before = self._labels_by_offset.get(offset)
         if before is None:
-            before = self._memory.labels.label_of(offset)
+            before = self._history.label_of(offset)
         if before is None:
             message = f"there is no observation at {self._topic}-{self._partition}-{offset}"
             raise EventError("unknown-observation", message)
         return before
 
-    def _known(self, value: Any) -> Known:
-        label = self._model.label(value)
-        if not self._memory.labels.has_room(label, self._fresh):
+    def _valid_label(self, value: Any) -> Known:
+        label = self._model.validate_label(value)
+        if not self._history.has_room(label, self._new_labels):
             message = "there are too many different labels: for numbers use a learner of targets"
             raise EventError("too-many-labels", message)
         return label
+
+
+def with_observation(
+    planned: PlannedAction, observation: Observation | None, model: ModelAdapter, routing: Routing
+) -> PlannedAction:
+    """The action for a late label with its observation; raises `EventError` if that is gone or is another one."""
+    event = planned.input.event
+    assert isinstance(event, Observation | Label)
+    if observation is None:
+        message = f"its observation, {routing.topic}-{routing.partition}-{planned.offset}, is no longer in the log"
+        raise EventError(GONE, message, planned.offset)
+    if observation.id != event.id:
+        place = f"{routing.topic}-{routing.partition}-{planned.offset}"
+        message = f"the observation at {place} has another id than the label"
+        raise EventError("wrong-id", message)
+    return planned._replace(content=model.prepare(observation))

@@ -1,4 +1,4 @@
-"""The fold over a stream: (state, events) -> (state, outputs). No clock, no sockets, no threads."""
+"""The engine: a fold over a stream, (state, events) -> (state, outputs). No clock, no sockets, no threads."""
 
 from __future__ import annotations
 
@@ -7,26 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from stream_bayes.active import LabelSelector
 from stream_bayes.config import Settings
-from stream_bayes.engine.batch_plan import BatchPlan, EngineMemory, PlannedAction
-from stream_bayes.engine.forwarding import Forward, Routing
+from stream_bayes.engine.batch_plan import BatchPlan, BatchPlanner, PlannedAction, with_observation
+from stream_bayes.engine.forwarding import Routing
 from stream_bayes.engine.history import UNLABELLED, DedupWindow, Known, LabelHistory, ObservationCache, Unlabelled
 from stream_bayes.engine.label_requests import LabelRequests
 from stream_bayes.engine.metrics import RunningMetrics
-from stream_bayes.engine.model_adapter import ModelAdapter, PredictionColumns, PredictionRow, open_learner
-from stream_bayes.engine.output_events import AUDIT, RequestDetails, dead_letter, label_request, prediction
-from stream_bayes.engine.types import (
-    BatchProgress,
-    BatchResult,
-    InputEvent,
-    RejectedRecord,
-    ReplayDecisions,
-    RequestPolicy,
-    ends_by,
-    nothing,
-)
+from stream_bayes.engine.model_adapter import ModelAdapter, Predictions, open_learner
+from stream_bayes.engine.output_events import AUDIT, dead_letter, label_request, prediction
+from stream_bayes.engine.types import BatchResult, InputEvent, RejectedRecord, ReplayDecisions, RequestPolicy
 from stream_bayes.errors import EventError, StreamBayesError
-from stream_bayes.events import Label, Observation
-from stream_bayes.records import Record
+from stream_bayes.events import LabelOutcome, Observation
 from stream_bayes.units import milliseconds
 
 
@@ -51,204 +41,246 @@ class Engine:
         self.partition = partition
         self.model = ModelAdapter(open_learner(settings.learner))
         sizes = settings.engine
-        ring = LabelHistory(sizes.label_history, numbers=self.model.predicts_numbers)
-        self.memory = EngineMemory(
-            ring, DedupWindow(sizes.dedup_window), ObservationCache(sizes.observation_cache_bytes)
-        )
+        self.label_history = LabelHistory(sizes.label_history, numbers=self.model.predicts_numbers)
+        self.dedup_window = DedupWindow(sizes.dedup_window)
+        self.observation_cache = ObservationCache(sizes.observation_cache_bytes)
         self.metrics = RunningMetrics(sizes.label_history)
-        self.terms = RequestPolicy(
-            milliseconds("labels.request_ttl", settings.labels.request_ttl), ring.capacity, partitions
-        )
-        """By which it closes questions, and owns its share of the budget."""
+        expires = milliseconds("labels.request_ttl", settings.labels.request_ttl)
+        self.request_policy = RequestPolicy(expires, self.label_history.capacity, partitions)
         self.input_partitions = partitions
         """How many partitions the observations topic has: more than share the budget where it has grown since."""
-        self._questions = LabelRequests(settings, self.model, partition, partitions)
+        self._topic = settings.topics.observations
+        self._requests = LabelRequests(settings, self.model, partition, partitions)
         self.model_version = 0
         """How many labels were learned."""
         self.clock = 0
-        """The greatest timestamp that the log gave to an event so far."""
+        """The greatest timestamp that the log has given to an event so far, in milliseconds."""
         self.counts: Counter[str] = Counter()
-        """Of what happened to the events: "predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse",
+        """Counts of the actions: "predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse",
         "forward", "ignore"."""
         self.refused: Counter[str] = Counter()
-        """Dead letters by code."""
+        """Counts of dead letters by code."""
         self.unknown_fields = 0
         """Fields of JSON events that were ignored."""
 
     @property
     def selector(self) -> LabelSelector:
-        """Who asks for labels: with the partition's share of the budget, the open questions, and what became of all."""
-        return self._questions.selector
+        """The selector, with the partition's share of the budget and the open label requests."""
+        return self._requests.selector
 
-    def wanted(self, arrivals: Sequence[InputEvent]) -> set[int]:
-        """The offsets of observations that labels among these are for, and that are not in memory any more.
+    @property
+    def abstain_label(self) -> str | None:
+        """The text by which a labeller abstains; None if there is none."""
+        return self._requests.abstain_label
 
-        A label is one if it comes alone, or with an observation whose id was seen before.
+    @property
+    def routing(self) -> Routing:
+        """The partition of this engine among those of the observations topic."""
+        return Routing(self._topic, self.partition, self.input_partitions, self.settings.group.encode())
+
+    def plan(self, events: Sequence[InputEvent], decisions: ReplayDecisions | None = None) -> BatchPlan:
+        """Plan what is to be done with events; changes nothing.
+
+        With `decisions`, which were made when the events were first processed, the plan is for a silent replay:
+        nothing is decided again, of the outputs only the dead letters are made, and nothing is forwarded.
         """
-        offsets: set[int] = set()
-        plan = self._plan(None)
-        for arrival in arrivals:
-            event = arrival.event
-            if not isinstance(event, EventError) and event.label is not None:
-                offset = plan.target_of(event)
-                if offset is not None and self._is_missing(offset, event.label):
-                    offsets.add(offset)
-            plan.leave_behind(arrival.record)
-        return offsets
+        observations = {
+            event.record.offset: event.event
+            for event in events
+            if isinstance(event.event, Observation) and event.record.topic == self._topic
+        }
+        planner = BatchPlanner(self, observations, decisions)
+        planner.plan(events)
+        return BatchPlan(events, planner.actions, planner.missing, observations, decisions)
 
-    def _is_missing(self, offset: int, label: object) -> bool:
-        """Whether a label is new for an observation, and the observation is not in memory."""
-        known = self.memory.labels.label_of(offset)
-        return known is not None and known != label and self.memory.contents.get(offset) is None
+    def apply(self, plan: BatchPlan, observations: Mapping[int, Observation | None] | None = None) -> BatchResult:
+        """Carry out a plan, before any other change of the engine.
+
+        `observations` are those that `plan.missing` names; None where the log has lost one.
+        """
+        result = BatchResult.empty()
+        self._apply(plan, plan.events, plan.actions, observations or {}, result)
+        self.observation_cache.shrink()
+        return result
 
     def process(
         self,
-        arrivals: Sequence[InputEvent],
-        found: Mapping[int, Observation | None] | None = None,
-        decided: ReplayDecisions | None = None,
+        events: Sequence[InputEvent],
+        observations: Mapping[int, Observation | None] | None = None,
+        decisions: ReplayDecisions | None = None,
     ) -> BatchResult:
-        """Take events in order; `found` are the observations that `wanted` named, None where the log has lost one.
+        """Plan and apply at once, for callers who know which observations late labels need."""
+        return self.apply(self.plan(events, decisions), observations)
 
-        With `decided` they are learned silently: this was decided when the events first came, and nothing is decided
-        again; of the outputs only the dead letters are made, and nothing is forwarded.
-        """
-        outcome = nothing()
-        topic = self.settings.topics.observations
-        known = dict(found or {})
-        known |= {
-            arrival.record.offset: arrival.event
-            for arrival in arrivals
-            if isinstance(arrival.event, Observation) and arrival.record.topic == topic
-        }
-        self._run(arrivals, known, BatchProgress(decided, outcome, ends_by(self.terms, decided)))
-        self.memory.contents.shrink()
-        return outcome
-
-    def _run(
-        self, arrivals: Sequence[InputEvent], known: Mapping[int, Observation | None], progress: BatchProgress
+    def _apply(
+        self,
+        plan: BatchPlan,
+        events: Sequence[InputEvent],
+        actions: Sequence[PlannedAction],
+        observations: Mapping[int, Observation | None],
+        result: BatchResult,
     ) -> None:
-        done = 0
-        while done < len(arrivals):
-            plan = self._plan(progress.decided)
-            count = plan.take(arrivals[done:], known)
+        """Carry out the actions for events; those for which there is no valid action are planned on the way.
+
+        Actions are learned in one call up to a correction, which is a call of its own. If the learner rejects one of
+        them, it is found by halves, and what was planned behind it is planned again.
+        """
+        while events:
+            if not actions:
+                planner = BatchPlanner(self, plan.observations, plan.decisions)
+                planner.plan(events, up_to_correction=True)
+                actions = planner.actions
+            count = _count_before_correction(actions) or 1
+            segment = actions[:count]
             try:
-                said = self._fold(plan)
+                segment = [self._complete(planned, observations) for planned in segment]
+                predictions = self._learn(segment)
             except StreamBayesError as problem:
-                if count > 1:
-                    half = done + count // 2
-                    self._run(arrivals[done:half], known, progress)
-                    self._run(arrivals[half : done + count], known, progress)
+                if count == 1:
+                    self._record([segment[0].rejected(problem)], None, plan, result)
                 else:
-                    self._carry_out(plan.refused(problem), None, progress)
+                    half = count // 2
+                    self._apply(plan, events[:half], segment[:half], observations, result)
+                    self._apply(plan, events[half:count], [], observations, result)
+                actions = []
             else:
-                self._carry_out(plan, said, progress)
-            done += count
+                self._record(segment, predictions, plan, result)
+                actions = actions[count:]
+            events = events[count:]
 
-    def _plan(self, decided: ReplayDecisions | None) -> BatchPlan:
-        def is_unsure(record: Record, event: Label) -> bool:
-            if decided is None:
-                return self._questions.abstain_label is not None and event.label == self._questions.abstain_label
-            return (record.topic, record.offset) in decided.unsure
+    def _complete(self, planned: PlannedAction, observations: Mapping[int, Observation | None]) -> PlannedAction:
+        """The action with its observation, where that had to be read from the log."""
+        if planned.content is not None or planned.action not in ("learn", "correct"):
+            return planned
+        return with_observation(planned, observations.get(planned.offset), self.model, self.routing)
 
-        topic = self.settings.topics.observations
-        routing = Routing(topic, self.partition, self.input_partitions, self.settings.group.encode())
-        return BatchPlan(self.memory, self.model, routing, is_unsure)
-
-    def _fold(self, plan: BatchPlan) -> PredictionColumns | None:
-        """The only place where the learner changes; a refusal leaves everything as it was."""
-        first = plan.steps[0]
+    def _learn(self, segment: Sequence[PlannedAction]) -> Predictions | None:
+        """Predict and learn. This is the only place where the learner changes; an error leaves it as it was."""
+        first = segment[0]
         if first.action == "correct":
             assert first.label is not None
             assert not isinstance(first.before, Unlabelled)
-            self.model.correct(plan.contents[0], first.before, first.label)
+            self.model.correct(first.content, first.before, first.label)
             return None
-        if not plan.contents:
+        rows = [planned for planned in segment if planned.content is not None]
+        if not rows:
             return None
-        return self.model.said(self.model.fold(plan.contents, plan.labels), self.selector.strategy)
+        contents = [planned.content for planned in rows]
+        labels = [planned.label for planned in rows]
+        return self.model.test_then_train(contents, labels, self.selector.strategy)
 
-    def _carry_out(self, plan: BatchPlan, said: PredictionColumns | None, progress: BatchProgress) -> None:
-        """Remember what was done, and put out what there is to say; nothing here can be refused."""
-        topic = self.settings.topics.observations
-        ring = self.memory.labels
-        questions = self._questions
+    def _record(
+        self, segment: Sequence[PlannedAction], predictions: Predictions | None, plan: BatchPlan, result: BatchResult
+    ) -> None:
+        """Remember what was done, and collect the outputs; nothing here can be rejected."""
+        history = self.label_history
+        requests = self._requests
+        policy = self.request_policy
+        if plan.decisions is not None and plan.decisions.policy is not None:
+            policy = plan.decisions.policy
+        # By a clock with this lead, what is overdue by the current policy was overdue by the policy of the time.
+        lead = self.request_policy.request_ttl - policy.request_ttl
         row = 0
-        (remembered, lead) = progress.ends
-        for step in plan.steps:
-            record = step.arrival.record
-            action = step.action
+        for planned in segment:
+            record = planned.input.record
+            action = planned.action
             self.clock = record.timestamp if record.timestamp > self.clock else self.clock
             self.counts[action] += 1
             if action != "refuse":
-                self.unknown_fields += step.arrival.unknown_fields
-            if record.topic == topic:
-                ring.advance(record.offset + 1, is_duplicate=step.is_duplicate)
-            if questions.are_over(ring.end - remembered, self.clock + lead):
-                progress.say(*questions.closed(ring.end - remembered, self.clock, lead))
-            if action == "predict" and said is not None:
-                self._predicted(step, said, row, progress)
-                if step.problem is not None:
-                    self._refuse(step, step.problem, progress)
-                if step.label is None:
-                    self._ask(step, PredictionRow(said, row, plan.contents[row]), progress)
+                self.unknown_fields += planned.input.unknown_fields
+            if record.topic == self._topic:
+                history.advance(record.offset + 1, is_duplicate=planned.is_duplicate)
+            oldest = history.end - policy.remembered
+            if requests.are_overdue(oldest, self.clock + lead):
+                _put_out(plan, result, *requests.expire(oldest, self.clock, lead))
+            if action == "predict" and predictions is not None:
+                self._record_prediction(planned, predictions, row, plan, result)
                 row += 1
             elif action in ("learn", "correct"):
-                self._learned(step, said)
-                progress.outcome.late.append(step.offset)
+                self._record_late_label(planned, predictions)
+                result.late.append(planned.offset)
                 row += 1
             elif action == "unsure":
-                progress.outcome.unsure.append((record.topic, record.offset))
-            elif action == "forward" and not progress.silent:
-                progress.outcome.forwards.append(Forward(record, step.target))
-            elif step.problem is not None:
-                self._refuse(step, step.problem, progress)
+                result.abstentions.append((record.topic, record.offset))
+            elif action == "forward" and plan.decisions is None:
+                result.forwards.append((record, planned.target))
+            elif planned.problem is not None:
+                self._reject(planned, planned.problem, plan, result)
             if action in ("learn", "correct", "repeat", "unsure"):
-                progress.say(questions.answered(step, self.clock, lead))
+                _put_out(plan, result, requests.receive_label(planned, self.clock, lead))
 
-    def _predicted(self, step: PlannedAction, said: PredictionColumns, row: int, progress: BatchProgress) -> None:
-        event = step.arrival.event
-        offset = step.offset
-        label = step.label
-        assert isinstance(event, Observation)
-        labels, ids, contents = self.memory
-        ids.put(step.digest, offset, step.content)
-        contents.put(offset, event, len(step.arrival.record.value))
-        self.metrics.remember(offset, said.scores[row], said.guesses[row])
-        labels.put(offset, UNLABELLED if label is None else label)
-        if not progress.silent:
-            progress.outcome.outputs.append(prediction(step.arrival, said, row, self.model_version))
+    def _record_prediction(
+        self, planned: PlannedAction, predictions: Predictions, row: int, plan: BatchPlan, result: BatchResult
+    ) -> None:
+        observation = planned.input.event
+        offset = planned.offset
+        label = planned.label
+        assert isinstance(observation, Observation)
+        self.dedup_window.put(planned.id_digest, offset, planned.content_digest)
+        self.observation_cache.put(offset, observation, len(planned.input.record.value))
+        self.metrics.remember(offset, predictions.metric_scores[row], predictions.best[row])
+        self.label_history.put(offset, UNLABELLED if label is None else label)
+        if plan.decisions is None:
+            result.outputs.append(prediction(planned.input, predictions, row, self.model_version))
         if label is not None:
             self.model_version += 1
-            self._count(offset, label, said)
+            self._count_label(offset, label, predictions)
+        if planned.problem is not None:
+            self._reject(planned, planned.problem, plan, result)
+        if label is None:
+            self._request_label(planned, predictions, row, plan, result)
 
-    def _ask(self, step: PlannedAction, row: PredictionRow, progress: BatchProgress) -> None:
-        """The question, if there is one: decided now, or when the event first came."""
-        question = self._questions.question(step, row, self.clock, progress.decided)
-        if question is not None and not progress.silent:
-            progress.outcome.asked[step.offset] = question
-            left = self.selector.budget.left(self.clock)
-            request_ttl = self.terms.request_ttl
-            strategy = self.selector.strategy if question.audited is None else AUDIT
-            known = self.model.declared_labels, self._questions.abstain_label
-            asking = RequestDetails(strategy, left, self.clock, request_ttl, *known)
-            progress.outcome.outputs.append(label_request(step.arrival, row, asking))
+    def _request_label(
+        self, planned: PlannedAction, predictions: Predictions, row: int, plan: BatchPlan, result: BatchResult
+    ) -> None:
+        """Put out a label request, if the selector decides so; in a replay the decision is that of the first time."""
+        reason = self._requests.decide(planned, predictions, row, self.clock, plan.decisions)
+        if reason is None or plan.decisions is not None:
+            return
+        result.requests[planned.offset] = reason
+        request = label_request(
+            planned.input,
+            predictions,
+            row,
+            strategy=self.selector.strategy if reason.audited is None else AUDIT,
+            budget_left=self.selector.budget.left(self.clock),
+            at=self.clock,
+            expires_at=self.clock + self.request_policy.request_ttl,
+            labels=self.model.declared_labels,
+            abstain_label=self.abstain_label,
+        )
+        result.outputs.append(request)
 
-    def _learned(self, step: PlannedAction, said: PredictionColumns | None) -> None:
-        assert step.label is not None
-        self.memory.labels.put(step.offset, step.label)
+    def _record_late_label(self, planned: PlannedAction, predictions: Predictions | None) -> None:
+        assert planned.label is not None
+        self.label_history.put(planned.offset, planned.label)
         self.model_version += 1
-        if isinstance(step.before, Unlabelled) and said is not None:
-            self._count(step.offset, step.label, said)
+        if isinstance(planned.before, Unlabelled) and predictions is not None:
+            self._count_label(planned.offset, planned.label, predictions)
 
-    def _count(self, offset: int, label: Known, said: PredictionColumns) -> None:
+    def _count_label(self, offset: int, label: Known, predictions: Predictions) -> None:
         if self.model.predicts_numbers:
             self.metrics.count_target(offset, float(label))
         else:
-            self.metrics.count_label(offset, said.names.index(label) if label in said.names else -1)
+            names = predictions.label_names
+            self.metrics.count_label(offset, names.index(label) if label in names else -1)
 
-    def _refuse(self, step: PlannedAction, problem: EventError, progress: BatchProgress) -> None:
-        record = step.arrival.record
-        event = step.arrival.event
+    def _reject(self, planned: PlannedAction, problem: EventError, plan: BatchPlan, result: BatchResult) -> None:
+        record = planned.input.record
         self.refused[problem.code] += 1
-        progress.say(self._questions.refused(event, problem, self.clock))
-        progress.outcome.refused.append(RejectedRecord(record.topic, record.offset, problem.code, problem.observation))
-        progress.outcome.outputs.append(dead_letter(record, problem, self.clock))
+        _put_out(plan, result, self._requests.reject(planned.input.event, problem, self.clock))
+        result.rejected.append(RejectedRecord(record.topic, record.offset, problem.code, problem.observation))
+        result.outputs.append(dead_letter(record, problem, self.clock))
+
+
+def _put_out(plan: BatchPlan, result: BatchResult, *events: LabelOutcome | None) -> None:
+    """Collect outcomes, but for a replay: its outcomes were put out when the events were first processed."""
+    if plan.decisions is None:
+        result.outputs.extend(event for event in events if event is not None)
+
+
+def _count_before_correction(actions: Sequence[PlannedAction]) -> int:
+    for count, planned in enumerate(actions):
+        if planned.action == "correct":
+            return count
+    return len(actions)

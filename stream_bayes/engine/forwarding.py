@@ -20,17 +20,8 @@ FORWARDED = "stream-bayes-forwarded"
 _MAX_DIGITS = 18
 
 
-class Forward(NamedTuple):
-    """A label that belongs to another partition."""
-
-    record: Record
-    """As it arrived."""
-    partition: int
-    """The partition of the labels topic to which it is to be appended."""
-
-
 class Routing(NamedTuple):
-    """Where an engine stands among the partitions of the observations topic."""
+    """The partition of an engine among those of the observations topic."""
 
     topic: str
     """The observations topic."""

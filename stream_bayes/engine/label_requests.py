@@ -1,4 +1,4 @@
-"""The questions of an engine: which observations people are asked about, and what becomes of it."""
+"""Label requests: which observations a label is requested for, and the outcome of each request."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from stream_bayes.active.strategies import check_strategy
 from stream_bayes.config import LabelSettings, Settings
 from stream_bayes.engine.batch_plan import GONE, PlannedAction
 from stream_bayes.engine.history import Unlabelled
-from stream_bayes.engine.model_adapter import ModelAdapter, PredictionRow
-from stream_bayes.engine.output_events import What, label_answer, label_outcome
+from stream_bayes.engine.model_adapter import ModelAdapter, Predictions
+from stream_bayes.engine.output_events import Outcome, label_answer, label_outcome
 from stream_bayes.engine.types import ReplayDecisions
 from stream_bayes.errors import ConfigError, EventError, ParameterError
 from stream_bayes.events import Label, LabelOutcome, Observation
 from stream_bayes.records import Source
 
-# What the selector is told when nobody knows a label: no label is empty.
+# The selector's text for an abstention: no label is empty.
 _NOBODY_KNOWS = ""
 _PUT_OUT = ("answered", "late", "corrected")
 
 
 def strategy_of(settings: LabelSettings) -> str:
-    """The name of the score, which must be a known one: else a `ConfigError` names those that are."""
+    """The selection strategy; raises a `ConfigError` that names the known ones if there is none of this name."""
     try:
         return check_strategy(settings.strategy)
     except ParameterError as problem:
@@ -32,9 +32,9 @@ def strategy_of(settings: LabelSettings) -> str:
 
 
 def selector_for(settings: LabelSettings, partition: int, partitions: int) -> LabelSelector:
-    """The selector of one partition, which owns its share of the budget and of the questions at a time."""
+    """The selector of one partition, which owns its share of the budget and of the open requests."""
     most = settings.max_open_requests
-    # Where there are fewer than partitions, each has one: else some would never ask.
+    # Each partition may have one open request, where there are fewer than partitions: else some would never ask.
     own = max(most // partitions + (partition < most % partitions), min(most, 1))
     whole = LabelBudget(
         settings.budget, settings.per_period, settings.period, settings.reserve, settings.audit_fraction
@@ -51,70 +51,81 @@ def selector_for(settings: LabelSettings, partition: int, partitions: int) -> La
 
 
 class LabelRequests:
-    """A selector in an engine: its decisions, or those of before; and an event for each end of a question."""
+    """The label requests of an engine: the decisions of its selector, and an outcome event for each request that ends.
+
+    Where a replay passes a clock with a lead, requests expire as they did when the events were first processed.
+    """
 
     def __init__(self, settings: Settings, model: ModelAdapter, partition: int, partitions: int) -> None:
         self.selector = selector_for(settings.labels, partition, partitions)
         abstain_label = settings.labels.abstain_label or None
-        # Where it is a label like any other, it is one.
+        # A text that the learner has declared as a label is a label.
         self.abstain_label = None if abstain_label in model.declared_labels else abstain_label
-        """The answer that is no label; None if there is none."""
+        """The text by which a labeller abstains; None if there is none."""
         self._topic = settings.topics.observations
         self._partition = partition
 
-    def question(
-        self, step: PlannedAction, row: PredictionRow, clock: int, decided: ReplayDecisions | None
+    def decide(
+        self, planned: PlannedAction, predictions: Predictions, row: int, clock: int, decisions: ReplayDecisions | None
     ) -> RequestReason | None:
-        """Whether and why to ask about an observation without a label: decided now, or before; it is noted."""
-        candidate = Candidate(step.offset, row.worth, None, row.content)
-        question = self.selector.question(candidate, clock) if decided is None else decided.asked.get(step.offset)
-        if question is not None:
-            event = step.arrival.event
-            assert isinstance(event, Observation)
-            candidate = candidate._replace(expected=_expected(row), title=event.id)
-        self.selector.note(candidate, clock, question)
-        return question
+        """Decide whether to request the label of an observation, or take the decision of before; the selector notes it.
 
-    def are_over(self, oldest: int, clock: int) -> bool:
-        """Whether there is any for `closed` to close."""
+        Gives the reason for the request, None if there is no request.
+        """
+        candidate = Candidate(planned.offset, predictions.selection_scores[row], None, planned.content)
+        if decisions is None:
+            reason = self.selector.question(candidate, clock)
+        else:
+            reason = decisions.requests.get(planned.offset)
+        if reason is not None:
+            event = planned.input.event
+            assert isinstance(event, Observation)
+            candidate = candidate._replace(expected=_expected(predictions, row), title=event.id)
+        self.selector.note(candidate, clock, reason)
+        return reason
+
+    def are_overdue(self, oldest: int, clock: int) -> bool:
+        """Whether there is any request for `expire`."""
         requests = self.selector.requests
         return clock >= requests.due or (requests.first is not None and int(requests.first) < oldest)
 
-    def closed(self, oldest: int, clock: int, lead: int) -> Iterator[LabelOutcome]:
-        """Close what has waited too long, by a clock with a lead, and what is about observations before this one."""
+    def expire(self, oldest: int, clock: int, lead: int) -> Iterator[LabelOutcome]:
+        """Close the requests that are overdue, and those about observations before `oldest`."""
         selector = self.selector
         requests = self.selector.requests
-        gone: list[tuple[int | str, Request | None]] = []
+        expired: list[tuple[int | str, Request | None]] = []
         if requests.is_due(clock + lead):
-            gone.extend(selector.expire(clock + lead))
+            expired.extend(selector.expire(clock + lead))
         # They are in the order of the observations.
         while (first := requests.first) is not None and int(first) < oldest:
-            gone.append((first, selector.close(first)))
+            expired.append((first, selector.close(first)))
             selector.counts["expired"] += 1
-        for place, request in gone:
-            yield label_outcome(self._source(int(place)), "expired", clock, request and request.title)
+        for offset, request in expired:
+            yield label_outcome(self._source(int(offset)), "expired", clock, request and request.title)
 
-    def answered(self, step: PlannedAction, clock: int, lead: int) -> LabelOutcome | None:
-        """A label came, new or not, or the answer that nobody knows; the lead is as for `closed`."""
-        offset = step.offset
+    def receive_label(self, planned: PlannedAction, clock: int, lead: int) -> LabelOutcome | None:
+        """Tell the selector of a label, new or not, or of an abstention; gives the event that is put out, if any."""
+        offset = planned.offset
         selector = self.selector
-        event = _answer_in(step.arrival.event)
-        assert event is not None
-        asked = offset in selector.requests
-        known = not isinstance(step.before, Unlabelled)
-        told = _NOBODY_KNOWS if step.action == "unsure" else step.label
-        outcome = selector.answered(offset, told, event.labeller, clock + lead)
-        if outcome == "unasked" and known:
+        label = _label_in(planned.input.event)
+        assert label is not None
+        was_open = offset in selector.requests
+        value = _NOBODY_KNOWS if planned.action == "unsure" else planned.label
+        outcome = selector.answered(offset, value, label.labeller, clock + lead)
+        if outcome == "unasked" and not isinstance(planned.before, Unlabelled):
             # Its first label came with it, or so long ago that the selector has forgotten it.
             selector.counts["unasked"] -= 1
-            outcome = "repeated" if step.action == "repeat" else "corrected"
+            outcome = "repeated" if planned.action == "repeat" else "corrected"
             selector.counts[outcome] += 1
-        if outcome in _PUT_OUT or (outcome == "unsure" and asked):
-            return label_answer(self._source(offset), cast(What, outcome), clock, event)
+        if outcome in _PUT_OUT or (outcome == "unsure" and was_open):
+            return label_answer(self._source(offset), cast(Outcome, outcome), clock, label)
         return None
 
-    def refused(self, event: object, problem: EventError, clock: int) -> LabelOutcome | None:
-        """A record became a dead letter; if it was an answer, the question stays open unless it can have no other."""
+    def reject(self, event: object, problem: EventError, clock: int) -> LabelOutcome | None:
+        """A record became a dead letter; if it was a label for an open request, gives the event about it.
+
+        The request stays open, unless its observation is gone and no other label can be learned.
+        """
         offset = problem.observation
         requests = self.selector.requests
         if offset is None or offset not in requests:
@@ -122,23 +133,23 @@ class LabelRequests:
         self.selector.counts["refused"] += 1
         if problem.code == GONE:
             self.selector.close(offset)
-        answer = _answer_in(event)
-        if answer is None:
+        label = _label_in(event)
+        if label is None:
             return None
-        return label_answer(self._source(offset), "refused", clock, answer, still_open=offset in requests)
+        return label_answer(self._source(offset), "refused", clock, label, still_open=offset in requests)
 
     def _source(self, offset: int) -> Source:
         return Source(self._topic, self._partition, offset)
 
 
-def _answer_in(event: object) -> Label | None:
+def _label_in(event: object) -> Label | None:
     """The label that an event is, or that comes with an observation that was seen before."""
     if isinstance(event, Observation) and event.label is not None:
         return Label(id=event.id, label=event.label, at=event.at)
     return event if isinstance(event, Label) else None
 
 
-def _expected(row: PredictionRow) -> Expected | None:
-    label = row.said.labels[row.number]
-    table = row.said.probabilities[row.number]
-    return None if label is None or table is None else Expected(label, max(table.values()))
+def _expected(predictions: Predictions, row: int) -> Expected | None:
+    label = predictions.labels[row]
+    probabilities = predictions.probabilities[row]
+    return None if label is None or probabilities is None else Expected(label, max(probabilities.values()))

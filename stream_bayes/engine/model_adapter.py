@@ -6,13 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from importlib import import_module
 from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_bayes import posteriors
+from stream_bayes import posteriors, registry
 from stream_bayes.active.strategies import scores
 from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.config import LearnerSettings
@@ -25,8 +24,8 @@ from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.labels import check_label
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.learners.base.regressor import Regressor, check_target
-from stream_bayes.mail.features.batch import decoded
 from stream_bayes.mail.filter import MailPredictions, SpamFilter
+from stream_bayes.mail.parse.parsed_mail import ParsedMail
 from stream_bayes.mail.render.summary import subject
 
 _WORD = re.compile(r"[^\W_]+")
@@ -34,44 +33,30 @@ _WORD = re.compile(r"[^\W_]+")
 _DECIDES_ONLY = ("false_positive_cost", "false_negative_cost")
 
 
-class PredictionColumns(NamedTuple):
-    """Predictions of a batch, a column each."""
+class Predictions(NamedTuple):
+    """The predictions of a batch, as columns."""
 
     labels: list[Known | None]
-    """The most probable; of targets all None."""
+    """The most probable label; None for a regression."""
     means: list[float | None]
     probabilities: list[dict[str, float] | None]
     variance: list[float]
     epistemic_variance: list[float]
     actions: list[str | None]
-    scores: list[float]
-    """Log-odds of the second label, NaN where the first two are not all that are known; or the mean."""
-    worth: list[float]
-    """Of knowing the label, by the score that was asked for."""
-    guesses: list[int]
-    """The number of the most probable label, -1 while there is none."""
-    names: tuple[Any, ...]
-    """The labels by number."""
-    predictions: LabelPredictions | NumberPredictions
-    """What the columns are made of."""
-
-
-class PredictionRow(NamedTuple):
-    """One prediction of a batch."""
-
-    said: PredictionColumns
-    number: int
-    content: Any
-    """What the learner was given."""
-
-    @property
-    def worth(self) -> float:
-        """Of knowing the label."""
-        return self.said.worth[self.number]
+    metric_scores: list[float]
+    """The log-odds of the second label, NaN where other labels than the first two are known; or the mean."""
+    selection_scores: list[float]
+    """The value of knowing the label, by the strategy of the selector."""
+    best: list[int]
+    """The index of the most probable label, -1 while there is none."""
+    label_names: tuple[Any, ...]
+    """The labels by their index."""
+    predictive: LabelPredictions | NumberPredictions
+    """The predictions of the learner."""
 
 
 class ModelAdapter:
-    """A learner with the few things an engine does with it."""
+    """What an engine, and everything that shows its predictions, needs of any learner."""
 
     def __init__(self, learner: Learner) -> None:
         if not isinstance(learner, (Classifier, Regressor)):
@@ -92,7 +77,7 @@ class ModelAdapter:
             "parameters": {name: parameters[name] for name in parameters if name not in _DECIDES_ONLY},
         }
 
-    def content(self, observation: Observation) -> Any:
+    def prepare(self, observation: Observation) -> Any:
         """The observation in the form that the learner takes; where it does not read mail, a text is its words."""
         content = observation.content
         if self._takes_mail:
@@ -103,10 +88,11 @@ class ModelAdapter:
                 return {"subject": observation.subject, "sender": observation.sender, "text": content}
             return content
         if isinstance(content, bytes):
-            content = f"{subject(content)}\n{decoded(content)[1].decode('utf-8', 'replace')}"
+            mail = ParsedMail(content)
+            content = f"{subject(mail)}\n{mail.sections.body.decode('utf-8', 'replace')}"
         return dict(Counter(_WORD.findall(content.lower()))) if isinstance(content, str) else content
 
-    def label(self, label: Any) -> Known:
+    def validate_label(self, label: Any) -> Known:
         """The label or target as it is learned and remembered."""
         if self.predicts_numbers:
             return check_target(label)
@@ -116,9 +102,9 @@ class ModelAdapter:
             raise InputError(message)
         return known
 
-    def fold(self, contents: Sequence[Any], labels: Sequence[Known | None]) -> LabelPredictions | NumberPredictions:
-        """Predict each in order, then learn it where its label is known; all or nothing."""
-        return self.learner.test_then_train(contents, labels)
+    def test_then_train(self, contents: Sequence[Any], labels: Sequence[Known | None], strategy: str) -> Predictions:
+        """Predict each content in order, then learn it where its label is known; all or nothing."""
+        return self.columns(self.learner.test_then_train(contents, labels), strategy)
 
     @property
     def corrects(self) -> bool:
@@ -146,49 +132,70 @@ class ModelAdapter:
         """Those that the learner was told beforehand."""
         return getattr(self.learner, "classes", None) or ()
 
-    def said(self, predictions: LabelPredictions | NumberPredictions, strategy: str) -> PredictionColumns:
-        """Predictions as columns, with the worth of each label by a strategy."""
-        worth = scores(strategy, uncertainties_of(predictions)).tolist()
+    def columns(self, predictions: LabelPredictions | NumberPredictions, strategy: str) -> Predictions:
+        """The predictions of the learner as columns, with the score of each by a selection strategy."""
+        selection_scores = scores(strategy, uncertainties_of(predictions)).tolist()
         if isinstance(predictions, LabelPredictions):
-            return self._of_labels(predictions, worth)
+            return self._label_columns(predictions, selection_scores)
         count = len(predictions)
-        nothing: list[Any] = [None] * count
         means = predictions.mean.tolist()
-        spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
-        return PredictionColumns(nothing, means, nothing, *spread, nothing, means, worth, [-1] * count, (), predictions)
+        none: list[Any] = [None] * count
+        return Predictions(
+            labels=none,
+            means=means,
+            probabilities=none,
+            variance=predictions.variance.tolist(),
+            epistemic_variance=predictions.epistemic_variance.tolist(),
+            actions=none,
+            metric_scores=means,
+            selection_scores=selection_scores,
+            best=[-1] * count,
+            label_names=(),
+            predictive=predictions,
+        )
 
-    def _of_labels(self, predictions: LabelPredictions, worth: list[float]) -> PredictionColumns:
+    def _label_columns(self, predictions: LabelPredictions, selection_scores: list[float]) -> Predictions:
         names = predictions.labels
         count = len(predictions)
         table = np.where(np.isnan(predictions.probabilities), -1.0, predictions.probabilities)
         known = (table >= 0.0).sum(axis=1) if names else np.zeros(count)
         best = table.argmax(axis=1) if names else np.zeros(count, dtype=np.int64)
-        guesses = np.where(known > 0, best, -1).tolist()
+        best_or_none = np.where(known > 0, best, -1).tolist()
         # Log-odds are those of the more probable label. A label whose evidence was all taken back is unknown again, so
         # that two known ones need not be the first two.
         two = (known == 2) & (table[:, :2] >= 0.0).all(axis=1)
-        scores = np.where(two, np.where(best == 1, 1.0, -1.0) * predictions.log_odds, np.nan)
-        texts = [as_key(name) for name in names]
-        rows = [dict(zip(texts, row, strict=True)) for row in table.tolist()]
-        if known.min(initial=len(texts)) < len(texts):
-            rows = [{text: p for text, p in row.items() if p >= 0.0} for row in rows]
-        actions: list[Any] = [None] * count
-        if isinstance(predictions, MailPredictions) and isinstance(self.learner, SpamFilter):
-            actions = list(self.learner.decide_many(predictions))
-        labels = [None if guess < 0 else names[guess] for guess in guesses]
-        spread = predictions.variance.tolist(), predictions.epistemic_variance.tolist()
-        ranks = scores.tolist()
-        return PredictionColumns(
-            labels, [None] * count, list(rows), *spread, actions, ranks, worth, guesses, names, predictions
+        log_odds = np.where(two, np.where(best == 1, 1.0, -1.0) * predictions.log_odds, np.nan)
+        keys = [as_key(name) for name in names]
+        rows = [dict(zip(keys, row, strict=True)) for row in table.tolist()]
+        if known.min(initial=len(keys)) < len(keys):
+            rows = [{key: p for key, p in row.items() if p >= 0.0} for row in rows]
+        return Predictions(
+            labels=[None if index < 0 else names[index] for index in best_or_none],
+            means=[None] * count,
+            probabilities=list(rows),
+            variance=predictions.variance.tolist(),
+            epistemic_variance=predictions.epistemic_variance.tolist(),
+            actions=self.actions(predictions),
+            metric_scores=log_odds.tolist(),
+            selection_scores=selection_scores,
+            best=best_or_none,
+            label_names=names,
+            predictive=predictions,
         )
+
+    def actions(self, predictions: LabelPredictions) -> list[str | None]:
+        """The Bayes action for each prediction; None where the learner has no losses."""
+        if isinstance(predictions, MailPredictions) and isinstance(self.learner, SpamFilter):
+            return list(self.learner.decide_many(predictions))
+        return [None] * len(predictions)
 
 
 def learner_kind(settings: LearnerSettings) -> type[Learner]:
     """The class that the settings name; raises `ConfigError` where there is none, or it has no such parameters."""
     try:
-        kind = Learner.named(settings.name)
+        kind = Learner.find_class(settings.name)
     except SnapshotError as problem:
-        near = _near(settings.name, _learners())
+        near = _near(settings.name, registry.known_names())
         message = f"learner.name: there is no learner {settings.name!r:.100} in stream_bayes{near}"
         raise ConfigError(message) from problem
     known = signature(kind).parameters
@@ -216,12 +223,6 @@ def _near(name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(name, names, n=1)
     return f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(names)}"
-
-
-def _learners() -> list[str]:
-    package = import_module("stream_bayes")
-    public = {name: getattr(package, name) for name in package.__all__}
-    return [name for name, kind in public.items() if isinstance(kind, type) and issubclass(kind, Learner)]
 
 
 def _as_parameter(value: Any) -> Any:

@@ -1,105 +1,107 @@
-"""What an engine says, as events."""
+"""The events that an engine puts out: predictions, label requests, label outcomes and dead letters."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from stream_bayes.engine.intervals import CredibleInterval, credible_interval
-from stream_bayes.engine.model_adapter import PredictionColumns, PredictionRow
+from stream_bayes.engine.model_adapter import Predictions
 from stream_bayes.engine.types import InputEvent
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
-from stream_bayes.mail.render.summary import beginning, harmless, preview, subject
+from stream_bayes.mail.parse.parsed_mail import ParsedMail
+from stream_bayes.mail.render.sanitize import printable
+from stream_bayes.mail.render.summary import preview, subject, text_preview
 from stream_bayes.records import Record, Source
 
-What = Literal["answered", "late", "expired", "unsure", "corrected", "refused"]
+Outcome = Literal["answered", "late", "expired", "unsure", "corrected", "refused"]
 _PREVIEW = 200
-# The last second of the year 9999: a question may be open for longer than dates go.
+# The last second of the year 9999: a request may expire later than the last date there is.
 _LAST = 253_402_300_799_000
 AUDIT = "audit"
-"""Instead of a strategy, where chance has chosen."""
+"""The strategy of a request that was drawn at random."""
 MAX_PAYLOAD = 32 << 20
 MAX_LABELS = 1 << 20
 """Bytes of a value, and of a key with headers, that go into a dead letter: it must still be a record itself."""
 
 
-def prediction(arrival: InputEvent, said: PredictionColumns, row: int, model_version: int) -> Prediction:
-    """What is said of an observation before its label is learned."""
-    event = arrival.event
-    assert isinstance(event, Observation)
+def prediction(event: InputEvent, predictions: Predictions, row: int, model_version: int) -> Prediction:
+    """The prediction of an observation, made before its label is learned."""
+    observation = event.event
+    assert isinstance(observation, Observation)
     return Prediction(
-        id=event.id,
-        label=said.labels[row],
-        mean=said.means[row],
-        probabilities=said.probabilities[row],
-        variance=said.variance[row],
-        epistemic_variance=said.epistemic_variance[row],
-        action=said.actions[row],
-        source=arrival.record.source,
+        id=observation.id,
+        label=predictions.labels[row],
+        mean=predictions.means[row],
+        probabilities=predictions.probabilities[row],
+        variance=predictions.variance[row],
+        epistemic_variance=predictions.epistemic_variance[row],
+        action=predictions.actions[row],
+        source=event.record.source,
         model_version=model_version,
     )
 
 
-class RequestDetails(NamedTuple):
-    """What a question says besides the observation."""
+def label_request(  # noqa: PLR0913 - all but the prediction are fields of the request
+    event: InputEvent,
+    predictions: Predictions,
+    row: int,
+    *,
+    strategy: str,
+    budget_left: int | None,
+    at: int,
+    expires_at: int,
+    labels: tuple[Any, ...],
+    abstain_label: str | None,
+) -> LabelRequest:
+    """The request for the label of an observation, with what a labeller wants to see of it.
 
-    strategy: str
-    """By which it was chosen, or `AUDIT`."""
-    budget_left: int | None
-    at: int
-    """On the clock of the log, in milliseconds."""
-    request_ttl: int
-    """After so many more it is closed."""
-    labels: tuple[Any, ...]
-    """The possible answers; empty if nobody knows them."""
-    abstain_label: str | None
-    """The answer that nobody knows; None if there is none."""
-
-
-def label_request(arrival: InputEvent, predicted: PredictionRow, asking: RequestDetails) -> LabelRequest:
-    """The question what an observation is, with what a person wants to see of it."""
-    event = arrival.event
-    (said, row, _) = predicted
-    assert isinstance(event, Observation)
-    bounds = _bounds(predicted)
+    Times are milliseconds on the clock of the log. `labels` are the possible labels, none if they are unknown.
+    """
+    observation = event.event
+    assert isinstance(observation, Observation)
+    interval = _interval(predictions, row)
+    mail = None if observation.raw is None else ParsedMail(observation.raw)
     return LabelRequest(
-        id=event.id,
-        score=said.worth[row],
-        strategy=asking.strategy,
-        probabilities=said.probabilities[row],
-        mean=said.means[row],
-        variance=said.variance[row],
-        epistemic_variance=said.epistemic_variance[row],
-        interval=bounds and (bounds.low, bounds.high),
-        interval_of=bounds and bounds.of,
-        labels=asking.labels or None,
-        abstain_label=asking.abstain_label,
-        at=_moment(asking.at),
-        expires_at=_moment(asking.at + asking.request_ttl),
-        budget_left=asking.budget_left,
-        source=arrival.record.source,
-        key=event.key,
-        subject=_subject(event),
-        preview=_preview(event),
+        id=observation.id,
+        score=predictions.selection_scores[row],
+        strategy=strategy,
+        probabilities=predictions.probabilities[row],
+        mean=predictions.means[row],
+        variance=predictions.variance[row],
+        epistemic_variance=predictions.epistemic_variance[row],
+        interval=interval and (interval.low, interval.high),
+        interval_of=interval and interval.of,
+        labels=labels or None,
+        abstain_label=abstain_label,
+        at=_moment(at),
+        expires_at=_moment(expires_at),
+        budget_left=budget_left,
+        source=event.record.source,
+        key=observation.key,
+        subject=_subject(observation, mail),
+        preview=_preview(observation, mail),
     )
 
 
-def _bounds(predicted: PredictionRow) -> CredibleInterval | None:
-    """None where the learner has no such belief: what was predicted is asked about all the same."""
+def _interval(predictions: Predictions, row: int) -> CredibleInterval | None:
+    """The credible interval of a prediction; None where the learner has none, which does not stop the request."""
     try:
-        return credible_interval(predicted.said.predictions, predicted.number)
+        return credible_interval(predictions.predictive, row)
     except StreamBayesError:
         return None
 
 
-def label_outcome(source: Source, outcome: What, clock: int, name: str | None) -> LabelOutcome:
-    """What became of a question without an answer."""
+def label_outcome(source: Source, outcome: Outcome, clock: int, name: str | None) -> LabelOutcome:
+    """The outcome of a label request that ends without a label."""
     return LabelOutcome(id=name or None, outcome=outcome, open=False, source=source, at=_moment(clock))
 
 
-def label_answer(source: Source, outcome: What, clock: int, answer: Label, *, still_open: bool = False) -> LabelOutcome:
-    """What became of an answer, and of its question."""
+def label_answer(
+    source: Source, outcome: Outcome, clock: int, answer: Label, *, still_open: bool = False
+) -> LabelOutcome:
+    """The outcome of a label for a label request."""
     return LabelOutcome(
         id=answer.id,
         outcome=outcome,
@@ -115,28 +117,28 @@ def _moment(clock: int) -> datetime:
     return datetime.fromtimestamp(min(clock, _LAST) / 1000.0, UTC)
 
 
-def _subject(event: Observation) -> str | None:
+def _subject(event: Observation, mail: ParsedMail | None) -> str | None:
     if event.subject is not None:
-        return harmless(event.subject)
-    return None if event.raw is None else subject(event.raw)
+        return printable(event.subject)
+    return None if mail is None else subject(mail)
 
 
-def _preview(event: Observation) -> str:
-    content = event.content
-    if isinstance(content, bytes):
-        return preview(content, _PREVIEW)
-    if isinstance(content, str):
-        return beginning(content, _PREVIEW)
-    return harmless(", ".join(f"{name} = {value}" for name, value in list(content.items())[:_PREVIEW]), _PREVIEW)
+def _preview(event: Observation, mail: ParsedMail | None) -> str:
+    if mail is not None:
+        return preview(mail, _PREVIEW)
+    if event.text is not None:
+        return text_preview(event.text, _PREVIEW)
+    content = event.features or {}
+    return printable(", ".join(f"{name} = {value}" for name, value in list(content.items())[:_PREVIEW]), _PREVIEW)
 
 
 def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
-    """A record that could not be used: whole, or its beginning where a letter could not hold it."""
+    """The dead letter of a record: with the whole record, or its first bytes where that is too large."""
     labels = len(record.key or b"") + sum(len(name) + len(content) for name, content in record.headers)
     cut = len(record.value) > MAX_PAYLOAD or labels > MAX_LABELS
     return DeadLetter(
         code=problem.code,
-        message=harmless(str(problem)),
+        message=printable(str(problem)),
         topic=record.topic,
         partition=record.partition,
         offset=record.offset,

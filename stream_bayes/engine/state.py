@@ -36,7 +36,7 @@ def compatibility_key_of(engine: Engine) -> dict[str, Any]:
         "engine": {"label_history": sizes.label_history, "dedup_window": sizes.dedup_window},
         "topics": {"observations": topics.observations, "labels": topics.labels, "journal": engine.settings.journal},
         "partition": engine.partition,
-        "partitions": engine.terms.partitions,
+        "partitions": engine.request_policy.partitions,
     }
 
 
@@ -48,12 +48,19 @@ def bookkeeping_of(engine: Engine) -> Bookkeeping:
         "counts": dict(sorted(engine.counts.items())),
         "refused": dict(sorted(engine.refused.items())),
         "unknown_fields": engine.unknown_fields,
-        "labels": engine.memory.labels.scalars(),
+        "labels": engine.label_history.scalars(),
     }
-    memory = engine.memory
     scalars["selector"], asked = engine.selector.state()
     own = {_SELECTOR + name: array for name, array in asked.items()}
-    return Bookkeeping(scalars, {**memory.labels.arrays(), **memory.ids.arrays(), **engine.metrics.arrays(), **own})
+    return Bookkeeping(
+        scalars,
+        {
+            **engine.label_history.arrays(),
+            **engine.dedup_window.arrays(),
+            **engine.metrics.arrays(),
+            **own,
+        },
+    )
 
 
 def state_of(learner: Learner, kept: Bookkeeping) -> tuple[dict[str, Any], Arrays]:
@@ -76,7 +83,7 @@ def learner_of(scalars: dict[str, Any], arrays: Arrays) -> Learner:
     except (KeyError, TypeError, ValueError) as problem:
         message = f"the checkpoint does not describe a learner ({problem!r})"
         raise SnapshotDamaged(message) from problem
-    return Learner.named(state.kind).from_state(state, copy=False)
+    return Learner.find_class(state.kind).from_state(state, copy=False)
 
 
 def selector_state(scalars: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
@@ -99,8 +106,8 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
         engine.unknown_fields = stored_int(scalars["unknown_fields"], "unknown_fields")
         _check_types(arrays, bookkeeping_of(engine).arrays)
         engine.selector.restore(*selector_state(scalars, arrays))
-        engine.memory.labels.restore(scalars["labels"], arrays)
-        engine.memory.ids.restore(arrays)
+        engine.label_history.restore(scalars["labels"], arrays)
+        engine.dedup_window.restore(arrays)
         engine.metrics.restore(arrays)
         _check_forms(arrays, bookkeeping_of(engine).arrays)
     except SnapshotDamaged as problem:

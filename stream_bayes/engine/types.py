@@ -1,4 +1,4 @@
-"""What an engine takes and gives."""
+"""The inputs and the results of an engine."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from stream_bayes.active import RequestReason
-from stream_bayes.engine.forwarding import Forward
 from stream_bayes.errors import EventError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
 from stream_bayes.records import Record
 
 Output = Prediction | LabelRequest | LabelOutcome | DeadLetter
-Place = tuple[str, int]
-"""The topic and the offset of a record."""
+TopicOffset = tuple[str, int]
+"""The topic and the offset of a record, in the partition of the engine."""
 
 
 class InputEvent(NamedTuple):
-    """A record, and what it says; or why it says nothing."""
+    """A record with the event that it holds, or with the error that decoding it raised."""
 
     record: Record
     event: Observation | Label | EventError
     unknown_fields: int = 0
     """How many fields of its JSON were ignored."""
     label_problem: EventError | None = None
-    """Why the label of an observation was refused when it came; then it is refused again."""
+    """Why the label of an observation cannot be used; the observation itself can."""
 
 
 class RejectedRecord(NamedTuple):
-    """A record that ended as a dead letter."""
+    """A record that became a dead letter."""
 
     topic: str
     offset: int
@@ -36,80 +35,47 @@ class RejectedRecord(NamedTuple):
     observation: int | None = None
     """The offset of the observation that it was a label for, where that is known.
 
-    Its own offset if the record is an observation that was predicted, and its label alone was refused.
+    It is the record's own offset if the record is an observation that was predicted, and only its label was rejected.
     """
 
 
 class RequestPolicy(NamedTuple):
-    """The settings on which the end of questions depends, as they were when events came."""
+    """The settings that decide when label requests expire, as they were when events were first processed."""
 
     request_ttl: int
-    """After so many milliseconds a question is closed."""
+    """The time to live of a request, in milliseconds."""
     remembered: int
-    """Questions are about so many of the last observations."""
+    """The number of the newest observations that requests can be about."""
     partitions: int
-    """Between so many the budget is shared."""
+    """The number of partitions that share the label budget."""
 
 
 class ReplayDecisions(NamedTuple):
-    """What was decided when events came for the first time; none of it is decided again."""
+    """The decisions that were made when events were first processed; a replay makes none of them again."""
 
-    asked: Mapping[int, RequestReason]
-    """The observations that were asked about, by offset, and why."""
-    unsure: Set[Place] = frozenset()
-    """The labels that said that nobody knows."""
-    terms: RequestPolicy | None = None
-    """By which questions were closed; None if nobody knows: then by those of now."""
+    requests: Mapping[int, RequestReason]
+    """The observations whose label was requested, by offset, and why."""
+    abstentions: Set[TopicOffset] = frozenset()
+    """The labels by which a labeller abstained."""
+    policy: RequestPolicy | None = None
+    """The policy by which requests expired; None if it is unknown: then the current one is used."""
 
 
 class BatchResult(NamedTuple):
-    """What a batch led to."""
+    """The effects of a batch that are not part of the engine's state."""
 
     outputs: list[Output]
-    asked: dict[int, RequestReason]
-    """The observations whose label is asked for, by offset, and why."""
-    refused: list[RejectedRecord]
+    requests: dict[int, RequestReason]
+    """The observations whose label is requested, by offset, and why."""
+    rejected: list[RejectedRecord]
     late: list[int]
-    """The offsets of the observations that were learned when their label came later."""
-    unsure: list[Place]
-    """The labels that said that nobody knows."""
-    forwards: list[Forward]
-    """The labels that are to be appended again, to the partition of their observation."""
+    """The offsets of the observations that were learned after they were predicted, when their label came."""
+    abstentions: list[TopicOffset]
+    """The labels by which a labeller abstained."""
+    forwards: list[tuple[Record, int]]
+    """The labels that belong to another partition, each with the number of that partition."""
 
-
-class ExpiryRule(NamedTuple):
-    """How an engine ends questions as they ended by the terms of then."""
-
-    remembered: int
-    """Questions are about so many of the last observations."""
-    lead: int
-    """By a clock that is so many milliseconds ahead, what is overdue now was overdue then."""
-
-
-def ends_by(now: RequestPolicy, decided: ReplayDecisions | None) -> ExpiryRule:
-    """By the terms of now, or by those of the time when the events first came."""
-    then = now if decided is None or decided.terms is None else decided.terms
-    return ExpiryRule(then.remembered, now.request_ttl - then.request_ttl)
-
-
-class BatchProgress(NamedTuple):
-    """A batch on its way: what was decided of it if it came before, and what has come of it so far."""
-
-    decided: ReplayDecisions | None
-    outcome: BatchResult
-    ends: ExpiryRule
-
-    @property
-    def silent(self) -> bool:
-        """Whether all was said when the events first came."""
-        return self.decided is not None
-
-    def say(self, *events: Output | None) -> None:
-        """Put out those that are events, unless they were put out before."""
-        if self.decided is None:
-            self.outcome.outputs.extend(event for event in events if event is not None)
-
-
-def nothing() -> BatchResult:
-    """What no events lead to."""
-    return BatchResult([], {}, [], [], [], [])
+    @classmethod
+    def empty(cls) -> BatchResult:
+        """The result of no events."""
+        return cls([], {}, [], [], [], [])

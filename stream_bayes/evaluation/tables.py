@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from stream_bayes.evaluation.corpora.mail import counted
 from stream_bayes.evaluation.feedback import FIRST
+from stream_bayes.evaluation.formatting import format_number, format_stream
 from stream_bayes.evaluation.metrics import NAMES, MetricsSummary
 from stream_bayes.evaluation.protocol import PassResult
-from stream_bayes.evaluation.report.markup import figure
 from stream_bayes.evaluation.serialization import member_areas
 from stream_bayes.evaluation.strategy_comparison import ComparisonResult
 from stream_bayes.evaluation.sweep import AreaSpread
@@ -46,18 +46,13 @@ def comparison_table(
     lines = [f"  {name:<{width}}  {_columns(cells)}" for name, cells in (("filter", titles), *rows)]
     absent = [f"  not here: {name} ({how})" for name, how in missing.items()]
     remarks = [f"  note: {note}" for note in notes]
-    parts = [[_stream(*pairs[0]), f"  feedback {runs[0].feedback}"], lines, absent, remarks]
+    parts = [[format_stream(*pairs[0]), f"  feedback {runs[0].feedback}"], lines, absent, remarks]
     return "\n\n".join("\n".join(part) for part in parts if part)
-
-
-def _stream(run: PassResult, summary: MetricsSummary) -> str:
-    share = f" ({100.0 * summary.spam / summary.messages:.1f} %)" if summary.messages else ""
-    return f"{run.corpus}: {counted(summary.messages, 'message')}, {summary.spam:,} spam{share}"
 
 
 def _heading(run: PassResult, summary: MetricsSummary) -> list[str]:
     return [
-        _stream(run, summary),
+        format_stream(run, summary),
         f"  filter {run.filter_name}, feedback {run.feedback}, {counted(int(run.learned.sum()), 'label')} learned",
     ]
 
@@ -174,7 +169,7 @@ def strategies_table(found: ComparisonResult, notes: Sequence[str] = ()) -> str:
     width = max(map(len, plan.strategies))
     areas = [_strategy_rows(found, strategy, width) for strategy in plan.strategies]
     titles = "".join(f"{f'{budget:,} labels':>{_CELL}}" for budget in plan.budgets)
-    full = [] if found.full is None else [f"  all labels: {figure(found.full.mean)}"]
+    full = [] if found.full is None else [f"  all labels: {format_number(found.full.mean)}"]
     rows = [f"  {'':<{width}}{titles}", *(line for lines in areas for line in lines), *full]
     told = [f"  {name:<{width}}{_cells(found, name, _told)}" for name in plan.strategies]
     remarks = [f"  note: {note}" for note in notes]
@@ -195,11 +190,15 @@ def _cells(found: ComparisonResult, strategy: str, written: Callable[[AreaSpread
 
 
 def _mean(cell: AreaSpread) -> str:
-    return figure(cell.mean) if cell.passes == 1 else f"{figure(cell.mean)} +- {figure(cell.deviation)}"
+    return (
+        format_number(cell.mean)
+        if cell.passes == 1
+        else f"{format_number(cell.mean)} +- {format_number(cell.deviation)}"
+    )
 
 
 def _range(cell: AreaSpread) -> str:
-    return "" if cell.passes == 1 else f"({figure(cell.least)} to {figure(cell.greatest)})"
+    return "" if cell.passes == 1 else f"({format_number(cell.least)} to {format_number(cell.greatest)})"
 
 
 def _told(cell: AreaSpread) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stream_bayes.config import KafkaSettings, SqliteSettings, servers_of, without_secrets
+from stream_bayes.config import KafkaSettings, SqliteSettings, parse_servers, redact_url
 from stream_bayes.errors import LogError
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.sqlite import SqliteLog
@@ -38,10 +38,10 @@ def open_log(  # noqa: PLR0913 - all but the address have defaults
         most = (sqlite or SqliteSettings()).record_bytes
         return SqliteLog(url.removeprefix(SQLITE), group, topics, partitions, record_bytes=most)
     if url.startswith(KAFKA):
-        servers = servers_of(url)
+        servers = parse_servers(url)
         return _kafka_log()(servers, group, topics, partitions, kafka, member)
     message = (
-        f"{without_secrets(url)!r} is not the address of a log. Write {SQLITE}relative/path.db or "
+        f"{redact_url(url)!r} is not the address of a log. Write {SQLITE}relative/path.db or "
         f"{SQLITE}/absolute/path.db (three slashes, then the path), or {KAFKA}host:port,host:port for a Kafka cluster"
     )
     raise LogError(message)

@@ -1,8 +1,14 @@
-"""The events of a stream, and their form in a log: JSON, with the kind of event as `type`.
+"""Events of a stream and their JSON form in a log; the field `type` names the kind of event.
 
-`decode` reads what comes in, or says in an `EventError` why it cannot; `encode` writes any event; what went out is
-read with `Prediction.model_validate_json(value)` and the like, and label requests, among which their outcomes stand,
+`decode` reads an input record, or raises `EventError` with the reason; `encode` writes any event. Output events are
+read with `Prediction.model_validate_json(value)` and the like; label requests and their outcomes, which share a topic,
 with `decode_request(value)`.
+
+schemas     the event classes (pydantic models)
+fields      field types and their JSON form
+codec       decoding of JSON, raw mails, texts and CloudEvents
+identity    ids of observations
+rejections  error codes and messages of records that are no events
 """
 
 from __future__ import annotations
@@ -62,9 +68,9 @@ _CLASSES: tuple[type[Event], ...] = (
 
 
 def encode(event: Event) -> bytes:
-    """An event as compact JSON without the fields that are None; half a surrogate pair becomes U+FFFD."""
+    """Encode an event as compact JSON without the fields that are None; a lone surrogate becomes U+FFFD."""
     try:
-        # Past model_dump_json, which would make a text of it first.
+        # Not model_dump_json, which makes a str first.
         return event.__pydantic_serializer__.to_json(event, exclude_none=True)
     except PydanticSerializationError:
         content = event.model_dump(mode="json", exclude_none=True)
@@ -80,5 +86,5 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """The JSON Schema of each event, by its `type`."""
+    """Return the JSON Schema of each event by its `type`."""
     return {kind.model_fields["type"].default: kind.model_json_schema() for kind in _CLASSES}

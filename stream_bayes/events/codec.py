@@ -1,4 +1,4 @@
-"""From a record to an event, or to the one kind of error that makes it a dead letter.
+"""Decoding of records to events; a record that cannot be decoded raises `EventError` and becomes a dead letter.
 
 A record is JSON unless its header `content-type` says otherwise: `message/rfc822` is a raw mail, `text/plain` a text,
 `application/cloudevents+json` a CloudEvent whose data is any of these. The attributes of a CloudEvent in binary mode
@@ -17,21 +17,20 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from stream_bayes.errors import EventError
-from stream_bayes.events.fields import LONGEST_LABEL, Moment
-from stream_bayes.events.identity import check_id, decoded_id, id_of
-from stream_bayes.events.quoting import shown
+from stream_bayes.events.fields import MAX_LABEL_LENGTH, Moment, quote
+from stream_bayes.events.identity import check_id, default_id, id_from_header
 from stream_bayes.events.rejections import (
     Kind,
-    bad_feature,
-    deeper_than,
-    kind_of,
-    object_of,
+    event_type,
+    exceeds_depth,
+    explain_rejection,
+    feature_problem,
+    parse_object,
     rejection,
-    rejection_of,
-    too_deep,
+    too_deep_error,
     unknown_fields,
 )
-from stream_bayes.events.schemas import Label, Observation, ObservationFields, trouble_of
+from stream_bayes.events.schemas import Label, Observation, ObservationFields, observation_problem
 from stream_bayes.records import Record
 
 _MAIL = "message/rfc822"
@@ -40,41 +39,41 @@ _TEXT = "text/plain"
 _UNKNOWN_TYPE = "unknown-content-type"
 _CLOUD_EVENT = "application/cloudevents+json"
 _JSON = ("application/json", "text/json")
-# An observation with features; what is right otherwise can only be too deep if even less is allowed.
+# The depth of an observation with features. A valid event is too deep only if the limit is lower.
 _DEEPEST_EVENT = 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Codecs of Python that are no charsets, or whose time grows faster than the text.
-_NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "utf-7"})
+# Python codecs that are no charsets, or whose time is not linear in the length of the text.
+_REFUSED_CODECS = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "utf-7"})
 _MAX_ID_BITS = 1024
 
-_fields_of_observation = ObservationFields.__pydantic_validator__
-_validator_of_label = Label.__pydantic_validator__
-_moment: TypeAdapter[datetime] = TypeAdapter(Moment)
+_observation_validator = ObservationFields.__pydantic_validator__
+_label_validator = Label.__pydantic_validator__
+_time_adapter: TypeAdapter[datetime] = TypeAdapter(Moment)
 
 
 class Limits(NamedTuple):
-    """What a record may be at most."""
+    """Size limits of records."""
 
     record_bytes: int = 1 << 20
-    """Of a value, but for raw mails: of these only the beginning is looked at."""
+    """Of a value. Raw mails are exempt: only their beginning is parsed."""
     depth: int = 32
-    """Of arrays and objects within each other, the outermost counted as one."""
+    """Nesting of arrays and objects; the outermost counts as one."""
     id_bytes: int = 512
     """Of an id in UTF-8."""
 
 
 class Decoded(NamedTuple):
-    """The event in a record, and what was found beside it."""
+    """A decoded event, the number of ignored fields and the problem of its label."""
 
     event: Observation | Label
     unknown_fields: int = 0
     """How many fields of its JSON were ignored."""
     label_problem: EventError | None = None
-    """Why the label in the header of a mail or a text is none: the observation itself is good without it."""
+    """Why the label of an observation was refused; the observation is valid without it."""
 
 
 class _Envelope(NamedTuple):
-    """What a sender says of an observation outside of its content."""
+    """Id, time and label that stand in headers or CloudEvent attributes."""
 
     id: str | None = None
     at: datetime | None = None
@@ -83,27 +82,27 @@ class _Envelope(NamedTuple):
 
 
 def decode(record: Record, kind: Kind, limits: Limits) -> Observation | Label:
-    """The event in a record; JSON without a `type` is of the kind expected.
+    """Decode the event in a record; JSON without a `type` is of the expected kind.
 
-    Raises `EventError` with one of `CODES`, and never anything else.
+    Raises `EventError` with one of `CODES`, and no other exception.
     """
     return decode_record(record, kind, limits).event
 
 
 def decode_record(record: Record, kind: Kind, limits: Limits) -> Decoded:
-    """The event in a record with the number of fields that were ignored; errors as those of `decode`."""
+    """Decode a record as `decode` does, and return what was ignored or refused as well."""
     value = record.value
     if not value:
         raise rejection("empty-record", "the record has no value")
     if record.headers:
         headers = {name.lower(): content or b"" for name, content in record.headers}
-        decoded = _from_headers(value, headers, kind, limits)
+        decoded = _decode_with_headers(value, headers, kind, limits)
     else:
         _check_size(value, limits)
-        decoded = _from_json(value, kind, limits.depth)
+        decoded = _decode_json(value, kind, limits.depth)
     event = decoded.event
     if not event.id:
-        object.__setattr__(event, "id", id_of(record))
+        object.__setattr__(event, "id", default_id(record))
     else:
         check_id(event.id, limits.id_bytes)
     return decoded
@@ -118,32 +117,32 @@ def _check_size(value: bytes, limits: Limits) -> None:
 # Records with headers
 
 
-def _from_headers(value: bytes, headers: Mapping[str, bytes], kind: Kind, limits: Limits) -> Decoded:
-    given = headers.get("content-type")
-    if given == _MAIL_BYTES:
-        return _observed({"raw": value}, headers, limits)
-    name = _JSON[0] if given is None else given.decode("utf-8", "replace")
+def _decode_with_headers(value: bytes, headers: Mapping[str, bytes], kind: Kind, limits: Limits) -> Decoded:
+    header = headers.get("content-type")
+    if header == _MAIL_BYTES:
+        return _decode_content({"raw": value}, headers, limits)
+    name = _JSON[0] if header is None else header.decode("utf-8", "replace")
     content_type = _without_parameters(name)
     if content_type == _MAIL:
-        return _observed({"raw": value}, headers, limits)
+        return _decode_content({"raw": value}, headers, limits)
     _check_size(value, limits)
     if content_type == _TEXT:
-        return _observed({"text": _text_of(value, name)}, headers, limits)
+        return _decode_content({"text": _decode_text(value, name)}, headers, limits)
     if content_type == _CLOUD_EVENT:
-        decoded = _from_cloud_event(value, kind, limits)
+        decoded = _decode_cloud_event(value, kind, limits)
     elif content_type in _JSON:
-        decoded = _from_json(value, kind, limits.depth)
+        decoded = _decode_json(value, kind, limits.depth)
     else:
         known = f"{_MAIL}, {_TEXT}, {_JSON[0]} nor {_CLOUD_EVENT}"
-        raise rejection(_UNKNOWN_TYPE, f"content-type {shown(name)} is neither {known}")
+        raise rejection(_UNKNOWN_TYPE, f"content-type {quote(name)} is neither {known}")
     if isinstance(decoded.event, Observation):
-        given_id = None if decoded.event.id else _given_id(headers, limits)
-        given_time = _given_time(headers) if decoded.event.at is None else None
+        id_ = None if decoded.event.id else _id_in_headers(headers, limits)
+        at = _time_in_headers(headers) if decoded.event.at is None else None
         label: str | None = None
         problem: EventError | None = None
         if "label" in headers:
-            label, problem = _given_label(headers["label"])
-        decoded = _filled(decoded, _Envelope(given_id, given_time, label, problem))
+            label, problem = _decode_label(headers["label"])
+        decoded = _apply_envelope(decoded, _Envelope(id_, at, label, problem))
     return decoded
 
 
@@ -151,74 +150,74 @@ def _without_parameters(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def _text_of(value: bytes, content_type: str) -> str:
-    """A text in the charset of its content type; UTF-8 where none is named, or an unknown one."""
+def _decode_text(value: bytes, content_type: str) -> str:
+    """Decode a text by the charset of its content type; UTF-8 if there is none or it is unknown."""
     charset = "utf-8"
     for parameter in content_type.split(";")[1:]:
         name, _, content = parameter.partition("=")
         if name.strip().lower() == "charset":
             charset = content.strip().strip("\"'")
     try:
-        if codecs.lookup(charset).name in _NO_CHARSETS:
+        if codecs.lookup(charset).name in _REFUSED_CODECS:
             charset = "utf-8"
         text = value.decode(charset, "replace")
     except (LookupError, ValueError):
         text = value.decode("utf-8", "replace")
-    # A charset of two bytes a character can hold halves of pairs.
+    # UTF-16 can hold lone surrogates.
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
-def _given_id(headers: Mapping[str, bytes], limits: Limits) -> str | None:
-    given = headers.get("id", headers.get("ce_id"))
-    return None if given is None else decoded_id(given, limits.id_bytes)
+def _id_in_headers(headers: Mapping[str, bytes], limits: Limits) -> str | None:
+    value = headers.get("id", headers.get("ce_id"))
+    return None if value is None else id_from_header(value, limits.id_bytes)
 
 
-def _given_time(headers: Mapping[str, bytes]) -> datetime | None:
-    given = headers.get("ce_time")
-    return None if given is None else _time_of(given.decode("utf-8", "replace"))
+def _time_in_headers(headers: Mapping[str, bytes]) -> datetime | None:
+    value = headers.get("ce_time")
+    return None if value is None else _parse_time(value.decode("utf-8", "replace"))
 
 
-def _time_of(given: object) -> datetime:
+def _parse_time(value: object) -> datetime:
     try:
-        return _moment.validate_json(to_json(given))
+        return _time_adapter.validate_json(to_json(value))
     except ValueError:
-        message = f"the time of the CloudEvent, {shown(given)}, is no date and time such as 2026-01-31T12:00:00Z"
+        message = f"the time of the CloudEvent, {quote(value)}, is no date and time such as 2026-01-31T12:00:00Z"
         raise rejection("wrong-shape", message) from None
 
 
-def _given_label(given: bytes) -> tuple[str | None, EventError | None]:
-    """The label in the header, or why it is none."""
+def _decode_label(value: bytes) -> tuple[str | None, EventError | None]:
+    """Return the label in the header, or the reason why it is refused."""
     try:
-        return _checked_label(given.decode())
+        return _check_label(value.decode())
     except UnicodeDecodeError:
         return None, rejection("wrong-shape", "the label in the header is not UTF-8")
 
 
-def _checked_label(given: str) -> tuple[str | None, EventError | None]:
-    label = given.strip()
-    if not 0 < len(label) <= LONGEST_LABEL:
-        return None, rejection("wrong-shape", f"the label in the header must have 1 to {LONGEST_LABEL} characters")
+def _check_label(value: str) -> tuple[str | None, EventError | None]:
+    label = value.strip()
+    if not 0 < len(label) <= MAX_LABEL_LENGTH:
+        return None, rejection("wrong-shape", f"the label in the header must have 1 to {MAX_LABEL_LENGTH} characters")
     return label, None
 
 
-def _observed(fields: dict[str, Any], headers: Mapping[str, bytes], limits: Limits) -> Decoded:
-    """An observation whose content is the value of its record, and all else in the headers."""
+def _decode_content(fields: dict[str, Any], headers: Mapping[str, bytes], limits: Limits) -> Decoded:
+    """Build an observation whose content is the record value; id, time and label come from the headers."""
     problem = None
-    fields["id"] = _given_id(headers, limits)
+    fields["id"] = _id_in_headers(headers, limits)
     if "ce_time" in headers:
-        fields["at"] = _given_time(headers)
+        fields["at"] = _time_in_headers(headers)
     if "label" in headers:
-        fields["label"], problem = _given_label(headers["label"])
-    return _validated(fields, problem)
+        fields["label"], problem = _decode_label(headers["label"])
+    return _validate_observation(fields, problem)
 
 
-def _validated(fields: dict[str, Any], label_problem: EventError | None) -> Decoded:
-    event: Observation = _fields_of_observation.validate_python(fields, self_instance=Observation.__new__(Observation))
+def _validate_observation(fields: dict[str, Any], label_problem: EventError | None) -> Decoded:
+    event: Observation = _observation_validator.validate_python(fields, self_instance=Observation.__new__(Observation))
     return Decoded(event, 0, label_problem)
 
 
-def _filled(decoded: Decoded, envelope: _Envelope) -> Decoded:
-    """An observation with what it does not say itself and its envelope does; its own label comes before another."""
+def _apply_envelope(decoded: Decoded, envelope: _Envelope) -> Decoded:
+    """Fill missing id, time and label from the envelope; the label of the content takes precedence."""
     event = decoded.event
     has_label = event.label is not None or decoded.label_problem is not None
     for name in ("id", "at") if has_label else ("id", "at", "label"):
@@ -230,8 +229,8 @@ def _filled(decoded: Decoded, envelope: _Envelope) -> Decoded:
 # CloudEvents in structured mode
 
 
-def _from_cloud_event(value: bytes, kind: Kind, limits: Limits) -> Decoded:
-    attributes = object_of(value, limits.depth)
+def _decode_cloud_event(value: bytes, kind: Kind, limits: Limits) -> Decoded:
+    attributes = parse_object(value, limits.depth)
     data = attributes.get("data")
     content_type = attributes.get("datacontenttype")
     content_type = content_type if isinstance(content_type, str) else _JSON[0]
@@ -240,78 +239,80 @@ def _from_cloud_event(value: bytes, kind: Kind, limits: Limits) -> Decoded:
             data = b64decode(encoded, validate=True)
         except ValueError:
             raise rejection("wrong-shape", "field 'data_base64' must be base64") from None
-    envelope = _envelope_in(attributes)
+    envelope = _parse_envelope(attributes)
     if isinstance(data, dict):
-        decoded = _from_object(data, kind)
+        decoded = _decode_object(data, kind)
     elif isinstance(data, str | bytes):
-        decoded = _from_data(data, content_type, envelope, kind, limits)
+        decoded = _decode_cloud_data(data, content_type, envelope, kind, limits)
     else:
         raise rejection("wrong-shape", "the CloudEvent must have data: an object, a text, or base64 as data_base64")
-    return _filled(decoded, envelope) if isinstance(decoded.event, Observation) else decoded
+    return _apply_envelope(decoded, envelope) if isinstance(decoded.event, Observation) else decoded
 
 
-def _envelope_in(attributes: dict[str, Any]) -> _Envelope:
-    """The attributes of a CloudEvent, and the extension `label`."""
+def _parse_envelope(attributes: dict[str, Any]) -> _Envelope:
+    """Read id, time and the extension attribute `label` of a CloudEvent."""
     label: str | None = None
     problem: EventError | None = None
     if isinstance(attributes.get("label"), str):
-        label, problem = _checked_label(attributes["label"])
-    given_id = _with_text_id(attributes).get("id")
-    if given_id is not None and not isinstance(given_id, str):
+        label, problem = _check_label(attributes["label"])
+    id_ = _with_text_id(attributes).get("id")
+    if id_ is not None and not isinstance(id_, str):
         raise rejection("bad-id", "the id of the CloudEvent must be text")
-    at = None if attributes.get("time") is None else _time_of(attributes["time"])
-    return _Envelope(given_id or None, at, label, problem)
+    at = None if attributes.get("time") is None else _parse_time(attributes["time"])
+    return _Envelope(id_ or None, at, label, problem)
 
 
-def _from_data(data: str | bytes, content_type: str, envelope: _Envelope, kind: Kind, limits: Limits) -> Decoded:
-    """The event in the data of a CloudEvent that is a text, or was base64."""
+def _decode_cloud_data(
+    data: str | bytes, content_type: str, envelope: _Envelope, kind: Kind, limits: Limits
+) -> Decoded:
+    """Decode CloudEvent data that is a string, or bytes from base64."""
     form = _without_parameters(content_type)
     if form == _MAIL:
         raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
-        return _validated({"raw": raw, "label": envelope.label}, envelope.label_problem)
+        return _validate_observation({"raw": raw, "label": envelope.label}, envelope.label_problem)
     if isinstance(data, str):
-        return _validated({"text": data, "label": envelope.label}, envelope.label_problem)
+        return _validate_observation({"text": data, "label": envelope.label}, envelope.label_problem)
     if form == _TEXT:
-        text = _text_of(data, content_type)
-        return _validated({"text": text, "label": envelope.label}, envelope.label_problem)
+        text = _decode_text(data, content_type)
+        return _validate_observation({"text": text, "label": envelope.label}, envelope.label_problem)
     if form in _JSON:
-        return _from_json(data, kind, limits.depth)
+        return _decode_json(data, kind, limits.depth)
     known = f"{_MAIL}, {_TEXT} nor {_JSON[0]}"
-    raise rejection(_UNKNOWN_TYPE, f"datacontenttype {shown(content_type)} is neither {known}")
+    raise rejection(_UNKNOWN_TYPE, f"datacontenttype {quote(content_type)} is neither {known}")
 
 
 # JSON
 
 
-def _from_json(value: bytes, kind: Kind, most_depth: int) -> Decoded:
+def _decode_json(value: bytes, kind: Kind, max_depth: int) -> Decoded:
     try:
-        event = _read(value, kind)
+        event = _validate_json(value, kind)
     except (ValidationError, EventError):
-        return _from_object(object_of(value, most_depth), kind)
-    if most_depth < _DEEPEST_EVENT and deeper_than(value, most_depth):
-        raise too_deep(most_depth)
+        return _decode_object(parse_object(value, max_depth), kind)
+    if max_depth < _DEEPEST_EVENT and exceeds_depth(value, max_depth):
+        raise too_deep_error(max_depth)
     return Decoded(event)
 
 
-def _read(value: bytes, kind: Kind) -> Observation | Label:
-    """An event; the id of an observation may be None still, since the validator of its fields alone fills it in."""
+def _validate_json(value: bytes, kind: Kind) -> Observation | Label:
+    """Validate JSON as an event; the id of an observation may still be None, and is set by `decode_record`."""
     if kind is Label:
-        label: Label = _validator_of_label.validate_json(value)
+        label: Label = _label_validator.validate_json(value)
         return label
-    event: Observation = _fields_of_observation.validate_json(value, self_instance=Observation.__new__(Observation))
-    if problem := trouble_of(event):
+    event: Observation = _observation_validator.validate_json(value, self_instance=Observation.__new__(Observation))
+    if problem := observation_problem(event):
         raise rejection("wrong-shape", problem)
     return event
 
 
-def _from_object(content: dict[str, Any], expected: Kind) -> Decoded:
-    """The event in an object as other people's producers write it.
+def _decode_object(content: dict[str, Any], expected: Kind) -> Decoded:
+    """Decode a JSON object leniently.
 
-    Unknown fields are ignored, an id may be a whole number, and a time may be in milliseconds since 1970. Where the
-    label of an observation is all that is wrong, the observation is good without it.
+    Unknown fields are ignored, an id may be an integer, and a time may be in milliseconds since 1970. If only the label
+    of an observation is invalid, the observation is decoded without it.
     """
-    kind = kind_of(content, expected)
-    if message := bad_feature(content.get("features")):
+    kind = event_type(content, expected)
+    if message := feature_problem(content.get("features")):
         raise rejection("wrong-shape", message)
     unknown = unknown_fields(content, kind)
     fields = {name: value for name, value in _with_text_id(content).items() if name in kind.model_fields}
@@ -320,37 +321,37 @@ def _from_object(content: dict[str, Any], expected: Kind) -> Decoded:
     if type(fields.get("at")) is int:
         fields["at"] = _from_milliseconds(fields["at"])
     try:
-        event = _read(to_json(fields, inf_nan_mode="constants"), kind)
+        event = _validate_json(to_json(fields, inf_nan_mode="constants"), kind)
     except (ValidationError, EventError) as problem:
-        # The traceback would hold this frame, which holds it.
-        refused = rejection_of(content, kind, problem).with_traceback(None)
-        unlabelled = None if kind is Label else _read_without_label(fields)
+        # The traceback would make a reference cycle with this frame.
+        refused = explain_rejection(content, kind, problem).with_traceback(None)
+        unlabelled = None if kind is Label else _validate_without_label(fields)
         if unlabelled is None:
             raise refused from None
         return Decoded(unlabelled, len(unknown), refused)
     return Decoded(event, len(unknown))
 
 
-def _read_without_label(fields: dict[str, Any]) -> Observation | Label | None:
-    """An observation without its label; None if it has none, or something else is wrong with it."""
-    others = {name: value for name, value in fields.items() if name != "label"}
-    if len(others) == len(fields):
+def _validate_without_label(fields: dict[str, Any]) -> Observation | Label | None:
+    """Validate an observation without its label; None if it has none, or another field is invalid."""
+    unlabelled = {name: value for name, value in fields.items() if name != "label"}
+    if len(unlabelled) == len(fields):
         return None
     try:
-        return _read(to_json(others, inf_nan_mode="constants"), Observation)
+        return _validate_json(to_json(unlabelled, inf_nan_mode="constants"), Observation)
     except (ValidationError, EventError):
         return None
 
 
 def _with_text_id(content: dict[str, Any]) -> dict[str, Any]:
-    """The object with its id as text, where it is a whole number."""
-    given = content.get("id")
-    return {**content, "id": str(given)} if type(given) is int and given.bit_length() <= _MAX_ID_BITS else content
+    """Return the object with an integer id converted to text."""
+    id_ = content.get("id")
+    return {**content, "id": str(id_)} if type(id_) is int and id_.bit_length() <= _MAX_ID_BITS else content
 
 
-def _from_milliseconds(given: int) -> object:
-    """The time from milliseconds since 1970, as JSON has it; the number itself where there is no such time."""
+def _from_milliseconds(milliseconds: int) -> object:
+    """Convert milliseconds since 1970 to an ISO time; return the number itself if it is out of range."""
     try:
-        return (_EPOCH + timedelta(milliseconds=given)).isoformat()
+        return (_EPOCH + timedelta(milliseconds=milliseconds)).isoformat()
     except OverflowError:
-        return given
+        return milliseconds

@@ -1,4 +1,4 @@
-"""The types of the fields of events, and what they look like in JSON."""
+"""Field types of events and their JSON form, and the quoting of foreign values in messages."""
 
 from __future__ import annotations
 
@@ -11,19 +11,27 @@ from pydantic_core import CoreSchema, core_schema
 
 from stream_bayes.records import Source
 
-_GREATEST = 2**63 - 1
+_MAX_INTEGER = 2**63 - 1
 
 
-LONGEST_LABEL = 256
-"""Characters; every prediction names the labels that are known."""
+MAX_LABEL_LENGTH = 256
+"""Characters. Every prediction names all known labels."""
+MAX_QUOTED = 60
+"""Characters of a foreign value that a message quotes."""
+
+
+def quote(value: object) -> str:
+    """Quote a sender's name or value in a message: short, on one line, without control characters."""
+    text = value if isinstance(value, str) else str(value)
+    return repr(text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 1]}…")
 
 
 def within_64_bits(value: object) -> bool:
-    """Whether a value is no integer, or one that fits.
+    """Whether a value is an integer within 64 bits, or no integer.
 
-    pydantic cannot say so itself: bounds on the integer let a greater one be taken for a number with a fraction.
+    Bounds on the pydantic type do not do it: a larger integer would then be accepted as a float.
     """
-    return type(value) is not int or -_GREATEST <= value + 1 <= _GREATEST + 1
+    return type(value) is not int or -_MAX_INTEGER <= value + 1 <= _MAX_INTEGER + 1
 
 
 class EventPart(BaseModel):
@@ -33,14 +41,14 @@ class EventPart(BaseModel):
 
 
 class Event(EventPart):
-    """What stands in a log; `type` says what it is."""
+    """Base class of all events; `type` names the kind."""
 
 
 Text = Annotated[str, Strict()]
 FiniteNumber = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Integer = Annotated[int, Strict()]
 Boolean = Annotated[bool, Strict()]
-_Word = Annotated[str, Strict(), Field(min_length=1, max_length=LONGEST_LABEL)]
+_Word = Annotated[str, Strict(), Field(min_length=1, max_length=MAX_LABEL_LENGTH)]
 
 # Strict, so that each JSON value stays what it is: 1 an integer, 1.0 a number, true a boolean, "1" a text. The first
 # that fits exactly ends the search: 20 features that are numbers take 2.3 µs with these first, 5.2 µs with these last.
@@ -58,10 +66,10 @@ InputMoment = Annotated[
         }
     ),
 ]
-"""A time as senders give it."""
+"""Time in an input event: a date and time, or milliseconds since 1970."""
 
 Number = Annotated[float, WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": ["Infinity", "-Infinity", "NaN"]}]})]
-"""A number of an output, which may be infinite: JSON has no such number, so it is written as a text."""
+"""Number in an output event. JSON has no infinity or NaN, so these are written as strings."""
 
 Base64 = Annotated[
     bytes,
@@ -76,7 +84,7 @@ class _SourceField:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        natural = core_schema.int_schema(strict=True, ge=0, le=_GREATEST)
+        natural = core_schema.int_schema(strict=True, ge=0, le=_MAX_INTEGER)
         fields = {"topic": core_schema.str_schema(strict=True), "partition": natural, "offset": natural}
         shape = core_schema.typed_dict_schema(
             {name: core_schema.typed_dict_field(schema) for name, schema in fields.items()}, extra_behavior="forbid"

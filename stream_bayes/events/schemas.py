@@ -1,4 +1,4 @@
-"""What comes in: observations and labels."""
+"""Event classes: observations and labels come in; predictions, label requests, dead letters and status go out."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from stream_bayes.events.fields import (
     Number,
     SourceField,
     Text,
+    quote,
     within_64_bits,
 )
-from stream_bayes.events.quoting import shown
 
 _TOO_LARGE = "field {} must be within 64 bits if it is an integer"
 _CONTENTS = ("features", "text", "raw")
@@ -35,7 +35,7 @@ _SCHEMA: JsonDict = {
 
 
 class ObservationFields(Event):
-    """The fields of an observation as a record has them: no id may be given, and none is checked against another."""
+    """The fields of an observation in a record: the id may be missing, and their combination is not checked yet."""
 
     model_config = ConfigDict(json_schema_extra=_SCHEMA)
 
@@ -65,9 +65,9 @@ class Observation(ObservationFields):
     id: Identifier
 
     @model_validator(mode="after")
-    def _agrees(self) -> Self:
-        if problem := trouble_of(self):
-            _refuse(problem)
+    def _check_fields(self) -> Self:
+        if problem := observation_problem(self):
+            _raise_problem(problem)
         return self
 
     @property
@@ -85,7 +85,7 @@ class Observation(ObservationFields):
 
 
 class Label(Event):
-    """What an observation turned out to be. Integers are within 64 bits."""
+    """The true label of an observation. Integers are within 64 bits."""
 
     model_config = ConfigDict(json_schema_extra={"additionalProperties": True})
 
@@ -96,19 +96,19 @@ class Label(Event):
         WithJsonSchema({"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer"}]}),
     ]
     label: LabelValue
-    labeller: Annotated[Identifier | None, Field(description="Who says so.")] = None
+    labeller: Annotated[Identifier | None, Field(description="Who gave the label.")] = None
     at: InputMoment | None = None
     source: Annotated[SourceField | None, Field(description="The place of the observation.")] = None
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check_integers(self) -> Self:
         if not within_64_bits(self.label):
-            _refuse(_TOO_LARGE.format("'label'"))
+            _raise_problem(_TOO_LARGE.format("'label'"))
         return self
 
 
-def trouble_of(observation: ObservationFields) -> str | None:
-    """What the fields of an observation, each right by itself, cannot be together; nothing if they can."""
+def observation_problem(observation: ObservationFields) -> str | None:
+    """Return what is wrong with the combination of fields, each valid by itself; None if nothing is."""
     if not within_64_bits(observation.label):
         return _TOO_LARGE.format("'label'")
     features = observation.features
@@ -118,27 +118,27 @@ def trouble_of(observation: ObservationFields) -> str | None:
     if features is not None:
         for name, value in features.items():
             if type(value) is int and not within_64_bits(value):
-                return _TOO_LARGE.format(shown(f"features.{name}"))
+                return _TOO_LARGE.format(quote(f"features.{name}"))
     return None
 
 
-def _refuse(problem: str) -> NoReturn:
+def _raise_problem(problem: str) -> NoReturn:
     raise PydanticCustomError("together", "{problem}", {"problem": problem})
 
 
 class Prediction(Event):
-    """What is believed of an observation before its label is known."""
+    """The prediction of an observation, made before its label is known."""
 
     type: Literal["prediction"] = "prediction"
     id: Annotated[str, Field(description="The id of the observation.")]
-    label: Annotated[LabelValue | None, Field(description="The label that is decided for.")] = None
-    mean: Annotated[Number | None, Field(description="Instead of a label, where numbers are predicted.")] = None
+    label: Annotated[LabelValue | None, Field(description="The predicted label.")] = None
+    mean: Annotated[Number | None, Field(description="The predicted number, if the learner is a regressor.")] = None
     probabilities: Annotated[dict[str, Number] | None, Field(description="Of each label.")] = None
     variance: Annotated[Number, Field(description="Of the label or the number.")]
     epistemic_variance: Annotated[Number, Field(description="The part of it that more labels would remove.")]
     action: Annotated[str | None, Field(description="What to do with a mail: deliver, quarantine or ask.")] = None
     source: Annotated[SourceField, Field(description="The place of the observation.")]
-    model_version: Annotated[int, Field(description="How many labels had been learned.")]
+    model_version: Annotated[int, Field(description="Number of labels learned before it.")]
 
 
 class PredictionReason(EventPart):
@@ -149,33 +149,34 @@ class PredictionReason(EventPart):
 
 
 class LabelRequest(Event):
-    """A question to people: what is this observation?"""
+    """A request for the label of an observation, addressed to people."""
 
     type: Literal["label-request"] = "label-request"
     id: Annotated[str, Field(description="The id of the observation.")]
-    score: Annotated[Number, Field(description="How much the answer is worth, by the strategy of the settings.")]
-    strategy: Annotated[str, Field(description="Why it is asked: by which score, or 'audit' if drawn by chance.")]
-    probabilities: Annotated[dict[str, Number] | None, Field(description="Of each label, as believed.")] = None
-    mean: Annotated[Number | None, Field(description="Instead, where numbers are predicted.")] = None
+    score: Annotated[Number, Field(description="The score of the observation under the strategy of the settings.")]
+    strategy: Annotated[str, Field(description="The strategy that chose it, or 'audit' if it was drawn at random.")]
+    probabilities: Annotated[dict[str, Number] | None, Field(description="Predictive, of each label.")] = None
+    mean: Annotated[Number | None, Field(description="The predicted number, if the learner is a regressor.")] = None
     variance: Number
     epistemic_variance: Annotated[Number | None, Field(description="The part of it that more labels would remove.")] = (
         None
     )
     interval: Annotated[
-        tuple[Number, Number] | None, Field(description="Credible, of 95 %: of a probability, or of the number.")
+        tuple[Number, Number] | None, Field(description="95 % credible interval of a probability, or of the number.")
     ] = None
     interval_of: Annotated[
-        str | None, Field(description="The label whose probability it is of; missing: the number's, or none is known.")
+        str | None,
+        Field(description="The label whose probability the interval is of; missing for a number."),
     ] = None
-    labels: Annotated[
-        tuple[LabelValue, ...] | None, Field(description="The answers that are possible; missing: any label is.")
-    ] = None
+    labels: Annotated[tuple[LabelValue, ...] | None, Field(description="The possible labels; missing: any label.")] = (
+        None
+    )
     abstain_label: Annotated[
-        str | None, Field(description="The answer that closes it without a label; missing: there is none.")
+        str | None, Field(description="The answer that closes the request without a label; missing: there is none.")
     ] = None
-    at: Annotated[Moment | None, Field(description="When it was asked, by the clock of the log.")] = None
-    expires_at: Annotated[Moment | None, Field(description="When it is closed if nobody has answered.")] = None
-    budget_left: Annotated[int | None, Field(description="How many more labels may be asked for.")] = None
+    at: Annotated[Moment | None, Field(description="When it was requested, by the clock of the log.")] = None
+    expires_at: Annotated[Moment | None, Field(description="When it is closed if there is no answer.")] = None
+    budget_left: Annotated[int | None, Field(description="Labels that may still be requested.")] = None
     source: Annotated[SourceField, Field(description="The place of the observation; the label should name it.")]
     key: str | None = None
     subject: str | None = None
@@ -184,70 +185,70 @@ class LabelRequest(Event):
 
 
 class LabelOutcome(Event):
-    """What became of a question, or of a label that was corrected; in the topic of the questions."""
+    """The outcome of a label request, or the correction of a label; in the topic of label requests."""
 
     type: Literal["label-outcome"] = "label-outcome"
     id: Annotated[
-        str | None, Field(description="The id of the observation; missing if it was asked by an older version.")
+        str | None, Field(description="The id of the observation; missing if an older version made the request.")
     ] = None
     outcome: Annotated[
         Literal["answered", "late", "expired", "unsure", "corrected", "refused"],
-        Field(description="Late: learned after it had expired. Refused: the label is a dead letter."),
+        Field(description="late: learned after the request expired. refused: the label is a dead letter."),
     ]
-    label: Annotated[LabelValue | None, Field(description="What the answer was.")] = None
+    label: Annotated[LabelValue | None, Field(description="The answer.")] = None
     labeller: Annotated[str | None, Field(description="Who answered.")] = None
-    open: Annotated[bool, Field(description="Whether an answer is still waited for: after one that was refused.")]
+    open: Annotated[bool, Field(description="Whether the request is still open, as after a refused answer.")]
     source: Annotated[SourceField, Field(description="The place of the observation.")]
     at: Annotated[Moment, Field(description="By the clock of the log.")]
 
 
-_asked: TypeAdapter[LabelRequest | LabelOutcome] = TypeAdapter(
+_request_adapter: TypeAdapter[LabelRequest | LabelOutcome] = TypeAdapter(
     Annotated[LabelRequest | LabelOutcome, Field(discriminator="type")]
 )
 
 
 def decode_request(value: bytes) -> LabelRequest | LabelOutcome:
-    """An event of the topic of the questions: one that was asked, or what became of it."""
-    return _asked.validate_json(value)
+    """Decode an event of the topic of label requests: a request or an outcome."""
+    return _request_adapter.validate_json(value)
 
 
 class DeadLetter(Event):
-    """A record that could not be used, whole, with the reason."""
+    """A record that could not be processed, with the reason."""
 
     type: Literal["dead-letter"] = "dead-letter"
-    code: Annotated[str, Field(description="The kind of problem: stable, for counting and filtering.")]
-    message: Annotated[str, Field(description="What is wrong, for people.")]
+    code: Annotated[str, Field(description="The error code: stable, for counting and filtering.")]
+    message: Annotated[str, Field(description="The reason in words.")]
     topic: str
     partition: int
     offset: int
     payload: Annotated[Base64, Field(description="The value of the record.")]
-    size: Annotated[int | None, Field(description="Bytes of the value, if not all of the record is here.")] = None
+    size: Annotated[int | None, Field(description="Bytes of the value, if the payload is cut.")] = None
     key: Annotated[Base64 | None, Field(description="The key of the record.")] = None
     headers: Annotated[tuple[tuple[str, Base64], ...] | None, Field(description="Of the record.")] = None
-    at: Annotated[Moment, Field(description="When the log had received the record.")]
+    at: Annotated[Moment, Field(description="When the log received the record.")]
 
 
 class AuditFigures(EventPart):
-    """The accuracy as questions drawn by chance show it, without bias, with an interval of 95 %."""
+    """Unbiased estimate of the accuracy from label requests drawn at random, with a 95 % interval."""
 
     accuracy: Number
     low: Number
     high: Number
-    answers: Annotated[int, Field(description="That it rests on.")]
+    answers: Annotated[int, Field(description="Answers that the estimate uses.")]
 
 
 class LabellerFigures(EventPart):
-    """How often later labels agreed with those of one labeller: the mean and the 95 % interval of a Beta posterior."""
+    """Agreement of one labeller with later labels: mean and 95 % interval of a Beta posterior."""
 
     agreement: Number
     low: Number
     high: Number
-    checked: Annotated[int, Field(description="Labels that somebody else confirmed, or anybody corrected.")]
-    labels: Annotated[int, Field(description="That were learned.")]
+    checked: Annotated[int, Field(description="Labels that another labeller confirmed, or anyone corrected.")]
+    labels: Annotated[int, Field(description="Labels that were learned.")]
 
 
 class Status(Event):
-    """How a worker and one partition of it are doing; counts are since the beginning of the stream."""
+    """Status of one partition of a worker; counts are since the beginning of the stream."""
 
     type: Literal["status"] = "status"
     at: Moment
@@ -257,31 +258,33 @@ class Status(Event):
     events_in: int
     predictions: int
     labels_learned: int
-    labels_requested: Annotated[int, Field(description="Labels asked for.")]
-    labels_remaining: Annotated[int | None, Field(description="Labels that may still be asked for.")] = None
+    labels_requested: Annotated[int, Field(description="Labels requested.")]
+    labels_remaining: Annotated[int | None, Field(description="Labels that may still be requested.")] = None
     labels_planned: Annotated[
-        Number | None, Field(description="Labels that the pace would have asked for by now, were everything urgent.")
+        Number | None,
+        Field(description="Labels that the pacing would have requested by now without a threshold."),
     ] = None
     open_requests: int
     label_outcomes: Annotated[
-        dict[str, int], Field(description="What became of questions and labels.", default_factory=dict)
+        dict[str, int], Field(description="Outcomes of label requests and labels, by name.", default_factory=dict)
     ]
-    audit: Annotated[AuditFigures | None, Field(description="None: too early.")] = None
-    labellers: Annotated[dict[str, LabellerFigures], Field(description="Of the busiest.", default_factory=dict)]
-    duplicates: Annotated[int, Field(description="Observations ignored: their id and content had come before.")]
-    forwarded: Annotated[int, Field(description="Labels sent on to the partition of their observation.")] = 0
+    audit: Annotated[AuditFigures | None, Field(description="null: too early.")] = None
+    labellers: Annotated[dict[str, LabellerFigures], Field(description="The most active ones.", default_factory=dict)]
+    duplicates: Annotated[int, Field(description="Observations ignored because their id and content were seen before.")]
+    forwarded: Annotated[int, Field(description="Labels forwarded to the partition of their observation.")] = 0
     unknown_fields: Annotated[int, Field(description="Fields of JSON inputs that were ignored.")] = 0
     dead_letters: int
     dead_letters_by_code: dict[str, int]
-    lag: Annotated[int, Field(description="Records that wait to be read.")]
+    lag: Annotated[int, Field(description="Records not read yet.")]
     stage_seconds: Annotated[dict[str, Number], Field(description="Time spent: read, decode, fold, encode, commit.")]
     metrics: Annotated[dict[str, int | Number | None], Field(description="Of the predictions so far; null: too early.")]
     calibration: Annotated[
         tuple[tuple[Number, Number, int], ...], Field(description="Mean probability, share observed, count.")
     ] = ()
-    checkpoint_age_seconds: Annotated[Number | None, Field(description="None: no checkpoint yet.")] = None
+    checkpoint_age_seconds: Annotated[Number | None, Field(description="null: no checkpoint yet.")] = None
     checkpoint_offset: Annotated[int | None, Field(description="The journal offset of the newest checkpoint.")] = None
     stopped: Annotated[
-        bool | None, Field(description="True in the last one of a worker that ended in good order; else missing.")
+        bool | None,
+        Field(description="True in the last status before a graceful shutdown; else missing."),
     ] = None
-    model_version: Annotated[int, Field(description="How many labels have been learned.")]
+    model_version: Annotated[int, Field(description="Number of labels learned.")]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from stream_bayes.config import Settings
-from stream_bayes.engine import Engine, InputEvent
+from stream_bayes.engine import InputEvent
 from stream_bayes.errors import EventError, RecoveryError
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import Label, Limits, Observation, decode_record
@@ -42,17 +42,24 @@ def decode_one(record: Record, kind: type[Observation] | type[Label], limits: Li
     return InputEvent(record, decoded.event, decoded.unknown_fields, refused)
 
 
-def fetch_observations(engine: Engine, arrivals: Sequence[InputEvent], log: Log) -> dict[int, Observation | None]:
-    """The observations that late labels need, read again; None where the log no longer has one."""
-    topic = engine.settings.topics.observations
-    partition = engine.partition
-    found: dict[int, Observation | None] = {}
-    for offset in sorted(engine.wanted(arrivals)):
-        records = log.read(topic, partition, offset)
-        there = bool(records) and records[0].offset == offset
-        event = decode_one(records[0], Observation, NO_LIMITS).event if there else None
-        found[offset] = event if isinstance(event, Observation) else None
-    return found
+class ObservationReader:
+    """Reads observations of one partition from the log again, for labels that come late."""
+
+    def __init__(self, log: Log, topic: str, partition: int) -> None:
+        self._log = log
+        self._topic = topic
+        self._partition = partition
+
+    def fetch(self, offsets: Iterable[int]) -> dict[int, Observation | None]:
+        """The observations at these offsets; None where the log no longer has one."""
+        return {offset: self._read(offset) for offset in sorted(offsets)}
+
+    def _read(self, offset: int) -> Observation | None:
+        records = self._log.read(self._topic, self._partition, offset)
+        if not records or records[0].offset != offset:
+            return None
+        event = decode_one(records[0], Observation, NO_LIMITS).event
+        return event if isinstance(event, Observation) else None
 
 
 def read_range(log: Log, run: OffsetRange, *, lenient: bool = False) -> Iterator[list[Record]]:

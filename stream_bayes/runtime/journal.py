@@ -1,7 +1,7 @@
-"""The journal: one record a commit, with what was processed in which order, and what was decided then.
+"""The journal: one record for each commit, with the inputs in the order of processing and the decisions made then.
 
-It makes the way of a model repeatable: the inputs are read again in this order, what was refused is refused again, what
-was asked counts as asked, what was closed is closed, and nothing is decided anew.
+Recovery reads the inputs again in this order and repeats the decisions: the same records are rejected, the same labels
+are requested, the same requests expire. Nothing is decided again.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from stream_bayes.records import Record
 
 LEARNER = "learner"
 MARK = "mark"
-"""Headers: with what learner the record was written, and what tells it from any other."""
+"""Headers: a digest of the learner's settings, and a random mark of the record."""
 VERSION = 2
-"""Of what is written; version 1, which has neither audits nor answers that are unsure, is read too."""
+"""The version that is written; version 1, which has neither audits nor abstentions, is read too."""
 
 
 class OffsetRange(NamedTuple):
-    """Records of one partition, from an offset up to another, processed one after the other."""
+    """Records of one partition that were processed one after the other: from `begin` up to and without `end`."""
 
     topic: str
     partition: int
@@ -35,58 +35,67 @@ class OffsetRange(NamedTuple):
 
 
 class JournalEntry(NamedTuple):
-    """What one commit stands for."""
+    """The inputs and the decisions of one commit."""
 
-    runs: list[OffsetRange]
-    asked: dict[int, RequestReason]
-    refused: list[RejectedRecord]
-    unsure: list[tuple[str, int]]
-    """Topic and offset of labels that said that nobody knows."""
+    ranges: list[OffsetRange]
+    """The inputs, in the order in which they were processed."""
+    requests: dict[int, RequestReason]
+    rejected: list[RejectedRecord]
+    abstentions: list[tuple[str, int]]
+    """Topic and offset of the labels by which a labeller abstained."""
     late: int | None
-    """The oldest observation that was learned when its label came later."""
-    terms: RequestPolicy | None = None
-    """By which questions were closed; None where that was not written down yet."""
+    """The offset of the oldest observation that was learned after it was predicted."""
+    policy: RequestPolicy | None = None
+    """The policy by which label requests expired; None in records of version 1."""
 
     @property
-    def decided(self) -> ReplayDecisions:
-        """For an engine that takes the same records again."""
-        return ReplayDecisions(self.asked, set(self.unsure), self.terms)
+    def decisions(self) -> ReplayDecisions:
+        """The decisions, for an engine that processes the same records again."""
+        return ReplayDecisions(self.requests, set(self.abstentions), self.policy)
 
-    def noted(self, records: Iterable[Record], outcome: BatchResult) -> JournalEntry:
-        """The entry once these records were processed, and this came of it."""
+    def add(self, records: Iterable[Record], result: BatchResult) -> JournalEntry:
+        """The entry with more records, and with the result of processing them."""
         for topic, group in groupby(records, key=attrgetter("topic")):
             first, *others = group
             end = (others[-1] if others else first).offset + 1
-            if self.runs and self.runs[-1].topic == topic:
-                self.runs[-1] = self.runs[-1]._replace(end=end)
+            if self.ranges and self.ranges[-1].topic == topic:
+                self.ranges[-1] = self.ranges[-1]._replace(end=end)
             else:
-                self.runs.append(OffsetRange(topic, first.partition, first.offset, end))
-        self.asked.update(outcome.asked)
-        self.refused.extend(outcome.refused)
-        self.unsure.extend(outcome.unsure)
-        oldest = [offset for offset in (self.late, min(outcome.late, default=None)) if offset is not None]
+                self.ranges.append(OffsetRange(topic, first.partition, first.offset, end))
+        self.requests.update(result.requests)
+        self.rejected.extend(result.rejected)
+        self.abstentions.extend(result.abstentions)
+        oldest = [offset for offset in (self.late, min(result.late, default=None)) if offset is not None]
         return self._replace(late=min(oldest, default=None))
 
     def encode(self) -> bytes:
-        """As JSON."""
-        refused = [one[: 3 if one.observation is None else 4] for one in self.refused]
-        content: dict[str, Any] = {"version": VERSION, "runs": self.runs, "asked": list(self.asked), "dead": refused}
+        """The entry as JSON."""
+        rejected = [one[: 3 if one.observation is None else 4] for one in self.rejected]
+        content: dict[str, Any] = {
+            "version": VERSION,
+            "runs": self.ranges,
+            "asked": list(self.requests),
+            "dead": rejected,
+        }
         if self.late is not None:
             content["late"] = self.late
-        audited = [(offset, chance) for offset, (chance,) in self.asked.items() if chance is not None]
-        content.update({name: some for name, some in (("audited", audited), ("unsure", self.unsure)) if some})
-        if self.terms is not None:
-            content["terms"] = self.terms._asdict()
+        audited = [(offset, chance) for offset, (chance,) in self.requests.items() if chance is not None]
+        if audited:
+            content["audited"] = audited
+        if self.abstentions:
+            content["unsure"] = self.abstentions
+        if self.policy is not None:
+            content["terms"] = self.policy._asdict()
         return json.dumps(content, separators=(",", ":")).encode()
 
     @classmethod
     def decode(cls, record: Record) -> JournalEntry:
-        """From a record of the journal."""
+        """The entry in a record of the journal; raises `RecoveryError` if there is none that can be read."""
         try:
             content = json.loads(record.value)
             version = int(content["version"])
             if 1 <= version <= VERSION:
-                return cls._of(content)
+                return cls._from_json(content)
         except (KeyError, TypeError, ValueError) as problem:
             message = f"record {record.offset} of the journal ({record.topic!r}) cannot be read: {problem!r}"
             raise RecoveryError(message) from problem
@@ -97,29 +106,32 @@ class JournalEntry(NamedTuple):
         raise RecoveryError(message)
 
     @classmethod
-    def _of(cls, content: dict[str, Any]) -> JournalEntry:
-        runs = [OffsetRange(str(topic), *map(int, rest)) for topic, *rest in content["runs"]]
-        asked = {int(offset): RequestReason() for offset in content["asked"]}
-        asked.update({int(offset): RequestReason(float(chance)) for offset, chance in content.get("audited", ())})
-        refused = [
-            RejectedRecord(str(topic), int(offset), str(code), *map(int, rest))
-            for topic, offset, code, *rest in content["dead"]
-        ]
-        unsure = [(str(topic), int(offset)) for topic, offset in content.get("unsure", ())]
+    def _from_json(cls, content: dict[str, Any]) -> JournalEntry:
+        requests = {int(offset): RequestReason() for offset in content["asked"]}
+        requests.update({int(offset): RequestReason(float(chance)) for offset, chance in content.get("audited", ())})
         late = content.get("late")
-        terms = content.get("terms")
-        own = None if terms is None else RequestPolicy(*(int(terms[name]) for name in RequestPolicy._fields))
-        return cls(runs, asked, refused, unsure, None if late is None else int(late), own)
+        policy = content.get("terms")
+        return cls(
+            ranges=[OffsetRange(str(topic), *map(int, rest)) for topic, *rest in content["runs"]],
+            requests=requests,
+            rejected=[
+                RejectedRecord(str(topic), int(offset), str(code), *map(int, rest))
+                for topic, offset, code, *rest in content["dead"]
+            ],
+            abstentions=[(str(topic), int(offset)) for topic, offset in content.get("unsure", ())],
+            late=None if late is None else int(late),
+            policy=None if policy is None else RequestPolicy(*(int(policy[name]) for name in RequestPolicy._fields)),
+        )
 
 
 def mark_of(record: Record) -> str:
-    """What tells the journal up to a record from that of a copy of the log which went on by itself."""
-    given = dict(record.headers).get(MARK)
-    # Records of before there were marks.
+    """A mark that tells the journal up to a record from that of a copy of the log which was written to since."""
+    mark = dict(record.headers).get(MARK)
+    # Older records have no mark.
     whole = b"%d " % record.timestamp + record.value
-    return hashlib.sha256(whole).hexdigest()[:16] if given is None else given.decode("ascii", "replace")
+    return hashlib.sha256(whole).hexdigest()[:16] if mark is None else mark.decode("ascii", "replace")
 
 
-def new_entry(terms: RequestPolicy | None = None) -> JournalEntry:
-    """An entry of nothing."""
-    return JournalEntry([], {}, [], [], None, terms)
+def new_entry(policy: RequestPolicy | None = None) -> JournalEntry:
+    """An empty entry."""
+    return JournalEntry([], {}, [], [], None, policy)

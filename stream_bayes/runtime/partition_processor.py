@@ -16,10 +16,9 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.events import DeadLetter
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.runtime.decoding import decode_records, fetch_observations, limits_of
+from stream_bayes.runtime.decoding import ObservationReader, decode_records, limits_of
 from stream_bayes.runtime.journal import LEARNER, MARK, OffsetRange, new_entry
 from stream_bayes.runtime.producer import Producer
-from stream_bayes.runtime.retry import RetryPolicy
 from stream_bayes.runtime.timing import StageTimer
 
 
@@ -50,28 +49,31 @@ class PartitionProcessor:
         """A short name of the learner and its settings, which stands in the journal."""
         self._limits = limits_of(settings)
         self._outbox = Producer(settings, number)
-        self._entry = new_entry(self.engine.terms)
+        self._entry = new_entry(self.engine.request_policy)
         self._taken = 0
         self._next_mark = ""
 
-    def take(self, records: Sequence[Record], log: Log, retry: RetryPolicy) -> None:
+    def take(self, records: Sequence[Record], log: Log) -> None:
         """Fold records and stage what comes of it; once the log has given what is needed for it, nothing can fail."""
         with self.stages.measured("decode"):
-            arrivals = decode_records(records, self.settings, self._limits)
-        with self.stages.measured("read"):
-            found = retry(lambda: fetch_observations(self.engine, arrivals, log))
-            most = retry(lambda: self._outbox.limits(log))
+            events = decode_records(records, self.settings, self._limits)
         with self.stages.measured("fold"):
-            outcome = self.engine.process(arrivals, found)
+            plan = self.engine.plan(events)
+        with self.stages.measured("read"):
+            reader = ObservationReader(log, self.settings.topics.observations, self.number)
+            observations = reader.fetch(plan.missing)
+            most = self._outbox.limits(log)
+        with self.stages.measured("fold"):
+            result = self.engine.apply(plan, observations)
         with self.stages.measured("encode"):
-            self._outbox.stage(outcome.outputs, most, log)
-            self._outbox.stage_forwards(outcome.forwards, most, log)
-        self._entry = self._entry.noted(records, outcome)
+            self._outbox.stage(result.outputs, most, log)
+            self._outbox.stage_forwards(result.forwards, most, log)
+        self._entry = self._entry.add(records, result)
         self._taken += len(records)
         for topic, offset in {record.topic: record.offset for record in records}.items():
             self.positions[Partition(topic, self.number)] = offset + 1
 
-    def skip_gap(self, gap: LogGap, log: Log, retry: RetryPolicy) -> None:
+    def skip_gap(self, gap: LogGap, log: Log) -> None:
         """Go on behind records that are gone: a letter says which, and the journal where it goes on."""
         letter = DeadLetter(
             code="lost-records",
@@ -82,24 +84,24 @@ class PartitionProcessor:
             payload=b"",
             at=datetime.now(UTC),
         )
-        self._outbox.stage([letter], retry(lambda: self._outbox.limits(log)), log)
+        self._outbox.stage([letter], self._outbox.limits(log), log)
         self.begin_at(Partition(gap.topic, gap.partition), gap.begins)
 
     def begin_at(self, place: Partition, offset: int) -> None:
         """Go on from here, which the journal says: there is nothing before it."""
-        self._entry.runs.append(OffsetRange(*place, offset, offset))
+        self._entry.ranges.append(OffsetRange(*place, offset, offset))
         self.positions[place] = offset
 
-    def stage_entry(self, log: Log, retry: RetryPolicy) -> int:
+    def stage_entry(self, log: Log) -> int:
         """Stage the journal record of what was taken since the last commit: so many events."""
         events = self._taken
         self._taken = 0
-        if self._entry.runs:
+        if self._entry.ranges:
             self._next_mark = secrets.token_hex(8)
             headers = (LEARNER, self.learner), (MARK, self._next_mark.encode())
-            most = retry(lambda: self._outbox.limits(log))
+            most = self._outbox.limits(log)
             self._outbox.stage_entry(self._entry, headers, most, log)
-            self._entry = new_entry(self.engine.terms)
+            self._entry = new_entry(self.engine.request_policy)
         return events
 
     def committed(self, written: Offsets) -> None:

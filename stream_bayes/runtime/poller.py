@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 
 from stream_bayes.config import CommitSettings
-from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.retry import RetryingLog
 from stream_bayes.records import Offsets, Partition, Record
 from stream_bayes.runtime.monitoring import lag_of
 from stream_bayes.runtime.rebalance import AssignedPartitions
-from stream_bayes.runtime.retry import RetryPolicy
 from stream_bayes.runtime.timing import StageTimer
 
 LONGEST_WAIT = 0.2
@@ -32,23 +30,15 @@ class Poller:
         Who is told when they change.
     stages
         Where the time is counted that polls take.
-    retry
-        What to poll with.
     """
 
     def __init__(
-        self,
-        settings: CommitSettings,
-        log: Log,
-        partitions: AssignedPartitions,
-        stages: StageTimer,
-        retry: RetryPolicy,
+        self, settings: CommitSettings, log: RetryingLog, partitions: AssignedPartitions, stages: StageTimer
     ) -> None:
         self._settings = settings
         self._log = log
         self._partitions = partitions
         self._stages = stages
-        self._retry = retry
         self._last = time.monotonic()
         self._forwarded: dict[Partition, int] = {}
 
@@ -67,7 +57,7 @@ class Poller:
         commit = self._settings
         size = 0
         gathered: list[Record] = []
-        while not self._retry.stopping and len(gathered) < commit.events and size < _MAX_BYTES:
+        while not self._log.stopping and len(gathered) < commit.events and size < _MAX_BYTES:
             records = self._poll(commit.events - len(gathered), due, drain=drain)
             if self._partitions.changed:
                 return []
@@ -88,18 +78,16 @@ class Poller:
         positions = self._partitions.positions
         if any(positions.get(place, end) < end for place, end in self._forwarded.items()):
             return False
-        return self._partitions.told and not self._retry(
-            lambda: lag_of(self._partitions.processors.values(), self._log)
-        )
+        return self._partitions.told and not lag_of(self._partitions.processors.values(), self._log)
 
     def _poll(self, most: int, due: float, *, drain: bool) -> list[Record]:
         # Waiting is no work: only a poll that found something counts.
         began = time.perf_counter()
-        records = self._retry(partial(self._log.poll, most, 0.0))
+        records = self._log.poll(most, 0.0)
         if records:
             self._stages.add("read", time.perf_counter() - began)
             return records
         timeout = min(due - time.monotonic(), LONGEST_WAIT)
         if timeout <= 0.0 or self._partitions.changed or self.at_end(drain=drain):
             return records
-        return self._retry(partial(self._log.poll, most, timeout))
+        return self._log.poll(most, timeout)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from stream_bayes.config import Settings
-from stream_bayes.engine.forwarding import FORWARDED, Forward
+from stream_bayes.engine.forwarding import FORWARDED
 from stream_bayes.engine.output_events import dead_letter
 from stream_bayes.engine.types import Output
 from stream_bayes.errors import EventError, LogError
 from stream_bayes.eventlog.base import Headers, Log
 from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Prediction, encode
+from stream_bayes.records import Record
 from stream_bayes.runtime.journal import JournalEntry
 
 _MESSAGE = 300
@@ -47,7 +48,7 @@ class Producer:
                 value = _fitting(event, topic, most[topic] - len(key or b""))
             log.append(topic, value, key, self._number)
 
-    def stage_forwards(self, forwards: Iterable[Forward], most: Mapping[str, int], log: Log) -> None:
+    def stage_forwards(self, forwards: Iterable[tuple[Record, int]], most: Mapping[str, int], log: Log) -> None:
         """Stage labels again, each for the partition of its observation; one that is too large is a dead letter."""
         for record, partition in forwards:
             headers = (*record.headers, (FORWARDED, self._group))

@@ -5,16 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable
-from functools import partial
 
 from stream_bayes.config import Settings
 from stream_bayes.errors import BackgroundError, LogConflict, LogError, LogGap
-from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.retry import RetryingLog
 from stream_bayes.records import Offsets, Partition
 from stream_bayes.runtime.checkpointing import Checkpointer
 from stream_bayes.runtime.partition_processor import PartitionProcessor
 from stream_bayes.runtime.recovery import RecoveryResult, recover
-from stream_bayes.runtime.retry import RetryPolicy
 from stream_bayes.runtime.timing import StageTimer
 from stream_bayes.runtime.topics import check_topics, count_of, shares_of
 
@@ -28,11 +26,10 @@ class AssignedPartitions:
     The log tells of changes in the middle of a poll. They are noted then, and followed when the poll is over.
     """
 
-    def __init__(self, settings: Settings, log: Log, stages: StageTimer, retry: RetryPolicy) -> None:
+    def __init__(self, settings: Settings, log: RetryingLog, stages: StageTimer) -> None:
         self._settings = settings
         self._log = log
         self._stages = stages
-        self._retry = retry
         self.processors: dict[int, PartitionProcessor] = {}
         self.checkpointers: dict[int, Checkpointer] = {}
         self.told = False
@@ -65,11 +62,11 @@ class AssignedPartitions:
         self.changed = False
         # A letter about a gap is written by whoever reads the partition now.
         self._log.discard()
-        count = self._retry(lambda: count_of(self._settings, self._log))
+        count = count_of(self._settings, self._log)
         self._count = count
-        shares = self._retry(lambda: shares_of(self._settings, self._log, count))
+        shares = shares_of(self._settings, self._log, count)
         if not self._checked:
-            self._retry(lambda: check_topics(self._settings, self._log))
+            check_topics(self._settings, self._log)
             self._checked = True
         numbers = self._numbers()
         if rebuild and len(numbers) < count:
@@ -77,15 +74,14 @@ class AssignedPartitions:
         self._lose(self.processors.keys() - set(numbers))
         for processor in self.processors.values():
             processor.engine.input_partitions = count
-        committed = self._retry(self._log.committed)
+        committed = self._log.committed()
         missing = [number for number in numbers if rebuild or not self._stands(number, shares, committed)]
         # All of them first: a stop in between must not commit positions that nobody has checked.
         for number in missing:
             self._drop(number)
         for number in missing:
-            # Half a processor is of no use: after an error that passes it begins again.
-            self._retry(partial(self._gain, number, shares, rebuild=rebuild))
-            if self._retry.stopping:
+            self._gain(number, shares, rebuild=rebuild)
+            if self._log.stopping:
                 return False
         if not rebuild:
             self._seek()
@@ -100,7 +96,7 @@ class AssignedPartitions:
         wanted = processor.positions[Partition(gap.topic, gap.partition)]
         lost = {"topic": gap.topic, "partition": gap.partition, "from": wanted, "to": gap.begins - 1}
         logger.warning("records were removed before they were read", extra={"fields": lost})
-        processor.skip_gap(LogGap(gap.topic, gap.partition, wanted, gap.begins), self._log, self._retry)
+        processor.skip_gap(LogGap(gap.topic, gap.partition, wanted, gap.begins), self._log)
         self._seek()
 
     def drop_all(self) -> None:
@@ -122,9 +118,9 @@ class AssignedPartitions:
             raise failures[0]
 
     def _seek(self) -> None:
-        begins = self._retry(self._beginnings)
+        begins = self._beginnings()
         try:
-            self._retry(lambda: self._log.seek(self.positions))
+            self._log.seek(self.positions)
         except LogGap as gap:
             self.skip_gap(gap)
             return
@@ -161,19 +157,19 @@ class AssignedPartitions:
     def _stands(self, number: int, shares: int, committed: Offsets) -> bool:
         """Whether there is a processor that is where the group is: then nobody else was at work in between."""
         processor = self.processors.get(number)
-        if processor is None or processor.engine.terms.partitions != shares:
+        if processor is None or processor.engine.request_policy.partitions != shares:
             return False
         return all(committed.get(place, 0) == offset for place, offset in processor.positions.items())
 
     def _gain(self, number: int, shares: int, *, rebuild: bool) -> None:
         processor = PartitionProcessor(self._settings, number, shares, self._stages)
         processor.engine.input_partitions = self._count
-        recovered = recover(processor, self._log, rebuild=rebuild, going=Heartbeat(self._log, processor, self._retry))
+        recovered = recover(processor, self._log, rebuild=rebuild, going=Heartbeat(self._log, processor))
         if recovered is not None:
             _say(processor, recovered)
             self.processors[number] = processor
             self.checkpointers[number] = Checkpointer(processor, recovered.checkpoint)
-        elif rebuild and not self._retry.stopping:
+        elif rebuild and not self._log.stopping:
             raise self._others()
 
     def _lose(self, numbers: Iterable[int]) -> None:
@@ -196,15 +192,14 @@ class Heartbeat:
     Now and then the log is told that its reader is alive, which says what it still reads.
     """
 
-    def __init__(self, log: Log, processor: PartitionProcessor, retry: RetryPolicy) -> None:
+    def __init__(self, log: RetryingLog, processor: PartitionProcessor) -> None:
         self._log = log
         self._places = frozenset(processor.positions)
-        self._retry = retry
         self._due = time.monotonic() + _BEAT_EVERY
 
     def __call__(self) -> bool:
         """Yes or no."""
-        if self._retry.stopping:
+        if self._log.stopping:
             return False
         if time.monotonic() < self._due:
             return True

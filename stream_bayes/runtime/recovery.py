@@ -1,4 +1,8 @@
-"""Bringing an engine to the last commit: by the newest checkpoint, then by the journal."""
+"""Recovery: bring the engine of a partition to the last commit of its group.
+
+Recovery has three steps: load the newest checkpoint, replay the journal from there, and verify that the positions
+reached are those that the group has committed.
+"""
 
 from __future__ import annotations
 
@@ -17,35 +21,35 @@ from stream_bayes.events import Observation
 from stream_bayes.persistence.compatibility import LOG, shared_differently
 from stream_bayes.persistence.scalars import stored_dict, stored_int
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.runtime.decoding import NO_LIMITS, decode_records, fetch_observations, read_range
+from stream_bayes.runtime.decoding import NO_LIMITS, ObservationReader, decode_records, read_range
 from stream_bayes.runtime.journal import LEARNER, JournalEntry, OffsetRange, mark_of
 from stream_bayes.runtime.partition_processor import PartitionProcessor
 
 logger = logging.getLogger("stream_bayes.runtime")
-_SAY_EVERY = 5.0
-_SHOWN = 3
+_PROGRESS_SECONDS = 5.0
+_MAX_SHOWN = 3
 # A commit of the reader before may be finished between the look at the positions and that at the journal.
-_ROUNDS = 3
+_MAX_ATTEMPTS = 3
 
 
 class RecoveryResult(NamedTuple):
-    """What it took to be where the last commit left off."""
+    """What a recovery did."""
 
     checkpoint: int | None
-    """The journal offset of the checkpoint it began with."""
+    """The journal offset of the checkpoint that was loaded; None if there was none."""
     commits: int
     events: int
-    """Events that were learned again, silently."""
+    """The number of events that were replayed."""
     seconds: float
 
 
 def recover(
     processor: PartitionProcessor, log: Log, *, rebuild: bool = False, going: Callable[[], bool] = lambda: True
 ) -> RecoveryResult | None:
-    """Bring a new processor to the last commit, or with `rebuild` make its model anew from what the log still has.
+    """Bring a new processor to the last commit; with `rebuild` make a new model from what the log still has.
 
-    None if it was given up, since `going` said so or the partition is no longer read here: then nothing may be done
-    with the processor.
+    Gives None if recovery was given up, because `going` returned False or the partition is no longer read here. Then
+    the processor must not be used.
     """
     return _Recovery(processor, log, rebuild=rebuild, going=going).run()
 
@@ -53,60 +57,53 @@ def recover(
 class _Recovery:
     def __init__(self, processor: PartitionProcessor, log: Log, *, rebuild: bool, going: Callable[[], bool]) -> None:
         self._processor = processor
+        self._engine = processor.engine
         self._log = log
-        self._lenient = rebuild
+        self._reader = ObservationReader(log, processor.settings.topics.observations, processor.number)
+        self._rebuild = rebuild
         self._going = going
         self._began = time.monotonic()
-        self._say_due = self._began + _SAY_EVERY
-        self._commits = self._events = 0
-        self._listed: Sequence[tuple[int, Path]] = ()
-        self._moved: set[Partition] = set()
-        self._other_partitions: set[int] = set()
-        self._newly_refused: Counter[str] = Counter()
-        self._first_refused: list[str] = []
+        self._progress_due = self._began + _PROGRESS_SECONDS
+        self._commits = 0
+        self._events = 0
+        self._replayed: set[Partition] = set()
+        self._other_partition_counts: set[int] = set()
+        self._newly_rejected: Counter[str] = Counter()
+        self._first_rejected: list[str] = []
 
     def run(self) -> RecoveryResult | None:
         processor = self._processor
-        log = self._log
         # Offsets mean nothing in another log.
-        processor.compatibility_key = {**compatibility_key_of(processor.engine), LOG: log.identity}
+        processor.compatibility_key = {**compatibility_key_of(self._engine), LOG: self._log.identity}
+        # Before the journal is read: a checkpoint that appears later is that of the next owner of the partition.
+        checkpoints = processor.folder.checkpoints()
         checkpoint = None
-        # Before the journal is looked at: a later one is of whoever has the partition by then.
-        self._listed = processor.folder.checkpoints()
-        for turn in range(_ROUNDS):
-            # In this order: what was committed by the first look is in the journal by the second.
-            committed = log.committed()
-            log.wait_for_open_transactions(processor.journal)
-            if not turn:
-                checkpoint = self._begin()
-            if not self._replay() or not committed.keys() >= processor.positions.keys():
+        for attempt in range(_MAX_ATTEMPTS):
+            # In this order: what was committed by the first call is in the journal by the second.
+            committed = self._log.committed()
+            self._log.wait_for_open_transactions(processor.journal)
+            if not attempt:
+                checkpoint = self._load_checkpoint(checkpoints)
+            if not self._replay_journal() or not committed.keys() >= processor.positions.keys():
                 return None
-            own = {place: committed[place] for place in processor.positions}
-            if self._lenient:
-                self._pass_over(own)
-            if processor.positions == own:
-                self._say_what_differs()
+            if self._verify_positions(committed):
+                self._log_differences()
                 return RecoveryResult(checkpoint, self._commits, self._events, time.monotonic() - self._began)
-        raise _differ(processor, own)
+        raise _wrong_positions(processor, committed)
 
-    def _pass_over(self, committed: Offsets) -> None:
-        """What is left of the journal may say nothing of a topic any more."""
-        for place in committed.keys() - self._moved:
-            self._processor.positions[place] = committed[place]
+    # Load checkpoint
 
-    # Where to begin
-
-    def _begin(self) -> int | None:
-        """Load the checkpoint to begin with, if any."""
+    def _load_checkpoint(self, checkpoints: Sequence[tuple[int, Path]]) -> int | None:
+        """Load the newest checkpoint that fits; gives its journal offset, None if there is none or for a rebuild."""
         processor = self._processor
         log = self._log
         begin = log.earliest_offsets(processor.journal.topic).get(processor.journal, 0)
         processor.folder.prepare()
-        if self._lenient:
+        if self._rebuild:
             processor.folder.check_log(log.identity)
             processor.journal_end = begin
             return None
-        number = self._load(begin)
+        number = self._restore_newest(begin, checkpoints)
         if processor.journal_end < begin:
             message = (
                 f"journal {processor.number} begins at {begin}, and the newest checkpoint stands for "
@@ -119,28 +116,27 @@ class _Recovery:
             logger.info("no checkpoint: learning all again from the journal", extra={"fields": fields})
         return number
 
-    def _load(self, begin: int) -> int | None:
+    def _restore_newest(self, begin: int, checkpoints: Sequence[tuple[int, Path]]) -> int | None:
         processor = self._processor
-        log = self._log
         found = processor.folder.newest(processor.compatibility_key)
-        end = log.end_offsets(processor.journal.topic).get(processor.journal, 0)
-        processor.folder.quarantine(end, self._listed)
+        end = self._log.end_offsets(processor.journal.topic).get(processor.journal, 0)
+        processor.folder.quarantine(end, checkpoints)
         if found is not None and found[0] > end:
             found = processor.folder.newest(processor.compatibility_key)
         if found is None:
             return None
         number, checkpoint = found
         mark = checkpoint.scalars.get("mark")
-        # Before its beginning nothing tells the journal from another.
+        # A checkpoint at the beginning of the journal has no record before it whose mark could be compared.
         if number > begin and mark != self._mark_at(number - 1):
             message = (
                 f"{processor.folder.path_of(number)} is of a copy of this log that went on by itself. Name the folder "
                 "of this log's own checkpoints, or remove that file"
             )
             raise CheckpointMismatch(message)
-        restore(processor.engine, checkpoint.scalars, checkpoint.arrays)
+        restore(self._engine, checkpoint.scalars, checkpoint.arrays)
+        positions = stored_dict(checkpoint.scalars.get("positions"), "positions")
         for place in processor.positions:
-            positions = stored_dict(checkpoint.scalars.get("positions"), "positions")
             processor.positions[place] = stored_int(positions.get(place.topic), f"positions.{place.topic}")
         processor.journal_end = number
         processor.mark = mark
@@ -150,67 +146,77 @@ class _Recovery:
         found = self._log.read(*self._processor.journal, offset)
         return mark_of(found[0]) if found and found[0].offset == offset else None
 
-    # The journal
+    # Replay journal
 
-    def _replay(self) -> bool:
-        """From where the processor is to the end of the journal; False if it was given up."""
+    def _replay_journal(self) -> bool:
+        """Replay from where the processor is to the end of the journal; False if that was given up."""
         processor = self._processor
         for record in records_from(self._log, processor.journal, processor.journal_end):
             entry = JournalEntry.decode(record)
             self._check_partitions(record, entry)
-            refused = {(one.topic, one.offset): one for one in entry.refused}
-            if not all(self._replay_run(run, record, entry, refused) for run in entry.runs):
+            rejected = {(one.topic, one.offset): one for one in entry.rejected}
+            if not all(self._replay_range(offsets, record, entry, rejected) for offsets in entry.ranges):
                 return False
             processor.journal_end = record.offset + 1
             processor.mark = mark_of(record)
             self._commits += 1
-            if time.monotonic() >= self._say_due:
-                self._say_due = time.monotonic() + _SAY_EVERY
+            if time.monotonic() >= self._progress_due:
+                self._progress_due = time.monotonic() + _PROGRESS_SECONDS
                 logger.info("replaying", extra={"fields": {"partition": processor.number, "events": self._events}})
         return self._going()
 
-    def _replay_run(
-        self, run: OffsetRange, record: Record, entry: JournalEntry, refused: dict[tuple[str, int], RejectedRecord]
+    def _replay_range(
+        self, offsets: OffsetRange, record: Record, entry: JournalEntry, rejected: dict[tuple[str, int], RejectedRecord]
     ) -> bool:
+        """Process the records of a range again, as the entry says; False if that was given up."""
         processor = self._processor
-        log = self._log
-        place = Partition(run.topic, self._processor.number)
-        if run.begin < processor.positions[place]:
-            message = f"record {record.offset} of {record.topic!r} goes over {run.topic!r} from {run.begin} again"
+        place = Partition(offsets.topic, processor.number)
+        if offsets.begin < processor.positions[place]:
+            message = (
+                f"record {record.offset} of {record.topic!r} goes over {offsets.topic!r} from {offsets.begin} again"
+            )
             raise RecoveryError(message)
-        for records in read_range(log, run, lenient=self._lenient):
+        for records in read_range(self._log, offsets, lenient=self._rebuild):
             if not self._going():
                 return False
-            arrivals = decode_records(records, processor.settings, NO_LIMITS)
-            arrivals = [_as_then(arrival, refused) for arrival in arrivals]
-            outcome = processor.engine.process(
-                arrivals, fetch_observations(processor.engine, arrivals, log), entry.decided
-            )
-            newly = [one for one in outcome.refused if (one.topic, one.offset) not in refused]
-            if newly and not self._lenient:
-                raise self._not_repeated(newly[0], record)
-            self._note_refused(newly)
+            events = decode_records(records, processor.settings, NO_LIMITS)
+            plan = self._engine.plan([_as_first_time(event, rejected) for event in events], entry.decisions)
+            result = self._engine.apply(plan, self._reader.fetch(plan.missing))
+            newly_rejected = [one for one in result.rejected if (one.topic, one.offset) not in rejected]
+            if newly_rejected and not self._rebuild:
+                raise self._not_repeated(newly_rejected[0], record)
+            self._note_rejected(newly_rejected)
             self._events += len(records)
-        processor.positions[place] = run.end
-        self._moved.add(place)
+        processor.positions[place] = offsets.end
+        self._replayed.add(place)
         return True
 
     def _check_partitions(self, record: Record, entry: JournalEntry) -> None:
-        """A budget is kept by its shares, so they stay as they were, but for a new model."""
-        if entry.terms is None:
+        """Refuse a journal whose label budget was shared between another number of partitions, but for a rebuild."""
+        if entry.policy is None:
             return
-        then = entry.terms.partitions
-        now = self._processor.engine.terms.partitions
+        then = entry.policy.partitions
+        now = self._engine.request_policy.partitions
         if then == now:
             return
-        if not self._lenient:
+        if not self._rebuild:
             message = f"record {record.offset} of {record.topic!r} was written for {shared_differently(then, now)}"
             raise RecoveryError(message)
-        self._other_partitions.add(then)
+        self._other_partition_counts.add(then)
 
-    # What differs from then
+    # Verify positions
 
-    def _not_repeated(self, refused: RejectedRecord, entry: Record) -> RecoveryError:
+    def _verify_positions(self, committed: Offsets) -> bool:
+        """Whether the positions reached are those committed; a rebuild takes over those of topics without a journal."""
+        positions = self._processor.positions
+        for place in positions:
+            if self._rebuild and place not in self._replayed:
+                positions[place] = committed[place]
+        return all(committed[place] == offset for place, offset in positions.items())
+
+    # Differences from the first time
+
+    def _not_repeated(self, rejected: RejectedRecord, entry: Record) -> RecoveryError:
         processor = self._processor
         if dict(entry.headers).get(LEARNER) == processor.learner:
             reason = "the log was changed, or stream_bayes is of another version. Put the log back from a copy"
@@ -220,32 +226,32 @@ class _Recovery:
                 f"(learner.name is {processor.settings.learner.name!r} now). Go back to those settings"
             )
         message = (
-            f"{refused.topic}-{processor.number}-{refused.offset} was learned when it came and is refused now "
-            f"({refused.code}): {reason}, or start a new model with stream-bayes rebuild"
+            f"{rejected.topic}-{processor.number}-{rejected.offset} was learned when it came and is refused now "
+            f"({rejected.code}): {reason}, or start a new model with stream-bayes rebuild"
         )
         return RecoveryError(message)
 
-    def _note_refused(self, refused: Sequence[RejectedRecord]) -> None:
-        self._newly_refused.update(one.code for one in refused)
-        for one in refused[: _SHOWN - len(self._first_refused)]:
-            self._first_refused.append(f"{one.topic}-{self._processor.number}-{one.offset} ({one.code})")
+    def _note_rejected(self, rejected: Sequence[RejectedRecord]) -> None:
+        self._newly_rejected.update(one.code for one in rejected)
+        for one in rejected[: _MAX_SHOWN - len(self._first_rejected)]:
+            self._first_rejected.append(f"{one.topic}-{self._processor.number}-{one.offset} ({one.code})")
 
-    def _say_what_differs(self) -> None:
-        engine = self._processor.engine
-        own = {"partition": self._processor.number}
-        if self._other_partitions:
-            budget = engine.selector.budget
-            shares = {**own, "labels_requested": budget.used, "share": budget.total}
-            fields = {**shares, "then": max(self._other_partitions), "now": engine.terms.partitions}
+    def _log_differences(self) -> None:
+        partition = {"partition": self._processor.number}
+        if self._other_partition_counts:
+            budget = self._engine.selector.budget
+            shares = {**partition, "labels_requested": budget.used, "share": budget.total}
+            now = self._engine.request_policy.partitions
+            fields = {**shares, "then": max(self._other_partition_counts), "now": now}
             logger.warning("the label budget is shared anew between the partitions", extra={"fields": fields})
-        if self._newly_refused:
-            said = {**own, **self._newly_refused, "first": ", ".join(self._first_refused)}
-            logger.warning("learned when they came and refused now", extra={"fields": said})
+        if self._newly_rejected:
+            rejected = {**partition, **self._newly_rejected, "first": ", ".join(self._first_rejected)}
+            logger.warning("learned when they came and refused now", extra={"fields": rejected})
 
 
-def _differ(processor: PartitionProcessor, committed: Offsets) -> RecoveryError:
-    """The journal and the positions are of one transaction, so they can only differ if somebody changed one of them."""
-    place = next(place for place, offset in committed.items() if processor.positions[place] != offset)
+def _wrong_positions(processor: PartitionProcessor, committed: Offsets) -> RecoveryError:
+    """The error of positions that differ: the journal and the positions are committed in one transaction."""
+    place = next(place for place, offset in processor.positions.items() if committed[place] != offset)
     message = (
         f"the group's position in {place.topic}-{place.number} is {committed[place]}, but its journal ends at "
         f"{processor.positions[place]}: somebody changed one of them; use another group, or the log's last copy"
@@ -253,15 +259,15 @@ def _differ(processor: PartitionProcessor, committed: Offsets) -> RecoveryError:
     return RecoveryError(message)
 
 
-def _as_then(arrival: InputEvent, refused: dict[tuple[str, int], RejectedRecord]) -> InputEvent:
-    """What was refused when it came is refused again, whatever would be said of it now.
+def _as_first_time(event: InputEvent, rejected: dict[tuple[str, int], RejectedRecord]) -> InputEvent:
+    """The event as it was first processed: a record that was rejected then is rejected again.
 
-    Of an observation that was predicted all the same, it is the label alone.
+    Of an observation that was predicted all the same, only the label is rejected.
     """
-    then = refused.get((arrival.record.topic, arrival.record.offset))
+    then = rejected.get((event.record.topic, event.record.offset))
     if then is None:
-        return arrival
+        return event
     problem = EventError(then.code, "as it was when it came", then.observation)
-    if isinstance(arrival.event, Observation) and then.observation == then.offset:
-        return arrival._replace(label_problem=problem)
-    return InputEvent(arrival.record, problem)
+    if isinstance(event.event, Observation) and then.observation == then.offset:
+        return event._replace(label_problem=problem)
+    return InputEvent(event.record, problem)

@@ -64,14 +64,14 @@ class Retention:
             offset = self._first_since(place, oldest)
             offsets[place] = offset if floor is None else min(offset, floor)
         self._log.trim(offsets)
-        processor.engine.memory.contents.drop_before(offsets[Partition(topics.observations, processor.number)])
+        processor.engine.observation_cache.drop_before(offsets[Partition(topics.observations, processor.number)])
 
     def _floors(self, processor: PartitionProcessor, checkpoint: int) -> dict[str, int]:
         """What recovery from a checkpoint reads: the journal from there, its inputs, observations of late labels."""
         floors = {place.topic: offset for place, offset in processor.positions.items()}
         for record in records_from(self._log, processor.journal, checkpoint):
             entry = JournalEntry.decode(record)
-            for run in entry.runs:
+            for run in entry.ranges:
                 floors[run.topic] = min(floors[run.topic], run.begin)
             if entry.late is not None:
                 floors[self._topics.observations] = min(floors[self._topics.observations], entry.late)

@@ -74,7 +74,7 @@ def _founded(settings: Settings, log: Log, count: int) -> int:
     for number in range(count):
         place = Partition(settings.journal, number)
         found = log.read(*place, begins[place]) if place in begins else []
-        terms = JournalEntry.decode(found[0]).terms if found else None
-        if terms is not None:
-            return terms.partitions
+        policy = JournalEntry.decode(found[0]).policy if found else None
+        if policy is not None:
+            return policy.partitions
     return count

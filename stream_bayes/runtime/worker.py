@@ -6,11 +6,11 @@ import gc
 import logging
 import time
 from datetime import UTC, datetime
-from functools import partial
 
 from stream_bayes.config import Settings
 from stream_bayes.errors import BackgroundError, LogError, LogGap, LogRebalanced, SnapshotError, WorkerError, reason_of
 from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.retry import RetryingLog
 from stream_bayes.events import encode
 from stream_bayes.records import Partition, Record
 from stream_bayes.runtime.logging import say_started
@@ -19,7 +19,6 @@ from stream_bayes.runtime.partition_processor import PartitionProcessor
 from stream_bayes.runtime.poller import LONGEST_WAIT, Poller
 from stream_bayes.runtime.rebalance import AssignedPartitions
 from stream_bayes.runtime.retention import Retention
-from stream_bayes.runtime.retry import RetryPolicy
 from stream_bayes.runtime.timing import StageTimer
 
 logger = logging.getLogger("stream_bayes.runtime")
@@ -48,11 +47,11 @@ class Worker:
         """Events taken since the worker started."""
         self._status_due = 0.0
         self._started_at = datetime.now(UTC)
-        self._retry = RetryPolicy()
-        self._partitions = AssignedPartitions(settings, log, self.stages, self._retry)
-        self._gathering = Poller(settings.commit, log, self._partitions, self.stages, self._retry)
-        self._narrator = ProgressLogger(log)
-        self._retention = Retention(settings, log)
+        self._log = RetryingLog(log)
+        self._partitions = AssignedPartitions(settings, self._log, self.stages)
+        self._poller = Poller(settings.commit, self._log, self._partitions, self.stages)
+        self._progress = ProgressLogger(self._log)
+        self._retention = Retention(settings, self._log)
         self._was_run = False
 
     @property
@@ -63,11 +62,11 @@ class Worker:
     @property
     def stopping(self) -> bool:
         """Whether `stop` was called."""
-        return self._retry.stopping
+        return self._log.stopping
 
     def stop(self) -> None:
         """Finish the batch, commit, write checkpoints and return from `run`; may be called by a signal's handler."""
-        self._retry.stopping = True
+        self._log.retry.stopping = True
 
     def run(self, *, drain: bool = False) -> None:
         """Work until `stop` is called or the log ends; with `drain` also when everything there is has been read.
@@ -98,7 +97,7 @@ class Worker:
             while not self._partitions.changed:
                 if self.stopping:
                     return False
-                self._retry(partial(self.log.poll, 1, LONGEST_WAIT))
+                self._log.poll(1, LONGEST_WAIT)
             return self._partitions.follow(rebuild=rebuild)
         finally:
             self.log.on_change = None
@@ -134,22 +133,22 @@ class Worker:
 
     def _step(self, *, drain: bool) -> bool:
         """One commit, or one change of partitions; False at the end."""
-        records = self._gathering.gather(self._status_due, drain=drain)
+        records = self._poller.gather(self._status_due, drain=drain)
         if self._partitions.changed:
             # Who counts their work would keep models in memory that are let go of.
-            self._narrator.changed(())
+            self._progress.changed(())
             going = self._partitions.follow()
-            self._narrator.changed(self.processors.values())
+            self._progress.changed(self.processors.values())
             return going
         self._take(records)
         status = time.monotonic() >= self._status_due
         if records or status:
             self._commit(status=status)
-        self._narrator.say_if_due()
-        self._retry(lambda: self._retention.trim_if_due(self.processors.values()))
-        if records or not self._gathering.at_end(drain=drain):
+        self._progress.say_if_due()
+        self._retention.trim_if_due(self.processors.values())
+        if records or not self._poller.at_end(drain=drain):
             return True
-        return not (self._has_settled() and self._gathering.at_end(drain=drain))
+        return not (self._has_settled() and self._poller.at_end(drain=drain))
 
     def _has_settled(self) -> bool:
         """Whether no transaction is under way in the labels, as that of a worker that was killed while it forwarded.
@@ -185,7 +184,7 @@ class Worker:
         while records:
             before = curve_counts(processor.engine)
             size = next_curve_count(before[0]) - before[0]
-            processor.take(records[:size], self.log, self._retry)
+            processor.take(records[:size], self._log)
             records = records[size:]
             if is_curve_point(processor.engine, before):
                 self._stage_status(processor)
@@ -197,29 +196,27 @@ class Worker:
             for processor in processors:
                 self._stage_status(processor, stopped=stopped)
         with self.stages.measured("commit"):
-            events = {
-                number: processor.stage_entry(self.log, self._retry) for number, processor in self.processors.items()
-            }
-            written = self._retry(partial(self.log.commit, self._partitions.positions))
+            events = {number: processor.stage_entry(self._log) for number, processor in self.processors.items()}
+            written = self._log.commit(self._partitions.positions)
         labels = self.settings.topics.labels
-        self._gathering.forwarded({place: end for place, end in written.items() if place.topic == labels})
+        self._poller.forwarded({place: end for place, end in written.items() if place.topic == labels})
         for processor in processors:
             processor.committed(written)
-        self._narrator.committed(processors)
+        self._progress.committed(processors)
         for number, checkpointer in self._partitions.checkpointers.items():
             checkpointer.committed(events[number])
 
     def _stage_status(self, processor: PartitionProcessor, *, stopped: bool = False) -> None:
         checkpointer = self._partitions.checkpointers[processor.number]
-        status = self._retry(partial(status_of, processor, checkpointer, self.log, self._started_at, stopped=stopped))
-        self._retry(partial(self.log.append, self.settings.topics.status, encode(status), None, processor.number))
+        status = status_of(processor, checkpointer, self._log, self._started_at, stopped=stopped)
+        self._log.append(self.settings.topics.status, encode(status), None, processor.number)
 
     def _begin_again(self, problem: LogRebalanced) -> None:
         """What was not committed is gone, and with it every engine that has learned from it."""
         logger.warning("partitions may be another worker's by now", extra={"fields": {"reason": str(problem)}})
         self.log.discard()
         self._partitions.drop_all()
-        self._narrator.changed(())
+        self._progress.changed(())
 
     def _finish(self) -> None:
         try:
@@ -232,7 +229,7 @@ class Worker:
                 checkpointer.finish()
             except (OSError, SnapshotError, BackgroundError) as problem:
                 problems.append(problem)
-        logger.info("stopped", extra={"fields": self._narrator.totals._asdict()})
+        logger.info("stopped", extra={"fields": self._progress.totals._asdict()})
         for failure in problems:
             if isinstance(failure, BackgroundError):
                 raise failure

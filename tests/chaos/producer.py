@@ -18,8 +18,8 @@ from pathlib import Path
 
 from stream_bayes.engine.forwarding import forwarded_by
 from stream_bayes.eventlog.base import Log
+from stream_bayes.eventlog.retry import RetryPolicy
 from stream_bayes.records import Partition
-from stream_bayes.runtime.retry import RetryPolicy
 from tests.chaos.log_locations import LogLocation
 from tests.chaos.messages import EMAILS, LABELS, ExpectedOutcome, Message, with_offset
 from tests.support.workers import all_records

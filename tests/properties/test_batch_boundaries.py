@@ -77,7 +77,7 @@ def test_the_streams_have_everything_in_them(name: str) -> None:
         "wrong-partition",
     }
     assert set(codes(outcome)) == decoding | learning
-    assert {question.audited is None for question in outcome.asked.values()} == {True, False}
+    assert {question.audited is None for question in outcome.requests.values()} == {True, False}
 
 
 def test_the_streams_have_every_end_of_a_question_in_them() -> None:
@@ -98,7 +98,7 @@ def test_what_the_learner_refuses_in_the_middle_of_a_batch_costs_only_itself(nam
         content = {"features": {"x": "a text" if number in (7, 8, 15) else 1.0}}
         stream.observe(content, kind.labels[0], f"p{number}")
     engine, outcome = run(settings_for(kind, label_history=100), stream, (1000,))
-    assert [refused.offset for refused in outcome.refused] == [7, 8, 15]
+    assert [refused.offset for refused in outcome.rejected] == [7, 8, 15]
     assert engine.model_version == 17
     check_same(name, stream, (1000,), PLENTY)
 
@@ -126,5 +126,5 @@ def test_the_most_labels_are_reached_at_the_same_event(monkeypatch: pytest.Monke
         stream.observe(content, label, f"p{number}")
     engine, outcome = run(settings_for(KINDS["MultinomialNB"]), stream, (100,))
     assert codes(outcome) == ["wrong-id", "too-many-labels"]
-    assert engine.memory.labels.scalars()["labels"] == ["a", "c", "d"]
+    assert engine.label_history.scalars()["labels"] == ["a", "c", "d"]
     check_same("MultinomialNB", stream, (100,), PLENTY)

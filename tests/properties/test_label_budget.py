@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.config import LabelSettings, Settings
-from stream_bayes.engine import Engine, InputEvent, ReplayDecisions
+from stream_bayes.engine import BatchResult, Engine, InputEvent, ReplayDecisions
 from stream_bayes.engine.state import bookkeeping_of, restore, state_of
-from stream_bayes.engine.types import nothing
 from stream_bayes.errors import ConfigError
 from stream_bayes.events import LabelRequest
 from tests.support.engines import KINDS, Stream, fold, random_stream, run, settings_for
@@ -70,9 +69,9 @@ def test_a_request_says_what_is_left_and_why() -> None:
     outcome = fold(engine, mails(400), (40,))
     requests = [event for event in outcome.outputs if isinstance(event, LabelRequest)]
     assert [request.budget_left for request in requests] == list(range(19, 19 - len(requests), -1))
-    assert [request.source.offset for request in requests] == list(outcome.asked) == open_request_offsets(engine)
+    assert [request.source.offset for request in requests] == list(outcome.requests) == open_request_offsets(engine)
     assert {request.strategy for request in requests} == {"epistemic", "audit"}
-    for request, question in zip(requests, outcome.asked.values(), strict=True):
+    for request, question in zip(requests, outcome.requests.values(), strict=True):
         assert (request.strategy == "audit") == (question.audited is not None)
         assert request.score <= request.variance
 
@@ -83,12 +82,12 @@ def test_no_span_of_a_period_has_more_questions_than_it_may(gaps: tuple[int, ...
     arrivals = mails(300, gaps)
     times = {arrival.record.offset: arrival.record.timestamp for arrival in arrivals}
     outcome = fold(Engine(settings_for(SPAM, **limits)), arrivals, (50,))
-    asked = [times[offset] for offset in outcome.asked]
+    asked = [times[offset] for offset in outcome.requests]
     assert asked
     for first, later in zip(asked, asked[7:], strict=False):
         assert later - first >= PERIOD
     both = fold(Engine(settings_for(SPAM, **{**limits, "budget": 9})), arrivals, (50,))
-    assert 0 < len(both.asked) <= 9
+    assert 0 < len(both.requests) <= 9
 
 
 Change = tuple[int, int | None]
@@ -101,7 +100,7 @@ LONG = 600_000
 def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: bool, seed: int) -> None:
     """Each time from a checkpoint, or silently from the beginning, as when all checkpoints are lost."""
     arrivals = mails(60 * len(changes))
-    whole = nothing()
+    whole = BatchResult.empty()
     state = None
     for number, (budget, per_period) in enumerate(changes):
         own = settings_for(
@@ -113,12 +112,12 @@ def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: b
         elif number:
             fold(engine, replayed_events(arrivals[: 60 * number], whole), (17,), replay_decisions(whole))
         before = engine.selector.budget.used
-        assert before == len(whole.asked)
+        assert before == len(whole.requests)
         new = fold(engine, arrivals[60 * number : 60 * (number + 1)], (9,))
-        whole.asked.update(new.asked)
-        assert engine.selector.budget.used == len(whole.asked) <= max(budget, before)
+        whole.requests.update(new.requests)
+        assert engine.selector.budget.used == len(whole.requests) <= max(budget, before)
         if per_period is not None:
-            check_periods(arrivals, list(whole.asked), per_period, set(new.asked))
+            check_periods(arrivals, list(whole.requests), per_period, set(new.requests))
         state = saved(engine)
 
 
@@ -140,9 +139,9 @@ def test_a_period_goes_on_through_a_restart() -> None:
     first = Engine(settings_for(SPAM, **limits))
     second = Engine(settings_for(SPAM, **limits))
     outcome = fold(first, arrivals[:100], (10,))
-    assert len(outcome.asked) == 5
+    assert len(outcome.requests) == 5
     restore(second, *saved(first))
-    assert not fold(second, arrivals[100:], (10,)).asked
+    assert not fold(second, arrivals[100:], (10,)).requests
 
 
 def test_what_looks_like_something_asked_about_is_not_asked_about() -> None:
@@ -153,7 +152,7 @@ def test_what_looks_like_something_asked_about_is_not_asked_about() -> None:
         settings_for(SPAM, budget=30, max_open_requests=30, audit_fraction=0.0, request_ttl="1h", label_history=100),
         stream,
     )
-    assert len(outcome.asked) == 1
+    assert len(outcome.requests) == 1
     assert engine.selector.counts["suppressed"] > 0
     same, _ = run(
         settings_for(SPAM, budget=30, max_open_requests=30, audit_fraction=0.0, similarity=1.0, label_history=100),
@@ -167,7 +166,7 @@ def test_observations_that_have_a_label_are_no_candidates() -> None:
     for number in range(30):
         stream.observe({"text": f"mail{number}"}, ("ham", "spam")[number % 2])
     engine, outcome = run(settings_for(SPAM, budget=30), stream)
-    assert not outcome.asked
+    assert not outcome.requests
     assert engine.selector.budget.seen == 0
 
 
@@ -179,5 +178,5 @@ def test_a_strategy_that_is_none_is_a_bad_setting() -> None:
 def test_nothing_is_asked_in_silence() -> None:
     engine = Engine(settings_for(SPAM, budget=30, max_open_requests=30))
     outcome = fold(engine, mails(50), (10,), ReplayDecisions({}))
-    assert (outcome.asked, outcome.outputs, engine.selector.budget.used) == ({}, [], 0)
+    assert (outcome.requests, outcome.outputs, engine.selector.budget.used) == ({}, [], 0)
     assert engine.selector.budget.seen == 50

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
 from stream_bayes.engine import BatchResult, Engine, InputEvent, ReplayDecisions
 from stream_bayes.engine.state import bookkeeping_of, state_of
-from stream_bayes.engine.types import nothing
 from stream_bayes.events import DeadLetter, Limits, Observation, Prediction, encode
 from stream_bayes.records import Record
 from stream_bayes.runtime.decoding import decode_records
@@ -207,10 +206,10 @@ def streams(kind: Kind, most: int = 60) -> st.SearchStrategy[Stream]:
 
 
 def fold(
-    engine: Engine, arrivals: Sequence[InputEvent], sizes: Iterable[int], decided: ReplayDecisions | None = None
+    engine: Engine, arrivals: Sequence[InputEvent], sizes: Iterable[int], decisions: ReplayDecisions | None = None
 ) -> BatchResult:
     """Process events in pieces of these sizes, over and over; what is not in memory is found again."""
-    whole = nothing()
+    whole = BatchResult.empty()
     observations = {
         record.offset: event
         for record, event in (arrival[:2] for arrival in arrivals)
@@ -220,9 +219,9 @@ def fold(
     lengths = cycle(sizes)
     while begin < len(arrivals):
         piece = arrivals[begin : begin + next(lengths)]
-        found = {offset: observations.get(offset) for offset in engine.wanted(piece)}
-        new = engine.process(piece, found, decided)
-        whole.asked.update(new.asked)
+        plan = engine.plan(piece, decisions)
+        new = engine.apply(plan, {offset: observations.get(offset) for offset in plan.missing})
+        whole.requests.update(new.requests)
         for before, after in zip(whole, new, strict=True):
             if isinstance(before, list) and isinstance(after, list):
                 before.extend(after)
@@ -239,7 +238,7 @@ def run(settings: Settings, stream: Stream, sizes: Iterable[int] = (1,)) -> tupl
 def encoded_result(outcome: BatchResult) -> tuple[list[Any], ...]:
     """All of an outcome, as it would be written."""
     outputs = [encode(event) for event in outcome.outputs]
-    return outputs, [*outcome.asked.items()], outcome.refused, outcome.late, outcome.unsure, outcome.forwards
+    return outputs, [*outcome.requests.items()], outcome.rejected, outcome.late, outcome.abstentions, outcome.forwards
 
 
 def comparable_state(engine: Engine) -> tuple[str, dict[str, tuple[str, tuple[int, ...], bytes]]]:

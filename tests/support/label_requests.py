@@ -15,12 +15,12 @@ from tests.support.workers import State, events
 
 def replay_decisions(outcome: BatchResult, terms: RequestPolicy | None = None) -> ReplayDecisions:
     """What a journal says of it; without terms, what one of before they were written down says."""
-    return ReplayDecisions(outcome.asked, set(outcome.unsure), terms)
+    return ReplayDecisions(outcome.requests, set(outcome.abstentions), terms)
 
 
 def replayed_events(arrivals: Sequence[InputEvent], outcome: BatchResult) -> list[InputEvent]:
     """What a journal gives back: events that were refused are refused again with the same code."""
-    then = {(refused.topic, refused.offset): refused for refused in outcome.refused}
+    then = {(refused.topic, refused.offset): refused for refused in outcome.rejected}
     found = [(arrival, then.get((arrival.record.topic, arrival.record.offset))) for arrival in arrivals]
     return [arrival if one is None else _refused(arrival, one) for arrival, one in found]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from stream_bayes.kernels.mail.features import Shape
-from stream_bayes.mail.features.batch import decoded
+from stream_bayes.mail.parse.parsed_mail import decode_sections
 
 GOLDEN = 0x9E3779B97F4A7C15
 SPREAD = 0xD6E8FEB86659FD93
@@ -122,7 +122,7 @@ def host_features(words: list[Word], at: int, sign: int, names: list[int]) -> It
 
 def reference_features(raw: bytes, shape: Shape) -> list[list[int]]:
     """The buckets of each view."""
-    header, body = decoded(raw)
+    header, body = decode_sections(raw)
     text = header + body
     kept = (header + body)[: shape.text]
     fields = header_fields(header[: shape.text])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from urllib.parse import urlsplit
 
-from stream_bayes.mail.render.reader import RenderedMail, TextSpan
-from stream_bayes.mail.render.spans import MAX_PIECES, SHOWN
+from stream_bayes.mail.render.reader import RenderedMail
+from stream_bayes.mail.render.spans import MAX_SHOWN, MAX_SPANS, TextSpan
 
 HTML = b"Subject: s\nContent-Type: text/html; charset=utf-8\n\n"
 PLAIN = b"Subject: s\nContent-Type: text/plain; charset=utf-8\n\n"
@@ -30,8 +30,8 @@ def as_text(pieces: tuple[TextSpan, ...]) -> str:
 
 def check_spans(pieces: tuple[TextSpan, ...]) -> None:
     """What holds of any pieces."""
-    assert len(pieces) <= MAX_PIECES
-    assert sum(len(piece.text) for piece in pieces if piece.kind != "mark") <= SHOWN + 200
+    assert len(pieces) <= MAX_SPANS
+    assert sum(len(piece.text) for piece in pieces if piece.kind != "mark") <= MAX_SHOWN + 200
     for piece in pieces:
         assert piece.text
         assert piece.kind != "mark" or len(piece.text) < 150
@@ -44,7 +44,7 @@ def check_spans(pieces: tuple[TextSpan, ...]) -> None:
 
 def check_rendered_mail(letter: RenderedMail) -> None:
     """What holds of any letter."""
-    check_spans(letter.pieces)
+    check_spans(letter.spans)
     for line in (letter.sender, letter.subject, *letter.attachments):
         assert len(line) <= 500
         assert not any(is_hidden(character) and character not in JOINERS for character in line)

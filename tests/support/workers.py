@@ -208,7 +208,7 @@ def _arrival(record: Record, settings: Settings) -> InputEvent:
 
 def _found(engine: Engine, arrival: InputEvent, log: Log) -> dict[int, Observation | None]:
     found: dict[int, Observation | None] = {}
-    for offset in engine.wanted([arrival]):
+    for offset in engine.plan([arrival]).missing:
         (record,) = log.read(engine.settings.topics.observations, engine.partition, offset)
         event = _arrival(record, engine.settings).event
         assert isinstance(event, Observation)

@@ -13,7 +13,7 @@ from typer.main import get_command
 
 import stream_bayes.cli.commands  # noqa: F401 - adds the commands to the app
 from stream_bayes.cli.app import app
-from stream_bayes.config.loader import KINDS
+from stream_bayes.config import Settings
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "stream_bayes"
@@ -62,7 +62,8 @@ def test_paths_of_contributing_exist(path: str) -> None:
 
 def _exists(name: str) -> bool:
     if _SETTING.fullmatch(name):
-        return name in KINDS
+        section, key = name.split(".")
+        return key in Settings().model_dump().get(section, {})
     if name.startswith("--"):
         return name in set(_options())
     pattern = rf"^class {name}\b" if _CLASS.fullmatch(name) else rf"(?<![\w-]){re.escape(name)}(?![\w-])"

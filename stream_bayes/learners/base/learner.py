@@ -19,11 +19,11 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from copy import deepcopy
-from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 from river import base
 
+from stream_bayes import registry
 from stream_bayes.errors import InputError, MergeError, ParameterError, SnapshotDamaged, SnapshotError
 from stream_bayes.features.values import Features, plain
 from stream_bayes.persistence import snapshot
@@ -51,11 +51,9 @@ class LearnerState(NamedTuple):
 class Learner(base.Estimator):
     """State in, state out; the part of the contract that does not depend on what is predicted."""
 
-    _kinds: ClassVar[dict[str, type[Learner]]] = {}
-
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        Learner._kinds[cls._kind_name()] = cls
+        registry.register(cls._kind_name(), cls)
 
     @classmethod
     def _kind_name(cls) -> str:
@@ -81,14 +79,13 @@ class Learner(base.Estimator):
         """Take over what `_arrays` gave; this learner is fresh from its constructor."""
 
     @staticmethod
-    def named(name: str) -> type[Learner]:
-        """The class that a state calls so."""
-        # Ours are imported by their public names when they are first asked for.
-        getattr(import_module("stream_bayes"), name, None)
-        kind = Learner._kinds.get(name)
-        if kind is None:
+    def find_class(name: str) -> type[Learner]:
+        """The learner class of that name; raises `SnapshotError` where none is registered."""
+        try:
+            kind: type[Learner] = registry.find(name)
+        except KeyError:
             message = f"no learner {name!r} is known: import the module that defines it first"
-            raise SnapshotError(message)
+            raise SnapshotError(message) from None
         return kind
 
     def state(self) -> LearnerState:
@@ -128,7 +125,7 @@ class Learner(base.Estimator):
     @classmethod
     def from_state(cls, state: LearnerState, copy: bool = True) -> Self:
         """The learner that `state` describes; without `copy` the state's arrays are the learner's own from then on."""
-        kind = Learner.named(state.kind)
+        kind = Learner.find_class(state.kind)
         if not issubclass(kind, cls):
             message = f"this is the state of a {state.kind}, not of a {cls.__name__}"
             raise SnapshotError(message)
@@ -252,5 +249,5 @@ def _decode(value: Any) -> Any:
         return tuple(_decode(part) for part in value["tuple"])
     if "learner" in value:
         parameters = {name: _decode(part) for name, part in value["parameters"].items()}
-        return Learner._kinds[value["learner"]](**parameters)
+        return registry.find(value["learner"])(**parameters)
     return _PRIORS[value["posterior"]](*value["fields"])

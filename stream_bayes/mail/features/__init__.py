@@ -1,6 +1,5 @@
 """Features of mails.
 
-batch     raw messages, texts and dicts of fields as one batch for the kernels
-fields    a mail as a dict of features, for classifiers from elsewhere
+batch     raw mails, texts and dicts of fields as one batch of hashed features for the kernels
 named     the features of one mail by name, for explanations
 """

@@ -19,9 +19,10 @@ import numpy as np
 from stream_bayes.errors import InputError
 from stream_bayes.features.batch import Batch
 from stream_bayes.features.values import IntArray
-from stream_bayes.kernels.mail.decode import LONGEST_NAME, MAX_RAW, MAX_TEXT, NAME, decode_mail
+from stream_bayes.kernels.mail.decode import LONGEST_NAME, MAX_RAW, NAME
 from stream_bayes.kernels.mail.features import VIEWS, Scratch, Shape, new_scratch, read_mail, read_mails
 from stream_bayes.kernels.mail.tokens import Buckets
+from stream_bayes.mail.parse.parsed_mail import decode_sections
 
 Mail = bytes | bytearray | str | Mapping[Any, Any]
 """One message in any of the forms taken."""
@@ -74,13 +75,6 @@ def read_places(mail: Mail, shape: Shape) -> Scratch:
     return _place.scratch
 
 
-def decoded(mail: Mail) -> tuple[bytes, bytes]:
-    """The header and the body of a mail, as far as they are looked at, with the encodings of parts taken off."""
-    text = np.empty(MAX_TEXT, dtype=np.uint8)
-    length, header_end = decode_mail(np.frombuffer(mail_bytes(mail), dtype=np.uint8), text)
-    return text[:header_end].tobytes(), text[header_end:length].tobytes()
-
-
 def _listed(mails: Any) -> Iterable[Mail]:
     if isinstance(mails, (bytes, bytearray, str, Mapping)) or not isinstance(mails, Iterable):
         message = f"mails are a list of messages; got {type(mails).__name__}"
@@ -108,7 +102,7 @@ def mail_bytes(mail: Any) -> bytes:
 
 def _from_fields(fields: Mapping[Any, Any]) -> bytes:
     body = _value(fields["raw"] if fields.get("raw") is not None else fields.get("text"))
-    own = [name.lower() for name in _OWN_FIELD.findall(decoded(body)[0])]
+    own = [name.lower() for name in _OWN_FIELD.findall(decode_sections(body).header)]
     has_header = bool(own) or body.startswith(b"From ")
     # What the message says itself is not said again.
     known = ["raw", "text", *(name for name, title in _FIELD_NAMES.items() if title.lower().encode() in own)]

@@ -11,7 +11,7 @@ from stream_bayes.kernels.mail.features import WORDS, Scratch, Shape
 from stream_bayes.kernels.mail.header import BEGIN, COLON
 from stream_bayes.kernels.mail.sources import FEW_VIEWS, SENDERS
 from stream_bayes.mail.features.batch import Mail, read_places
-from stream_bayes.mail.render.summary import LONGEST, harmless
+from stream_bayes.mail.render.sanitize import LONGEST, printable
 
 FEW = WORDS + 1
 """The first of the views of `stream_bayes.kernels.mail.sources`."""
@@ -127,4 +127,4 @@ class _Names:
 
 def _shown(octets: bytes) -> str:
     text = octets.lower().decode("utf-8", "replace")
-    return text if text.isascii() and len(text) <= LONGEST else harmless(text)
+    return text if text.isascii() and len(text) <= LONGEST else printable(text)

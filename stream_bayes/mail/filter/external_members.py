@@ -1,9 +1,10 @@
-"""Classifiers from elsewhere as members of a mail filter: any of river's, or of this package."""
+"""External members of a mail filter: classifiers of river or of this package, and the features they get."""
 
 from __future__ import annotations
 
 import copy
 import math
+import re
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,21 +13,23 @@ from river import base
 
 from stream_bayes.errors import ParameterError, SnapshotError, shown
 from stream_bayes.features.values import IntArray
-from stream_bayes.mail.features.fields import TAKES, as_features
 from stream_bayes.mail.filter.composition import MEMBERS
+from stream_bayes.mail.parse.parsed_mail import decode_sections
 from stream_bayes.typing import FloatArray
 
 if TYPE_CHECKING:
     from river.compose import Pipeline
 
-# What an explanation calls other things.
-_TAKEN = ("intercept", "biases", "byte n-grams")
-# Beyond it a probability says more than any classifier knows.
-_LEAST = 1e-9
+# Names of an explanation that no member may have.
+_RESERVED_NAMES = ("intercept", "biases", "byte n-grams")
+# Probabilities are clipped to this distance from 0 and 1.
+_LEAST_PROBABILITY = 1e-9
+TAKES = ("texts", "numbers")
+_FIELD = re.compile(rb"^(subject|from):[ \t]*(.*(?:\n[ \t].*)*)", re.IGNORECASE | re.MULTILINE)
 
 
 class ExternalMember(NamedTuple):
-    """A classifier as a member of a mail filter, and what it is shown of a mail."""
+    """An external classifier as a member of a mail filter, and the kind of features it gets."""
 
     name: str
     classifier: base.Classifier | Pipeline
@@ -38,7 +41,7 @@ class ExternalMember(NamedTuple):
 
 
 def check_external_members(external_members: Any) -> tuple[ExternalMember, ...] | None:
-    """Prototypes: the classifiers given, without what they have learned; None for none."""
+    """Check the parameter `external_members`; the result holds untrained clones, or is None without any."""
     if external_members is None or external_members == ():
         return None
     if not isinstance(external_members, (tuple, list)):
@@ -49,7 +52,7 @@ def check_external_members(external_members: Any) -> tuple[ExternalMember, ...] 
         raise ParameterError(message)
     checked = [_check(other) for other in external_members]
     names = [other.name for other in checked]
-    if len({*names, *MEMBERS, *_TAKEN}) < len(names) + len(MEMBERS) + len(_TAKEN):
+    if len({*names, *MEMBERS, *_RESERVED_NAMES}) < len(names) + len(MEMBERS) + len(_RESERVED_NAMES):
         message = f"external_members must have names of their own; got {shown(names)}"
         raise ParameterError(message)
     return tuple(checked)
@@ -71,22 +74,24 @@ def _check(other: Any) -> ExternalMember:
 
 
 class ExternalMembers:
-    """The copies that learn whether a mail is spam: True or False, which every classifier takes for a label."""
+    """The trained external classifiers of a filter; their labels are True for spam and False for ham."""
 
     def __init__(self, prototypes: Sequence[ExternalMember]) -> None:
         self._members = [other._replace(classifier=other.classifier.clone()) for other in prototypes]
 
     def fold(self, raws: Sequence[bytes], rows: IntArray, outcomes: IntArray) -> FloatArray:
-        """The log-odds of each member for each mail, which is then taught where it is known; all or nothing."""
+        """Predict the log-odds of each mail by each member, then learn the mail if it is labelled; all or nothing."""
         log_odds = np.zeros((len(rows), len(self._members)))
         learning = bool((outcomes >= 0).any())
         kept = copy.deepcopy(self._members) if self._members and learning else self._members
-        shown = {takes: [as_features(raw, takes) for raw in raws] for takes in {each.takes for each in self._members}}
+        features = {
+            takes: [as_features(raw, takes) for raw in raws] for takes in {each.takes for each in self._members}
+        }
         try:
             for column, member in enumerate(self._members):
                 for at, row in enumerate(rows.tolist()):
-                    x = dict(shown[member.takes][row])
-                    log_odds[at, column] = _ask(member.classifier, x)
+                    x = dict(features[member.takes][row])
+                    log_odds[at, column] = _predict_log_odds(member.classifier, x)
                     if outcomes[at] >= 0:
                         member.classifier.learn_one(x, bool(outcomes[at]))
         except BaseException:
@@ -95,17 +100,59 @@ class ExternalMembers:
         return log_odds
 
     def check_savable(self) -> None:
-        """Refuse to be saved where there are any: nothing that would need pickle is written."""
+        """Raise `SnapshotError` where there are external members: they would need pickle."""
         if self._members:
             message = f"a filter with classifiers from elsewhere ({self._members[0].name}) cannot be saved"
             raise SnapshotError(message)
 
 
-def _ask(classifier: base.Classifier | Pipeline, x: dict[Hashable, Any]) -> float:
-    said = classifier.predict_proba_one(x)
-    ham = said.get(False, 0.0)
-    spam = said.get(True, 0.0)
+def _predict_log_odds(classifier: base.Classifier | Pipeline, x: dict[Hashable, Any]) -> float:
+    probabilities = classifier.predict_proba_one(x)
+    ham = probabilities.get(False, 0.0)
+    spam = probabilities.get(True, 0.0)
     if not 0.0 < ham + spam < math.inf:
-        return 0.0  # it does not know the labels yet
-    share = min(max(spam / (ham + spam), _LEAST), 1.0 - _LEAST)
+        # It has not learned both labels yet.
+        return 0.0
+    share = min(max(spam / (ham + spam), _LEAST_PROBABILITY), 1.0 - _LEAST_PROBABILITY)
     return math.log(share / (1.0 - share))
+
+
+def as_features(raw: bytes, takes: str) -> dict[Hashable, Any]:
+    """The features of a mail for an external classifier: its subject, sender and text, or numbers measured of it.
+
+    >>> as_features(b"Subject: Win $$$\\n\\nVisit http://example.com NOW", "numbers")["links"]
+    1.0
+    """
+    header, body = decode_sections(raw)
+    fields = {name.lower(): b" ".join(value.split()) for name, value in reversed(_FIELD.findall(header))}
+    subject = fields.get(b"subject", b"")
+    sender = fields.get(b"from", b"")
+    if takes == "numbers":
+        return _numbers(len(raw), header, subject, body)
+    return {"subject": _text(subject), "sender": _text(sender), "text": _text(body)}
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
+
+
+def _numbers(size: int, header: bytes, subject: bytes, body: bytes) -> dict[Hashable, float]:
+    """Logarithms of sizes and of counts that are high in spam, and shares of the body's bytes."""
+    count = max(len(body), 1)
+    capitals = sum(map(body.count, range(65, 91)))
+    letters = capitals + sum(map(body.count, range(97, 123)))
+    return {
+        "size": math.log1p(size),
+        "fields": math.log1p(header.count(b"\n")),
+        "subject size": math.log1p(len(subject)),
+        "subject capitals": sum(map(subject.count, range(65, 91))) / max(len(subject), 1),
+        "links": float(body.count(b"://")),
+        "tags": math.log1p(body.count(b"<")),
+        "addresses": math.log1p(body.count(b"@")),
+        "money": math.log1p(body.count(b"$") + body.count("\N{POUND SIGN}".encode()) + body.count(b"%")),
+        "exclamations": math.log1p(body.count(b"!") + subject.count(b"!")),
+        "capitals": capitals / max(letters, 1),
+        "digits": sum(map(body.count, range(48, 58))) / count,
+        "blanks": (body.count(b" ") + body.count(b"\n")) / count,
+        "beyond ascii": sum(byte >= 128 for byte in body) / count,
+    }

@@ -1,5 +1,6 @@
-"""Parsing of mails, whatever their bytes are, in bounded time.
+"""Parsing of raw mails.
 
-parts       MIME parts, decoded texts and header fields
-identity    message digest and Message-ID; imports no kernels
+parsed_mail   ParsedMail: a mail that is parsed once, with its header fields, MIME parts and decoded sections
+mime          MIME parts: types, file names, texts and inner parts
+identity      message digest: what identifies a mail wherever it is stored
 """

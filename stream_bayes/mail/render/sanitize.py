@@ -1,9 +1,9 @@
-"""Characters that cannot be seen, or that move others around, made visible.
+"""Sanitizing of text: invisible and direction-changing characters are made visible.
 
-Hidden are control characters but for tab and newline, all that Unicode calls format characters, fillers and blanks that
-are no spaces, halves of pairs, private characters, characters that are none, and variation selectors. What writing
-needs stays: a variation selector after an emoji, a joiner between two emoji, a single joiner or non-joiner between two
-letters of a script whose letters join (Arabic, Syriac, those of India and its neighbours, Mongolian).
+Hidden are control characters except tab and newline, Unicode format characters, fillers and blanks that are no spaces,
+halves of pairs, private characters, noncharacters, and variation selectors. What a script needs stays: a variation
+selector after an emoji, a joiner between two emoji, a single joiner or non-joiner between two letters of a script whose
+letters join (Arabic, Syriac, those of India and its neighbours, Mongolian).
 """
 
 from __future__ import annotations
@@ -58,47 +58,47 @@ _KINDS = {"Cc": "CONTROL", "Cs": "HALF OF A PAIR", "Co": "PRIVATE USE", "Cn": "N
 
 
 class SanitizedRun(NamedTuple):
-    """A run of a text as it is, or what stands for hidden characters."""
+    """A run of unchanged text, or the name of hidden characters."""
 
     text: str
     code: str = ""
-    """Of hidden characters: the same in short."""
+    """Of hidden characters: their code points."""
 
 
-def shown(text: str) -> Iterator[SanitizedRun]:
-    """A text in runs, each hidden character as its name, the same ones in a row as one.
+def sanitized_runs(text: str) -> Iterator[SanitizedRun]:
+    """The text in runs, with the name of each hidden character in its place; equal ones in a row are one run.
 
-    More than eight that are not the same become one, so that no text is buried under its hidden characters; so do more
+    More than eight different ones in a row become one run, so that hidden characters cannot bury a text. So do more
     than eight accents on a letter.
 
-    >>> [run.text for run in shown("pay\\u200b\\u200bpal\\x00")]
+    >>> [run.text for run in sanitized_runs("pay\\u200b\\u200bpal\\x00")]
     ['pay', 'U+200B ZERO WIDTH SPACE ×2', 'pal', 'U+0000 NUL']
     """
     place = 0
     for found in _RUN.finditer(text):
         if not found["needed"]:
-            yield from _unstacked(text[place : found.start()])
-            yield from _named(found[0])
+            yield from _without_stacks(text[place : found.start()])
+            yield from _name_hidden(found[0])
             place = found.end()
-    yield from _unstacked(text[place:])
+    yield from _without_stacks(text[place:])
 
 
-def inline(text: str) -> str:
-    """The text with the codes of hidden characters in their places.
+def escape_hidden(text: str) -> str:
+    """The text with the code point of each hidden character in its place.
 
-    >>> inline("cod\\u202eexe.gpj")
+    >>> escape_hidden("cod\\u202eexe.gpj")
     'cod⟨U+202E⟩exe.gpj'
     """
-    return "".join(f"⟨{run.code}⟩" if run.code else run.text for run in shown(text))
+    return "".join(f"⟨{run.code}⟩" if run.code else run.text for run in sanitized_runs(text))
 
 
 def visible(text: str, characters: int = LONGEST) -> str:
-    """The text in one line of at most so many characters, each hidden character as its code.
+    """The text in one line of at most `characters`, with the code point of each hidden character in its place.
 
     >>> visible("soon:\\n\\u202egpj.exe\\u202c now", characters=21)
     'soon: ⟨U+202E⟩gpj.ex…'
     """
-    line = inline(_BLANK.sub(" ", text).strip(" ")[: characters + 1])
+    line = escape_hidden(_BLANK.sub(" ", text).strip(" ")[: characters + 1])
     if len(line) <= characters:
         return line
     line = line[: max(characters - 1, 0)]
@@ -107,12 +107,12 @@ def visible(text: str, characters: int = LONGEST) -> str:
 
 
 def visible_ends(text: str, characters: int) -> str:
-    """Like `visible`, but what is too long is cut in its middle, so that its end is seen.
+    """Like `visible`, but a long text is cut in its middle, so that its end is seen.
 
     >>> visible_ends("a-very-long-name.pdf.exe", characters=15)
     'a-very-…pdf.exe'
     """
-    line = inline(_BLANK.sub(" ", text).strip(" "))
+    line = escape_hidden(_BLANK.sub(" ", text).strip(" "))
     if len(line) <= characters:
         return line
     units = _UNIT.findall(line)
@@ -120,14 +120,30 @@ def visible_ends(text: str, characters: int) -> str:
     return f"{_fitting(units, half)}…{_fitting(units[::-1], half, -1)}"
 
 
+def printable(text: str, characters: int = LONGEST) -> str:
+    """The text as one printable line of at most that many characters; others are replaced by U+FFFD.
+
+    That covers control characters, halves of pairs, and all that change the direction of the text around them.
+
+    >>> printable("pay\\n me\\u202e now\\x1b[2J")
+    'pay me� now�[2J'
+    """
+    line = " ".join(text.split())
+    if len(line) > characters:
+        line = f"{line[: max(characters - 1, 0)]}…"
+    if line.isprintable():
+        return line
+    return "".join(character if character.isprintable() else "\ufffd" for character in line)
+
+
 def _fitting(units: list[str], characters: int, step: int = 1) -> str:
-    """The first units that have no more than so many characters; in the other order if the step is back."""
+    """The first units that fit into a number of characters; in reverse order where the step is -1."""
     lengths = accumulate(map(len, units))
     return "".join(units[: sum(1 for _ in takewhile(lambda length: length <= characters, lengths))][::step])
 
 
-def _named(run: str) -> Iterator[SanitizedRun]:
-    """What stands for hidden characters, and the blanks between them."""
+def _name_hidden(run: str) -> Iterator[SanitizedRun]:
+    """The runs for hidden characters, and the blanks between them."""
     groups = [(character, len(list(same))) for character, same in groupby(run)]
     hidden = [group for group in groups if group[0] not in " \t"]
     if len(hidden) > _MAX_NAMED:
@@ -154,10 +170,10 @@ def _name(character: str) -> str:
     return f"{_code(character)} {name}"
 
 
-def _unstacked(text: str) -> Iterator[SanitizedRun]:
-    """A text without hidden characters, accents that are too many or have no letter as what stands for them."""
+def _without_stacks(text: str) -> Iterator[SanitizedRun]:
+    """The runs of a text without hidden characters; stacks of accents, or those without a letter, are named."""
     place = 0
-    for begin, end in _stacks(text):
+    for begin, end in _find_stacks(text):
         if begin > place:
             yield SanitizedRun(text[place:begin])
         yield SanitizedRun(f"{end - begin} combining marks", f"{end - begin} marks")
@@ -166,8 +182,8 @@ def _unstacked(text: str) -> Iterator[SanitizedRun]:
         yield SanitizedRun(text[place:])
 
 
-def _stacks(text: str) -> Iterator[tuple[int, int]]:
-    """Where accents begin and end that are too many on one letter, or stand before the first."""
+def _find_stacks(text: str) -> Iterator[tuple[int, int]]:
+    """Begin and end of accents that are too many on one letter, or that precede the first letter."""
     start = next((place for place, character in enumerate(text) if not _is_accent(character)), len(text))
     if start:
         yield 0, start

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from stream_bayes.mail.render.reader import visible
+from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.web.api.chart_schemas import Changes
 from stream_bayes.web.api.dependencies import TheOffice, ThePlace, problems
 from stream_bayes.web.api.schemas import (

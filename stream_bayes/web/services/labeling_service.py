@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from stream_bayes import __version__
 from stream_bayes.background import BackgroundThread
-from stream_bayes.config import Settings, without_secrets
+from stream_bayes.config import Settings, redact_url
 from stream_bayes.engine.model_adapter import learner_kind
 from stream_bayes.errors import BackgroundError, InputError, LogError, StreamBayesError
 from stream_bayes.eventlog.base import Log
@@ -170,7 +170,7 @@ class LabelingService:
             secured=access.secured,
             version=__version__,
             group=settings.group,
-            log=without_secrets(settings.log),
+            log=redact_url(settings.log),
             lease_seconds=self.desk.questions.lease,
             mail=issubclass(kind, SpamFilter),
             numbers=issubclass(kind, Regressor),
@@ -244,7 +244,7 @@ class LabelingService:
         if problem is not None:
             return False, f"The page cannot read the log: {problem}"
         if not partitions:
-            hint = f"start one with: stream-bayes run --log {without_secrets(self.settings.log)}"
+            hint = f"start one with: stream-bayes run --log {redact_url(self.settings.log)}"
             return False, f"No worker of the group {self.settings.group!r} has said anything yet; {hint}"
         stopped = [one for one in partitions if one.stopped]
         if stopped:

@@ -118,7 +118,7 @@ class ModelCache:
         """That of the newest checkpoints, which are not opened for it; None while there is none."""
         try:
             names = [seen.learner for seen in self._shelf.partitions().values()]
-            return Learner.named(names[0]) if names else None
+            return Learner.find_class(names[0]) if names else None
         except (OSError, SnapshotError):
             return None
 

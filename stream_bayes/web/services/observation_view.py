@@ -12,8 +12,9 @@ from stream_bayes.config import Settings
 from stream_bayes.engine.intervals import as_key
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import Observation, decode
-from stream_bayes.mail.render.reader import TextSpan as Run
-from stream_bayes.mail.render.reader import render_mail, render_text, visible
+from stream_bayes.mail.render.reader import render_mail, render_text
+from stream_bayes.mail.render.sanitize import visible
+from stream_bayes.mail.render.spans import TextSpan as Run
 from stream_bayes.runtime.decoding import NO_LIMITS
 from stream_bayes.web.api import schemas
 from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest
@@ -151,7 +152,7 @@ def shown_of(observation: Observation) -> dict[str, Any]:
             "content": "mail",
             "sender": sender or letter.sender or None,
             "subject": subject or letter.subject or None,
-            "pieces": _pieces(letter.pieces),
+            "pieces": _pieces(letter.spans),
             "attachments": letter.attachments,
             "size": letter.size,
             "cut": letter.cut,

@@ -16,9 +16,9 @@ _STRATEGY = "variance"
 def prediction_view(model: ModelAdapter, observation: Observation, top: int, origin: tuple[int, int]) -> PredictionBody:
     """The prediction with its interval and so many reasons, by the model of this partition and version."""
     learner = model.learner
-    content = model.content(observation)
+    content = model.prepare(observation)
     predictions = learner.predictive_many([content])
-    said = model.said(predictions, _STRATEGY)
+    columns = model.columns(predictions, _STRATEGY)
     (low, high, told) = credible_interval(predictions, 0)
     if isinstance(learner, SpamFilter):
         why = reasons_of_mail(learner, content, top)
@@ -28,15 +28,15 @@ def prediction_view(model: ModelAdapter, observation: Observation, top: int, ori
     return PredictionBody(
         partition=origin[0],
         model_version=origin[1],
-        label=said.labels[0],
-        probabilities=said.probabilities[0],
-        mean=said.means[0],
+        label=columns.labels[0],
+        probabilities=columns.probabilities[0],
+        mean=columns.means[0],
         interval=(low, high),
         interval_of=told,
-        variance=said.variance[0],
-        epistemic_variance=said.epistemic_variance[0],
+        variance=columns.variance[0],
+        epistemic_variance=columns.epistemic_variance[0],
         aleatoric_variance=float(predictions.aleatoric_variance[0]),
-        action=said.actions[0],
+        action=columns.actions[0],
         towards=why.towards,
         total=why.total,
         reasons=why.reasons,

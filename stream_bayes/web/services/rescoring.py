@@ -18,7 +18,7 @@ from stream_bayes.background import BackgroundThread
 from stream_bayes.errors import BackgroundError, StreamBayesError
 from stream_bayes.events import Observation
 from stream_bayes.kernels.mail.decode import MAX_RAW
-from stream_bayes.mail.parse.parts import LOOKED_AT
+from stream_bayes.mail.parse.parsed_mail import MAX_HEADER
 from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest
 from stream_bayes.web.readmodel.state_store import StateStore
 from stream_bayes.web.services.model_cache import ModelCache, NoModel, OpenedModel
@@ -36,7 +36,7 @@ _BYTES_AT_ONCE = 8 << 20
 """Observations that are read in one look, and their bytes: the thread that reads them writes the answers too."""
 _KEPT_BYTES = 64 << 20
 """Of observations that are kept for the next model: enough for all of them, if they are mails."""
-_MAIL_BYTES = max(LOOKED_AT, MAX_RAW)
+_MAIL_BYTES = max(MAX_HEADER, MAX_RAW)
 """Of a mail that is longer no learner looks at the rest."""
 _EVENT_BYTES = 1000
 """What Python takes for an observation besides its content, about."""
@@ -199,7 +199,7 @@ def _score_of(opened: OpenedModel, observation: Observation | None, strategy: st
         return math.nan
     with opened.lock:
         try:
-            predictions = opened.model.learner.predictive_many([opened.model.content(observation)])
+            predictions = opened.model.learner.predictive_many([opened.model.prepare(observation)])
         except StreamBayesError:
             return math.nan
         return float(scores(strategy, uncertainties_of(predictions))[0])

@@ -14,7 +14,7 @@ import pytest
 from stream_bayes.evaluation import sweep
 from stream_bayes.evaluation.feedback import STRATEGIES, FeedbackRegime
 from stream_bayes.evaluation.filters import FilterScores
-from stream_bayes.evaluation.report.markup import figure
+from stream_bayes.evaluation.formatting import format_number
 from tests.support.active_passes import area
 from tests.support.commands import on_a_terminal
 from tests.support.mail_filters import RIVER, SMALL, Command, RiverFilter, generated_mails, write
@@ -45,9 +45,9 @@ def test_strategies_in_a_table_and_a_picture(evaluate: Command, corpus: Path, tm
     assert (code, errors) == (0, "")
     assert output.startswith("generated: 300 messages\n")
     areas, labels = (line.split()[1:] for line in output.splitlines() if line.startswith("  first"))
-    assert areas == [figure(area(FeedbackRegime(f"first:{budget}"))) for budget in (20, 60)]
+    assert areas == [format_number(area(FeedbackRegime(f"first:{budget}"))) for budget in (20, 60)]
     assert labels == ["20", "60"]
-    assert f"all labels: {figure(area(FeedbackRegime()))}" in output
+    assert f"all labels: {format_number(area(FeedbackRegime()))}" in output
     assert "note: left out, since the stream has no more than 300 messages: 300" in output
     page = tmp_path / "here" / "labels.html"
     assert output.endswith(f"report: {page}\npicture: {page.with_suffix('.svg')}\n")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from stream_bayes.config import SECRETS, KafkaSettings, Settings, load_settings
+from stream_bayes.config import SECRET_KEYS, KafkaSettings, Settings, load_settings
 from stream_bayes.errors import ConfigError
 from tests.support.commands import Run
 
@@ -214,7 +214,7 @@ def test_what_is_shown_of_settings_has_no_secret(folder: Path, run: Run) -> None
     assert re.search(r'^kafka\.username += "me" ', shown[-2], re.MULTILINE)
     assert json.loads(shown[-1])["kafka.password"] == {"value": "**********", "origin": "stream_bayes.toml"}
     assert "hunter2" not in json.dumps(Settings.model_json_schema())
-    assert {"kafka.password", "kafka.key_password", "web.token"} == SECRETS
+    assert {"kafka.password", "kafka.key_password", "web.token"} == SECRET_KEYS
 
 
 def test_what_is_printed_can_be_the_file_but_for_secrets(folder: Path, run: Run) -> None:

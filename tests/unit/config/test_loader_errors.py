@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         ('group = "a/b"', "group = 'a/b' (FILE): must be letters, digits"),
         (
             '[topics]\nlabels = "journal"',
-            "topics.labels (FILE) and topics.journal (default) are both 'journal': every topic needs a name of its own",
+            "topics.labels (FILE) and topics.journal (default) are both 'journal': every topic needs its own name",
         ),
     ],
 )
@@ -141,7 +141,7 @@ def test_two_topics_of_one_name_from_two_places() -> None:
     message = refused(None, {f"{PREFIX}TOPICS__STATUS": "x"}, {"topics.labels": "x"})
     assert message == (
         f"topics.labels (command line) and topics.status (environment {PREFIX}TOPICS__STATUS) are both 'x': "
-        "every topic needs a name of its own"
+        "every topic needs its own name"
     )
 
 

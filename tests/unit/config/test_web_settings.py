@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from stream_bayes.config import SECRETS, Settings, WebSettings, load_settings
+from stream_bayes.config import SECRET_KEYS, Settings, WebSettings, load_settings
 from stream_bayes.errors import ConfigError
 from tests.support.commands import Run
 
@@ -34,7 +34,7 @@ def test_what_holds_if_nobody_says_otherwise() -> None:
     web = load_settings(None, {}, {}).settings.web
     assert (web.host, web.port, web.token, web.token_file, web.lease) == ("127.0.0.1", 8765, None, None, "5m")
     assert web.trusted_proxies == ()
-    assert web.secret() is None
+    assert web.read_token() is None
 
 
 def test_every_setting_in_a_file(folder: Path) -> None:
@@ -43,7 +43,7 @@ def test_every_setting_in_a_file(folder: Path) -> None:
         f'[web]\nhost = "0.0.0.0"\nport = 80\ntoken = "{TOKEN}"\ntrusted_proxies = {proxies}\nlease = "90s"\n'
     )
     web = load_settings(None, {}, {}).settings.web
-    assert web.secret() == TOKEN
+    assert web.read_token() == TOKEN
     shown = {"host": "0.0.0.0", "port": 80, "token": "**********", "token_file": None, "lease": "90s"}
     assert web.model_dump(mode="json") == {**shown, "trusted_proxies": proxies}
 
@@ -51,7 +51,7 @@ def test_every_setting_in_a_file(folder: Path) -> None:
 @pytest.mark.parametrize("token", ["1234567890123456", "[[[[[[[[[[[[[[[[", '"quoted-quoted"!', "1979-05-27-------"])
 def test_a_token_in_the_environment_is_text_whatever_it_looks_like(token: str) -> None:
     loaded = load_settings(None, variables(token=token), {})
-    assert loaded.settings.web.secret() == token
+    assert loaded.settings.web.read_token() == token
     assert loaded.origins["web.token"] == f"environment {PREFIX}TOKEN"
 
 
@@ -63,7 +63,7 @@ def test_proxies_of_the_environment() -> None:
 @pytest.mark.parametrize("ending", ["", "\n", "\r\n"])
 def test_a_token_in_a_file_of_its_own(folder: Path, ending: str) -> None:
     (folder / "secret").write_bytes(f"{TOKEN}{ending}".encode())
-    assert load_settings(None, variables(token_file="secret"), {}).settings.web.secret() == TOKEN
+    assert load_settings(None, variables(token_file="secret"), {}).settings.web.read_token() == TOKEN
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,15 @@ def test_a_file_with_something_else(folder: Path, content: bytes) -> None:
     with pytest.raises(
         ConfigError, match=r"web\.token_file secret: the token in it must be 16 to 1024 letters"
     ) as caught:
-        web.secret()
+        web.read_token()
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_file_that_cannot_be_read(folder: Path) -> None:
     with pytest.raises(ConfigError, match=r"web\.token_file cannot be read: No such file or directory \(none\)"):
-        WebSettings(token_file=Path("none")).secret()
+        WebSettings(token_file=Path("none")).read_token()
     with pytest.raises(ConfigError, match=r"web\.token_file cannot be read: Is a directory"):
-        WebSettings(token_file=folder).secret()
+        WebSettings(token_file=folder).read_token()
 
 
 @pytest.mark.parametrize(
@@ -151,4 +151,4 @@ def test_what_is_shown_of_settings_has_no_token(folder: Path, run: Run) -> None:
     assert not any("hunter2" in one for one in shown)
     assert "# web.token is set, and not shown   # stream_bayes.toml\n" in text
     assert json.loads(as_json)["web.token"] == {"value": "**********", "origin": "stream_bayes.toml"}
-    assert "web.token" in SECRETS
+    assert "web.token" in SECRET_KEYS

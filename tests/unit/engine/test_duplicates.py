@@ -135,7 +135,7 @@ def test_item01_the_observation_of_a_duplicate_with_a_label_is_wanted() -> None:
         again = Stream()
         again.ends["emails"] = 1
         again.observe(CONTENT, label, "p")
-        assert engine.wanted(again.arrivals) == wanted
+        assert engine.plan(again.arrivals).missing == wanted
     gone = engine.process(again.arrivals, {0: None})
     assert codes(gone) == ["observation-gone"]
 
@@ -179,7 +179,7 @@ def test_item04_a_label_outside_the_classes_leaves_the_prediction(cut: int) -> N
     assert (letter.code, letter.offset, letter.payload) == ("bad-input", 0, stream.records[0].value)
     assert "'SPAM' is neither of 'ham', 'spam'" in letter.message
     assert "the observation was predicted" in letter.message
-    assert outcome.refused[0] == ("emails", 0, "bad-input", 0)
+    assert outcome.rejected[0] == ("emails", 0, "bad-input", 0)
     assert outcomes(outcome)[0] == (0, "answered", False)
 
 
@@ -196,7 +196,7 @@ def test_item04_a_refused_label_is_refused_again_in_a_replay() -> None:
     good = Observation(id="p", features={"x": 2, "z": 1}, label="a")
     arrivals = [stream.arrivals[0]._replace(event=good), *stream.arrivals[1:]]
     replayed = fold(again, replayed_events(arrivals, outcome), (10,), replay_decisions(outcome))
-    assert replayed.refused == outcome.refused
+    assert replayed.rejected == outcome.rejected
     assert comparable_state(again) == comparable_state(engine)
 
 
@@ -225,7 +225,7 @@ def test_item01_the_label_of_a_reused_id_is_not_learned_for_the_other_content(cu
     stream.answer("a", "p", offset=2)
     engine, outcome = run(settings_for(WORDS), stream, (cut,))
     assert engine.counts["learn"] == 1
-    assert engine.memory.labels.label_of(0) == "a"
+    assert engine.label_history.label_of(0) == "a"
     assert outcome.late == [0]
 
 

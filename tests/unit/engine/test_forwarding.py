@@ -56,7 +56,7 @@ def engine_of(partitions: int, group: str = "stream-bayes") -> Engine:
 def forwarded(stream: Stream, partitions: int = PARTITIONS) -> list[tuple[int, int]]:
     """The offset of each label that is sent on, and the partition it is sent to."""
     outcome = fold(engine_of(partitions), stream.arrivals, (1,))
-    return [(one.record.offset, one.partition) for one in outcome.forwards]
+    return [(record.offset, partition) for record, partition in outcome.forwards]
 
 
 # The engine
@@ -71,7 +71,7 @@ def test_item05_a_source_or_an_id_in_another_partition_is_sent_on() -> None:
     assert forwarded(stream) == [(0, 3), (1, 2)]
     engine = engine_of(PARTITIONS)
     outcome = fold(engine, stream.arrivals, (10,))
-    assert (outcome.refused, engine.counts["forward"], engine.model_version) == ([], 2, 1)
+    assert (outcome.rejected, engine.counts["forward"], engine.model_version) == ([], 2, 1)
 
 
 @pytest.mark.parametrize("name", ["emails-02-7", "emails-2-7-1", "emails-2", "emails-x-7", "mails-2-7", "emails-9-7"])
@@ -138,7 +138,9 @@ def test_item05_neither_cuts_nor_a_silent_pass_change_anything(
     one_by_one, cut, silent = (Engine(settings, 0, 2) for _ in range(3))
     outcome = fold(one_by_one, stream.arrivals, (1,))
     assert encoded_result(fold(cut, stream.arrivals, sizes)) == encoded_result(outcome)
-    again = fold(silent, replayed_events(stream.arrivals, outcome), sizes, replay_decisions(outcome, one_by_one.terms))
+    again = fold(
+        silent, replayed_events(stream.arrivals, outcome), sizes, replay_decisions(outcome, one_by_one.request_policy)
+    )
     assert comparable_state(cut) == comparable_state(silent) == comparable_state(one_by_one)
     assert again.forwards == []
     assert len(outcome.forwards) == one_by_one.counts["forward"]
@@ -147,7 +149,7 @@ def test_item05_neither_cuts_nor_a_silent_pass_change_anything(
 def test_item05_the_random_streams_have_labels_of_another_partition() -> None:
     engine = Engine(settings_for(SPAM), 0, 2)
     outcome = fold(engine, random_stream(SPAM, 5, 400).arrivals, (1000,))
-    assert [one.partition for one in outcome.forwards] == [1] * engine.counts["forward"] != []
+    assert [partition for _, partition in outcome.forwards] == [1] * engine.counts["forward"] != []
 
 
 # The worker

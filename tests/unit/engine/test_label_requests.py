@@ -32,7 +32,9 @@ def after(stream: Stream, kind: Kind = WORDS, **labels: Any) -> tuple[Engine, Ba
     own = settings_for(kind, **{**ASKING, **labels})
     engine, outcome = run(own, stream, (3,))
     silent = Engine(own)
-    again = fold(silent, replayed_events(stream.arrivals, outcome), (1,), replay_decisions(outcome, engine.terms))
+    again = fold(
+        silent, replayed_events(stream.arrivals, outcome), (1,), replay_decisions(outcome, engine.request_policy)
+    )
     assert comparable_state(silent) == comparable_state(engine)
     assert not outcomes(again)
     return engine, outcome
@@ -54,13 +56,13 @@ def test_a_question_says_how_far_the_prediction_is_known(name: str) -> None:
         outputs = fold(engine, [arrival], (1,)).outputs
         for request in (output for output in outputs if isinstance(output, LabelRequest)):
             assert isinstance(event, Observation)
-            predictive = learner.predictive_one(engine.model.content(event))
+            predictive = learner.predictive_one(engine.model.prepare(event))
             (said,) = (output for output in outputs if isinstance(output, Prediction))
             assert (request.variance, request.epistemic_variance) == (said.variance, said.epistemic_variance)
             if not isinstance(learner, Classifier):
                 assert (request.interval, request.interval_of) == (predictive.interval(0.95), None)
             else:
-                table = learner.predict_proba_one(engine.model.content(event))
+                table = learner.predict_proba_one(engine.model.prepare(event))
                 label = list(table)[1] if len(table) == 2 else max(table, key=table.__getitem__, default=None)
                 assert request.interval == predictive.interval(0.95, label)
                 plain = label is None or isinstance(label, str)
@@ -122,7 +124,7 @@ def test_an_answer_that_comes_when_the_question_expires_is_late() -> None:
 
 def test_questions_that_can_no_longer_be_answered_make_room_for_others() -> None:
     engine, outcome = after(asked(20), label_history=8, max_open_requests=3, request_ttl="1h")
-    assert list(outcome.asked)[:3] == [0, 1, 2]
+    assert list(outcome.requests)[:3] == [0, 1, 2]
     gone = [place for place, what, _ in outcomes(outcome) if what == "expired"]
     assert gone[:3] == [0, 1, 2]
     assert all(place >= 12 for place in open_request_offsets(engine))
@@ -137,7 +139,7 @@ def test_unsure_closes_a_question_without_a_label(kind: Kind) -> None:
     engine, outcome = after(stream, kind)
     assert (outcomes(outcome), open_request_offsets(engine)) == ([(0, "unsure", False)], [1])
     assert (engine.model_version, engine.counts["unsure"], counts(engine)["unsure"]) == (0, 2, 1)
-    assert outcome.unsure == [("labels", 0), ("labels", 1)]
+    assert outcome.abstentions == [("labels", 0), ("labels", 1)]
     assert engine.selector.budget.used == 2, "it has cost its place"
     assert engine.selector.labellers.figures() == {}
 
@@ -157,7 +159,7 @@ def test_unsure_about_what_has_a_label_changes_nothing() -> None:
     stream.answer("unsure", "p0")
     engine, outcome = after(stream)
     assert (outcomes(outcome), engine.model_version) == ([(0, "answered", False)], 1)
-    assert engine.memory.labels.label_of(0) == "a"
+    assert engine.label_history.label_of(0) == "a"
 
 
 def test_unsure_about_nothing_is_a_dead_letter() -> None:
@@ -195,7 +197,7 @@ def test_an_answer_that_is_no_label_leaves_its_question_open() -> None:
     stream.answer(2.5, "p0")
     engine, outcome = after(stream, LINEAR)
     assert outcomes(outcome) == [(0, "refused", True), (0, "answered", False)]
-    assert (codes(outcome), outcome.refused[0].observation) == (["bad-input"], 0)
+    assert (codes(outcome), outcome.rejected[0].observation) == (["bad-input"], 0)
     assert (counts(engine), open_request_offsets(engine)) == ({"asked": 1, "refused": 1, "answered": 1}, [])
 
 
@@ -247,7 +249,7 @@ def test_the_audit_knows_how_often_the_prediction_was_right() -> None:
         stream.answer(("ham", "spam")[number % 2], f"p{number}")
     labels = {"budget": 40, "audit_fraction": 1.0, "request_ttl": "1h"}
     engine, outcome = after(stream, kind, **labels)
-    audited = [offset for offset, question in outcome.asked.items() if question.audited is not None]
+    audited = [offset for offset, question in outcome.requests.items() if question.audited is not None]
     assert audited
     assert counts(engine)["audited"] == len(audited)
     estimate = engine.selector.audit.estimate()

@@ -47,10 +47,13 @@ def test_a_silent_pass_ends_in_the_same_state(name: str, data: st.DataObject) ->
     loud, outcome = run(own, stream, data.draw(CUTS))
     silent = Engine(own)
     again = fold(
-        silent, replayed_events(stream.arrivals, outcome), data.draw(CUTS), replay_decisions(outcome, loud.terms)
+        silent,
+        replayed_events(stream.arrivals, outcome),
+        data.draw(CUTS),
+        replay_decisions(outcome, loud.request_policy),
     )
     assert comparable_state(silent) == comparable_state(loud)
-    assert again.asked == {}
+    assert again.requests == {}
     assert all(isinstance(event, DeadLetter) for event in again.outputs)
     assert again[2:] == outcome[2:]
 
@@ -70,7 +73,7 @@ def test_what_was_asked_is_never_decided_again(name: str, other: dict[str, Any])
     kind = KINDS[name]
     stream = random_stream(kind, seed=3, length=400)
     loud, outcome = run(settings_for(kind, budget=30), stream)
-    assert loud.selector.budget.used == len(outcome.asked) > 2
+    assert loud.selector.budget.used == len(outcome.requests) > 2
     silent = Engine(settings_for(kind, **other))
     fold(silent, replayed_events(stream.arrivals, outcome), (40,), replay_decisions(outcome))
     ours = silent.selector.budget
@@ -92,7 +95,7 @@ def test_an_answer_that_was_unsure_stays_so_whatever_the_settings_say_now() -> N
     stream.answer("no idea", "p1")
     for unsure in ("unsure", "no idea", ""):
         loud, outcome = run(settings_for(kind, abstain_label=unsure), stream)
-        assert len(outcome.unsure) == (unsure != "")
+        assert len(outcome.abstentions) == (unsure != "")
         for now in ("unsure", "no idea", ""):
             silent = Engine(settings_for(kind, abstain_label=now))
             fold(silent, stream.arrivals, (10,), replay_decisions(outcome))
@@ -126,7 +129,7 @@ def going_on(engine: Engine, arrivals: list[InputEvent], begin: int) -> BatchRes
     """The rest of a stream; earlier observations are found in the log."""
     observations = {a.record.offset: a.event for a in arrivals if a.record.topic == "emails"}
     rest = arrivals[begin:]
-    found = {offset: observations[offset] for offset in engine.wanted(rest)}
+    found = {offset: observations[offset] for offset in engine.plan(rest).missing}
     return engine.process(rest, found)  # type: ignore[arg-type]
 
 
@@ -223,4 +226,4 @@ def attempt(kind: Kind, scalars: dict[str, Any], arrays: Arrays, must_fail: bool
         restore(engine, scalars, arrays)
     except SnapshotDamaged:
         return
-    engine.memory.labels.label_of(engine.memory.labels.end - 1)
+    engine.label_history.label_of(engine.label_history.end - 1)

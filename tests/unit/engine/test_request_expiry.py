@@ -34,7 +34,7 @@ def one_question(later: int) -> Stream:
 
 def again(engine: Engine, stream: Stream, outcome: BatchResult, then: Engine | None) -> BatchResult:
     """Events that came before, by a journal that says by which terms, or by one that does not."""
-    terms = None if then is None else then.terms
+    terms = None if then is None else then.request_policy
     return fold(engine, replayed_events(stream.arrivals, outcome), (2,), replay_decisions(outcome, terms))
 
 
@@ -129,7 +129,7 @@ def test_each_question_ends_once_or_waits(stream: Stream, spans: list[str], lost
         part = Stream()
         part.records = stream.records[cuts[number] : cuts[number + 1]]
         runs.append((part, engine, fold(engine, part.arrivals, (3,))))
-    asked = [offset for _, _, outcome in runs for offset in outcome.asked]
+    asked = [offset for _, _, outcome in runs for offset in outcome.requests]
     ended = [place for _, _, said in runs for place, what, still in outcomes(said) if what in ENDS and not still]
     assert sorted(ended + open_request_offsets(runs[-1][1])) == sorted(asked)
 

@@ -68,7 +68,7 @@ def test_a_correction_is_as_if_the_first_label_had_never_come() -> None:
     wrong.answer("b", "p2")
     corrected, outcome = run(settings_for(WORDS), wrong, (10,))
     expected, _ = run(settings_for(WORDS), right)
-    assert not outcome.refused
+    assert not outcome.rejected
     assert outcome.late == [2]
     arrays = corrected.model.learner.state().arrays
     for name, array in expected.model.learner.state().arrays.items():
@@ -190,7 +190,7 @@ def test_an_observation_that_the_log_has_lost() -> None:
     stream.answer("spam", "p")
     observed, labelled = stream.arrivals
     engine.process([observed])
-    assert engine.wanted([labelled]) == {0}
+    assert engine.plan([labelled]).missing == {0}
     outcome = engine.process([labelled], {0: None})
     assert codes(outcome) == ["observation-gone"]
     assert engine.model_version == 0

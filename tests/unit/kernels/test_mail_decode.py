@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stream_bayes.kernels.mail.decode import MAX_OPAQUE, MAX_RAW, MAX_TEXT, decode_mail
-from stream_bayes.mail.features.batch import decoded
+from stream_bayes.mail.parse.parsed_mail import decode_sections
 from tests.support.mails import KINDS, make_mail, make_mails
 from tests.support.mutations import mutated
 
@@ -121,7 +121,7 @@ def test_what_is_taken_for_a_header(raw: bytes, header: bytes) -> None:
 )
 def test_base64(packed: bytes, text: bytes) -> None:
     header = b"Content-Transfer-Encoding: base64\n"
-    assert decoded(header + b"\n" + packed) == (header, b"\n" + text)
+    assert decode_sections(header + b"\n" + packed) == (header, b"\n" + text)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_base64(packed: bytes, text: bytes) -> None:
 )
 def test_quoted_printable(packed: bytes, text: bytes) -> None:
     header = b"content-TRANSFER-encoding:   Quoted-Printable\n"
-    assert decoded(header + b"\n" + packed) == (header, b"\n" + text)
+    assert decode_sections(header + b"\n" + packed) == (header, b"\n" + text)
 
 
 @pytest.mark.parametrize("encoding", [b"base64", b"quoted-printable", b"Base64", b"QUOTED-printable"])
@@ -147,12 +147,12 @@ def test_of_what_is_no_text_only_the_beginning_is_kept(encoding: bytes) -> None:
     header = b"Content-Type: application/x-thing\nContent-Transfer-Encoding: " + encoding + b"\n"
     for length in (0, 1, MAX_OPAQUE - 1, MAX_OPAQUE, MAX_OPAQUE + 1, 5000):
         body = b"\n".join([b"abcd" * 10] * 125)[:length]
-        assert decoded(header + b"\n" + body)[1] == b"\n" + body.replace(b"\n", b"")[:MAX_OPAQUE]
+        assert decode_sections(header + b"\n" + body)[1] == b"\n" + body.replace(b"\n", b"")[:MAX_OPAQUE]
 
 
 def test_a_part_in_base64_ends_at_its_boundary() -> None:
     part = b"--bound\nContent-Transfer-Encoding: base64\n\naGVsbG8gd29ybGQ=\n--bound--\nThe end: AAAA\n"
-    assert decoded(b"Subject: x\n\n" + part)[1].endswith(b"hello world--bound--\nThe end: AAAA\n")
+    assert decode_sections(b"Subject: x\n\n" + part)[1].endswith(b"hello world--bound--\nThe end: AAAA\n")
 
 
 def test_a_text_that_does_not_fit_is_cut() -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from stream_bayes.active import RequestReason
 from stream_bayes.config import Settings
-from stream_bayes.engine import ReplayDecisions, RequestPolicy
-from stream_bayes.engine.types import nothing
+from stream_bayes.engine import BatchResult, ReplayDecisions, RequestPolicy
 from stream_bayes.errors import RecoveryError
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.persistence import snapshot
@@ -40,12 +39,12 @@ def entry_of(content: dict[str, Any]) -> JournalEntry:
 
 
 def test_a_journal_entry_says_what_was_decided() -> None:
-    outcome = nothing()
-    outcome.asked.update({3: RequestReason(), 5: RequestReason(0.0625)})
-    outcome.unsure.append(("labels", 7))
+    outcome = BatchResult.empty()
+    outcome.requests.update({3: RequestReason(), 5: RequestReason(0.0625)})
+    outcome.abstentions.append(("labels", 7))
     terms = RequestPolicy(request_ttl=4000, remembered=100, partitions=2)
     records = [Record("emails", 0, offset, 0, None, b"") for offset in (2, 5)]
-    entry = new_entry(terms).noted(records, outcome)
+    entry = new_entry(terms).add(records, outcome)
     content = json.loads(entry.encode())
     assert content == {
         "version": 2,
@@ -57,13 +56,13 @@ def test_a_journal_entry_says_what_was_decided() -> None:
         "terms": {"request_ttl": 4000, "remembered": 100, "partitions": 2},
     }
     assert entry_of(content) == entry
-    assert entry.decided == ReplayDecisions({3: RequestReason(), 5: RequestReason(0.0625)}, {("labels", 7)}, terms)
+    assert entry.decisions == ReplayDecisions({3: RequestReason(), 5: RequestReason(0.0625)}, {("labels", 7)}, terms)
 
 
 def test_entries_of_version_1_have_neither_audits_nor_unsure_answers_nor_terms() -> None:
     entry = entry_of({"version": 1, "runs": [["emails", 0, 2, 6]], "asked": [3], "dead": [["labels", 1, "not-json"]]})
-    assert entry.runs == [OffsetRange("emails", 0, 2, 6)]
-    assert entry.decided == ReplayDecisions({3: RequestReason()}, frozenset(), None)
+    assert entry.ranges == [OffsetRange("emails", 0, 2, 6)]
+    assert entry.decisions == ReplayDecisions({3: RequestReason()}, frozenset(), None)
     with pytest.raises(RecoveryError, match="has version 3, and this stream_bayes reads up to 2"):
         entry_of({"version": 3})
 

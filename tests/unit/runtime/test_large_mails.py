@@ -79,7 +79,7 @@ def test_item03_a_large_mail_does_not_drive_others_out_of_memory(tmp_path: Path)
         send(log, "small", mail(0))
         send(log, "large", mail(1, LARGE))
         log.commit({})
-        contents = work(settings, log).processors[0].engine.memory.contents
+        contents = work(settings, log).processors[0].engine.observation_cache
     assert isinstance(contents.get(0), Observation)
     assert contents.get(1) is None
 

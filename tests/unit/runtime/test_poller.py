@@ -7,10 +7,10 @@ import time
 
 from stream_bayes.config import CommitSettings, Settings
 from stream_bayes.eventlog.memory import MemoryLog
+from stream_bayes.eventlog.retry import RetryingLog, RetryPolicy
 from stream_bayes.records import Record
 from stream_bayes.runtime.poller import Poller
 from stream_bayes.runtime.rebalance import AssignedPartitions
-from stream_bayes.runtime.retry import RetryPolicy
 from stream_bayes.runtime.timing import StageTimer
 from tests.support.logs import put, wait_for_assignment
 
@@ -41,7 +41,8 @@ def gathered(last: float) -> tuple[int, int]:
         log.polls = 0
         commit = CommitSettings(events=10, milliseconds=int(1000 * SECONDS))
         stages = StageTimer()
-        gathering = Poller(commit, log, AssignedPartitions(settings, log, stages, patience), stages, patience)
+        retrying = RetryingLog(log, patience)
+        gathering = Poller(commit, retrying, AssignedPartitions(settings, retrying, stages), stages)
         gathering._last = time.monotonic() - last
         return len(gathering.gather(math.inf, drain=False)), log.polls
 

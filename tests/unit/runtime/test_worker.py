@@ -11,9 +11,10 @@ from typing import IO
 import pytest
 
 from stream_bayes.errors import LogConflict, LogError, RecoveryError
+from stream_bayes.eventlog import retry
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Offsets
-from stream_bayes.runtime import Worker, retry
+from stream_bayes.runtime import Worker
 from tests.support.label_requests import dissimilar_observations, requests, without_threshold
 from tests.support.logs import Logs, MemoryLogs
 from tests.support.workers import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_bayes.evaluation.metrics import all_metrics
-from stream_bayes.evaluation.report.findings import error_curve, learning_curve, reliability_bins, roc_curve
+from stream_bayes.evaluation.report.curves import error_curve, learning_curve, reliability_bins, roc_curve
 from tests.support.pass_results import made_run, noisy
 
 

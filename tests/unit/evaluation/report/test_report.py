@@ -9,13 +9,14 @@ import pytest
 
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.bootstrap import summarise
+from stream_bayes.evaluation.formatting import format_number
 from stream_bayes.evaluation.metrics import MetricsSummary, all_metrics
 from stream_bayes.evaluation.protocol import PassResult
 from stream_bayes.evaluation.report import report_page, worst_ids, write_report
-from stream_bayes.evaluation.report.charts import roc_chart
-from stream_bayes.evaluation.report.findings import worst_mistakes
-from stream_bayes.evaluation.report.markup import figure
-from stream_bayes.evaluation.report.passes import named
+from stream_bayes.evaluation.report.curves import worst_mistakes
+from stream_bayes.evaluation.report.pass_charts import roc_chart
+from stream_bayes.evaluation.report.pass_report import name_passes
+from stream_bayes.evaluation.report.rendering import render_svg
 from tests.support.pass_results import STAGES, made_run, noisy
 
 HOSTILE = '<script>alert("1")</script> & \u202e\x00\ud800 ]]> --><b>'
@@ -44,7 +45,7 @@ def test_a_page_has_the_figures_of_its_pass(tmp_path: Path) -> None:
     assert path == tmp_path / "deep" / "er" / "report.html"
     shown = words(path.read_text(encoding="utf-8"))
     for value in (*summary.values, *summary.low, *summary.high):
-        assert figure(value) in shown
+        assert format_number(value) in shown
     # 1.25 seconds of CPU over 400 messages in the filter, 1.55 of wall.
     assert "CPU µs a message 3,125" in shown
     assert "messages a second 258" in shown
@@ -101,7 +102,7 @@ def test_several_passes_are_compared_under_their_own_names() -> None:
     assert "Comparison" in shown
     assert all(name in shown for name in ("ours", "theirs (2)", "theirs (3)"))
     best = min(all_metrics(run.spam, run.log_odds).log_loss for run in runs)
-    assert figure(best) in [element.text for element in tree(text).iter("strong")]
+    assert format_number(best) in [element.text for element in tree(text).iter("strong")]
     lines = [element.get("class") for element in tree(text).iter("path")]
     # Learning, errors, ROC and reliability, the first pass drawn last.
     assert lines == ["line s2", "line s1", "line s0 first"] * 4
@@ -112,7 +113,7 @@ def test_several_passes_are_compared_under_their_own_names() -> None:
 def test_members_are_listed_best_first() -> None:
     run = noisy(200, 1)
     run.members.update({"poor": -run.log_odds, "good": run.log_odds})
-    area = figure(all_metrics(run.spam, run.log_odds).one_minus_roca_percent)
+    area = format_number(all_metrics(run.spam, run.log_odds).one_minus_roca_percent)
     assert re.search(rf"member \(1-ROCA\)% all together {area} good {area} poor \S+", words(page(run)))
     assert "Members" not in words(page(noisy(200, 1)))
 
@@ -151,7 +152,9 @@ def test_no_pass_is_refused() -> None:
 
 
 def test_both_axes_of_the_roc_are_logarithmic() -> None:
-    picture = ElementTree.fromstring(roc_chart(named([noisy(2000, 7)], [summarised(noisy(2000, 7))])))
+    picture = ElementTree.fromstring(
+        render_svg(roc_chart(name_passes([noisy(2000, 7)], [summarised(noisy(2000, 7))])), css="")
+    )
     ticks = {float(str(mark.text)): mark for mark in picture.iter("text") if mark.get("class") == "tick"}
     assert sorted(ticks) == [0.01, 0.1, 1.0, 10.0, 100.0]
     for across in (True, False):
@@ -187,7 +190,9 @@ def test_a_pass_that_was_ended_is_named_so_and_never_the_best() -> None:
     cut = made_run([True], [5.0], "cut", stopped=True)
     text = page(whole, cut)
     assert "cut, the first 1" in words(text)
-    assert figure(all_metrics(whole.spam, whole.log_odds).log_loss) in [each.text for each in tree(text).iter("strong")]
+    assert format_number(all_metrics(whole.spam, whole.log_odds).log_loss) in [
+        each.text for each in tree(text).iter("strong")
+    ]
 
 
 def test_making_the_filter_has_a_column_of_its_own() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.config import load_settings, servers_of
+from stream_bayes.config import load_settings, parse_servers
 from stream_bayes.errors import ConfigError, LogError
 
 
@@ -26,7 +26,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_servers_of_an_address(url: str, servers: tuple[str, ...]) -> None:
-    assert servers_of(url) == servers
+    assert parse_servers(url) == servers
     assert load_settings(None, {}, {"log": url}).settings.log == url
 
 
@@ -35,25 +35,25 @@ def test_the_servers_of_an_address(url: str, servers: tuple[str, ...]) -> None:
     [
         ("kafka://", "no server is named; write kafka://host:port, or several servers as kafka://host:port,host:port"),
         ("kafka:///topic", "no server is named"),
-        ("kafka://one/topic", "nothing belongs behind the servers"),
-        ("kafka://one:9092/", "nothing belongs behind the servers"),
-        ("kafka://one, two", "there are no spaces in it"),
-        ("kafka://one,,two", "'' is no host and port"),
-        ("kafka://:9092", "':9092' is no host and port"),
-        ("kafka://one:", "'one:' is no host and port"),
-        ("kafka://one:x", "'one:x' is no host and port"),
-        ("kafka://one:0", "a port is a number from 1 to 65535, not 0"),
-        ("kafka://one:65536", "a port is a number from 1 to 65535, not 65536"),
-        ("kafka://one:²", "is no host and port"),
-        ("kafka://one:" + "9" * 5000, "a port is a number from 1 to 65535, not 99999"),
-        ("kafka://one?a=b", "'one?a=b' is no host and port"),
-        ("kafka://::1", "an IPv6 address stands in brackets"),
-        ("kafka://[one]:9092", "'[one]:9092' is no host and port"),
+        ("kafka://one/topic", "nothing may follow the servers"),
+        ("kafka://one:9092/", "nothing may follow the servers"),
+        ("kafka://one, two", "it must not have spaces"),
+        ("kafka://one,,two", "'' is not host:port"),
+        ("kafka://:9092", "':9092' is not host:port"),
+        ("kafka://one:", "'one:' is not host:port"),
+        ("kafka://one:x", "'one:x' is not host:port"),
+        ("kafka://one:0", "a port must be a number from 1 to 65535, not 0"),
+        ("kafka://one:65536", "a port must be a number from 1 to 65535, not 65536"),
+        ("kafka://one:²", "is not host:port"),
+        ("kafka://one:" + "9" * 5000, "a port must be a number from 1 to 65535, not 99999"),
+        ("kafka://one?a=b", "'one?a=b' is not host:port"),
+        ("kafka://::1", "an IPv6 address must be in brackets"),
+        ("kafka://[one]:9092", "'[one]:9092' is not host:port"),
     ],
 )
 def test_an_address_that_is_none(url: str, problem: str) -> None:
     with pytest.raises(LogError) as caught:
-        servers_of(url)
+        parse_servers(url)
     assert problem in str(caught.value)
     with pytest.raises(ConfigError) as refusal:
         load_settings(None, {}, {"log": url})
@@ -64,6 +64,6 @@ def test_a_password_in_an_address_is_refused_with_a_hint() -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings(None, {}, {"log": "kafka://me:hunter2@one:9092"})
     assert str(caught.value) == (
-        "log (command line): kafka://...@one:9092: no user or password belongs into the address of a log. Set "
+        "log (command line): kafka://...@one:9092: the address of a log must not have a user or password. Set "
         "kafka.username and kafka.password or kafka.password_file (in the environment STREAM_BAYES__KAFKA__PASSWORD)"
     )

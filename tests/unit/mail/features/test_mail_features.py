@@ -12,7 +12,8 @@ from stream_bayes import SpamFilter
 from stream_bayes.errors import InputError
 from stream_bayes.kernels.mail.decode import MAX_TEXT
 from stream_bayes.kernels.mail.features import VIEWS, Shape
-from stream_bayes.mail.features.batch import Mail, MailBatch, decoded, read_batch
+from stream_bayes.mail.features.batch import Mail, MailBatch, mail_bytes, read_batch
+from stream_bayes.mail.parse.parsed_mail import decode_sections
 from tests.support.mail_reference import reference_features
 from tests.support.mails import make_mail, make_mails
 from tests.support.mutations import mutated
@@ -122,22 +123,27 @@ def test_every_form_of_a_mail_has_the_same_features() -> None:
 
 def test_a_text_beyond_ascii_is_utf_8_and_may_have_lone_surrogates() -> None:
     text = "Subject: größe\n\n你好 \ud800 🎉"
-    assert decoded(text) == (b"Subject: gr\xc3\xb6\xc3\x9fe\n", text.split("\n", 1)[1].encode("utf-8", "surrogatepass"))
+    assert decode_sections(mail_bytes(text)) == (
+        b"Subject: gr\xc3\xb6\xc3\x9fe\n",
+        text.split("\n", 1)[1].encode("utf-8", "surrogatepass"),
+    )
 
 
 def test_fields_go_behind_an_envelope() -> None:
     raw = b"From ann@example.org Mon Jun 25 2001\nSubject: x\n\nbody"
-    assert decoded({"raw": raw, "X-Score": 5})[1] == b"\nbody"
+    assert decode_sections(mail_bytes({"raw": raw, "X-Score": 5}))[1] == b"\nbody"
 
 
 def test_a_text_that_begins_with_a_link_has_no_header() -> None:
-    header, body = decoded({"subject": "Look", "sender": "eve@spam.example", "text": "http://spam.example/ now"})
+    header, body = decode_sections(
+        mail_bytes({"subject": "Look", "sender": "eve@spam.example", "text": "http://spam.example/ now"})
+    )
     assert header == b"From: eve@spam.example\nSubject: Look\n"
     assert body == b"\nhttp://spam.example/ now"
 
 
 def test_a_field_cannot_end_the_header() -> None:
-    header, body = decoded({"subject": "a\n\nb\r\n\r\nc", "no:such name\n": 2.5, "text": "body"})
+    header, body = decode_sections(mail_bytes({"subject": "a\n\nb\r\n\r\nc", "no:such name\n": 2.5, "text": "body"}))
     assert body == b"\nbody"
     assert header.count(b"\n") == 2
 
@@ -166,18 +172,18 @@ def test_no_mail_at_all() -> None:
     "text", ["Reminder: pay now", "Hello: how are you", "12:30 lunch?", "http://x.example", "Win cash"]
 )
 def test_fields_of_a_dict_are_never_lost(text: str) -> None:
-    header, body = decoded({"sender": "eve@spam.example", "subject": "Cash", "text": text})
+    header, body = decode_sections(mail_bytes({"sender": "eve@spam.example", "subject": "Cash", "text": text}))
     assert header == b"From: eve@spam.example\nSubject: Cash\n"
     assert body == b"\n" + text.encode()
 
 
 def test_a_message_says_its_own_fields() -> None:
     raw = b"From a@b Mon\nSubject: mine\n\nbody"
-    header, _ = decoded({"subject": "other", "sender": "eve@spam.example", "raw": raw})
+    header, _ = decode_sections(mail_bytes({"subject": "other", "sender": "eve@spam.example", "raw": raw}))
     assert header == b"From a@b Mon\nFrom: eve@spam.example\nSubject: mine\n"
 
 
 def test_any_name_of_a_field_stays_one() -> None:
-    header, body = decoded({"": "x", "k" * 70: "y", "with blank": "z", "text": "body"})
+    header, body = decode_sections(mail_bytes({"": "x", "k" * 70: "y", "with blank": "z", "text": "body"}))
     assert header.splitlines() == [b"-: x", b"k" * 63 + b": y", b"with-blank: z"]
     assert body == b"\nbody"

@@ -11,7 +11,7 @@ from river import base, feature_extraction, linear_model, neighbors, preprocessi
 
 from stream_bayes import BernoulliNB, ExternalMember, SpamFilter
 from stream_bayes.errors import SnapshotError
-from stream_bayes.mail.features.fields import as_features
+from stream_bayes.mail.filter.external_members import as_features
 from tests.support.spam_mails import SMALL, area, stream
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from stream_bayes.mail.render.reader import render_mail
-from stream_bayes.mail.render.spans import MAX_PIECES, SHOWN
+from stream_bayes.mail.render.spans import MAX_SHOWN, MAX_SPANS
 from tests.support.rendered_mails import ALTERNATIVES, MIXED, as_text, check_rendered_mail
 
 INSTEAD = "\n\n{HTML part, which most mail programs show instead}\n"
@@ -37,28 +37,28 @@ def letter_of(plain: str, *others: str) -> bytes:
 def test_the_html_is_shown_where_it_says_something_else(html: str, told_as: str) -> None:
     letter = render_mail(letter_of(LUNCH, html))
     check_rendered_mail(letter)
-    assert as_text(letter.pieces) == told_as
+    assert as_text(letter.spans) == told_as
     assert not letter.cut
 
 
 def test_links_of_both_are_shown_once() -> None:
     raw = letter_of(f"{LUNCH} http://x.example/", f"{LUNCH} <a href='http://X.example'>good</a>")
-    assert as_text(render_mail(raw).pieces) == f"{LUNCH} [http://x.example/ -> x.example]"
+    assert as_text(render_mail(raw).spans) == f"{LUNCH} [http://x.example/ -> x.example]"
 
 
 def test_links_are_bounded() -> None:
     letter = render_mail(letter_of(LUNCH, LUNCH + "".join(f" <a href=//x.example/{n}>lunch</a>" for n in range(30))))
-    assert sum(piece.kind == "link" for piece in letter.pieces) == 20
-    assert letter.pieces[-1].text == "10 more links"
+    assert sum(piece.kind == "link" for piece in letter.spans) == 20
+    assert letter.spans[-1].text == "10 more links"
 
 
 @pytest.mark.parametrize("unit", ["lunch ", "\u200bF", "lunch"])
 def test_no_text_pushes_another_out_of_sight(unit: str) -> None:
-    letter = render_mail(letter_of(unit * SHOWN, "<p>Buy cheap pills", "<p>and watches" * 5000, "<p>or loans"))
+    letter = render_mail(letter_of(unit * MAX_SHOWN, "<p>Buy cheap pills", "<p>and watches" * 5000, "<p>or loans"))
     check_rendered_mail(letter)
-    assert all(text in as_text(letter.pieces) for text in ("{the rest is left out}", "Buy cheap pills", "or loans"))
+    assert all(text in as_text(letter.spans) for text in ("{the rest is left out}", "Buy cheap pills", "or loans"))
     assert letter.cut
-    assert len(letter.pieces) <= MAX_PIECES
+    assert len(letter.spans) <= MAX_SPANS
 
 
 def test_html_with_its_pictures() -> None:
@@ -68,13 +68,13 @@ def test_html_with_its_pictures() -> None:
     )
     raw = ALTERNATIVES + f"Content-Type: text/plain\n\n{LUNCH}\n--x\n{related}\n--x--".encode()
     letter = render_mail(raw)
-    assert as_text(letter.pieces) == f"{LUNCH}{INSTEAD}Buy pills"
+    assert as_text(letter.spans) == f"{LUNCH}{INSTEAD}Buy pills"
     assert letter.attachments == ("p.png (image/png)",)
 
 
 def test_two_plain_texts_and_an_invitation() -> None:
     raw = ALTERNATIVES + b"\none\n--x\nContent-Type: text/calendar\n\nBEGIN:VCALENDAR\n--x\n\ntwo\n--x--"
-    assert as_text(render_mail(raw).pieces) == "one\n\n{another part, which some mail programs show instead}\ntwo"
+    assert as_text(render_mail(raw).spans) == "one\n\n{another part, which some mail programs show instead}\ntwo"
 
 
 @pytest.mark.parametrize(

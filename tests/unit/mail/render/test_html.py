@@ -57,7 +57,7 @@ from tests.support.rendered_mails import HTML, as_text, check_rendered_mail
 def test_html(markup: str, text: str) -> None:
     letter = render_mail(HTML + markup.encode())
     check_rendered_mail(letter)
-    assert as_text(letter.pieces) == text
+    assert as_text(letter.spans) == text
     assert not letter.cut
 
 
@@ -81,7 +81,7 @@ def test_hidden_text_is_told(attribute: str) -> None:
     markup = f"<p>seen<div {attribute}> <div>not</div> this </div>again"
     letter = render_mail(HTML + markup.encode())
     check_rendered_mail(letter)
-    assert as_text(letter.pieces) == "seen\n{hidden text} not\nthis {end of hidden text}\nagain"
+    assert as_text(letter.spans) == "seen\n{hidden text} not\nthis {end of hidden text}\nagain"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_hidden_text_is_told(attribute: str) -> None:
     ],
 )
 def test_where_hidden_text_begins_and_ends(markup: str, text: str) -> None:
-    assert as_text(render_mail(HTML + markup.encode()).pieces) == text
+    assert as_text(render_mail(HTML + markup.encode()).spans) == text
 
 
 TAGS = [
@@ -122,4 +122,4 @@ TAGS = [
 )
 def test_what_is_in_a_script_is_never_text(before: list[str], after: list[str], within: str) -> None:
     markup = f"{''.join(before)}><script type='x'>{within}{SECRET}</script>{''.join(after)}"
-    assert SECRET not in as_text(render_mail(HTML + markup.encode()).pieces)
+    assert SECRET not in as_text(render_mail(HTML + markup.encode()).spans)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.evaluation.corpora import open_corpus
-from stream_bayes.mail.render.reader import TextSpan, render_mail, render_text
-from stream_bayes.mail.render.spans import SHOWN
+from stream_bayes.mail.render.reader import render_mail, render_text
+from stream_bayes.mail.render.spans import MAX_SHOWN, TextSpan
 from stream_bayes.mail.render.summary import preview
 from tests.support.hostile_mails import ATTACKS, SECRET, SENTENCE, TRACKER
 from tests.support.mails import make_mails
@@ -50,7 +50,7 @@ CORPORA = os.environ.get("STREAM_BAYES_CORPORA", "")
 def test_plain_text(text: str, told_as: str) -> None:
     letter = render_mail(PLAIN + text.encode())
     check_rendered_mail(letter)
-    assert as_text(letter.pieces) == told_as
+    assert as_text(letter.spans) == told_as
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_plain_text(text: str, told_as: str) -> None:
 def test_parts(raw: bytes, told_as: str, attachments: tuple[str, ...]) -> None:
     letter = render_mail(raw)
     check_rendered_mail(letter)
-    assert (as_text(letter.pieces), letter.attachments, letter.size) == (told_as, attachments, len(raw))
+    assert (as_text(letter.spans), letter.attachments, letter.size) == (told_as, attachments, len(raw))
 
 
 def test_a_mail_as_programs_write_it() -> None:
@@ -123,10 +123,10 @@ def test_a_mail_as_programs_write_it() -> None:
 def test_attacks_are_inert(name: str) -> None:
     letter = render_mail(ATTACKS[name])
     check_rendered_mail(letter)
-    assert SENTENCE in as_text(letter.pieces)
+    assert SENTENCE in as_text(letter.spans)
     assert letter.cut == name.startswith("5 MB")
     assert letter.size == len(ATTACKS[name])
-    urls = [piece.url for piece in letter.pieces if piece.url and TRACKER in piece.url]
+    urls = [piece.url for piece in letter.spans if piece.url and TRACKER in piece.url]
     assert urls == (["https://base.tracker.example/login"] if name == "base" else [])
 
 
@@ -150,7 +150,7 @@ def test_attacks_are_inert(name: str) -> None:
     ],
 )
 def test_attacks_are_told(name: str, seen: str) -> None:
-    assert seen in as_text(render_mail(ATTACKS[name]).pieces)
+    assert seen in as_text(render_mail(ATTACKS[name]).spans)
 
 
 def test_texts() -> None:
@@ -160,8 +160,8 @@ def test_texts() -> None:
     assert as_text(render_text("<br>")[0]) == "<br>"
     assert as_text(render_text("a\x85b\ud800")[0]) == "a{U+0085 NEXT LINE}b{U+D800 HALF OF A PAIR}"
     assert render_text("") == ((), False)
-    assert render_text("a" * (SHOWN + 1)) == ((TextSpan("text", "a" * SHOWN),), True)
-    assert not render_text("a" * SHOWN)[1]
+    assert render_text("a" * (MAX_SHOWN + 1)) == ((TextSpan("text", "a" * MAX_SHOWN),), True)
+    assert not render_text("a" * MAX_SHOWN)[1]
 
 
 @pytest.mark.parametrize("cut", [1999, 2000, 2001, 2002, 2003])
@@ -175,13 +175,13 @@ def test_a_text_cut_within_a_character_is_not_taken_for_latin_1(cut: int, encodi
         + b"\n\n"
         + coded[:cut]
     )
-    assert as_text(render_mail(raw).pieces).startswith("é€😀" * 100)
+    assert as_text(render_mail(raw).spans).startswith("é€😀" * 100)
     assert preview(raw).startswith("é€😀" * 60)
 
 
 def test_numbers_beyond_all_characters_are_no_characters() -> None:
     assert preview(b"Subject: s\n\n&#" + b"9" * 5000) == "\ufffd"
-    assert as_text(render_mail(HTML + b"a&#" + b"0" * 9000 + b"66;" + b"&#x" + b"f" * 9000).pieces) == "aB\ufffd"
+    assert as_text(render_mail(HTML + b"a&#" + b"0" * 9000 + b"66;" + b"&#x" + b"f" * 9000).spans) == "aB\ufffd"
 
 
 @given(
@@ -210,7 +210,7 @@ def test_mails_of_every_encoding_are_read() -> None:
     for raw in make_mails(300, seed=8):
         letter = render_mail(raw)
         check_rendered_mail(letter)
-        assert letter.pieces
+        assert letter.spans
         assert not letter.cut
 
 
@@ -220,4 +220,4 @@ def test_real_mails_are_read() -> None:
     letters = [render_mail(mail.raw) for mail in mails]
     for letter in letters:
         check_rendered_mail(letter)
-    assert all(letter.pieces or letter.attachments for letter in letters)
+    assert all(letter.spans or letter.attachments for letter in letters)

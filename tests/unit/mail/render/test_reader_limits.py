@@ -4,22 +4,23 @@ import time
 
 import pytest
 
-from stream_bayes.mail.render.reader import LOOKED_AT, render_mail, render_text
-from stream_bayes.mail.render.spans import MAX_PIECES, SHOWN
+from stream_bayes.mail.parse.parsed_mail import MAX_PARSED
+from stream_bayes.mail.render.reader import render_mail, render_text
+from stream_bayes.mail.render.spans import MAX_SHOWN, MAX_SPANS
 from tests.support.rendered_mails import ALTERNATIVES, HTML, PLAIN, check_rendered_mail
 
 
 def test_an_address_that_was_cut_is_no_link() -> None:
-    text = "a" * (SHOWN - 20) + " http://x.example.evil.example/"
+    text = "a" * (MAX_SHOWN - 20) + " http://x.example.evil.example/"
     assert [piece.kind for piece in render_text(text)[0]] == ["text"]
 
 
 def test_what_is_not_looked_at_changes_nothing() -> None:
-    start = HTML + b"<p>hello " + b"<b>" * LOOKED_AT
+    start = HTML + b"<p>hello " + b"<b>" * MAX_PARSED
     first, second = (
-        render_mail(start[:LOOKED_AT] + rest) for rest in (b"x" * 10, b"</b><a href=http://x.example>y" * 9)
+        render_mail(start[:MAX_PARSED] + rest) for rest in (b"x" * 10, b"</b><a href=http://x.example>y" * 9)
     )
-    assert first.pieces == second.pieces
+    assert first.spans == second.spans
     assert first.cut
     assert second.cut
 
@@ -59,7 +60,7 @@ HOSTILE = {
 def test_four_times_the_mail_takes_about_four_times_as_long(name: str) -> None:
     head, unit = HOSTILE[name]
     seconds = []
-    for size in (LOOKED_AT // 4, LOOKED_AT):
+    for size in (MAX_PARSED // 4, MAX_PARSED):
         raw = (head + unit * (size // len(unit)))[:size]
         start = time.process_time()
         check_rendered_mail(render_mail(raw))
@@ -77,8 +78,8 @@ def test_parts_within_parts() -> None:
 
 def test_pieces_are_bounded() -> None:
     pieces, cut = render_text("F\u200b" * 10_000)
-    assert (len(pieces), cut) == (MAX_PIECES, True)
+    assert (len(pieces), cut) == (MAX_SPANS, True)
     assert render_mail(HTML + b"<a href=http://x.example>y</a> " * 8000).cut
     letter = render_mail(HTML + "F\u200b".encode() * 10_000)
-    assert (len(letter.pieces), letter.cut) == (MAX_PIECES, True)
+    assert (len(letter.spans), letter.cut) == (MAX_SPANS, True)
     assert render_mail(HTML + b"<img>" * 30_000).cut

@@ -10,8 +10,9 @@ from itertools import product
 from threading import Event, Thread
 from typing import NamedTuple
 
+from stream_bayes.mail.parse.parsed_mail import MAX_PARSED
 from stream_bayes.mail.render.links import target
-from stream_bayes.mail.render.reader import LOOKED_AT, render_mail, render_text
+from stream_bayes.mail.render.reader import render_mail, render_text
 from stream_bayes.mail.render.summary import preview, sender, subject
 from tests.support.rendered_mails import HTML, PLAIN
 
@@ -183,9 +184,9 @@ def test_item08_no_mail_holds_the_interpreter() -> None:
 
 def test_item08_rendering_reads_a_bounded_number_of_tags() -> None:
     for markup in (b"<b>", b"<img>", b"<a href=x>", b"<i hidden>a"):
-        letter = render_mail(HTML + b"hello" + markup * (LOOKED_AT // len(markup) // 2))
+        letter = render_mail(HTML + b"hello" + markup * (MAX_PARSED // len(markup) // 2))
         assert letter.cut
-        assert letter.pieces[-1].text == "the rest is left out: it has too many tags"
+        assert letter.spans[-1].text == "the rest is left out: it has too many tags"
     pieces, cut = render_text("<p>hello" + "<b>" * 50_000)
     assert pieces[-1].text == "the rest is left out: it has too many tags"
     assert cut

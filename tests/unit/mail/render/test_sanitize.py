@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stream_bayes.mail.render.sanitize import HIDDEN, shown, visible, visible_ends
+from stream_bayes.mail.render.sanitize import HIDDEN, sanitized_runs, visible, visible_ends
 from tests.support.rendered_mails import JOINERS, is_hidden
 
 ONE = re.compile(f"[{HIDDEN}]")
@@ -52,14 +52,14 @@ def test_letters_accents_punctuation_and_spaces_are_not_hidden() -> None:
     ],
 )
 def test_runs(text: str, runs: list[str]) -> None:
-    assert [run.text for run in shown(text)] == runs
+    assert [run.text for run in sanitized_runs(text)] == runs
 
 
 @pytest.mark.parametrize(
     "text", ["👨\u200d👩\u200d👧", "❤️\u200d🔥", "👍🏽", "1\ufe0f\u20e3", "☎️", "می\u200cخواهم", "क्\u200dष", "ශ්\u200dරී"]
 )
 def test_what_writing_needs_stays(text: str) -> None:
-    assert [run.text for run in shown(text)] == [text]
+    assert [run.text for run in sanitized_runs(text)] == [text]
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_what_writing_needs_stays(text: str) -> None:
     ],
 )
 def test_the_same_elsewhere_is_hidden(text: str) -> None:
-    assert any(run.code for run in shown(text))
+    assert any(run.code for run in sanitized_runs(text))
 
 
 @given(st.text() | st.text("a\u200b\u200d\ufe0f\u0301👨م \n\x00", max_size=40))
 @example("\u200d👨\u200d\ufe0f\u200d👨")
 def test_nothing_hidden_is_left_and_nothing_else_is_lost(text: str) -> None:
-    runs = list(shown(text))
+    runs = list(sanitized_runs(text))
     assert not any(is_hidden(character) and character not in JOINERS for run in runs for character in run.text)
     kept = "".join(run.text for run in runs if not run.code)
     assert plainly(kept) == plainly(text)

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.evaluation.corpora import open_corpus
-from stream_bayes.mail.render.summary import beginning, harmless, preview, sender, subject
+from stream_bayes.mail.render.sanitize import printable
+from stream_bayes.mail.render.summary import preview, sender, subject, text_preview
 
 CORPORA = os.environ.get("STREAM_BAYES_CORPORA", "")
 
@@ -138,7 +139,7 @@ def test_there_is_a_preview_of_whatever_is_not_blank(raw: bytes, prefix: bytes) 
     content = prefix + raw
     if any(33 <= octet < 127 for octet in content):
         assert preview(content)
-        assert beginning(content.decode("latin-1"))
+        assert text_preview(content.decode("latin-1"))
 
 
 @pytest.mark.skipif(not CORPORA, reason="no real mail: name a folder of corpora in STREAM_BAYES_CORPORA")
@@ -202,6 +203,6 @@ def test_hostile_mails_take_little_work(raw: bytes) -> None:
 
 
 def test_harmless_keeps_what_can_be_printed() -> None:
-    assert harmless("żółć 日本 🙂") == "żółć 日本 🙂"
-    assert harmless("a" * 9, characters=4) == "aaa…"
-    assert harmless("\ud800\u2066\u200b\ufeff") == "\ufffd" * 4
+    assert printable("żółć 日本 🙂") == "żółć 日本 🙂"
+    assert printable("a" * 9, characters=4) == "aaa…"
+    assert printable("\ud800\u2066\u200b\ufeff") == "\ufffd" * 4

@@ -8,9 +8,10 @@ import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.errors import LogConflict, LogError, LogUnavailable, RecoveryError
+from stream_bayes.eventlog import retry
 from stream_bayes.eventlog.memory import MemoryStore
 from stream_bayes.records import Offsets, Partition
-from stream_bayes.runtime import Worker, retry
+from stream_bayes.runtime import Worker
 from tests.support.shared_log import EACH, SharedLog, check, feed_more, read_by_another
 from tests.support.workers import assert_same, events, saved_state, settings_in, state, work
 

@@ -37,7 +37,7 @@ def _own_scores(testbed: WebTestBed, strategy: str) -> dict[int, float]:
     with testbed.open() as log:
         records = list(all_records(log, "emails", 0))
     assert all(HEADERS[0] in record.headers for record in records)
-    contents = [model.content(Observation(id="a", raw=record.value)) for record in records]
+    contents = [model.prepare(Observation(id="a", raw=record.value)) for record in records]
     found = scores(strategy, uncertainties_of(model.learner.predictive_many(contents)))
     return {record.offset: float(score) for record, score in zip(records, found, strict=True)}
 

@@ -33,7 +33,7 @@ def learning_curve(run: PassResult) -> Curve:
     return Curve(ends.astype(np.float64)[known], areas[known])
 
 
-def window_of(messages: int) -> int:
+def error_window(messages: int) -> int:
     """How many messages the moving error rate looks back over: a twentieth of the stream, at least 20."""
     return min(max(messages // 20, _SMALLEST_WINDOW), max(messages, 1))
 
@@ -41,7 +41,7 @@ def window_of(messages: int) -> int:
 def error_curve(run: PassResult, threshold: float) -> Curve:
     """Messages misclassified in a window up to each place of the stream, in percent."""
     messages = len(run.spam)
-    window = window_of(len(run.spam))
+    window = error_window(len(run.spam))
     sums = np.append(0.0, np.cumsum((run.log_odds > logit(threshold)) != run.spam))
     ends = _places(window, messages, 2 * POINTS)
     return Curve(ends.astype(np.float64), 100.0 * (sums[ends] - sums[ends - window]) / window)
