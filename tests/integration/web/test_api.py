@@ -47,7 +47,7 @@ def test_the_queue_is_by_score(http: httpx.Client) -> None:
     assert scores == sorted(scores, reverse=True)
     assert take_request(http)["place"] == queue["requests"][0]["place"]
     again = http.get("/api/requests", params={"limit": 1}).json()
-    assert (len(again["requests"]), again["take_request"], again["requests"][0]["taken"]) == (1, 1, True)
+    assert (len(again["requests"]), again["taken"], again["requests"][0]["taken"]) == (1, 1, True)
 
 
 def test_an_answer_is_in_the_log_at_once(http: httpx.Client, testbed: WebTestBed) -> None:
