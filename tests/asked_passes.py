@@ -15,7 +15,7 @@ from tests.filters import RiverFilter, generated_mails
 @pytest.fixture(autouse=True)
 def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     """Starting processes takes longer than these passes; the test of Ctrl-C and those of sweeps have real ones."""
-    monkeypatch.setattr(sweep, "cores", lambda: 1)
+    monkeypatch.setattr(sweep, "available_cores", lambda: 1)
 
 
 def area(regime: FeedbackRegime) -> float:
