@@ -17,17 +17,17 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.evaluation.corpora.listing import CORPORA
-from stream_bayes.evaluation.feedback import DEFAULT, FIRST, PACED, RANDOM
+from stream_bayes.evaluation.corpora.listing import CORPORA_VARIABLE
+from stream_bayes.evaluation.feedback import DEFAULT_STRATEGY, FIRST, PACED, RANDOM
 from stream_bayes.evaluation.process_pool import Failure
 from stream_bayes.evaluation.strategy_comparison import BUDGETS
 from stream_bayes.evaluation.stream import StreamSource
-from stream_bayes.evaluation.sweep import AreaSpread, Job, SweepResult, spread, sweep, trials
+from stream_bayes.evaluation.sweep import AreaSpread, Job, SweepResult, regimes_by_seed, spread, sweep
 
 SEEDS = (1, 2, 3, 4, 5)
-RIVALS = (DEFAULT, RANDOM, PACED, FIRST)
+RIVALS = (DEFAULT_STRATEGY, RANDOM, PACED, FIRST)
 BOX_SEEDS = SEEDS[:3]
-BOX_RIVALS = (DEFAULT, RANDOM, FIRST)
+BOX_RIVALS = (DEFAULT_STRATEGY, RANDOM, FIRST)
 BOX_BUDGETS = (50, 100)
 LATE = "100"
 # Cells with more labels than that, as a share of the stream, are not counted in the mean ratio.
@@ -70,30 +70,30 @@ class Cell(NamedTuple):
 
 def run(console: Console) -> None:
     """Print all tables; without corpora, one line."""
-    folder = os.environ.get(CORPORA)
+    folder = os.environ.get(CORPORA_VARIABLE)
     streams = sources(Path(folder)) if folder else {}
     if not streams:
         console.print(
-            f"Label requests are not measured: {CORPORA} names no folder with the corpora they are measured on"
+            f"Label requests are not measured: {CORPORA_VARIABLE} names no folder with the corpora they are measured on"
         )
         return
     lengths = {name: count(source) for name, source in streams.items()}
-    marks = [Cell(mark.stream, DEFAULT, mark.budget) for mark in MARKS if mark.stream in streams]
-    found = measured(marks, streams)
-    console.print(marks_table(found))
+    marks = [Cell(mark.stream, DEFAULT_STRATEGY, mark.budget) for mark in MARKS if mark.stream in streams]
+    results = measured(marks, streams)
+    console.print(marks_table(results))
     for name in streams:
         budgets = budgets_of(lengths[name])
         cells = [Cell(name, rival, budget) for rival in RIVALS for budget in budgets]
-        cells += [Cell(name, DEFAULT, budget, LATE) for budget in budgets]
-        found |= measured([cell for cell in cells if cell not in found], streams)
-        console.print(cells_table(name, lengths[name], found))
+        cells += [Cell(name, DEFAULT_STRATEGY, budget, LATE) for budget in budgets]
+        results |= measured([cell for cell in cells if cell not in results], streams)
+        console.print(cells_table(name, lengths[name], results))
     boxes = boxes_of(streams)
     lengths |= {name: count(source) for name, source in boxes.items()}
     cells = [Cell(name, rival, budget) for name in boxes for rival in BOX_RIVALS for budget in BOX_BUDGETS]
-    found |= measured(cells, boxes, BOX_SEEDS)
+    results |= measured(cells, boxes, BOX_SEEDS)
     if boxes:
-        console.print(boxes_table(found, lengths))
-    for line in (*ratio_lines(found, lengths), *behind_lines(found)):
+        console.print(boxes_table(results, lengths))
+    for line in (*ratio_lines(results, lengths), *behind_lines(results)):
         console.print(line)
 
 
@@ -131,7 +131,7 @@ def measured(
     """Every cell over the seeds, on all cores."""
     jobs: dict[Job, Cell] = {}
     for cell in cells:
-        for regime in trials(cell.strategy, cell.budget, seeds, cell.delay):
+        for regime in regimes_by_seed(cell.strategy, cell.budget, seeds, cell.delay):
             jobs[Job(streams[cell.stream], "default", regime)] = cell
     outcomes: dict[Cell, list[SweepResult]] = {}
     for outcome in sweep(list(jobs)):
@@ -142,13 +142,13 @@ def measured(
     return {cell: spread(own) for cell, own in outcomes.items()}
 
 
-def marks_table(found: Mapping[Cell, AreaSpread]) -> Table:
+def marks_table(results: Mapping[Cell, AreaSpread]) -> Table:
     table = new_table(
-        f"(1-ROCA)% with few labels, strategy {DEFAULT}, seeds {SEEDS[0]} to {SEEDS[-1]}, length of the stream unknown",
-        ("stream", "budget", "labels told", "mean", "deviation", "range", "floor", "goal", "reached"),
+        f"(1-ROCA)% with few labels, strategy {DEFAULT_STRATEGY}, seeds {SEEDS[0]} to {SEEDS[-1]}, unknown length",
+        ("stream", "budget", "labels learned", "mean", "deviation", "range", "floor", "goal", "reached"),
     )
     for mark in MARKS:
-        over = found.get(Cell(mark.stream, DEFAULT, mark.budget))
+        over = results.get(Cell(mark.stream, DEFAULT_STRATEGY, mark.budget))
         if over is None:
             continue
         reached = "goal" if over.mean <= mark.goal else "floor" if over.mean <= mark.floor else "no"
@@ -158,25 +158,25 @@ def marks_table(found: Mapping[Cell, AreaSpread]) -> Table:
     return table
 
 
-def cells_table(name: str, messages: int, found: Mapping[Cell, AreaSpread]) -> Table:
+def cells_table(name: str, messages: int, results: Mapping[Cell, AreaSpread]) -> Table:
     columns = ("budget", "share", *RIVALS, "random / default", f"default, {LATE} late")
     table = new_table(f"{name}, {messages:,} mails: mean (1-ROCA)%, deviation", columns)
     for budget in budgets_of(messages):
-        rivals = [written(found[Cell(name, rival, budget)]) for rival in RIVALS]
-        late = written(found[Cell(name, DEFAULT, budget, LATE)])
+        rivals = [written(results[Cell(name, rival, budget)]) for rival in RIVALS]
+        late = written(results[Cell(name, DEFAULT_STRATEGY, budget, LATE)])
         table.add_row(
-            f"{budget:,}", f"{100 * budget / messages:.1f} %", *rivals, f"{ratio(name, budget, found):.2f}", late
+            f"{budget:,}", f"{100 * budget / messages:.1f} %", *rivals, f"{ratio(name, budget, results):.2f}", late
         )
     return table
 
 
-def boxes_table(found: Mapping[Cell, AreaSpread], lengths: Mapping[str, int]) -> Table:
+def boxes_table(results: Mapping[Cell, AreaSpread], lengths: Mapping[str, int]) -> Table:
     columns = ("stream", "mails", "budget", *BOX_RIVALS, "random / default")
     table = new_table(f"each mailbox as its own stream: mean (1-ROCA)%, deviation, {len(BOX_SEEDS)} seeds", columns)
     for name in BOXES:
         for budget in BOX_BUDGETS:
-            rivals = [written(found[Cell(name, rival, budget)]) for rival in BOX_RIVALS]
-            table.add_row(name, f"{lengths[name]:,}", f"{budget:,}", *rivals, f"{ratio(name, budget, found):.2f}")
+            rivals = [written(results[Cell(name, rival, budget)]) for rival in BOX_RIVALS]
+            table.add_row(name, f"{lengths[name]:,}", f"{budget:,}", *rivals, f"{ratio(name, budget, results):.2f}")
     return table
 
 
@@ -184,13 +184,13 @@ def written(over: AreaSpread) -> str:
     return f"{over.mean:.4f}" if over.passes == 1 else f"{over.mean:.4f} ±{over.deviation:.3f}"
 
 
-def ratio(name: str, budget: int, found: Mapping[Cell, AreaSpread]) -> float:
+def ratio(name: str, budget: int, results: Mapping[Cell, AreaSpread]) -> float:
     """Of random choice to the default; of two without a mistake 1."""
-    ours, chance = (found[Cell(name, strategy, budget)].mean for strategy in (DEFAULT, RANDOM))
+    ours, chance = (results[Cell(name, strategy, budget)].mean for strategy in (DEFAULT_STRATEGY, RANDOM))
     return chance / ours if ours else (math.inf if chance else 1.0)
 
 
-def ratio_lines(found: Mapping[Cell, AreaSpread], lengths: Mapping[str, int]) -> list[str]:
+def ratio_lines(results: Mapping[Cell, AreaSpread], lengths: Mapping[str, int]) -> list[str]:
     """The geometric mean of random / default over the cells with few labels."""
     own = [name for name in lengths if name not in BOXES]
     as_given = [name for name in own if name != SHUFFLED]
@@ -202,8 +202,9 @@ def ratio_lines(found: Mapping[Cell, AreaSpread], lengths: Mapping[str, int]) ->
     }
     lines = []
     for title, names in ((title, names) for title, names in sets.items() if names):
-        cells = [(name, budget) for name in names for budget in BUDGETS if Cell(name, DEFAULT, budget) in found]
-        ratios = [ratio(name, budget, found) for name, budget in cells if budget <= SCARCE * lengths[name]]
+        pairs = [(name, budget) for name in names for budget in BUDGETS]
+        cells = [(name, budget) for name, budget in pairs if Cell(name, DEFAULT_STRATEGY, budget) in results]
+        ratios = [ratio(name, budget, results) for name, budget in cells if budget <= SCARCE * lengths[name]]
         mean = math.exp(float(np.mean(np.log(ratios))))
         lines.append(
             f"random / default over the {len(ratios)} cells with labels for at most {100 * SCARCE:g} % of the stream, "
@@ -212,12 +213,12 @@ def ratio_lines(found: Mapping[Cell, AreaSpread], lengths: Mapping[str, int]) ->
     return lines
 
 
-def behind_lines(found: Mapping[Cell, AreaSpread]) -> list[str]:
+def behind_lines(results: Mapping[Cell, AreaSpread]) -> list[str]:
     """Every cell in which the first messages do better than the default."""
     lines = []
-    for cell, over in found.items():
-        rival = found.get(cell._replace(strategy=FIRST))
-        if cell.strategy == DEFAULT and rival is not None and over.mean > rival.mean:
+    for cell, over in results.items():
+        rival = results.get(cell._replace(strategy=FIRST))
+        if cell.strategy == DEFAULT_STRATEGY and rival is not None and over.mean > rival.mean:
             lines.append(f"behind the first {cell.budget:,}: {cell.stream}, {over.mean:.4f} against {rival.mean:.4f}")
     return lines or ["The default is behind the first messages in no cell."]
 

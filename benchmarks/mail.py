@@ -21,7 +21,7 @@ from benchmarks.measure import seconds
 from stream_bayes.evaluation.baselines.base import CHARACTERS, words_of
 from stream_bayes.evaluation.baselines.vowpal_wabbit import OPTIONS
 from stream_bayes.evaluation.corpora import Mail
-from stream_bayes.evaluation.corpora.listing import CORPORA
+from stream_bayes.evaluation.corpora.listing import CORPORA_VARIABLE
 from stream_bayes.evaluation.protocol import TENTHS
 from stream_bayes.evaluation.timing import memory_mb
 from stream_bayes.kernels.mail.decode import MAX_RAW
@@ -67,9 +67,9 @@ RIVALS = {
 
 def run(console: Console) -> None:
     """Print all tables; without corpora, one line."""
-    folder = os.environ.get(CORPORA)
+    folder = os.environ.get(CORPORA_VARIABLE)
     if not folder:
-        console.print(f"SpamFilter is not measured: {CORPORA} names no folder of corpora")
+        console.print(f"SpamFilter is not measured: {CORPORA_VARIABLE} names no folder of corpora")
         return
     groups = read_groups(Path(folder))
     mails = next((list(group.streams[0]) for group in groups if group.name == TIMED), None)

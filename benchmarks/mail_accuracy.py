@@ -15,7 +15,7 @@ from rich.table import Table
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation import baselines
 from stream_bayes.evaluation.corpora import Mail, open_corpus
-from stream_bayes.evaluation.factory import OURS, open_filter
+from stream_bayes.evaluation.factory import OWN_FILTERS, open_filter
 from stream_bayes.evaluation.metrics import all_metrics, one_minus_roca_percent
 from stream_bayes.evaluation.protocol import PassResult, warm_up
 from stream_bayes.evaluation.protocol import run as run_filter
@@ -92,7 +92,7 @@ def _streams(name: str, mails: list[Mail]) -> Iterator[Stream]:
 
 def run(console: Console, groups: Sequence[Group]) -> None:
     """Print the table of each corpus, ours against the peers, and ours against its members."""
-    results: Results = {name: {} for name in (*OURS, *baselines.available())}
+    results: Results = {name: {} for name in (*OWN_FILTERS, *baselines.available())}
     for name, how in baselines.missing().items():
         console.print(f"{name} is not here: {how}")
     for name in results:
@@ -146,7 +146,7 @@ def against_peers(groups: Sequence[Group], results: Results) -> Table:
     for column in columns:
         table.add_column(column, justify="left" if column in ("corpus", "nearest peer") else "right")
     for group in groups:
-        ratios = {name: ratio("default", name, group, results) for name in results if name not in OURS}
+        ratios = {name: ratio("default", name, group, results) for name in results if name not in OWN_FILTERS}
         nearest = max(ratios, key=lambda name: ratios[name], default="")
         cells = [f"{mean(results['default'], group.streams).one_minus_roca_percent:.4f}"]
         cells += [f"{MARKS[group.name]:g}" if group.name in MARKS else "", nearest]

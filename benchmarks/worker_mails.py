@@ -14,7 +14,7 @@ from typing import NamedTuple
 from stream_bayes.demo.mailbox import mailbox
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora import open_corpus
-from stream_bayes.evaluation.corpora.listing import CORPORA
+from stream_bayes.evaluation.corpora.listing import CORPORA_VARIABLE
 from stream_bayes.eventlog.base import Headers
 
 CORPUS = "spamassassin"
@@ -42,7 +42,7 @@ def read_mails() -> tuple[list[Mail], str]:
     """Mails of the corpus, shuffled and, where there are too few, once more; made up ones where it is not here."""
     found = []
     try:
-        path = Path(os.environ.get(CORPORA, "")) / f"{CORPUS}.jsonl.gz"
+        path = Path(os.environ.get(CORPORA_VARIABLE, "")) / f"{CORPUS}.jsonl.gz"
         found = [(mail.raw, mail.label) for mail in open_corpus(path, on_error="skip") if len(mail.raw) <= MAX_BYTES]
     except CorpusError:
         pass

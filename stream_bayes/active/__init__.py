@@ -1,14 +1,17 @@
-"""Which labels to ask for: scores of predictions, a budget that limits the questions, and what becomes of them.
+"""Active learning: which labels to request, within a budget.
 
-doubts      what predictions say of their own doubt, ours or river's
-scores      what that makes their labels worth: `STRATEGIES`
-budget      how many labels, and how fast: `LabelBudget`
-selector    one decision for each observation: `LabelSelector`
-threshold, urgency, draws, times, similar, requests, arguments    its parts: the quantile that is followed, how fast to
-            go, chance, when was asked, near-duplicates, open questions, what it is given
-audit       the accuracy, estimated without bias from questions drawn by chance
-labellers   how often later labels agree with each labeller
-windows     the best rows of a window, all at once
+selector            the decision for each observation, and its requests: `LabelSelector`
+strategies          query strategies, scores of predictions: `STRATEGIES`
+uncertainty         the uncertainty of predictions, which strategies score
+budget              how many labels may be requested, and how fast: `LabelBudget`
+threshold           the moving quantile of recent scores that a score has to pass
+surprise            the surprise of recent answers, which sets the urgency of requests
+near_duplicates     near-duplicate detection by MinHash
+requests            open and expired requests, and the values that go with them
+batch_selection     the best rows of a window together: `select_batch`
+audit               an unbiased estimate of the accuracy, from labels requested at random
+annotators          the agreement of labellers
+validation          checks of the arguments of a selector
 """
 
 from stream_bayes.active.budget import LabelBudget

@@ -1,4 +1,7 @@
-"""How far each labeller is borne out by later labels: a figure for people, and never the weight of a label."""
+"""The agreement of labellers: how often later labels for the same observation agree with those of each labeller.
+
+It is a figure for people. It never weights a label.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +17,32 @@ from stream_bayes.posteriors import Beta
 from stream_bayes.validation import whole
 
 UNNAMED = "unnamed"
-"""The labels that came without the name of a labeller, taken together as one."""
+"""The name for all labels that came without the name of a labeller."""
 OTHERS = "others"
-"""All labellers after the first so many, taken together as one."""
+"""The name for all labellers beyond the capacity."""
 _PRIOR = Beta(1.0, 1.0)
 
 
 class Annotators:
-    """For each labeller a Beta posterior of how probably a label of theirs agrees with the next one for the same place.
+    """A Beta posterior for each labeller: the probability that the next label for the same observation agrees.
 
-    The first label for a place checks nobody. The next one, by somebody else, agrees with the newest of those who gave
-    the label that stands, or speaks against all of them; a labeller who takes back an own label speaks against
+    The first label for an observation checks nobody. The next one, by another labeller, agrees with the latest labeller
+    who gave the current label, or disagrees with all who gave it. A labeller who replaces an own label disagrees with
     themselves. The same label again by the same labeller changes nothing.
 
     Parameters
     ----------
     places
-        How many places are remembered, the newest labels first; a label for a forgotten one counts as its first.
+        The number of observations whose labels are kept; a label for a forgotten observation counts as its first.
     apart
-        How many labellers are told apart; those who come later are counted together as "others".
+        The number of labellers that are counted separately; those who come later are counted together as "others".
 
     Examples
     --------
-    >>> labellers = Labellers()
-    >>> labellers.said(7, "spam", "ann")
-    >>> labellers.said(7, "ham", "bob")
-    >>> labellers.belief("ann"), labellers.belief("bob")
+    >>> annotators = Annotators()
+    >>> annotators.record(7, "spam", "ann")
+    >>> annotators.record(7, "ham", "bob")
+    >>> annotators.posterior("ann"), annotators.posterior("bob")
     (Beta(1, 2), Beta(1, 1))
     """
 
@@ -47,20 +50,20 @@ class Annotators:
         self.places = int(whole("places", places, ParameterError))
         self.apart = int(whole("apart", apart, ParameterError))
         self._numbers: dict[str, int] = {}
-        # For each labeller: labels given, how many of them were agreed with, how many spoken against.
+        # For each labeller: labels, agreements, disagreements.
         self._counts: list[list[int]] = []
-        # For each place: the label that stands, then the numbers of those who gave it.
-        self._standing: dict[Place, tuple[Any, ...]] = {}
+        # For each observation: the current label, then the numbers of the labellers who gave it.
+        self._current: dict[Place, tuple[Any, ...]] = {}
 
     def __len__(self) -> int:
         return len(self._counts)
 
-    def said(self, place: Place, label: Hashable, labeller: str | None = None) -> None:
-        """This labeller gave this label to the observation at this place."""
+    def record(self, place: Place, label: Hashable, labeller: str | None = None) -> None:
+        """Record the label that a labeller gave to an observation."""
         value = label.item() if isinstance(label, np.generic) else label
         number = self._number_of(UNNAMED if labeller is None else labeller)
-        standing, *givers = self._standing.get(place, (value,))
-        if standing == value:
+        current, *givers = self._current.get(place, (value,))
+        if current == value:
             if number in givers:
                 return
             self._check(givers[-1:], agreed=True)
@@ -71,33 +74,38 @@ class Annotators:
         self._counts[number][0] += 1
         self._remember(place, (value, *givers))
 
-    def belief(self, labeller: str | None = None) -> Beta:
-        """How probably a label of theirs agrees with the next one for the same place; the prior for a stranger."""
+    def posterior(self, labeller: str | None = None) -> Beta:
+        """The posterior of the agreement of a labeller; the prior for an unknown one."""
         number = self._numbers.get(UNNAMED if labeller is None else labeller)
         return _PRIOR if number is None else _PRIOR.update_counts(*self._counts[number][1:])
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """For each labeller the mean of the belief, its 95 % interval, and the numbers of labels checked and given."""
-        found = {}
+        """For each labeller: the posterior mean, its 95 % interval, and the numbers of checked and all labels."""
+        figures = {}
         for name, number in self._numbers.items():
-            belief = self.belief(name)
-            low, high = belief.interval(0.95)
-            labels, agreed, against = self._counts[number]
-            figures = {"agreement": belief.mean, "low": low, "high": high}
-            found[name] = {**figures, "checked": agreed + against, "labels": labels}
-        return found
+            posterior = self.posterior(name)
+            low, high = posterior.interval(0.95)
+            labels, agreed, disagreed = self._counts[number]
+            figures[name] = {
+                "agreement": posterior.mean,
+                "low": low,
+                "high": high,
+                "checked": agreed + disagreed,
+                "labels": labels,
+            }
+        return figures
 
     def label_of(self, place: Place) -> Any:
-        """The label that stands for the observation at this place; None where none is remembered."""
-        return self._standing.get(place, (None,))[0]
+        """The current label of an observation; None if none is kept."""
+        return self._current.get(place, (None,))[0]
 
     def state(self) -> dict[str, Any]:
-        """All it knows, as JSON."""
+        """The counts and the current labels, for a checkpoint."""
         counts = [[name, *self._counts[number]] for name, number in self._numbers.items()]
-        return {"counts": counts, "standing": [[place, *entry] for place, entry in self._standing.items()]}
+        return {"counts": counts, "standing": [[place, *entry] for place, entry in self._current.items()]}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Know what was known when the state was taken, as far as there is room for it here."""
+        """Restore what `state` returned; the capacity may be smaller now."""
         rows = [stored_list(row, "labellers.counts", 4) for row in stored_list(state["counts"], "labellers.counts")]
         names = [stored_text(row[0], "labellers.counts") for row in rows]
         if len(set(names)) < len(names):
@@ -105,7 +113,7 @@ class Annotators:
             raise SnapshotDamaged(message)
         self._numbers = {name: number for number, name in enumerate(names)}
         self._counts = [[stored_int(count, "labellers.counts") for count in row[1:]] for row in rows]
-        self._standing = {}
+        self._current = {}
         for entry in stored_list(state["standing"], "labellers.standing"):
             place, label, *givers = stored_list(entry, "labellers.standing")
             known = stored_label(label, "labellers.standing")
@@ -124,7 +132,7 @@ class Annotators:
             self._counts[number][1 if agreed else 2] += 1
 
     def _remember(self, place: Place, entry: tuple[Any, ...]) -> None:
-        self._standing.pop(place, None)
-        self._standing[place] = entry
-        if len(self._standing) > self.places:
-            del self._standing[next(iter(self._standing))]
+        self._current.pop(place, None)
+        self._current[place] = entry
+        if len(self._current) > self.places:
+            del self._current[next(iter(self._current))]

@@ -1,7 +1,8 @@
-"""How often the predictions are right, estimated without bias from answers that were drawn at random.
+"""The audit: an unbiased estimate of the accuracy, from labels of observations that were drawn at random.
 
-What is asked for its score says little about the accuracy: it is asked because it is hard. So a few observations are
-drawn by chance alone, each with a known probability. An answer drawn with probability p speaks for 1 / p observations.
+Labels that are requested for their score say little about the accuracy: they are requested because they are hard. So a
+few observations are drawn at random, each with a known probability. An answer that was drawn with probability p has the
+weight 1 / p (inverse probability weighting).
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ from stream_bayes.persistence.scalars import (
 )
 from stream_bayes.validation import refuse, tail_beyond, truth
 
-# The squares of the weights of less probable ones would leave the finite numbers.
+# The squared weights of less probable answers would not be finite.
 _LEAST = 1e-100
-# Of so many answers it is remembered what was expected, so that a correction reaches the estimate.
-_MAX_JUDGED = 10_000
+# The number of answers whose expected label is kept, so that a correction reaches the estimate.
+_MAX_SCORED = 10_000
 
 
 class AuditEstimate(NamedTuple):
-    """The accuracy over all observations so far, those nobody asked about included, with its interval."""
+    """The accuracy over all observations so far, including those without a request, with its interval."""
 
     accuracy: float
     low: float
     high: float
     answers: int
-    """Audited answers that it rests on."""
+    """The number of audited answers."""
     effective: float
-    """As many equally weighted answers would say as much; at most `answers`."""
+    """The effective sample size: as many equally weighted answers would say as much; at most `answers`."""
 
 
 class _Sums(NamedTuple):
-    """Of the weights w of the answers so far, and of those that showed the prediction wrong."""
+    """Sums of the weights w of the answers so far, and of those with a wrong prediction."""
 
     weights: float = 0.0
     squares: float = 0.0
@@ -50,7 +51,7 @@ class _Sums(NamedTuple):
     wrong_squares: float = 0.0
     largest: float = 0.0
     wrong: float = 0.0
-    """How many showed the prediction wrong."""
+    """The number of wrong predictions."""
 
     def plus(self, wrong: bool, weight: float) -> _Sums:
         more = self._replace(
@@ -58,13 +59,13 @@ class _Sums(NamedTuple):
             squares=self.squares + weight * weight,
             largest=max(self.largest, weight),
         )
-        return more.turned(wrong=True, weight=weight) if wrong else more
+        return more.corrected(wrong=True, weight=weight) if wrong else more
 
-    def turned(self, *, wrong: bool, weight: float) -> _Sums:
-        """One answer with this weight shows the prediction wrong now, or right after all."""
+    def corrected(self, *, wrong: bool, weight: float) -> _Sums:
+        """The sums after the prediction for an answer of this weight has become wrong, or right."""
         sign = 1.0 if wrong else -1.0
         number = self.wrong + sign
-        # With the last wrong one goes what rounding has left.
+        # Without wrong predictions the sums are exactly 0, whatever rounding has left.
         weights = self.wrong_weights + sign * weight if number else 0.0
         squares = self.wrong_squares + sign * weight * weight if number else 0.0
         return self._replace(wrong_weights=weights, wrong_squares=squares, wrong=number)
@@ -76,14 +77,14 @@ class _Sums(NamedTuple):
 
     @property
     def effective(self) -> float:
-        """(sum w)^2 / sum w^2."""
+        """The effective sample size, (sum w)^2 / sum w^2."""
         return self.weights * self.weights / self.squares
 
     def bound(self, tail: float) -> float:
-        """The quantile of a Beta with mean m, and as much evidence as there is effectively.
+        """The quantile of a Beta with the mean m and the effective sample size.
 
-        The variance of m is V = sum w^2 (e - m)^2 / (sum w)^2. Where the wrong ones weigh more than others, the
-        effective number m (1 - m) / V is the smaller one.
+        The variance of m is V = sum w^2 (e - m)^2 / (sum w)^2. If wrong predictions have larger weights than others,
+        the effective sample size m (1 - m) / V is the smaller one.
         """
         error = self.error
         if error in (0.0, 1.0):
@@ -94,12 +95,12 @@ class _Sums(NamedTuple):
 
 
 class Audit:
-    """The accuracy from audited answers, each weighed by 1 / p, with an interval that is honest when few are wrong.
+    """The accuracy from audited answers, each weighted by 1 / p, with an interval that holds when few are wrong.
 
-    The interval is that of Clopper and Pearson where all weights are equal. Otherwise each end is the quantile of a
-    Beta with the mean and the effective number of the answers and of one more, as heavy as the heaviest so far, that is
-    right for the one end and wrong for the other. Answers that never come are taken to be right as often as those that
-    do: where the hard ones stay unanswered, the estimate is too good.
+    If all weights are equal, the interval is that of Clopper and Pearson. Otherwise each end is the quantile of a Beta
+    with the mean and the effective sample size of the answers and of one more. This one has the largest weight so far;
+    it is right for one end and wrong for the other. Missing answers are assumed to be right as often as the others: if
+    hard observations stay unanswered, the estimate is too high.
 
     Examples
     --------
@@ -115,34 +116,34 @@ class Audit:
         self.answers = 0
         """Audited answers so far."""
         self._sums = _Sums()
-        # For each place: what was expected, with which probability it was drawn, and if that was right.
-        self._judged: dict[Place, tuple[Any, float, bool]] = {}
+        # For each observation: the expected label, the probability of the draw, and whether the prediction was right.
+        self._scored: dict[Place, tuple[Any, float, bool]] = {}
 
     def add(self, right: bool, probability: float) -> None:
-        """An answer came for an observation drawn with this probability; was its prediction right?"""
+        """Add an answer for an observation drawn with this probability, and whether its prediction was right."""
         wrong = not truth("right", right)
         if not _LEAST <= probability <= 1.0:
             raise refuse("probability", f"at least {_LEAST} and at most 1", probability, InputError)
         self._sums = self._sums.plus(wrong, 1.0 / probability)
         self.answers += 1
 
-    def judge(self, place: Place, expected: Hashable, label: Hashable, probability: float) -> None:
-        """The first answer for the observation at this place, of which this label had been expected."""
+    def score(self, place: Place, expected: Hashable, label: Hashable, probability: float) -> None:
+        """Add the first answer for an observation, with the label that was expected."""
         self.add(expected == label, probability)
-        self._judged[place] = expected, probability, expected == label
-        if len(self._judged) > _MAX_JUDGED:
-            del self._judged[next(iter(self._judged))]
+        self._scored[place] = expected, probability, expected == label
+        if len(self._scored) > _MAX_SCORED:
+            del self._scored[next(iter(self._scored))]
 
     def correct(self, place: Place, label: Hashable) -> None:
-        """Another label stands for an observation now; nothing where it was not judged, or too long ago."""
-        if place in self._judged:
-            expected, probability, right = self._judged[place]
-            self._judged[place] = expected, probability, expected == label
+        """Correct the label of an observation; ignored if it was not audited, or too long ago."""
+        if place in self._scored:
+            expected, probability, right = self._scored[place]
+            self._scored[place] = expected, probability, expected == label
             if right != (expected == label):
-                self._sums = self._sums.turned(wrong=right, weight=1.0 / probability)
+                self._sums = self._sums.corrected(wrong=right, weight=1.0 / probability)
 
     def estimate(self, mass: float = 0.95) -> AuditEstimate | None:
-        """The accuracy so far, and an interval that covers it with at least this probability; None without answers."""
+        """The accuracy so far with an interval of at least this coverage; None without answers."""
         tail = tail_beyond(mass) / 2.0
         sums = self._sums
         if not self.answers:
@@ -154,22 +155,22 @@ class Audit:
         return AuditEstimate(1.0 - error, 1.0 - max(worst, error), 1.0 - min(best, error), self.answers, effective)
 
     def state(self) -> dict[str, Any]:
-        """All it knows, as JSON."""
-        judged = [[place, *entry] for place, entry in self._judged.items()]
-        return {"answers": self.answers, "judged": judged, **self._sums._asdict()}
+        """The sums and the kept answers, for a checkpoint."""
+        scored = [[place, *entry] for place, entry in self._scored.items()]
+        return {"answers": self.answers, "judged": scored, **self._sums._asdict()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Know what was known when `state` was taken."""
+        """Restore what `state` returned."""
         entries = [stored_list(entry, "audit.judged", 4) for entry in stored_list(state["judged"], "audit.judged")]
         self.answers = stored_int(state["answers"], "audit.answers")
         self._sums = _Sums(*(stored_float(state[name], f"audit.{name}", least=0.0) for name in _Sums._fields))
-        self._judged = {stored_key(place, "audit.judged"): _judged_of(*entry) for place, *entry in entries}
+        self._scored = {stored_key(place, "audit.judged"): _scored_of(*entry) for place, *entry in entries}
         if (self._sums.squares > 0.0) != (self.answers > 0):
             message = "audit.squares must be above 0 where there are answers, and 0 where there are none"
             raise SnapshotDamaged(message)
 
 
-def _judged_of(expected: Any, probability: Any, right: Any) -> tuple[Any, float, bool]:
+def _scored_of(expected: Any, probability: Any, right: Any) -> tuple[Any, float, bool]:
     name = "audit.judged"
     known = None if expected is None else stored_label(expected, name)
     return known, stored_float(probability, name, _LEAST, 1.0), stored_bool(right, name)

@@ -1,7 +1,7 @@
-"""The best rows of a window: those whose answers, taken together, teach most.
+"""Batch-mode active learning: the rows of a window whose labels together teach most.
 
-Rows that each score high may all teach the same. Where a learner has a joint belief about its weights, each row is
-chosen given that those before it will be answered; elsewhere rows that look nearly the same are left out.
+Rows with high scores may all teach the same. If a learner has a joint posterior of its weights, each row is chosen
+given the labels of the rows before it (greedy selection). Otherwise near-duplicates are left out.
 """
 
 from __future__ import annotations
@@ -26,64 +26,65 @@ from stream_bayes.mail.filter.predictions import both_probabilities
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import whole
 
-# Log-odds that are known are no reason to take a row for that of a learner without a belief.
+# A variance of 0 would mean that the learner states no uncertainty.
 _LEAST_VARIANCE = 1e-300
 
 
 def select_batch(
     learner: Any, xs: Sequence[Any], count: int, score: str = "epistemic", *, similarity: float = 0.8, seed: int = 1
 ) -> list[int]:
-    """At most `count` rows of a window to ask the labels of, best first; nothing is learned.
+    """Select at most `count` rows of a window whose labels to request, best first; nothing is learned.
 
     `BayesianLinearRegression`: exact. A covariance does not depend on targets, so each row has the largest variance
-    given the answers of those before it; noise being the same for all, every strategy but "random" then means that.
+    given the labels of the rows before it. The noise is the same for all rows, so this holds for every strategy but
+    "random".
 
-    `BayesianLogisticRegression` with a full covariance and without hashing: whichever it is, a label takes S x x'S k^2
-    p (1 - p) from the covariance S of the weights, k^2 = 1 / (1 + pi v / 8), and is not expected to move their mean.
-    The strategy scores each row by what is left of the variance v of its log-odds. Forgetting in between is left out.
+    `BayesianLogisticRegression` with a full covariance and without hashing: any label takes S x x'S k^2 p (1 - p) from
+    the covariance S of the weights, k^2 = 1 / (1 + pi v / 8), and is not expected to move their mean. The strategy
+    scores each row by the remaining variance v of its log-odds. Forgetting between the rows is neglected.
 
-    Any other learner, river's too: the highest scores, without rows that are `similarity` or more alike to a better one
-    (`active.near_duplicates`), so that there may be fewer than `count`. Of equals the first row is
-    taken; "random" shuffles.
+    Any other learner, also of river: the highest scores, without rows whose estimated similarity to a better row is
+    `similarity` or more (`active.near_duplicates`), so that there may be fewer than `count`. Of equal scores the first
+    row is taken; "random" shuffles.
 
     >>> model = BayesianLinearRegression(prior_precision=0.5)
-    >>> pick(model, [{"a": 3.0}, {"a": 3.1}, {"b": 2.0}], 2)
+    >>> select_batch(model, [{"a": 3.0}, {"a": 3.1}, {"b": 2.0}], 2)
     [1, 2]
     """
     strategy = check_strategy(score)
-    wanted = min(int(whole("count", count, ParameterError)), len(xs))
-    if wanted and strategy != "random":
+    limit = min(int(whole("count", count, ParameterError)), len(xs))
+    if limit and strategy != "random":
         if isinstance(learner, BayesianLinearRegression):
-            return [int(row) for row in learner.rank_by_information(xs, wanted)]
-        if isinstance(learner, BayesianLogisticRegression) and _has_names(learner, xs):
-            return _pick_in_turn(learner, xs, wanted, strategy)
-    return _pick_highest(learner, xs, wanted, strategy, similarity, seed) if wanted else []
+            return [int(row) for row in learner.rank_by_information(xs, limit)]
+        if isinstance(learner, BayesianLogisticRegression) and _has_joint_posterior(learner, xs):
+            return _select_greedily(learner, xs, limit, strategy)
+    return _select_highest(learner, xs, limit, strategy, similarity, seed) if limit else []
 
 
-def _has_names(learner: BayesianLogisticRegression, xs: Sequence[Any]) -> bool:
-    """Whether there is a joint belief about weights that can be asked for by name."""
+def _has_joint_posterior(learner: BayesianLogisticRegression, xs: Sequence[Any]) -> bool:
+    """Whether there is a joint posterior of the weights by name."""
     return learner.covariance == "full" and learner.buckets is None and (learner.intercept or any(xs))
 
 
-def _pick_in_turn(learner: BayesianLogisticRegression, xs: Sequence[Any], count: int, strategy: str) -> list[int]:
-    """In units in which the covariance of the weights is I it becomes I - sum of t t' over the rows t of `told`."""
+def _select_greedily(learner: BayesianLogisticRegression, xs: Sequence[Any], count: int, strategy: str) -> list[int]:
+    """In units in which the covariance of the weights is I, it becomes I - sum of t t' over the rows t of `updates`."""
     mean, whitened = _whitened(learner, xs)
     assert learner.classes is not None
     variance = np.einsum("ij,ij->i", whitened, whitened)
     chosen: list[int] = []
-    told = np.empty((count, whitened.shape[1]))
+    updates = np.empty((count, whitened.shape[1]))
     for turn in range(count):
         variance = np.maximum(variance, _LEAST_VARIANCE)
         k = 1.0 / np.sqrt(1.0 + math.pi * variance / 8.0)
         table = both_probabilities(k * mean)
-        said = LabelPredictions(learner.classes, table, np.abs(k * mean), np.abs(mean), variance)
-        worth = scores(strategy, uncertainties_of(said))
-        worth[chosen] = -1.0
-        best = int(worth.argmax())
+        predictions = LabelPredictions(learner.classes, table, np.abs(k * mean), np.abs(mean), variance)
+        row_scores = scores(strategy, uncertainties_of(predictions))
+        row_scores[chosen] = -1.0
+        best = int(row_scores.argmax())
         row = whitened[best]
-        direction = row - (told[:turn] @ row) @ told[:turn]
-        told[turn] = direction * (k[best] * math.sqrt(said.variance[best]))
-        variance = variance - (whitened @ told[turn]) ** 2
+        direction = row - (updates[:turn] @ row) @ updates[:turn]
+        updates[turn] = direction * (k[best] * math.sqrt(predictions.variance[best]))
+        variance = variance - (whitened @ updates[turn]) ** 2
         chosen.append(best)
     return chosen
 
@@ -91,17 +92,17 @@ def _pick_in_turn(learner: BayesianLogisticRegression, xs: Sequence[Any], count:
 def _whitened(learner: BayesianLogisticRegression, xs: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
     """The mean of the log-odds of each event, and the events as rows u with u'u their variance."""
     batch = learner.batch(xs)
-    learner.predictive_many(batch)  # refuses what cannot be learned
+    learner.predictive_many(batch)  # refuses invalid events
     names, design = _dense(batch)
     if learner.intercept:
         names = [*names, INTERCEPT]
         design = np.column_stack((design, np.ones(len(batch))))
-    belief = learner.joint(*names)
-    return design @ belief.mean, design @ np.linalg.cholesky(belief.covariance)
+    posterior = learner.joint(*names)
+    return design @ posterior.mean, design @ np.linalg.cholesky(posterior.covariance)
 
 
 def _dense(batch: Batch) -> tuple[list[Any], FloatArray]:
-    """The names that the batch has, and its events as the rows of a matrix."""
+    """The feature names of a batch, and its events as the rows of a matrix."""
     assert batch.names is not None
     used, places = np.unique(batch.columns, return_inverse=True)
     design = np.zeros((len(batch), len(used)))
@@ -109,17 +110,17 @@ def _dense(batch: Batch) -> tuple[list[Any], FloatArray]:
     return [batch.names[number] for number in used.tolist()], design
 
 
-def _pick_highest(
+def _select_highest(
     learner: Any, xs: Sequence[Any], count: int, strategy: str, similarity: float, seed: int
 ) -> list[int]:
     order = np.random.default_rng(seed).permutation(len(xs))
     if strategy != "random":
         order = np.argsort(-_scores_of(learner, xs, strategy), kind="stable")
     rows: list[int] = []
-    similar = NearDuplicates(capacity=count)
+    chosen = NearDuplicates(capacity=count)
     for row in order.tolist():
-        if not similar.find(xs[row], similarity):
-            similar.add(row, xs[row])
+        if not chosen.find(xs[row], similarity):
+            chosen.add(row, xs[row])
             rows.append(row)
         if len(rows) == count:
             break
@@ -133,7 +134,7 @@ def _scores_of(learner: Any, xs: Sequence[Any], strategy: str) -> FloatArray:
 
 
 def _predictive_of(learner: Any, x: Any) -> Any:
-    """What the learner says of one event: ours, a classifier's of river, or a regressor's that gives a distribution."""
+    """The predictive of one event, by our learners, classifiers of river, or its regressors with a distribution."""
     if hasattr(learner, "predictive_one"):
         return learner.predictive_one(x)
     if isinstance(learner, base.Classifier):

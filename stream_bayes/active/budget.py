@@ -1,55 +1,56 @@
-"""How many labels may be asked for, and how fast."""
+"""The label budget: limits on the number of label requests, and the rate at which they are spent."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from typing import Any
 
-from stream_bayes.active.sliding_window import SlidingWindow
-from stream_bayes.errors import ParameterError
-from stream_bayes.persistence.scalars import LARGEST_INT, stored_float, stored_int
+from stream_bayes.errors import ParameterError, SnapshotDamaged
+from stream_bayes.persistence.scalars import LARGEST_INT, stored_float, stored_int, stored_list
 from stream_bayes.units import milliseconds
 from stream_bayes.validation import finite, refuse, whole
 
-# Of a limit Q after t messages, with u left, u PACE / (t + PATIENCE Q + SHORTEST) of the messages are asked about: no
-# length of the stream is needed, and there is always some left.
+# Of a limit Q after t messages, with u labels left, the rate of requests is u PACE / (t + PATIENCE Q + SHORTEST). It
+# does not need the length of the stream, and it never uses up the limit.
 PACE = 2.0
 PATIENCE = 8.0
 SHORTEST = 200.0
-# A small part of the limit is asked for at the start, when a learner knows nothing: this share of it, and at most this
-# many labels. Of m such labels, m (1 - (1 + t / 2m)^-2) are asked for by the time t messages have come.
+# A small part of the limit is requested at the start, when a learner knows nothing: this share of it, and at most this
+# many labels. Of m such labels, m (1 - (1 + t / 2m)^-2) are requested after t messages.
 START_SHARE = 0.03
 START = 10.0
-# What comes with each period comes evenly, and may be saved up for bursts to this share of it, or this number.
+# The limit of a period is granted evenly over time. For bursts, this share of it or this number may be saved up.
 SAVED_SHARE = 0.2
 SAVED = 10.0
-# Of m messages a period and s saved up, PERIOD_PACE s / (m + SHORTEST) are asked about: in the long run all that comes.
+# With m messages a period and s labels saved up, the rate is PERIOD_PACE s / (m + SHORTEST): in the long run, all that
+# the periods grant is used.
 PERIOD_PACE = 10.0
-# The audit goes slower, so that late messages are in it too: of its share, 62 % after 16 Q messages, 93 % after 300 Q.
+# The audit is slower, so that it includes late messages too: 62 % of its share after 16 Q messages, 93 % after 300 Q.
 AUDIT_PACE = 0.6
 AUDIT_PATIENCE = 4.0
 _MAX_TIMES = 10_000
 
 
 class LabelBudget:
-    """Limits that hold whatever comes: a number of labels in all, a number within any span of one period, or both.
+    """Limits on label requests: a number in total, a number within any span of one period, or both.
 
-    It also says which share of the messages is worth a question now, so that a budget lasts without anybody knowing how
-    long the stream will be. A part is kept back for what is new: it goes as fast as the rest only while answers
-    surprise. Another part is for questions drawn by chance, of which the accuracy can be estimated without bias.
+    The budget also sets the rate of requests, so that it lasts although the length of the stream is unknown. A reserve
+    is kept for drift: it is spent as fast as the rest only while answers are surprising. An audit share is spent on
+    observations drawn at random, from which the accuracy is estimated without bias.
 
     Parameters
     ----------
     total
-        Labels that may be asked for, ever.
+        Labels that may be requested in total.
     per_period
-        Labels that may be asked for within any span of one period.
+        Labels that may be requested within any span of one period.
     period
         Its length: "1d", "12h", "30m", or seconds.
     reserve
-        The share of the total that is kept back for news and drift.
+        The share of the total that is kept for drift.
     audit_fraction
-        The share that is drawn by chance; rounded down to whole labels.
+        The share that is spent on random observations; rounded down to whole labels.
 
     Examples
     --------
@@ -76,31 +77,31 @@ class LabelBudget:
         self.reserve = _check_share("reserve", reserve)
         self.audit_fraction = _check_share("audit_fraction", audit_fraction)
         self._period = milliseconds("period", period)
-        # How many of either limit are for the audit.
+        # The part of each limit that is for the audit.
         self._audits, self._period_audits = (
             _part(self.audit_fraction, limit) for limit in (self.total, self.per_period)
         )
         self.used = 0
-        """Labels asked for so far."""
+        """Labels requested so far."""
         self.audited = 0
-        """Those of them that were drawn by chance."""
+        """Those of them that were requested for the audit."""
         self.seen = 0
-        """Messages that came by."""
-        # Kept without a limit for periods too: there may be one after the next start.
-        most = max(self.per_period or 0, _MAX_TIMES)
-        self._times = SlidingWindow(most)
-        self._audit_times = SlidingWindow(most)
-        # Messages that came by, each as urgent as it was then; and those of a period, the older ones counting less.
+        """Messages so far."""
+        # Kept without a limit for periods too: the settings may have one after the next start.
+        capacity = max(self.per_period or 0, _MAX_TIMES)
+        self._times = SlidingWindow(capacity)
+        self._audit_times = SlidingWindow(capacity)
+        # Messages so far, weighted by their urgency; and those of the last period, with exponential decay.
         self._age = 0.0
         self._flow = 0.0
         self._clock = 0
-        # Of what comes evenly with a period, what has not been asked yet.
+        # Labels that the period has granted and that have not been requested yet.
         self._saved = self._most_saved
 
     def share(self, part: int, parts: int) -> LabelBudget:
-        """The part that one of several partitions owns: together they have both limits, and not one label more.
+        """The part of the budget that one of several partitions owns; together they have exactly both limits.
 
-        What came later than these (`part` is not below `parts`) has nothing.
+        A partition that was added later (`part` is not below `parts`) has nothing.
         """
 
         def own(limit: int) -> int:
@@ -114,14 +115,14 @@ class LabelBudget:
         return budget
 
     def left(self, clock: int = 0) -> int:
-        """Labels that may still be asked for now, under both limits."""
+        """Labels that may still be requested now, under both limits."""
         left = [] if self.total is None else [self.total - self.used]
         if self.per_period is not None:
             left.append(self.per_period - self._recently(clock)[0])
         return max(min(left), 0)
 
     def may_ask(self, clock: int = 0, *, audit: bool = False) -> bool:
-        """Whether one more question is allowed; changes nothing. What the audit has left is not for others."""
+        """Whether one more request is allowed; changes nothing. Labels of the audit are not used for other requests."""
         total = self.total
         per_period = self.per_period
         if total is not None and not _fits(total, self._audits, (self.used, self.audited), audit=audit):
@@ -129,7 +130,7 @@ class LabelBudget:
         return per_period is None or _fits(per_period, self._period_audits, self._recently(clock), audit=audit)
 
     def rate(self, clock: int = 0, urgency: float = 1.0) -> float:
-        """Which share of the messages is worth a question now: less where little is urgent, of the reserve least."""
+        """The share of the messages to request labels for now; it falls with the urgency, that of the reserve most."""
         share = 1.0
         if self.total is not None:
             own = self.total - self._audits
@@ -143,7 +144,7 @@ class LabelBudget:
 
     @staticmethod
     def _start(own: int, seen: float) -> tuple[float, float]:
-        """How many labels of the start are left after this number of messages, and how many the next one takes."""
+        """The labels of the start that are left after this number of messages, and how many the next message takes."""
         count = START_SHARE * own if START_SHARE * own < START else START
         if not count:
             return 0.0, 0.0
@@ -152,20 +153,20 @@ class LabelBudget:
         left = count * share * share
         return left, left - count * next_share * next_share
 
-    def _urgent(self, own: int, chosen: float, urgency: float) -> float:
-        """What is left, as far as it is urgent to spend it."""
+    def _urgent(self, own: int, spent: float, urgency: float) -> float:
+        """The labels that are left, weighted by the urgency of spending them."""
         # Conditions instead of max and min, for each message: 0.37 microseconds instead of 0.53 with `rate`.
-        left = own - chosen if own > chosen else 0.0
-        spared = self.reserve * own
-        kept = left if left < spared else spared
+        left = own - spent if own > spent else 0.0
+        reserve = self.reserve * own
+        kept = left if left < reserve else reserve
         return urgency * (left - kept + urgency * kept)
 
     def planned(self, seen: float) -> float | None:
-        """How many labels the pace asks for by the time so many messages have come, were everything urgent.
+        """The number of labels that are planned to be requested after this number of messages, at full urgency.
 
-        The pace, du/dt = PACE u / (t + PATIENCE Q + SHORTEST) of what is left, u, solved for u; the audit likewise; and
-        the labels for the start.
-        None where only periods limit it: they are counted in time, not in messages.
+        The rate du/dt = PACE u / (t + PATIENCE Q + SHORTEST) of the labels left, u, is solved for u, and likewise for
+        the audit. The labels of the start are added. None if only a period
+        limits the budget: periods are counted in time.
 
         >>> budget = LabelBudget(total=100)
         >>> [round(budget.planned(seen)) for seen in (0, 100, 1000, 10_000, 1_000_000)]
@@ -177,17 +178,17 @@ class LabelBudget:
         begin = PATIENCE * own + SHORTEST
         audit_begin = AUDIT_PATIENCE * self.total
         start = min(START_SHARE * own, START)
-        asked = (own - start) * (1.0 - math.pow(begin / (seen + begin), PACE)) + start - self._start(own, seen)[0]
+        requested = (own - start) * (1.0 - math.pow(begin / (seen + begin), PACE)) + start - self._start(own, seen)[0]
         left = math.pow(audit_begin / (seen + audit_begin), AUDIT_PACE) if audit_begin else 1.0
-        return asked + self._audits * (1.0 - left)
+        return requested + self._audits * (1.0 - left)
 
     @property
     def most_audit_rate(self) -> float:
-        """What `audit_rate` never exceeds."""
+        """An upper bound of `audit_rate`."""
         return 1.0 / AUDIT_PATIENCE if self._audits or self._period_audits else 0.0
 
     def audit_rate(self, clock: int = 0) -> float:
-        """The probability with which the next message is drawn for the audit."""
+        """The probability of requesting the label of the next message for the audit."""
         if not self.may_ask(clock, audit=True):
             return 0.0
         share = 1.0
@@ -200,7 +201,7 @@ class LabelBudget:
         return share
 
     def see(self, clock: int = 0, urgency: float = 1.0) -> None:
-        """One more message came by that could be asked about; time that is not urgent goes slower."""
+        """Count a message whose label could be requested; at low urgency the schedule advances slower."""
         self.seen += 1
         self._age += urgency
         if self.per_period is not None and clock > self._clock:
@@ -211,7 +212,7 @@ class LabelBudget:
         self._flow += urgency
 
     def spend(self, clock: int = 0, *, audit: bool = False) -> None:
-        """One label was asked for."""
+        """Count a request."""
         self.used += 1
         self.audited += audit
         self._times.add(clock)
@@ -222,7 +223,7 @@ class LabelBudget:
 
     @property
     def _own(self) -> int:
-        """Of a period, what is not for the audit."""
+        """The labels of a period that are not for the audit."""
         return (self.per_period or 0) - self._period_audits
 
     @property
@@ -230,12 +231,12 @@ class LabelBudget:
         return min(max(SAVED_SHARE * self._own, SAVED), float(self._own))
 
     def _recently(self, clock: int) -> tuple[int, int]:
-        """What was asked within the last period, and how much of it by chance."""
+        """The requests within the last period, and how many of them were for the audit."""
         begin = clock - self._period
-        return self._times.after(begin), self._audit_times.after(begin)
+        return self._times.count_after(begin), self._audit_times.count_after(begin)
 
     def state(self) -> dict[str, Any]:
-        """What was spent, as JSON."""
+        """What was spent, for a checkpoint."""
         times = {"times": self._times.state(), "audit_times": self._audit_times.state()}
         return {
             **{"used": self.used, "audited": self.audited, "seen": self.seen},
@@ -243,7 +244,7 @@ class LabelBudget:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take over what was spent, maybe under other limits."""
+        """Restore what was spent; the limits may have changed since."""
         used = stored_int(state["used"], "budget.used")
         self.audited = stored_int(state["audited"], "budget.audited", most=used)
         self.used = used
@@ -257,14 +258,14 @@ class LabelBudget:
 
 
 def _fits(limit: int, audits: int, spent: tuple[int, int], *, audit: bool) -> bool:
-    """Whether one more fits under a limit, of which so many are for the audit."""
-    asked, audited = spent
+    """Whether one more request fits under a limit of which `audits` are for the audit."""
+    used, audited = spent
     kept = audits - audited
-    return asked < limit and (kept > 0 if audit else asked + max(kept, 0) < limit)
+    return used < limit and (kept > 0 if audit else used + max(kept, 0) < limit)
 
 
 def _part(share: float, limit: int | None) -> int:
-    """So many of a limit, rounded down; 29 % of 100 are 29, though not in binary."""
+    """This share of a limit, rounded down; 29 % of 100 is 29, although the product is a little less in binary."""
     return 0 if limit is None else min(math.floor(share * limit + 1e-9), limit)
 
 
@@ -273,3 +274,33 @@ def _check_share(name: str, share: Any) -> float:
     if not 0.0 <= number <= 1.0:
         raise refuse(name, "a share between 0 and 1", share)
     return number
+
+
+class SlidingWindow:
+    """The times of recent requests, to count those within a period; at least `capacity` of them are kept."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._times: list[int] = []
+
+    def add(self, time: int) -> None:
+        """Add a time; one before the last time counts as the last time."""
+        self._times.append(max(time, self._times[-1]) if self._times else time)
+        if len(self._times) >= 2 * self._capacity:
+            del self._times[: -self._capacity]
+
+    def count_after(self, time: int) -> int:
+        """The number of times that are later than this one."""
+        return len(self._times) - bisect_right(self._times, time)
+
+    def state(self) -> list[int]:
+        """The times, for a checkpoint."""
+        return self._times[-self._capacity :]
+
+    def restore(self, state: list[int]) -> None:
+        """Restore the times that `state` returned."""
+        times = [stored_int(time, "times", -LARGEST_INT) for time in stored_list(state, "times")]
+        if times != sorted(times):
+            message = "times must not decrease; those in the file do"
+            raise SnapshotDamaged(message)
+        self._times = times

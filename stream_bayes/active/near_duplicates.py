@@ -1,9 +1,9 @@
-"""Near-duplicates of what was asked about: one answer is enough for a campaign.
+"""Near-duplicate detection by one-permutation MinHash, a 32-bit minimum per bin: one label is enough for a campaign.
 
-A content is a set of parts: the runs of eight letters of its text, or the entries of its dict. Two contents are as
-similar as the share of their parts that both have (Jaccard's index s). A sketch estimates it: the parts are hashed into
-BINS bins, and of each bin the least hash is kept. The share of bins that agree, of those that are not empty in both,
-has s as its mean and about sqrt(s (1 - s) / BINS) as its standard deviation.
+A content is a set of shingles: all substrings of eight bytes of its text, or the entries of its dict. The similarity of
+two contents is the Jaccard index s of their sets. A sketch estimates it: each shingle is hashed once, the hash selects
+one of BINS bins, and each bin keeps its least hash. The share of bins that agree, among those that are not empty in
+both sketches, has the mean s and a standard deviation of about sqrt(s (1 - s) / BINS).
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ Hashes = NDArray[np.uint64]
 
 BINS = 128
 _EMPTY = np.uint32(2**32 - 1)
-_LENGTH = 8
-# More of a text is not looked at.
+_SHINGLE = 8
+# Only this much of a text is used.
 _MAX_TEXT = 16_000
-# A mail with less text of its own is compared as a whole, header included.
+# A mail with less text than this is compared as a whole, with its header.
 _LEAST_TEXT = 16
 _SUBJECT = re.compile(rb"^subject:(.*(?:\n[ \t].*)*)", re.IGNORECASE | re.MULTILINE)
-# Numbers differ from copy to copy of a campaign, and so do capitals.
+# Numbers and capitals differ between the copies of a campaign.
 _PLAIN = bytes.maketrans(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0" * 10 + b"abcdefghijklmnopqrstuvwxyz")
 _MIX = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 
 
 class NearDuplicates:
-    """The sketches of what was asked about lately, in bounded memory.
+    """The MinHash sketches of the observations whose labels were requested recently, in bounded memory.
 
     Parameters
     ----------
     capacity
-        So many are remembered; the oldest is forgotten first.
+        The number of sketches; the oldest is removed first.
 
     Examples
     --------
-    >>> similar = Similar()
-    >>> similar.add(1, "Dear Ann, you have won the great prize of 1,000,000 dollars. Call us now!")
-    >>> similar.find("Dear Bob, you have won the great prize of 2,500,000 dollars. Call us now!", 0.7)
+    >>> near_duplicates = NearDuplicates()
+    >>> near_duplicates.add(1, "Dear Ann, you have won the great prize of 1,000,000 dollars. Call us now!")
+    >>> near_duplicates.find("Dear Bob, you have won the great prize of 2,500,000 dollars. Call us now!", 0.7)
     True
-    >>> similar.find("The meeting is at ten in the small room, and lunch is after that.", 0.7)
+    >>> near_duplicates.find("The meeting is at ten in the small room, and lunch is after that.", 0.7)
     False
     """
 
@@ -62,27 +62,27 @@ class NearDuplicates:
         self.capacity = int(whole("capacity", capacity, ParameterError))
         self._places: list[Place] = []
         self._sketches: Sketch = np.empty((0, BINS), dtype=np.uint32)
-        # No part of the state: what was looked for last, which is what is added then.
+        # A cache, no state: the content of the last search, which is usually the next to be added.
         self._last: tuple[Any, Sketch] | None = None
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def find(self, content: Any, at_least: float) -> bool:
-        """Whether something remembered is estimated to be at least so similar; changes nothing."""
-        return bool(self._places) and bool((similarities(self._sketch_of(content), self._sketches) >= at_least).any())
+    def find(self, content: Any, similarity: float) -> bool:
+        """Whether the estimated similarity to any kept sketch is at least this; changes nothing."""
+        return bool(self._places) and bool((similarities(self._sketch_of(content), self._sketches) >= similarity).any())
 
     def add(self, place: Place, content: Any) -> None:
-        """Remember what was asked about."""
+        """Keep the sketch of an observation."""
         sketch = self._sketch_of(content)
         if place in self._places:
             self.remove(place)
         self._places.append(place)
         self._sketches = np.concatenate((self._sketches, sketch[np.newaxis]))
-        self._cut()
+        self._remove_surplus()
 
     def _sketch_of(self, content: Any) -> Sketch:
-        # A dict may have changed since.
+        # A dict may have been changed since the last search.
         if not isinstance(content, (bytes, str)):
             return sketch_of(content)
         if self._last is None or self._last[0] is not content:
@@ -90,19 +90,19 @@ class NearDuplicates:
         return self._last[1]
 
     def remove(self, place: Place) -> None:
-        """Forget it, if it is remembered: what looks like it may be asked about again."""
+        """Remove the sketch of an observation, if there is one: its near-duplicates may be requested again."""
         if place in self._places:
             row = self._places.index(place)
             del self._places[row]
             self._sketches = np.delete(self._sketches, row, axis=0)
 
     def arrays(self) -> Arrays:
-        """All that is remembered; the places are JSON as bytes, since they may be texts."""
+        """The sketches, and their observations as JSON in bytes, for a checkpoint."""
         places = np.frombuffer(json.dumps(self._places).encode(), dtype=np.uint8)
         return {"similar_places": places.copy(), "similar_sketches": self._sketches.copy()}
 
     def restore(self, arrays: Arrays) -> None:
-        """Remember what `arrays` gave, as far as there is room for it here."""
+        """Restore what `arrays` returned; the capacity may be smaller now."""
         places = stored_list(json.loads(arrays["similar_places"].tobytes()), "similar_places")
         sketches = arrays["similar_sketches"].astype(np.uint32).reshape(-1, BINS)
         if len(places) != len(sketches):
@@ -110,38 +110,37 @@ class NearDuplicates:
             raise SnapshotDamaged(message)
         self._places = [stored_key(place, "similar_places") for place in places]
         self._sketches = sketches
-        self._cut()
+        self._remove_surplus()
 
-    def _cut(self) -> None:
+    def _remove_surplus(self) -> None:
         surplus = max(len(self._places) - self.capacity, 0)
         self._places = self._places[surplus:]
         self._sketches = self._sketches[surplus:]
 
 
 def sketch_of(content: Any) -> Sketch:
-    """The least hash of each bin: of a raw mail (bytes), a text, or a dict of features; the same in every process.
+    """The MinHash sketch of a raw mail (bytes), a text, or a dict of features; the same in every process.
 
-    Of a raw mail only the subject and the text count, with the encodings of parts taken off: the rest of the header is
-    another one for each copy. A dict that holds a message as "raw" or "text" is compared by that. Of a text, the first
-    16,000 bytes count.
+    Of a raw mail only the subject and the decoded text are used, since the rest of the header differs between copies. A
+    dict that holds a message as "raw" or "text" is compared by that. Of a text, the first 16,000 bytes are used.
     """
     if isinstance(content, Mapping):
         message = content.get("raw") or content.get("text")
         if isinstance(message, (bytes, bytearray, str)):
             return sketch_of(message)
-        return _least(_mixed(np.array([_hash_of(item) for item in content.items()], dtype=np.uint64)))
+        return _bin_minima(_mix_bits(np.array([_hash_of(item) for item in content.items()], dtype=np.uint64)))
     if isinstance(content, str):
-        return _least(_runs_of(content[:_MAX_TEXT].encode("utf-8", "surrogatepass")))
+        return _bin_minima(_shingles(content[:_MAX_TEXT].encode("utf-8", "surrogatepass")))
     if isinstance(content, (bytes, bytearray)):
         content = ParsedMail(bytes(content))
     if isinstance(content, ParsedMail):
-        return _least(_runs_of(_text_of(content)))
-    message = f"near-duplicates are found of raw mails, texts and dicts of features; got {type(content).__name__}"
+        return _bin_minima(_shingles(_text_of(content)))
+    message = f"near-duplicates can be found among raw mails, texts and dicts of features; got {type(content).__name__}"
     raise InputError(message)
 
 
 def similarities(sketch: Sketch, others: Sketch) -> NDArray[np.float64]:
-    """The estimated share of common parts with each of the others; 0 where neither has any part."""
+    """The estimated Jaccard similarity to each of the others; 0 if both are empty."""
     both_empty = np.count_nonzero(others[:, sketch == _EMPTY] == _EMPTY, axis=1)
     agree = np.count_nonzero(others == sketch, axis=1) - both_empty
     shares: NDArray[np.float64] = agree / np.maximum(BINS - both_empty, 1)
@@ -156,18 +155,18 @@ def _text_of(mail: ParsedMail) -> bytes:
     return text if len(text.strip()) >= _LEAST_TEXT else header + body
 
 
-def _runs_of(text: bytes) -> Hashes:
-    """A hash of each run of eight bytes, after numbers, capitals and white space are made alike."""
+def _shingles(text: bytes) -> Hashes:
+    """The hashes of all substrings of eight bytes, after digits, case and white space are normalized."""
     plain = b" ".join(text[:_MAX_TEXT].translate(_PLAIN).split())
     if not plain:
         return np.empty(0, dtype=np.uint64)
-    padded = plain.ljust(_LENGTH)
-    runs = np.ndarray((len(padded) - _LENGTH + 1,), dtype="<u8", buffer=padded, strides=(1,))
-    return _mixed(runs.astype(np.uint64))
+    padded = plain.ljust(_SHINGLE)
+    shingles = np.ndarray((len(padded) - _SHINGLE + 1,), dtype="<u8", buffer=padded, strides=(1,))
+    return _mix_bits(shingles.astype(np.uint64))
 
 
-def _mixed(numbers: Hashes) -> Hashes:
-    """Each bit of the result depends on all bits of the number."""
+def _mix_bits(numbers: Hashes) -> Hashes:
+    """Finalizer of MurmurHash3: each bit of the result depends on all bits of the number."""
     shift = np.uint64(33)
     for factor in _MIX:
         numbers = (numbers ^ (numbers >> shift)) * factor
@@ -179,8 +178,8 @@ def _hash_of(entry: tuple[Any, Any]) -> int:
     return crc32(repr((name, value)).encode("utf-8", "surrogatepass"))
 
 
-def _least(hashes: Hashes) -> Sketch:
-    """The lowest bits of a hash are its bin; of each bin the least of the highest bits."""
+def _bin_minima(hashes: Hashes) -> Sketch:
+    """The minimum of each bin: the lowest bits of a hash select its bin, the highest 32 are compared."""
     sketch = np.full(BINS, _EMPTY, dtype=np.uint32)
     np.minimum.at(sketch, (hashes % np.uint64(BINS)).astype(np.int64), (hashes >> np.uint64(32)).astype(np.uint32))
     return sketch

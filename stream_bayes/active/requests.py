@@ -1,4 +1,4 @@
-"""Questions that wait for an answer."""
+"""Label requests: the open ones, and those that expired without an answer."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from stream_bayes.persistence.scalars import (
 )
 
 Place = int | str
-"""What a question is about: the offset of an observation, or its id."""
-# Of so many questions that nobody answered in time it is remembered that they were asked.
+"""Identifies an observation: its offset, or its id."""
+# The number of expired requests that are kept, to recognise late answers.
 _MAX_EXPIRED = 10_000
 _KEPT = ("open", "expired")
 # Rounding may take a probability above 1.
@@ -26,19 +26,19 @@ _MOST_PROBABLE = 1.0 + 1e-6
 
 
 class Expected(NamedTuple):
-    """What was predicted for an observation when it was asked about."""
+    """The prediction for an observation when its label was requested."""
 
     label: Any
-    """The most probable one; None while there is none, or where numbers are predicted."""
+    """The most probable label; None if there is none yet, or if numbers are predicted."""
     probability: float
     """Of that label."""
 
 
 class RequestReason(NamedTuple):
-    """Why an observation is asked about."""
+    """Why a label is requested."""
 
     audited: float | None = None
-    """The probability with which it was drawn for the audit; None if it was chosen for its score."""
+    """The probability with which it was drawn for the audit; None if it was selected by its score."""
 
 
 class Candidate(NamedTuple):
@@ -46,37 +46,37 @@ class Candidate(NamedTuple):
 
     place: Place
     score: float
-    """What its label is worth, by the strategy."""
+    """The value of its label by the strategy."""
     expected: Expected | None = None
     content: Any = None
-    """To find near-duplicates by; None if there is no need."""
+    """What near-duplicates are found by; None if they are not looked for."""
     title: str = ""
-    """Its id, for people."""
+    """Its id, for display."""
 
 
 class Request(NamedTuple):
-    """A question that is open."""
+    """An open request for a label."""
 
     asked_at: int
     """On the clock of the stream, in milliseconds."""
     expected: Expected | None
     audited: float | None
-    """The probability with which it was drawn for the audit; None if it was chosen for its score."""
+    """The probability with which it was drawn for the audit; None if it was selected by its score."""
     title: str
-    """The id of the observation, for people."""
+    """The id of the observation, for display."""
 
 
 class Requests:
-    """The open questions in the order in which they were asked; those too old are closed."""
+    """The open requests, oldest first, and those that expired."""
 
     def __init__(self, ttl: int) -> None:
         self._ttl = ttl
         self._open: dict[Place, Request] = {}
         self._expired: dict[Place, Request] = {}
         self.first: Place | None = None
-        """What the oldest question is about; None while there is none."""
+        """The observation of the oldest request; None if there is none."""
         self.due = math.inf
-        """From this time on it has waited too long."""
+        """The time at which the oldest request expires."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -88,58 +88,58 @@ class Requests:
         return place in self._open
 
     def open(self, place: Place, request: Request) -> None:
-        """One more question."""
+        """Add a request."""
         self._open[place] = request
         if self.first is None or self.first == place:
-            self._look_at_first()
+            self._update_first()
 
     def close(self, place: Place) -> Request | None:
-        """The question is answered, or will never be."""
+        """Remove the request that is answered or never will be."""
         request = self._open.pop(place, None)
         if place == self.first:
-            self._look_at_first()
+            self._update_first()
         return request
 
     def is_due(self, clock: int) -> bool:
-        """Whether a question has waited too long."""
+        """Whether a request has expired."""
         return clock >= self.due
 
-    def _look_at_first(self) -> None:
-        # Looked at when it changes, and not for each observation.
+    def _update_first(self) -> None:
+        # Updated when it changes, not for each observation.
         self.first = next(iter(self._open), None)
         self.due = math.inf if self.first is None else self._open[self.first].asked_at + self._ttl
 
     def expire(self, clock: int) -> list[tuple[Place, Request]]:
-        """Close those that waited too long; the clock never falls, so they are the first ones."""
-        gone: list[tuple[Place, Request]] = []
+        """Close the requests that have expired; the clock never goes back, so they are the first ones."""
+        expired: list[tuple[Place, Request]] = []
         while self.first is not None and self.is_due(clock):
             place = self.first
-            gone.append((place, self._open.pop(place)))
-            self.remember(*gone[-1])
-            self._look_at_first()
-        return gone
+            expired.append((place, self._open.pop(place)))
+            self.remember(*expired[-1])
+            self._update_first()
+        return expired
 
     def remember(self, place: Place, request: Request) -> None:
-        """It was asked and closed without a label; one may come yet."""
+        """Keep a request that was closed without a label: a late answer may come."""
         self._expired[place] = request
         if len(self._expired) > _MAX_EXPIRED:
             del self._expired[next(iter(self._expired))]
 
     def take_expired(self, place: Place) -> Request | None:
-        """The question, if it was asked and closed without a label; it is forgotten then."""
+        """Remove and return the request, if it was closed without a label."""
         return self._expired.pop(place, None)
 
     def state(self) -> dict[str, Any]:
-        """As JSON."""
+        """The requests, for a checkpoint."""
         return {
             name: [[place, *request] for place, request in kept.items()]
             for name, kept in zip(_KEPT, (self._open, self._expired), strict=True)
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take over what `state` gave."""
+        """Restore what `state` returned."""
         self._open, self._expired = (_requests_of(state[name], f"requests.{name}") for name in _KEPT)
-        self._look_at_first()
+        self._update_first()
 
 
 def _requests_of(state: Any, name: str) -> dict[Place, Request]:

@@ -1,4 +1,4 @@
-"""Which observations are worth a question, and what becomes of the questions."""
+"""The label selector: which labels to request, and what happens to the requests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from stream_bayes.active.annotators import Annotators
 from stream_bayes.active.audit import Audit
 from stream_bayes.active.batch_selection import select_batch
 from stream_bayes.active.budget import LabelBudget
-from stream_bayes.active.counter_rng import CounterRng
 from stream_bayes.active.near_duplicates import NearDuplicates
 from stream_bayes.active.requests import Candidate, Place, Request, RequestReason, Requests
 from stream_bayes.active.strategies import check_strategy, scores
@@ -36,33 +37,34 @@ from stream_bayes.validation import finite, refuse, whole
 
 # Added to twice the seed: the random numbers that order equal scores are those of no other seed.
 _TIES = 2**60
+_RNG_BLOCK = 1024
 
 
 class LabelSelector:
-    """Spends a budget of labels on the observations whose answers teach most.
+    """Stream-based active learning: requests the labels that teach most, within a budget.
 
-    An observation is asked about when its score ranks high among recent scores, at the rate that the budget allows from
-    the first observation on. Only the order of the scores matters, not their scale. Questions become rarer while
-    answers do not surprise. What looks nearly the same as something asked lately is not asked again. A few questions
-    are drawn by chance, for an audit of the accuracy.
+    A label is requested when the score of its observation ranks high among recent scores, at the rate that the budget
+    allows from the first observation on. Only the order of the scores matters, not their scale. Requests become rarer
+    while answers are not surprising. Near-duplicates of observations with a recent request are left out. A few labels
+    are requested at random, for an audit of the accuracy.
 
     Parameters
     ----------
     score
         The name of one of `stream_bayes.active.STRATEGIES`.
     budget
-        How many, and how fast.
+        How many labels may be requested, and how fast.
     max_open_requests
-        Questions that may wait for an answer at a time: a backlog must not flood those who answer. The audit's share of
-        them, one at least, is kept for the audit: it must not pause while the others wait, or it would not be fair.
+        The largest number of open requests: a backlog must not flood the labellers. The audit's share of them, at least
+        one, is kept for the audit: if the audit paused while other requests wait, it would be biased.
     request_ttl
-        After this time on the clock of the stream a question is closed. It has cost its label.
+        The time on the clock of the stream after which a request is closed. It has used up its label of the budget.
     similarity
-        From this estimated share of common parts on, two contents are nearly the same; 1 if they must be the same.
+        The estimated Jaccard similarity from which two contents are near-duplicates; 1 if they must be equal.
     abstain_label
-        The answer that closes a question without a label; None if there is none.
+        The answer that closes a request without a label; None if there is none.
     seed
-        Of what chance decides: the audit, and what is asked of scores near the threshold. From 0 up to 2^53.
+        The seed of the random numbers, for the audit and for scores near the threshold. From 0 up to 2^53.
     """
 
     def __init__(
@@ -87,60 +89,60 @@ class LabelSelector:
         self.audit = Audit()
         self.labellers = Annotators()
         self.counts: Counter[str] = Counter()
-        """Of what became of observations and questions: "asked", "audited", "suppressed", "answered", ..."""
+        """Observations and requests by what happened: "asked", "audited", "suppressed", "answered", ..."""
         self._threshold = Threshold()
-        self._similar = NearDuplicates()
-        self._urgency = Surprise()
+        self._near_duplicates = NearDuplicates()
+        self._surprise = Surprise()
         self.seed = check_seed(seed)
         self._clock = 0
-        self._draws = CounterRng(2 * self.seed)
-        self._audit_draws = CounterRng(2 * self.seed + 1)
-        self._tie_draws = CounterRng(2 * self.seed + _TIES)
+        self._rng = CounterRng(2 * self.seed)
+        self._audit_rng = CounterRng(2 * self.seed + 1)
+        self._tie_rng = CounterRng(2 * self.seed + _TIES)
         kept = (
             max(math.ceil(self.budget.audit_fraction * self.max_open_requests), 1) if self.budget.audit_fraction else 0
         )
-        # Places among the open questions for those chosen by their score.
-        self._places = max(self.max_open_requests - kept, min(self.max_open_requests, 1))
+        # Open requests that may be chosen by their score.
+        self._max_scored = max(self.max_open_requests - kept, min(self.max_open_requests, 1))
 
     def question(self, candidate: Candidate, clock: int = 0) -> RequestReason | None:
-        """Whether and why to ask about the observation that came now; changes nothing."""
+        """Why to request the label of the observation that came now; None if it is not requested. Changes nothing."""
         budget = self.budget
         waiting = len(self.requests)
-        draw = self._audit_draws.at(budget.seen)
+        draw = self._audit_rng.uniform(budget.seen)
         if (
             draw < budget.most_audit_rate
             and waiting < self.max_open_requests
             and draw < (chance := budget.audit_rate(clock))
         ):
             return RequestReason(chance)
-        if waiting >= self._places or not self._is_let_through(candidate, clock) or not budget.may_ask(clock):
+        if waiting >= self._max_scored or not self._passes_threshold(candidate, clock) or not budget.may_ask(clock):
             return None
-        return None if self._is_similar(candidate) else RequestReason()
+        return None if self._is_near_duplicate(candidate) else RequestReason()
 
-    def note(self, candidate: Candidate, clock: int = 0, question: RequestReason | None = None) -> None:
-        """The observation came by, and this was decided: now, or when the events came for the first time.
+    def note(self, candidate: Candidate, clock: int = 0, reason: RequestReason | None = None) -> None:
+        """Record an observation and the decision about it, made now or, in a replay, at the first time.
 
-        Refused, with nothing changed, where the score is no finite number from 0 on.
+        A score that is not a finite number from 0 on is refused, and nothing changes.
         """
         if not 0.0 <= candidate.score < math.inf:
             raise refuse("score", "a finite number from 0 on", candidate.score, InputError)
         budget = self.budget
-        urgency = self._urgency.value
-        has_room = len(self.requests) < self._places
-        if question is None and has_room and self._is_let_through(candidate, clock) and self._is_similar(candidate):
+        urgency = self._surprise.urgency
+        eligible = reason is None and len(self.requests) < self._max_scored
+        if eligible and self._passes_threshold(candidate, clock) and self._is_near_duplicate(candidate):
             # A campaign must not lift the threshold for all others.
             self.counts["suppressed"] += 1
         else:
-            tie = self._tie_draws.at(budget.seen)
+            tie = self._tie_rng.uniform(budget.seen)
             self._threshold.follow(candidate.score, tie, budget.rate(clock, urgency))
         budget.see(clock, urgency)
-        if question is not None:
-            self._open(candidate, clock, question)
+        if reason is not None:
+            self._open(candidate, clock, reason)
 
     def ask(self, place: Place, predictive: Any, clock: Clock = 0, content: Any = None) -> bool:
-        """Whether to ask for the label of this observation; a question is open then, until `answered`.
+        """Decide whether to request the label of this observation; the request is then open until `answered`.
 
-        Never twice about the same one. The clock is in milliseconds or a datetime; it never falls.
+        The same label is never requested twice. The clock is in milliseconds or a datetime; it never goes back.
         """
         own = check_place(place)
         score = float(scores(self.strategy, uncertainty_of(predictive))[0])
@@ -149,12 +151,12 @@ class LabelSelector:
         self.expire(clock)
         if own in self.requests or self.labellers.label_of(own) is not None:
             return False
-        question = self.question(candidate, clock)
-        self.note(candidate, clock, question)
-        return question is not None
+        reason = self.question(candidate, clock)
+        self.note(candidate, clock, reason)
+        return reason is not None
 
     def select_batch(self, learner: Any, window: Mapping[Place, Any], count: int, clock: Clock = 0) -> list[Place]:
-        """The best observations of a window, at most so many and no more than may be asked; questions are open then."""
+        """Request the labels of the best observations of a window: at most `count`, and within the budget."""
         clock = self._now(clock)
         self.expire(clock)
         rows = list(window.values())
@@ -165,29 +167,29 @@ class LabelSelector:
         names = [plain(place) for place in window]
         chosen = list[Place]()
         for row in ranked:
-            free = names[row] not in self.requests and not self._is_similar(
+            free = names[row] not in self.requests and not self._is_near_duplicate(
                 Candidate(names[row], 0.0, content=rows[row])
             )
-            if free and len(self.requests) < self._places and self.budget.may_ask(clock):
+            if free and len(self.requests) < self._max_scored and self.budget.may_ask(clock):
                 expected = expected_of(learner.predictive_one(rows[row]))
                 self._open(Candidate(names[row], 0.0, expected, rows[row]), clock, RequestReason())
                 chosen.append(names[row])
         for _ in rows:
-            self.budget.see(clock, self._urgency.value)
+            self.budget.see(clock, self._surprise.urgency)
         return chosen
 
-    def _open(self, candidate: Candidate, clock: int, question: RequestReason) -> None:
+    def _open(self, candidate: Candidate, clock: int, reason: RequestReason) -> None:
         place, _, expected, content, title = candidate
         if content is not None:
-            self._similar.add(place, content)
-        audited = question.audited is not None
+            self._near_duplicates.add(place, content)
+        audited = reason.audited is not None
         self.budget.spend(clock, audit=audited)
         self.counts["asked"] += 1
         self.counts["audited"] += audited
-        self.requests.open(place, Request(clock, expected, question.audited, title))
+        self.requests.open(place, Request(clock, expected, reason.audited, title))
 
     def answered(self, place: Place, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
-        """What this answer is: answered, unsure, late (its question had ended), repeated, corrected or unasked."""
+        """Record an answer; returns answered, unsure, late (the request expired), repeated, corrected or unasked."""
         own = check_place(place)
         value = check_answer(label)
         name = check_labeller(labeller)
@@ -196,30 +198,30 @@ class LabelSelector:
         late = self.requests.take_expired(own) if request is None else None
         outcome = self._outcome_of(own, value, request, late)
         if outcome != "unsure":
-            self.labellers.said(own, value, name)
+            self.labellers.record(own, value, name)
             self._learn(own, value, request or late)
-        elif asked := request or late:
-            self._similar.remove(own)
-            self.requests.remember(own, asked)
-        # An answer that says nothing counts where it closes a question.
+        elif closed := request or late:
+            self._near_duplicates.remove(own)
+            self.requests.remember(own, closed)
+        # An unsure answer counts only if it closes a request.
         self.counts[outcome] += outcome != "unsure" or request is not None
         return outcome
 
     def close(self, place: Place) -> Request | None:
-        """No answer will come any more; what looks like it may be asked about again."""
-        self._similar.remove(place)
+        """Close a request that will not be answered; its near-duplicates may be requested again."""
+        self._near_duplicates.remove(place)
         return self.requests.close(place)
 
     def expire(self, clock: int) -> list[tuple[Place, Request]]:
-        """Close the questions that have waited too long; what looks like them may be asked about again."""
-        gone = self.requests.expire(clock)
-        for place, _ in gone:
-            self._similar.remove(place)
-        self.counts["expired"] += len(gone)
-        return gone
+        """Close the requests that have expired; their near-duplicates may be requested again."""
+        expired = self.requests.expire(clock)
+        for place, _ in expired:
+            self._near_duplicates.remove(place)
+        self.counts["expired"] += len(expired)
+        return expired
 
     def _now(self, clock: Clock) -> int:
-        """The time, which has not gone back."""
+        """The time in milliseconds, never before an earlier one."""
         self._clock = max(self._clock, milliseconds_of(clock))
         return self._clock
 
@@ -234,47 +236,72 @@ class LabelSelector:
         return "repeated" if before == label else "corrected"
 
     def _learn(self, place: Place, label: Any, request: Request | None) -> None:
-        """How surprising an answer was; and for the audit, whether the prediction was right, as far as is known now."""
+        """Update the surprise, and the audit with whether the prediction was right, as far as is known now."""
         if request is None:
             self.audit.correct(place, label)
         elif request.expected is not None:
             expected, probability = request.expected
-            self._urgency.hear(label, 1.0 - probability if expected == label else probability)
+            self._surprise.update(label, 1.0 - probability if expected == label else probability)
             if request.audited is not None:
-                self.audit.judge(place, expected, label, request.audited)
+                self.audit.score(place, expected, label, request.audited)
 
-    def _is_let_through(self, candidate: Candidate, clock: int) -> bool:
+    def _passes_threshold(self, candidate: Candidate, clock: int) -> bool:
         budget = self.budget
-        tie = self._tie_draws.at(budget.seen)
-        rate = budget.rate(clock, self._urgency.value)
-        return self._draws.at(budget.seen) < self._threshold.probability(candidate.score, tie, rate)
+        tie = self._tie_rng.uniform(budget.seen)
+        rate = budget.rate(clock, self._surprise.urgency)
+        return self._rng.uniform(budget.seen) < self._threshold.probability(candidate.score, tie, rate)
 
-    def _is_similar(self, candidate: Candidate) -> bool:
-        return candidate.content is not None and self._similar.find(candidate.content, self.similarity)
+    def _is_near_duplicate(self, candidate: Candidate) -> bool:
+        return candidate.content is not None and self._near_duplicates.find(candidate.content, self.similarity)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """All that is remembered: as JSON, and arrays."""
+        """The state for a checkpoint: scalars as JSON, and arrays."""
         scalars = {
             "strategy": self.strategy,
             "budget": self.budget.state(),
             "threshold": self._threshold.state(),
-            "urgency": self._urgency.state(),
+            "urgency": self._surprise.state(),
             "requests": self.requests.state(),
             "audit": self.audit.state(),
             "labellers": self.labellers.state(),
             "counts": dict(sorted(self.counts.items())),
         }
-        return scalars, {**self._similar.arrays(), **self._threshold.arrays()}
+        return scalars, {**self._near_duplicates.arrays(), **self._threshold.arrays()}
 
     def restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
-        """Take over what `state` gave; this one is fresh from its constructor, its settings may be others."""
+        """Restore what `state` returned into a new selector, whose settings may differ."""
         self.budget.restore(scalars["budget"])
-        # Scores of another strategy do not compare with these.
+        # Scores of different strategies cannot be compared.
         if stored_text(scalars["strategy"], "selector.strategy") == self.strategy:
             self._threshold.restore(scalars["threshold"], arrays)
-        self._urgency.restore(scalars["urgency"])
+        self._surprise.restore(scalars["urgency"])
         self.requests.restore(scalars["requests"])
         self.audit.restore(scalars["audit"])
         self.labellers.restore(scalars["labellers"])
         self.counts = Counter(stored_counts(scalars["counts"], "selector.counts"))
-        self._similar.restore(arrays)
+        self._near_duplicates.restore(arrays)
+
+
+class CounterRng:
+    """Counter-based random numbers (Philox): the n-th uniform number of a seed, without any state.
+
+    A replay gets the same numbers, in any order and in every process, and a checkpoint need not store a generator.
+
+    >>> CounterRng(seed=1).uniform(10) == CounterRng(seed=1).uniform(10) != CounterRng(seed=2).uniform(10)
+    True
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        # A cache, no state: the block of numbers that was used last.
+        self._block = -1
+        self._numbers = [0.0]
+
+    def uniform(self, index: int) -> float:
+        """The number at this index, from 0 up to 1."""
+        block, within = divmod(index, _RNG_BLOCK)
+        if block != self._block:
+            generator = np.random.Generator(np.random.Philox(key=self._seed, counter=block << 64))
+            self._block = block
+            self._numbers = generator.random(_RNG_BLOCK).tolist()
+        return self._numbers[within]

@@ -1,9 +1,9 @@
-"""How much is to be gained from a label: scores of predictions, the larger the better worth a question.
+"""Query strategies of active learning: scores of predictions; the larger, the more a label is expected to teach.
 
-A strategy is a pure function from the doubts of a batch to a score a row, 0 or more and finite. Where a predictive does
-not state what a strategy measures, the nearest thing that it does state stands in; each strategy says which. While
-fewer than two labels are known a probability of 1 means nothing, and the score is that of a coin of which nothing is
-known, so that a stream that begins with one label still asks.
+A strategy is a pure function from the uncertainties of a batch to one score for each row, finite and not negative. If a
+predictive does not state what a strategy measures, the nearest quantity that it states is used; each strategy says
+which. While fewer than two labels are known, a probability of 1 means nothing. The score is then that of a Bernoulli
+variable with a uniform prior, so that labels are requested also if a stream begins with a single label.
 """
 
 from __future__ import annotations
@@ -28,89 +28,90 @@ _UNIT_ENTROPY_POWER = 2.0 * math.pi * math.e
 _NEARLY_ALL = 1.0 - 2.0**-53
 
 
-def variance(doubts: Uncertainties) -> FloatArray:
-    """The variance of the answer: p (1 - p) of the most probable label, noise and ignorance of a number together.
+def variance(uncertainties: Uncertainties) -> FloatArray:
+    """The variance of the answer: p (1 - p) of the most probable label, of a number noise and epistemic part together.
 
-    For numbers with equal noise its largest value is the largest fall of the entropy of the weights. For labels it
-    measures all doubt: it fails where labels are noise, and asks for coin tosses again and again.
+    For numbers with equal noise its maximum is the largest reduction of the entropy of the weights. For labels it
+    measures all uncertainty: it fails if labels are noise, and requests coin tosses again and again.
     """
-    return _with_coins(doubts, np.minimum(doubts.variance, LARGEST), 0.25)
+    return _with_prior(uncertainties, np.minimum(uncertainties.variance, LARGEST), 0.25)
 
 
-def epistemic(doubts: Uncertainties) -> FloatArray:
+def epistemic(uncertainties: Uncertainties) -> FloatArray:
     """The part of the variance that more data would remove: Var[q] of the latent probability, x'S x of a line.
 
-    Noise does not attract it. It is as good as the learner's own idea of what it does not know: one that is sure and
-    wrong is not asked, and a diagonal covariance sees ignorance in features that only ever come together. Where no
-    ignorance is stated, as by river's classifiers and by learners that keep a point, the whole variance stands in.
+    Noise does not attract it. It is as good as the learner's own estimate of its uncertainty: a learner that is sure
+    and wrong gets no labels, and a diagonal covariance overestimates the uncertainty of features that come together.
+    If it is not stated, as by river's classifiers and by learners with point estimates, the whole variance is used.
     """
-    return _with_coins(doubts, _or(doubts.epistemic_variance, doubts.variance), 1.0 / 12.0)
+    return _with_prior(uncertainties, _or_else(uncertainties.epistemic_variance, uncertainties.variance), 1.0 / 12.0)
 
 
-def latent(doubts: Uncertainties) -> FloatArray:
+def latent(uncertainties: Uncertainties) -> FloatArray:
     """The variance of the latent log-odds; of a number, of its expectation.
 
-    It ignores whether the label is in doubt: it asks for odd messages whose label is certain all the same, and their
-    answers change no decision. Without log-odds it is `epistemic`.
+    It ignores whether the label is uncertain: it requests labels of unusual messages that are certain all the same, and
+    their answers change no decision. Without log-odds it is `epistemic`.
     """
-    ignorance = _or(doubts.epistemic_variance, doubts.variance)
-    return _with_coins(doubts, _or(doubts.latent_variance, ignorance), math.pi**2 / 3.0)
+    epistemic_part = _or_else(uncertainties.epistemic_variance, uncertainties.variance)
+    return _with_prior(uncertainties, _or_else(uncertainties.latent_variance, epistemic_part), math.pi**2 / 3.0)
 
 
-def information(doubts: Uncertainties) -> FloatArray:
-    """How far the answer is expected to make entropy fall, in nats: H(E q) - E H(q), 1/2 ln(variance / noise).
+def information(uncertainties: Uncertainties) -> FloatArray:
+    """The expected information gain (BALD), in nats: H(E q) - E H(q), 1/2 ln(variance / noise).
 
-    Of more than two labels, what is told of the most probable against all others. It counts what is learned of this
-    event's own log-odds, not what that is worth to other events. Where no ignorance is stated, all that an answer could
-    tell stands in: the entropy of the label, of a number 1/2 ln(1 + variance).
+    Of more than two labels, that of the most probable one against all others. It measures what is learned about this
+    event's own log-odds, not its value for other events. If no epistemic uncertainty is stated, an upper bound is used:
+    the entropy of the label, of a number 1/2 ln(1 + variance).
     """
-    if not doubts.probabilities.shape[1]:
-        total = np.minimum(doubts.variance, LARGEST)
-        ignorance = np.minimum(doubts.epistemic_variance / np.maximum(total, 1.0 / LARGEST), _NEARLY_ALL)
-        return _or(-0.5 * np.log1p(-ignorance), 0.5 * np.log1p(total))
-    told = _beta_information(doubts.counts) if doubts.counts.shape[1] else _logit_normal_information(doubts)
-    return _with_coins(doubts, _or(told, entropy(doubts)), math.log(2.0) - 0.5)
+    if not uncertainties.probabilities.shape[1]:
+        total = np.minimum(uncertainties.variance, LARGEST)
+        epistemic_part = np.minimum(uncertainties.epistemic_variance / np.maximum(total, 1.0 / LARGEST), _NEARLY_ALL)
+        return _or_else(-0.5 * np.log1p(-epistemic_part), 0.5 * np.log1p(total))
+    counts = uncertainties.counts
+    gain = _beta_information(counts) if counts.shape[1] else _logit_normal_information(uncertainties)
+    return _with_prior(uncertainties, _or_else(gain, entropy(uncertainties)), math.log(2.0) - 0.5)
 
 
-def margin(doubts: Uncertainties) -> FloatArray:
+def margin(uncertainties: Uncertainties) -> FloatArray:
     """1 - (p1 - p2): how close the second most probable label is to the first.
 
     Of two labels it ranks as `variance` does, and fails as that does. Of more it ignores all but two. Numbers have no
-    margin, and their variance stands in.
+    margin; their variance is used.
     """
-    if not doubts.probabilities.shape[1]:
-        return variance(doubts)
-    table = np.sort(np.nan_to_num(doubts.probabilities), axis=1)
+    if not uncertainties.probabilities.shape[1]:
+        return variance(uncertainties)
+    table = np.sort(np.nan_to_num(uncertainties.probabilities), axis=1)
     second = table[:, -2] if table.shape[1] > 1 else 0.0
-    return _with_coins(doubts, np.clip(1.0 - (table[:, -1] - second), 0.0, 1.0), 1.0)
+    return _with_prior(uncertainties, np.clip(1.0 - (table[:, -1] - second), 0.0, 1.0), 1.0)
 
 
-def entropy(doubts: Uncertainties) -> FloatArray:
+def entropy(uncertainties: Uncertainties) -> FloatArray:
     """The entropy of the label in nats; of a number 1/2 ln(1 + 2 pi e variance), that of a normal kept above 0.
 
-    Of many labels it prefers rows where several are possible, even where the first of them is clear. It is drawn to
-    noise as `variance` is.
+    Of many labels it prefers rows with several possible ones, even if the first is clear. Noise attracts it as it
+    attracts `variance`.
     """
-    if not doubts.probabilities.shape[1]:
-        return 0.5 * np.log1p(_UNIT_ENTROPY_POWER * np.minimum(doubts.variance, LARGEST))
-    summed = entr(np.nan_to_num(doubts.probabilities)).sum(axis=1)
-    return _with_coins(doubts, np.maximum(summed, 0.0), math.log(2.0))
+    if not uncertainties.probabilities.shape[1]:
+        return 0.5 * np.log1p(_UNIT_ENTROPY_POWER * np.minimum(uncertainties.variance, LARGEST))
+    summed = entr(np.nan_to_num(uncertainties.probabilities)).sum(axis=1)
+    return _with_prior(uncertainties, np.maximum(summed, 0.0), math.log(2.0))
 
 
-def disagreement(doubts: Uncertainties) -> FloatArray:
+def disagreement(uncertainties: Uncertainties) -> FloatArray:
     """The variance of the probability over the members of a fusion.
 
-    It fails where members are always apart, as a blunt and a sharp one are, and where all of them are wrong together.
+    It fails if members always differ, as a blunt and a sharp one do, and if all of them are wrong together.
     Without two members it is `epistemic`.
     """
-    if doubts.members.shape[1] < 2:
-        return epistemic(doubts)
-    return _with_coins(doubts, expit(doubts.members).var(axis=1), 1.0 / 12.0)
+    if uncertainties.members.shape[1] < 2:
+        return epistemic(uncertainties)
+    return _with_prior(uncertainties, expit(uncertainties.members).var(axis=1), 1.0 / 12.0)
 
 
-def random(doubts: Uncertainties) -> FloatArray:
-    """The same for every row, so that chance decides: what the others have to beat."""
-    return np.ones(len(doubts.variance))
+def random(uncertainties: Uncertainties) -> FloatArray:
+    """The same score for every row, so that chance decides: the baseline of the other strategies."""
+    return np.ones(len(uncertainties.variance))
 
 
 STRATEGIES: dict[str, Callable[[Uncertainties], FloatArray]] = {
@@ -121,7 +122,7 @@ STRATEGIES: dict[str, Callable[[Uncertainties], FloatArray]] = {
 
 
 def check_strategy(name: str, known: Collection[str] = STRATEGIES) -> str:
-    """The name of a strategy, if there is one called so."""
+    """Check the name of a strategy."""
     if name in known:
         return name
     near = get_close_matches(str(name), known, n=1)
@@ -130,23 +131,23 @@ def check_strategy(name: str, known: Collection[str] = STRATEGIES) -> str:
     raise ParameterError(message)
 
 
-def scores(strategy: str, doubts: Uncertainties) -> FloatArray:
-    """The score of each row by the strategy of this name: 0 or more, finite."""
-    return STRATEGIES[check_strategy(strategy)](doubts)
+def scores(strategy: str, uncertainties: Uncertainties) -> FloatArray:
+    """The score of each row by the strategy of this name: finite and not negative."""
+    return STRATEGIES[check_strategy(strategy)](uncertainties)
 
 
-def _or(stated: FloatArray, other: FloatArray) -> FloatArray:
-    """What is stated, the other number where nothing is; a copy, and finite."""
-    silent = np.isnan(stated)
-    return np.minimum(np.where(silent, other, stated) if silent.any() else stated, LARGEST)
+def _or_else(stated: FloatArray, other: FloatArray) -> FloatArray:
+    """The stated numbers, and the other ones where they are NaN; clipped to finite values."""
+    unknown = np.isnan(stated)
+    return np.minimum(np.where(unknown, other, stated) if unknown.any() else stated, LARGEST)
 
 
-def _with_coins(doubts: Uncertainties, values: FloatArray, coin: float) -> FloatArray:
-    """The values, but that of a coin of which nothing is known where fewer than two labels are."""
-    table = doubts.probabilities
+def _with_prior(uncertainties: Uncertainties, values: FloatArray, prior: float) -> FloatArray:
+    """The values, and the score of a uniform prior in rows with fewer than two known labels."""
+    table = uncertainties.probabilities
     if not table.shape[1] or (table.shape[1] > 1 and not math.isnan(table.sum())):
         return values
-    return np.where((~np.isnan(table)).sum(axis=1) < 2, coin, values)
+    return np.where((~np.isnan(table)).sum(axis=1) < 2, prior, values)
 
 
 def _beta_information(counts: FloatArray) -> FloatArray:
@@ -154,13 +155,13 @@ def _beta_information(counts: FloatArray) -> FloatArray:
     total = counts.sum(axis=1, keepdims=True)
     share = counts / total
     expected = (share * (digamma(total + 1.0) - digamma(counts + 1.0))).sum(axis=1)
-    told: FloatArray = np.maximum(entr(share).sum(axis=1) - expected, 0.0)
-    return told
+    gain: FloatArray = np.maximum(entr(share).sum(axis=1) - expected, 0.0)
+    return gain
 
 
-def _logit_normal_information(doubts: Uncertainties) -> FloatArray:
+def _logit_normal_information(uncertainties: Uncertainties) -> FloatArray:
     """H(E q) - E H(q) of normal log-odds, NaN where there are none."""
-    told = np.empty(len(doubts.variance))
-    mean = np.clip(doubts.latent_mean, -CERTAIN, CERTAIN)
-    label_information(mean, np.minimum(doubts.latent_variance, CLUELESS), told)
-    return told
+    gain = np.empty(len(uncertainties.variance))
+    mean = np.clip(uncertainties.latent_mean, -CERTAIN, CERTAIN)
+    label_information(mean, np.minimum(uncertainties.latent_variance, CLUELESS), gain)
+    return gain

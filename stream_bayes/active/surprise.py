@@ -1,4 +1,4 @@
-"""How much there is to learn from answers now, judged by the last ones."""
+"""The surprise of recent answers, and the urgency of further requests that follows from it."""
 
 from __future__ import annotations
 
@@ -6,63 +6,64 @@ from typing import Any
 
 from stream_bayes.persistence.scalars import stored_float, stored_label, stored_list
 
-# Answers that surprise less than this, on average, teach little: questions become rarer by the square of it.
+# If answers are less surprising than this on average, the urgency is the square of their ratio to it.
 SURPRISING = 0.3
 LEAST = 0.02
-# So urgent it always is while labels other than the most frequent one are at least this share of the answers.
+# While labels other than the most frequent one are at least this share of the answers, the urgency is at least that.
 MIXED = 0.25
 MIXED_URGENCY = 0.6
-# How fast old answers are forgotten, in the surprise and in the shares of the labels.
-_SURPRISES_FORGOTTEN = 0.2
-_LABELS_FORGOTTEN = 0.1
-_AT_FIRST = 0.5
+# The weights of a new answer in the exponential moving averages of the surprise and of the shares of the labels.
+_SURPRISE_WEIGHT = 0.2
+_LABEL_WEIGHT = 0.1
+_INITIAL = 0.5
 # Rounding may take a share above 1.
 _LARGEST_SHARE = 1.0 + 1e-9
 
 
 class Surprise:
-    """1 while answers are not what was expected; less the less they surprise, unless they are of several kinds.
+    """Moving averages of how improbable the answers were, and of the shares of the labels among them.
 
-    A stream that begins with one class alone must not eat the budget before the other comes: its answers are neither
+    The urgency is 1 while answers are surprising. It falls with their surprise, unless the labels are mixed. A stream
+    that begins with a single class must not use up the budget before another class comes: its answers are neither
     surprising nor mixed.
 
-    >>> urgency = Urgency()
-    >>> for _ in range(30): urgency.hear("spam", surprise=0.03)
-    >>> round(urgency.value, 3)
+    >>> surprise = Surprise()
+    >>> for _ in range(30): surprise.update("spam", surprise=0.03)
+    >>> round(surprise.urgency, 3)
     0.02
     """
 
     def __init__(self) -> None:
-        self.value = 1.0
-        """Between 0 and 1: the pace of the questions, as a part of the full one."""
-        self._surprise = _AT_FIRST
+        self.urgency = 1.0
+        """Between 0 and 1: the rate of requests relative to the full rate."""
+        self._surprise = _INITIAL
         self._shares: dict[Any, float] = {}
 
-    def hear(self, label: Any, surprise: float) -> None:
-        """An answer came, and had been given the probability 1 - surprise."""
-        self._surprise += _SURPRISES_FORGOTTEN * (surprise - self._surprise)
+    def update(self, label: Any, surprise: float) -> None:
+        """Add an answer whose predicted probability was 1 - surprise."""
+        self._surprise += _SURPRISE_WEIGHT * (surprise - self._surprise)
         shares = self._shares
-        kept = 1.0 - _LABELS_FORGOTTEN
-        first = {label: _AT_FIRST} if not shares else {}
+        kept = 1.0 - _LABEL_WEIGHT
+        first = {label: _INITIAL} if not shares else {}
         self._shares = {known: kept * share for known, share in (shares | first).items()}
-        self._shares[label] = self._shares.get(label, 0.0) + _LABELS_FORGOTTEN
-        self._judge()
+        self._shares[label] = self._shares.get(label, 0.0) + _LABEL_WEIGHT
+        self._update_urgency()
 
-    def _judge(self) -> None:
-        others = 1.0 - max(self._shares.values(), default=_AT_FIRST)
+    def _update_urgency(self) -> None:
+        others = 1.0 - max(self._shares.values(), default=_INITIAL)
         mixed = MIXED_URGENCY * min(others / MIXED, 1.0) ** 2
-        self.value = min(max((self._surprise / SURPRISING) ** 2, mixed, LEAST), 1.0)
+        self.urgency = min(max((self._surprise / SURPRISING) ** 2, mixed, LEAST), 1.0)
 
     def state(self) -> dict[str, Any]:
-        """As JSON."""
+        """The averages, for a checkpoint."""
         return {"surprise": self._surprise, "shares": [[label, share] for label, share in self._shares.items()]}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take over what `state` gave."""
+        """Restore what `state` returned."""
         shares: dict[Any, float] = {}
         for entry in stored_list(state["shares"], "urgency.shares"):
             label, share = stored_list(entry, "urgency.shares", 2)
             shares[stored_label(label, "urgency.shares")] = stored_float(share, "urgency.shares", 0.0, _LARGEST_SHARE)
         self._surprise = stored_float(state["surprise"], "urgency.surprise", 0.0, 1.0)
         self._shares = shares
-        self._judge()
+        self._update_urgency()

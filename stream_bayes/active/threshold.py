@@ -1,4 +1,4 @@
-"""The decision threshold of the selector: a cutoff on the rank of a score among recent scores, with a soft edge.
+"""The decision threshold of the selector: a moving quantile of recent scores, with a soft edge.
 
 Only the order of scores matters. Any strictly increasing transformation of a score leads to the same decisions.
 """
@@ -67,12 +67,12 @@ class Threshold:
 
     and the correction moves by STEP (rate - p): the share let through is the rate also while scores rise or fall. A
     burst of high scores is let through until the cutoff is below their tail probabilities. The soft edge keeps the
-    questions from being all of one kind.
+    requests from being all of one kind.
     """
 
     def __init__(self) -> None:
         self.seen = 0
-        """How many scores it has followed."""
+        """The number of scores so far."""
         self.correction = 0.0
         """Added to the logarithm of the rate."""
         self._recent: deque[float] = deque()
@@ -129,15 +129,15 @@ class Threshold:
             del self._sorted[bisect_left(self._sorted, oldest)]
 
     def state(self) -> dict[str, Any]:
-        """The scalars, as JSON."""
+        """The scalars, for a checkpoint."""
         return {"correction": self.correction, "seen": self.seen}
 
     def arrays(self) -> Arrays:
-        """The recent scores, oldest first."""
+        """The recent scores, oldest first, for a checkpoint."""
         return {RECENT_SCORES: np.array(self._recent, dtype=np.float64)}
 
     def restore(self, state: dict[str, Any], arrays: Arrays) -> None:
-        """Take over what `state` and `arrays` gave."""
+        """Restore what `state` and `arrays` returned."""
         scores: FloatArray = arrays[RECENT_SCORES]
         if len(scores) > LONGEST_WINDOW or not ((scores >= 0.0) & (scores < math.inf)).all():
             message = f"{RECENT_SCORES} must be at most {LONGEST_WINDOW} finite numbers from 0 on"

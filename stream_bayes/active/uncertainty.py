@@ -1,4 +1,4 @@
-"""What predictions say of their own doubt, whoever made them: a batch of ours, or one of ours or of river's."""
+"""The uncertainty of predictions, as the strategies use it: of a batch, or of one prediction of ours or of river's."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from stream_bayes.posteriors import Beta, LabelPredictive, LogitNormal, Poisson,
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import non_negative
 
-# A variance beyond it counts as this, so that no score overflows.
+# Larger variances are clipped to this, so that no score overflows.
 LARGEST = 1e300
-# The sum of probabilities may miss 1 by rounding.
+# The tolerance for the sum of probabilities.
 PROBABILITY_SLACK = 1e-6
 
 
 class Uncertainties(NamedTuple):
-    """What predictions say of their own doubt, a row each."""
+    """The uncertainty of predictions, one row for each."""
 
     probabilities: FloatArray
-    """A column a label, NaN where it is unknown; no columns where numbers are predicted."""
+    """One column for each label, NaN where the label is unknown; no columns if numbers are predicted."""
     variance: FloatArray
-    """Of the indicator of the most probable label, p (1 - p), or of the number."""
+    """The variance of the indicator of the most probable label, p (1 - p), or of the number."""
     epistemic_variance: FloatArray
-    """The part of it that more data would remove; NaN where that is not stated, as by a learner that keeps a point."""
+    """The part of the variance that more data would remove; NaN if the learner does not state it."""
     latent_variance: FloatArray
-    """Of the latent log-odds; NaN where there are none, or no belief about them."""
+    """The variance of the latent log-odds; NaN if there are none, or no posterior of them."""
     members: FloatArray
-    """Log-odds by each member of a fusion; no columns where there are none."""
+    """The log-odds by each member of a fusion; no columns without members."""
     latent_mean: FloatArray
-    """Of the latent log-odds of the most probable label; NaN where there are none."""
+    """The mean of the latent log-odds of the most probable label; NaN if there are none."""
     counts: FloatArray
-    """Pseudo-counts of exact Beta posteriors, a pair a row; no columns where there are none."""
+    """The pseudo-counts of exact Beta posteriors, a pair in each row; no columns without them."""
 
 
 def uncertainties_of(predictions: LabelPredictions | NumberPredictions) -> Uncertainties:
-    """The doubts of a batch."""
+    """The uncertainty of a batch of predictions."""
     rows = len(predictions)
     none = np.empty((rows, 0))
-    nothing = np.full(rows, np.nan)
+    unknown = np.full(rows, np.nan)
     variance = predictions.variance
     epistemic = predictions.epistemic_variance
     if isinstance(predictions, StudentPredictions):
@@ -58,16 +58,16 @@ def uncertainties_of(predictions: LabelPredictions | NumberPredictions) -> Uncer
         variance = np.where(wide, scale, variance)
         epistemic = np.where(wide, np.nan, epistemic)
     if isinstance(predictions, RatePredictions):
-        epistemic = nothing
+        epistemic = unknown
     if not isinstance(predictions, LabelPredictions):
-        return Uncertainties(none, variance, epistemic, nothing, none, nothing, none)
+        return Uncertainties(none, variance, epistemic, unknown, none, unknown, none)
     spread = predictions.latent_variance
     table = predictions.probabilities
     members = none
     if not spread.all():
         spread, epistemic = np.where(spread == 0.0, np.nan, (spread, epistemic))
     if not table.shape[1]:
-        table = nothing[:, None]  # labels, and none of them known
+        table = unknown[:, None]  # labels are predicted, but none is known
     if isinstance(predictions, MailPredictions) and len(predictions.member_log_odds) == rows:
         members = predictions.member_log_odds
     counts = none if predictions.counts is None else predictions.counts
@@ -75,10 +75,10 @@ def uncertainties_of(predictions: LabelPredictions | NumberPredictions) -> Uncer
 
 
 def uncertainty_of(predictive: Any) -> Uncertainties:
-    """The doubt of a single prediction, as one row.
+    """The uncertainty of a single prediction, as one row.
 
-    A prediction is what `predictive_one` gives (anything with `variance`, and `epistemic_variance` where it is known),
-    a dict of probabilities as river's `predict_proba_one` gives it, or a distribution of river's with `mu` and `sigma`.
+    A prediction is the result of `predictive_one` (anything with `variance`, and with `epistemic_variance` if known), a
+    dict of probabilities from river's `predict_proba_one`, or a distribution of river's with `mu` and `sigma`.
     """
     if isinstance(predictive, LabelPredictive):
         return _of_label(predictive)
@@ -93,8 +93,8 @@ def uncertainty_of(predictive: Any) -> Uncertainties:
     if hasattr(predictive, "mu") and hasattr(predictive, "sigma"):
         return _of_number(non_negative("sigma", predictive.sigma, InputError) ** 2, None)
     message = (
-        "a doubt is that of a predictive: pass what predictive_one(x), predict_proba_one(x) or river's "
-        f"predict_one(x, with_dist=True) gives; got {shown(predictive)}"
+        "an uncertainty needs a predictive: pass the result of predictive_one(x), predict_proba_one(x) or river's "
+        f"predict_one(x, with_dist=True); got {shown(predictive)}"
     )
     raise InputError(message)
 
@@ -124,7 +124,7 @@ def _of_label(predictive: LabelPredictive) -> Uncertainties:
 
 
 def _of_probabilities(probabilities: Mapping[Any, float]) -> Uncertainties:
-    """Of a table of probabilities that sum to 1 but for rounding, or an empty one where no label is known."""
+    """From a dict of probabilities that sum to 1, or an empty one while no label is known."""
     stated = [non_negative(f"probability of {shown(label)}", p, InputError) for label, p in probabilities.items()]
     total = math.fsum(stated)
     if stated and abs(total - 1.0) > PROBABILITY_SLACK:
@@ -133,20 +133,20 @@ def _of_probabilities(probabilities: Mapping[Any, float]) -> Uncertainties:
     table = _row(*(p / total for p in stated)) if stated else _row(math.nan)
     most = table.max(axis=1)
     none = np.empty((1, 0))
-    nothing = np.full(1, np.nan)
-    return Uncertainties(table, most * (1.0 - most), nothing, nothing, none, nothing, none)
+    unknown = np.full(1, np.nan)
+    return Uncertainties(table, most * (1.0 - most), unknown, unknown, none, unknown, none)
 
 
 def _of_number(variance: Any, epistemic: Any) -> Uncertainties:
     total = LARGEST if variance == math.inf else non_negative("variance", variance, InputError)
     ignorance = math.nan if epistemic is None else float(np.clip(epistemic, 0.0, total))
     none = np.empty((1, 0))
-    nothing = np.full(1, np.nan)
-    return Uncertainties(none, np.array((total,)), np.array((ignorance,)), nothing, none, nothing, none)
+    unknown = np.full(1, np.nan)
+    return Uncertainties(none, np.array((total,)), np.array((ignorance,)), unknown, none, unknown, none)
 
 
 def expected_of(predictive: Any) -> Expected | None:
-    """The most probable label of a predictive; None where numbers are predicted, or no label is known."""
+    """The most probable label of a predictive; None if numbers are predicted or no label is known."""
     table = predictive if isinstance(predictive, Mapping) else getattr(predictive, "probabilities", None)
     if not table:
         return None

@@ -1,4 +1,4 @@
-"""What a selector is given, checked."""
+"""Validation of the arguments of a selector."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from stream_bayes.persistence.scalars import LARGEST_INT
 from stream_bayes.validation import finite, refuse, whole
 
 Clock = int | float | datetime
-"""Milliseconds on any clock that does not fall, or a moment."""
+"""Milliseconds on a clock that never goes back, or a datetime."""
 _MAX_SEED = 2**53
 
 
 def milliseconds_of(clock: Clock) -> int:
-    """The time in whole milliseconds."""
+    """Convert a time to whole milliseconds."""
     if isinstance(clock, datetime):
         return int(clock.timestamp() * 1000.0)
-    # A whole number keeps all its digits.
+    # An int keeps all its digits.
     number = clock if type(clock) is int else int(finite("clock", clock, InputError))
     if abs(number) > LARGEST_INT:
         raise refuse("clock", "a time of at most 63 bits in milliseconds", clock, InputError)
@@ -29,7 +29,7 @@ def milliseconds_of(clock: Clock) -> int:
 
 
 def check_place(place: Any) -> int | str:
-    """What a question is about: an offset or an id."""
+    """Check what identifies an observation: an offset or an id."""
     known = plain(place)
     if isinstance(known, str) or (isinstance(known, int) and abs(known) <= LARGEST_INT):
         return known
@@ -37,14 +37,14 @@ def check_place(place: Any) -> int | str:
 
 
 def check_labeller(labeller: Any) -> str | None:
-    """The name of a labeller, if it was given."""
+    """Check the name of a labeller, or None."""
     if labeller is None or isinstance(labeller, str):
         return labeller
     raise refuse("labeller", "a name or None", labeller, InputError)
 
 
 def check_answer(label: Any) -> str | bool | int | float:
-    """A label, or a number where numbers are predicted."""
+    """Check an answer: a label, or a number where numbers are predicted."""
     known = plain(label)
     if isinstance(known, (str, bool)) or (isinstance(known, int) and abs(known) <= LARGEST_INT):
         return known
@@ -55,7 +55,7 @@ def check_answer(label: Any) -> str | bool | int | float:
 
 
 def check_budget(budget: Any) -> LabelBudget:
-    """The budget given; a thousand labels if there is none."""
+    """Check a budget; the default is a thousand labels."""
     if budget is None:
         return LabelBudget(total=1000)
     if isinstance(budget, LabelBudget):
@@ -64,7 +64,7 @@ def check_budget(budget: Any) -> LabelBudget:
 
 
 def check_seed(seed: Any) -> int:
-    """A seed that keeps all its digits as a number of any kind."""
+    """Check a seed: below 2^53, so that it is exact as a floating-point number too."""
     number = int(whole("seed", seed, ParameterError))
     if number < _MAX_SEED:
         return number

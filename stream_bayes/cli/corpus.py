@@ -13,7 +13,7 @@ from stream_bayes.cli.app import Json, replace_what_cannot_be_written
 from stream_bayes.errors import ParameterError
 
 if TYPE_CHECKING:
-    from stream_bayes.evaluation.corpora.listing import Listed
+    from stream_bayes.evaluation.corpora.listing import CorpusListing
 
 _PATH = "A corpus or a folder of them; by default $STREAM_BAYES_CORPORA and what --get has got."
 _GET = "Download a public corpus first: sms-spam or trec07."
@@ -43,26 +43,28 @@ def corpus(
         typer.echo(_nothing())
 
 
-def _found(path: Path | None, get: str | None) -> list[Listed]:
+def _found(path: Path | None, get: str | None) -> list[CorpusListing]:
     from stream_bayes.evaluation.corpora import downloads, listing
 
     if get is not None:
-        return list(listing.corpora_in(downloads.get(get)))
+        return list(listing.list_corpora(downloads.download_corpus(get)))
     if path is not None:
-        return list(listing.corpora_in(path.expanduser()))
-    public = [one for file in downloads.downloaded() for one in listing.corpora_in(file)]
-    return [*listing.named_by_environment(), *public]
+        return list(listing.list_corpora(path.expanduser()))
+    public = [one for file in downloads.downloaded_corpora() for one in listing.list_corpora(file)]
+    return [*listing.corpora_of_environment(), *public]
 
 
 def _nothing() -> str:
-    from stream_bayes.evaluation.corpora.downloads import PUBLIC
-    from stream_bayes.evaluation.corpora.listing import CORPORA
+    from stream_bayes.evaluation.corpora.downloads import PUBLIC_CORPORA
+    from stream_bayes.evaluation.corpora.listing import CORPORA_VARIABLE
 
-    public = [f"  stream-bayes corpus --get {name:<9} {one.description}" for name, one in PUBLIC.items()]
-    return "\n".join([f"No corpora: name a path, set {CORPORA} to a folder of them, or get a public one:", *public])
+    public = [f"  stream-bayes corpus --get {name:<9} {one.description}" for name, one in PUBLIC_CORPORA.items()]
+    return "\n".join(
+        [f"No corpora: name a path, set {CORPORA_VARIABLE} to a folder of them, or get a public one:", *public]
+    )
 
 
-def _described(one: Listed) -> dict[str, Any]:
+def _described(one: CorpusListing) -> dict[str, Any]:
     return {
         "name": one.name,
         "path": one.path,
@@ -79,7 +81,7 @@ def _described(one: Listed) -> dict[str, Any]:
     }
 
 
-def _as_text(one: Listed) -> str:
+def _as_text(one: CorpusListing) -> str:
     from stream_bayes.evaluation.corpora.mail import counted, shown
 
     share = "" if one.spam_percent is None else f", {one.spam_percent:.1f} % spam"

@@ -120,9 +120,9 @@ def _make_folder(path: Path | None) -> None:
 
 def _for_machines(passes: Passes, page: Path | None, compare: bool) -> str:
     from stream_bayes.evaluation import baselines
-    from stream_bayes.evaluation.serialization import described
+    from stream_bayes.evaluation.serialization import pass_to_dict
 
-    found = [{**described(*done), "report": None if page is None else str(page)} for done in passes.done]
+    found = [{**pass_to_dict(*done), "report": None if page is None else str(page)} for done in passes.done]
     together = {"filters": found, "failed": passes.failed, "missing": baselines.missing()}
     return json.dumps(together if compare else found[0], indent=2)
 

@@ -13,13 +13,12 @@ from stream_bayes.cli.interruption import interruption
 from stream_bayes.cli.progress import Bar
 from stream_bayes.errors import CorpusError, ParameterError, reason_of
 from stream_bayes.evaluation import baselines
-from stream_bayes.evaluation.bootstrap import summarise
 from stream_bayes.evaluation.corpora import Counts
-from stream_bayes.evaluation.factory import OURS, open_filter
+from stream_bayes.evaluation.factory import OWN_FILTERS, open_filter
 from stream_bayes.evaluation.feedback import FeedbackRegime
-from stream_bayes.evaluation.metrics import MetricsSummary
+from stream_bayes.evaluation.metrics import MetricsSummary, summarise
 from stream_bayes.evaluation.protocol import PassProgress, PassResult, run, warm_up
-from stream_bayes.evaluation.serialization import notes
+from stream_bayes.evaluation.serialization import pass_notes
 from stream_bayes.evaluation.stream import StreamSource
 
 
@@ -50,7 +49,7 @@ class Pass(NamedTuple):
 
 def chosen_filters(name: str, *, everything: bool) -> tuple[str, ...]:
     """The filter of that name; or ours, every peer that is installed, and the one named."""
-    return tuple(dict.fromkeys((*OURS, *baselines.available(), name))) if everything else (name,)
+    return tuple(dict.fromkeys((*OWN_FILTERS, *baselines.available(), name))) if everything else (name,)
 
 
 class Passes:
@@ -84,7 +83,7 @@ class Passes:
     def notes(self) -> list[str]:
         """What one should know of the figures, each thing once."""
         failed = [f"{name} failed and is left out: {reason}" for name, reason in self.failed.items()]
-        return list(dict.fromkeys([*(note for each in self.done for note in notes(*each)), *failed]))
+        return list(dict.fromkeys([*(note for each in self.done for note in pass_notes(*each)), *failed]))
 
     @contextmanager
     def _kept(self, name: str) -> Iterator[None]:

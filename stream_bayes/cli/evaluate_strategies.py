@@ -16,7 +16,7 @@ from stream_bayes.cli.interruption import interruption
 from stream_bayes.cli.progress import CountBar
 from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import ParameterError
-from stream_bayes.evaluation.feedback import ACTIVE, SEED, SEEDS, FeedbackRegime
+from stream_bayes.evaluation.feedback import ACTIVE, MAX_SEED, SEED, FeedbackRegime
 from stream_bayes.evaluation.process_pool import Failure
 from stream_bayes.evaluation.report.strategy_report import PAGE_FILE, PICTURE_FILE, write_strategies
 from stream_bayes.evaluation.strategy_comparison import (
@@ -24,7 +24,7 @@ from stream_bayes.evaluation.strategy_comparison import (
     REPEAT,
     ComparisonPlan,
     ComparisonResult,
-    described,
+    comparison_to_dict,
     parse_budgets,
     parse_strategies,
 )
@@ -67,7 +67,7 @@ class SweepOptions(NamedTuple):
         _refuse_first(
             {
                 "--seed goes with --strategies or --feedback active:BUDGET or partial:FRACTION: "
-                "elsewhere nothing is drawn by chance": seed is not None and not regime.draws
+                "elsewhere nothing is drawn by chance": seed is not None and not regime.uses_seed
             }
         )
         return regime
@@ -79,15 +79,15 @@ class SweepOptions(NamedTuple):
             {
                 f"{''.join(self.others[:1])} is for one pass, not for --strategies or --repeat": bool(self.others),
                 "--repeat goes with --feedback active:BUDGET or --strategies": not regime.is_active,
-                f"--seed and --repeat together must stay below {SEEDS}": (
-                    regime.seed + (self.repeat or REPEAT) > SEEDS
+                f"--seed and --repeat together must stay below {MAX_SEED}": (
+                    regime.seed + (self.repeat or REPEAT) > MAX_SEED
                 ),
             }
         )
         seeds = tuple(range(regime.seed, regime.seed + (self.repeat or REPEAT)))
         if self.strategies is None:
             return ComparisonPlan(
-                task.source, filter_name, (regime.named,), (regime.budget,), seeds, regime.delay, full=False
+                task.source, filter_name, (regime.strategy_name,), (regime.budget,), seeds, regime.delay, full=False
             )
         budgets = BUDGETS if self.budgets is None else parse_budgets(self.budgets)
         return ComparisonPlan(task.source, filter_name, parse_strategies(self.strategies), budgets, seeds, regime.delay)
@@ -141,7 +141,7 @@ class Comparison:
         folder = self.folder
         paths = {} if folder is None else {"report": str(folder / PAGE_FILE), "picture": str(folder / PICTURE_FILE)}
         if as_json:
-            shown = {**described(found), "notes": notes, "report": None, "picture": None, **paths}
+            shown = {**comparison_to_dict(found), "notes": notes, "report": None, "picture": None, **paths}
             typer.echo(json.dumps(shown, indent=2))
         else:
             files = "\n".join(f"{kind}: {path}" for kind, path in paths.items())

@@ -1,18 +1,20 @@
-"""Spam filters run over a corpus as the TREC spam track does it: in order, predict, score, then (maybe) learn.
+"""Evaluation of spam filters over a corpus, as in the TREC spam track: predict each mail, then learn its label.
 
-corpora     mails out of files and folders, in order
-order       the same shuffled, in turn or cut: `Stream`
-source      a stream as it is named on a command line
-filters     what is run: `Filter`, and what it answers with, `Scores`
-opening     a filter by its name: `open_filter`
-peers       other people's filters, where they are installed
-feedback    which labels a filter is told, where that is known beforehand; delay: and when
-regime      the same as one asks for it, active:BUDGET included: `Regime`
-asking      the pass in which predictions decide whose labels are asked for
-clock       time by stage, memory
-protocol    one pass: `run`, and what it gave, `Run`; progress: while it goes on
-metrics     what the pass was worth: `all_metrics`
-bootstrap   the same with intervals: `summarise`
-sweep       many passes on all cores (processes); strategies: side by side, with several budgets
-described, tables, strategy_tables, report    for machines, for a terminal, for a browser
+corpora/                mails from files and folders of many formats: `open_corpus`
+stream                  the order of the mails, as stored, shuffled or interleaved: `Stream`
+filters                 the interface of a filter: `MailFilter`, `FilterScores`
+factory                 filters by name: `open_filter`
+baselines/              filters of other projects
+feedback                feedback regimes, which labels are learned: `FeedbackRegime`
+label_delay             when labels come
+protocol                one pass over a stream: `run`, `PassResult`
+active_learning         a pass in which a selector requests labels
+timing                  time by stage, and memory
+metrics                 metrics with bootstrap intervals: `all_metrics`, `summarise`
+sweep                   many passes on all cores
+process_pool            the processes of a sweep
+strategy_comparison     strategies of active learning with several budgets
+serialization           the result of a pass as a dict for JSON
+formatting, tables      numbers as text, and tables for a terminal
+report/                 HTML reports
 """

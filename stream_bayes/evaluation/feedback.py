@@ -6,7 +6,7 @@
     partial:FRACTION    each label with that probability, right after the prediction
     active:BUDGET        the labels of the messages that a selector requests (`evaluation.active_learning`)
 
-A regime turns messages into the rows of `Filter.test_then_train`: predict, then learn what has a label.
+A regime turns messages into the rows of `MailFilter.test_then_train`: predict, then learn the rows with a label.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ from stream_bayes.active import LabelBudget, LabelSelector
 from stream_bayes.active.strategies import check_strategy as check_known
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.corpora import Mail
-from stream_bayes.evaluation.label_delay import AT_ONCE, Delay, LabelSchedule, is_whole, open_delay
+from stream_bayes.evaluation.label_delay import AT_ONCE, Delay, LabelSchedule, is_count, parse_delay
 from stream_bayes.evaluation.stream import Stream
 
 SEED = 1
-"""Of what is drawn by chance, unless another one is given."""
+"""The default seed of random choices."""
 
-Wanted = Callable[[int], bool]
-"""Whether the label of the message at a place is told; asked once for each place, in order."""
+LabelCondition = Callable[[int], bool]
+"""Whether the filter learns the label of the message at an index; called once for each index, in order."""
 
 
 class FeedbackRow(NamedTuple):
-    """One message for the filter."""
+    """One row for the filter: a message to predict, to learn, or both."""
 
     place: int
-    """Which message of the stream, from 0."""
+    """The index of the message in the stream, from 0."""
     raw: bytes
     label: str | None
-    """None: not to be learned now."""
+    """None if it is not learned now."""
     scored: bool
-    """Whether this is the prediction that counts; a message that is learned later comes again."""
+    """Whether the prediction counts; a message that is learned later has a second row."""
 
 
 class Feedback:
     """One pass under a regime; `rows` must see every message once, in order, in pieces of any size, then `end`.
 
-    Labels that come late wait; those of the last messages never come. Of a message that waits, only so many bytes are
-    kept as are looked at; all of them with None.
+    Delayed labels wait; those of the last messages never come. Of a waiting message the first `max_bytes` are kept, or
+    all bytes if it is None.
     """
 
-    def __init__(self, wanted: Wanted, delay: Delay = AT_ONCE, most_bytes: int | None = None) -> None:
-        self._wanted = wanted
-        # A label that comes at once is learned with the prediction: the same by the contract, at half the cost.
-        self._at_once = delay == AT_ONCE
-        self._times = LabelSchedule(delay)
-        self._most_bytes = most_bytes
+    def __init__(self, condition: LabelCondition, delay: Delay = AT_ONCE, max_bytes: int | None = None) -> None:
+        self._condition = condition
+        # A label without delay is learned in the row of its prediction: equivalent by the contract, at half the cost.
+        self._immediate = delay == AT_ONCE
+        self._schedule = LabelSchedule(delay)
+        self._max_bytes = max_bytes
         self._seen = 0
         self._waiting: deque[tuple[int, FeedbackRow]] = deque()
 
@@ -67,27 +67,27 @@ class Feedback:
         return len(self._waiting)
 
     def end(self) -> None:
-        """There are no more messages."""
-        if not self._at_once:
-            self._times.end()
+        """End the stream."""
+        if not self._immediate:
+            self._schedule.end()
 
     def rows(self, mails: Iterable[Mail]) -> Iterator[FeedbackRow]:
-        """What the filter sees while these messages come."""
+        """The rows for the filter while these messages come."""
         for mail in mails:
             place = self._seen
-            self._seen = self._seen + 1
-            label = mail.label if self._wanted(place) else None
-            if self._at_once:
+            self._seen += 1
+            label = mail.label if self._condition(place) else None
+            if self._immediate:
                 yield FeedbackRow(place, mail.raw, label, True)
             else:
-                yield from self._late(place, mail.raw, label)
+                yield from self._delayed(place, mail.raw, label)
 
-    def _late(self, place: int, raw: bytes, label: str | None) -> Iterator[FeedbackRow]:
-        moment = self._times.arrive(raw)
+    def _delayed(self, place: int, raw: bytes, label: str | None) -> Iterator[FeedbackRow]:
+        moment = self._schedule.arrive(raw)
         yield from self._due(moment.before)
         yield FeedbackRow(place, raw, None, True)
         if label is not None:
-            self._waiting.append((self._times.due(moment), FeedbackRow(place, raw[: self._most_bytes], label, False)))
+            self._waiting.append((self._schedule.due(moment), FeedbackRow(place, raw[: self._max_bytes], label, False)))
         yield from self._due(moment.after)
 
     def _due(self, now: int) -> Iterator[FeedbackRow]:
@@ -95,32 +95,32 @@ class Feedback:
             yield self._waiting.popleft()[1]
 
 
-def first(told: float) -> Wanted:
-    """The labels of the first messages; of all of them with infinity."""
-    return lambda place: place < told
+def first_messages(count: float) -> LabelCondition:
+    """The labels of the first messages; all labels if `count` is infinite."""
+    return lambda place: place < count
 
 
-def share(fraction: float, seed: int = SEED) -> Wanted:
-    """Each label with the same probability, drawn message by message."""
+def random_fraction(fraction: float, seed: int = SEED) -> LabelCondition:
+    """Each label with the same probability, independently."""
     generator = np.random.default_rng(seed)
     return lambda _: bool(generator.random() < fraction)
 
 
-def drawn(count: int, messages: int, seed: int = SEED) -> Wanted:
-    """Exactly so many labels of a stream whose length is known, all of them equally likely.
+def random_sample(count: int, messages: int, seed: int = SEED) -> LabelCondition:
+    """A random sample of labels of exactly this size, of a stream of known length.
 
-    >>> wanted = drawn(3, 10)
-    >>> sum(map(wanted, range(10)))
+    >>> condition = random_sample(3, 10)
+    >>> sum(map(condition, range(10)))
     3
     """
     places = np.random.default_rng(seed).choice(messages, min(count, messages), replace=False)
     return frozenset(places.tolist()).__contains__
 
 
-def open_feedback(text: str, most_bytes: int | None = None, seed: int = SEED) -> Feedback | None:
-    """The regime of that name, at the beginning of its pass, or None; of messages that wait, so many bytes are kept.
+def open_feedback(text: str, max_bytes: int | None = None, seed: int = SEED) -> Feedback | None:
+    """The feedback of this name at the beginning of a pass; None if there is none of this name.
 
-    The seed is that of `partial`.
+    Of waiting messages the first `max_bytes` are kept. The seed is that of `partial`.
 
     >>> mails = [Mail("a", "spam", b"1"), Mail("b", "ham", b"2")]
     >>> [(row.place, row.label, row.scored) for row in open_feedback("delayed:1").rows(mails)]
@@ -128,17 +128,17 @@ def open_feedback(text: str, most_bytes: int | None = None, seed: int = SEED) ->
     """
     kind, _, amount = text.partition(":")
     if text == "immediate":
-        return Feedback(first(math.inf))
-    if kind == "first" and is_whole(amount):
-        return Feedback(first(int(amount)))
-    if kind == "delayed" and is_whole(amount):
-        return Feedback(first(math.inf), Delay(int(amount)), most_bytes)
-    if kind == "partial" and _is_share(amount):
-        return Feedback(share(float(amount), seed))
+        return Feedback(first_messages(math.inf))
+    if kind == "first" and is_count(amount):
+        return Feedback(first_messages(int(amount)))
+    if kind == "delayed" and is_count(amount):
+        return Feedback(first_messages(math.inf), Delay(int(amount)), max_bytes)
+    if kind == "partial" and _is_fraction(amount):
+        return Feedback(random_fraction(float(amount), seed))
     return None
 
 
-def _is_share(amount: str) -> bool:
+def _is_fraction(amount: str) -> bool:
     try:
         return 0.0 <= float(amount) <= 1.0
     except ValueError:
@@ -146,67 +146,68 @@ def _is_share(amount: str) -> bool:
 
 
 ACTIVE = "active"
-DEFAULT = LabelSelector(budget=LabelBudget(total=1)).strategy
-"""What a `LabelSelector` does unless it is told otherwise."""
+DEFAULT_STRATEGY = LabelSelector(budget=LabelBudget(total=1)).strategy
+"""The default strategy of a `LabelSelector`."""
 FIRST = "first"
 RANDOM = "random"
 PACED = "random-paced"
-STRATEGIES = (DEFAULT, *(name for name in SCORES if name not in {DEFAULT, RANDOM}), PACED, RANDOM, FIRST)
-"""All of them, the default first."""
+_SCORED = (name for name in SCORES if name not in {DEFAULT_STRATEGY, RANDOM})
+STRATEGIES = (DEFAULT_STRATEGY, *_SCORED, PACED, RANDOM, FIRST)
+"""All strategies, the default first."""
 PARTIAL = "partial"
-SEEDS = 2**53
-"""Seeds are whole numbers from 0 that lie below."""
+MAX_SEED = 2**53
+"""Seeds are integers from 0 up to, but not including, this one."""
 
 
 def check_strategy(name: str) -> str:
-    """The name of a strategy, if there is one called so."""
+    """Check the name of a strategy."""
     return check_known(name, STRATEGIES)
 
 
 class FeedbackRegime(NamedTuple):
-    """Feedback as it is asked for; strategy and delay are for "active:BUDGET" alone."""
+    """The description of a feedback regime; strategy and delay are for "active:BUDGET" only."""
 
     feedback: str = "immediate"
     strategy: str | None = None
-    """None: the default."""
+    """None for the default strategy."""
     delay: str | None = None
-    """How late the answers are: messages, or a span of time; None for at once."""
+    """The delay of labels, in messages or as a span of time; None for no delay."""
     seed: int = SEED
-    """Of what "active:BUDGET" and "partial:FRACTION" draw by chance."""
+    """The seed of "active:BUDGET" and "partial:FRACTION"."""
 
     def __str__(self) -> str:
         late = f", labels {self.delay} late" if self.delay else ""
-        return f"{self.feedback}, {self.named}{late}" if self.is_active else self.feedback
+        return f"{self.feedback}, {self.strategy_name}{late}" if self.is_active else self.feedback
 
     @property
     def is_active(self) -> bool:
-        """Whether labels are asked for."""
+        """Whether a strategy requests labels."""
         return self.feedback.partition(":")[0] == ACTIVE
 
     @property
-    def draws(self) -> bool:
-        """Whether the seed may make a difference."""
+    def uses_seed(self) -> bool:
+        """Whether the result depends on the seed."""
         return self.feedback.partition(":")[0] in {ACTIVE, PARTIAL}
 
     @property
     def budget(self) -> int:
-        """How many labels may be asked for."""
+        """The number of labels that may be requested."""
         return int(self.feedback.partition(":")[2])
 
     @property
-    def named(self) -> str:
-        """The strategy."""
-        return DEFAULT if self.strategy is None else self.strategy
+    def strategy_name(self) -> str:
+        """The name of the strategy."""
+        return DEFAULT_STRATEGY if self.strategy is None else self.strategy
 
     @property
-    def late(self) -> Delay:
-        """How late answers are."""
-        return AT_ONCE if self.delay is None else open_delay(self.delay)
+    def label_delay(self) -> Delay:
+        """The delay of labels."""
+        return AT_ONCE if self.delay is None else parse_delay(self.delay)
 
     def check(self) -> None:
-        """Refuse what cannot work."""
-        if not 0 <= self.seed < SEEDS:
-            message = f"seed must be a whole number from 0 to {SEEDS - 1}; got {self.seed}"
+        """Check the description."""
+        if not 0 <= self.seed < MAX_SEED:
+            message = f"seed must be a whole number from 0 to {MAX_SEED - 1}; got {self.seed}"
             raise ParameterError(message)
         if self.is_active:
             self._check_active()
@@ -220,26 +221,26 @@ class FeedbackRegime(NamedTuple):
 
     def _check_active(self) -> None:
         amount = self.feedback.partition(":")[2]
-        if not is_whole(amount) or not int(amount):
+        if not is_count(amount) or not int(amount):
             message = f"feedback active:BUDGET needs a number of labels, at least 1; got {self.feedback!r}"
             raise ParameterError(message)
-        check_strategy(self.named)
+        check_strategy(self.strategy_name)
         if self.delay is not None:
-            open_delay(self.delay)
+            parse_delay(self.delay)
 
     def selector(self) -> LabelSelector | None:
-        """What decides message by message; None where it is known beforehand which labels are told."""
-        if not self.is_active or self.named in {FIRST, RANDOM}:
+        """The selector that decides for each message; None if the labels to learn are known beforehand."""
+        if not self.is_active or self.strategy_name in {FIRST, RANDOM}:
             return None
-        score = RANDOM if self.named == PACED else self.named
+        score = RANDOM if self.strategy_name == PACED else self.strategy_name
         return LabelSelector(score, LabelBudget(total=self.budget), seed=self.seed)
 
-    def told(self, stream: Stream, most_bytes: int | None) -> Feedback:
-        """The labels that are known beforehand to be told; to draw them at random the stream is read through once."""
+    def scheduled(self, stream: Stream, max_bytes: int | None) -> Feedback:
+        """The feedback whose labels are known beforehand; for a random sample the stream is read once to count it."""
         if self.is_active:
-            if self.named == FIRST:
-                return Feedback(first(self.budget), self.late, most_bytes)
-            return Feedback(drawn(self.budget, sum(1 for _ in stream), self.seed), self.late, most_bytes)
-        found = open_feedback(self.feedback, most_bytes, self.seed)
-        assert found is not None  # checked
-        return found
+            if self.strategy_name == FIRST:
+                return Feedback(first_messages(self.budget), self.label_delay, max_bytes)
+            return Feedback(random_sample(self.budget, sum(1 for _ in stream), self.seed), self.label_delay, max_bytes)
+        feedback = open_feedback(self.feedback, max_bytes, self.seed)
+        assert feedback is not None  # `check` refuses other names
+        return feedback

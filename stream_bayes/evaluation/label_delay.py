@@ -1,4 +1,4 @@
-"""When labels come: so many messages after their own, or so much time by the dates of the mails."""
+"""Label delay: labels that come a number of messages late, or a span of time by the dates of the mails."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _RECEIVED = re.compile(
 )
 _DATE = re.compile(rb"^date:([^\n]*)$", re.IGNORECASE | re.MULTILINE)
 _FIRST_DATED = 100
-# A date further off than that is not believed alone, but when so many mails in a row agree.
+# A date further away than this is used only if this many mails in a row agree.
 _AHEAD = 86_400_000
 _BEHIND = 30 * 86_400_000
 _AGREEING = 3
 
 
 class Delay(NamedTuple):
-    """How late labels are: by messages, or by a span of time in milliseconds."""
+    """The delay of labels: a number of messages, or a span of time in milliseconds."""
 
     messages: int = 0
     span: int | None = None
@@ -34,22 +34,22 @@ class Delay(NamedTuple):
 AT_ONCE = Delay()
 
 
-def is_whole(amount: str) -> bool:
-    """Whether this is a number without sign, point or too many digits.
+def is_count(amount: str) -> bool:
+    """Whether a text is a non-negative integer of at most 15 digits.
 
-    >>> is_whole("350"), is_whole("-1"), is_whole("")
+    >>> is_count("350"), is_count("-1"), is_count("")
     (True, False, False)
     """
     return amount.isascii() and amount.isdigit() and len(amount) < 16
 
 
-def open_delay(text: str) -> Delay:
-    """A delay as it is written: a number of messages, or a span of time.
+def parse_delay(text: str) -> Delay:
+    """Parse a delay: a number of messages, or a span of time.
 
-    >>> open_delay("100"), open_delay("1.5h").span
+    >>> parse_delay("100"), parse_delay("1.5h").span
     (Delay(messages=100, span=None), 5400000)
     """
-    if is_whole(text):
+    if is_count(text):
         return Delay(int(text))
     try:
         return Delay(span=milliseconds("delay", text))
@@ -59,18 +59,18 @@ def open_delay(text: str) -> Delay:
 
 
 class Moment(NamedTuple):
-    """One message on the clock by which labels are late: messages that have come, or milliseconds."""
+    """The times of one message, in messages or in milliseconds, as the delay is counted."""
 
     before: int
-    """When it comes."""
+    """The time at which it comes."""
     after: int
-    """When it has been predicted."""
+    """The time after its prediction."""
     clock: int
-    """Milliseconds by the dates of the mails; 0 where the delay does not need them."""
+    """Milliseconds by the dates of the mails; 0 if the delay is counted in messages."""
 
 
 class LabelSchedule:
-    """When each message comes, and when its label does; sees every message once, in order, and is told of the end."""
+    """Computes when each label comes; it must see every message once, in order, and then `end`."""
 
     def __init__(self, delay: Delay) -> None:
         self._delay = delay
@@ -78,7 +78,7 @@ class LabelSchedule:
         self._dates = MailClock()
 
     def arrive(self, raw: bytes) -> Moment:
-        """When the next message comes."""
+        """The times of the next message."""
         place = self._seen
         self._seen = self._seen + 1
         if self._delay.span is None:
@@ -89,7 +89,7 @@ class LabelSchedule:
         return Moment(clock, clock, clock)
 
     def end(self) -> None:
-        """There are no more messages."""
+        """Check the stream at its end."""
         if self._seen and self._delay.span is not None:
             self._refuse_undated("no mail of the stream")
 
@@ -99,38 +99,38 @@ class LabelSchedule:
             raise CorpusError(message, "missing-date")
 
     def due(self, moment: Moment) -> int:
-        """When the label of that message comes; it is known to all messages that come then or later."""
+        """The time at which the label of a message comes; messages from then on know it."""
         return moment.after + (self._delay.messages if self._delay.span is None else self._delay.span)
 
 
 class MailClock:
-    """Time by the dates of mails; it never goes back, and stands still for a mail without a date.
+    """A clock by the dates of mails; it never goes back, and stands still at a mail without a date.
 
-    The date is the one that the receiving server set, in the topmost Received field; until a mail has one, Date. One
+    The date is that of the receiving server, in the topmost Received field; until a mail has one, Date is used. A date
     more than a day ahead counts as far as it and the two before it agree. Three in a row that are more than 30 days
-    behind are believed as well, as where one mailbox ends and another begins, or where the first date was wrong: the
-    clock goes on from where it is by what passes between such mails.
+    behind are accepted too: another mailbox may begin there, or the first date was wrong. The clock then advances by
+    the time between such mails.
     """
 
     def __init__(self) -> None:
         self.now = 0
-        """Milliseconds; those since 1970 until mails agree on an earlier time, 0 before the first date."""
+        """Milliseconds, since 1970 until mails agree on an earlier time; 0 before the first date."""
         self._received = False
         self._date = self._latest = 0
         self._recent: deque[int] = deque(maxlen=_AGREEING)
 
     def read(self, raw: bytes) -> int:
-        """The time after this mail."""
+        """Advance the clock by a mail, and return the time."""
         head = raw[:_HEADER].replace(b"\r\n", b"\n").partition(b"\n\n")[0]
         date = _date(_RECEIVED.search(head))
         self._received |= date is not None
         if not self._received:
             date = _date(_DATE.search(head))
         if date is not None:
-            self._take(date)
+            self._accept(date)
         return self.now
 
-    def _take(self, date: int) -> None:
+    def _accept(self, date: int) -> None:
         self._recent.append(date)
         agreed = len(self._recent) == _AGREEING
         if not self.now:
@@ -143,18 +143,18 @@ class MailClock:
             self._go_to(max(self._recent))
 
     def _go_to(self, date: int) -> None:
-        # After a leap, what lies before the latest date has been counted: mailboxes in turn do not add up.
+        # After a leap, time before the latest date has been counted already: mailboxes in turn do not add up.
         counted = self._date if date - self._date <= _AHEAD else self._latest
         self.now += max(date - counted, 0)
         self._date = date
         self._latest = max(self._latest, date)
 
 
-def _date(found: re.Match[bytes] | None) -> int | None:
-    if found is None:
+def _date(match: re.Match[bytes] | None) -> int | None:
+    if match is None:
         return None
     try:
-        date = parsedate_to_datetime(b" ".join(found[1].split()).decode("latin-1"))
+        date = parsedate_to_datetime(b" ".join(match[1].split()).decode("latin-1"))
         return round((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() * 1000.0)
     except (ValueError, OverflowError, TypeError, IndexError):
         return None

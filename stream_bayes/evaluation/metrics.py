@@ -1,4 +1,4 @@
-"""What a pass over a stream was worth, from what came and what had been said of it before.
+"""Metrics of a pass: ranking, classification errors, losses and calibration, with bootstrap intervals.
 
     one_minus_roca_percent          100 (1 - area under the ROC curve): how often a ham ranks above a spam, in percent;
                                     a tie counts one half
@@ -19,6 +19,7 @@ A metric that does not exist, such as an error on spam where there was none, is 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,8 +30,11 @@ from stream_bayes.learners.fusion.reliability import CELLS
 from stream_bayes.typing import BoolArray, FloatArray, IntArray
 
 BINS = 15
+REPLICATES = 400
+SEED = 1
+COVERAGE = 0.95
 HAM_ERROR = 0.001
-"""The share of the ham one may lose where the spam error is read from the ROC curve."""
+"""The ham error at which the spam error is read from the ROC curve."""
 
 
 class Metrics(NamedTuple):
@@ -46,6 +50,7 @@ class Metrics(NamedTuple):
     calibration_error: float
 
 
+_CALIBRATION_COLUMN = Metrics._fields.index("calibration_error")
 NAMES = {
     "one_minus_roca_percent": "(1-ROCA)%",
     "ham_error_percent": "ham misclassified %",
@@ -56,7 +61,7 @@ NAMES = {
     "brier": "Brier score",
     "calibration_error": "calibration error (15 bins)",
 }
-"""What the metrics are called in tables."""
+"""The names of the metrics in tables."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +69,10 @@ class MetricsSummary:
     """The metrics of a pass with bootstrap intervals of 95 %."""
 
     messages: int
-    """Those with a label; no others can be evaluated."""
+    """Messages with a label; others cannot be evaluated."""
     spam: int
     threshold: float
-    """Probability above which a message was called spam."""
+    """The probability above which a message is classified as spam."""
     values: Metrics
     low: Metrics
     high: Metrics
@@ -83,8 +88,25 @@ def all_metrics(spam: BoolArray, log_odds: FloatArray, threshold: float = 0.5) -
     return Outcomes(spam, log_odds, threshold).metrics(np.ones(len(spam)))
 
 
+def summarise(
+    spam: BoolArray, log_odds: FloatArray, *, threshold: float = 0.5, replicates: int = REPLICATES
+) -> MetricsSummary:
+    """All metrics with bootstrap intervals.
+
+    Messages are resampled with replacement, both classes together. The interval lies between the 2.5 and the 97.5
+    percentile of the replicates that have the metric. It measures the variation by the choice of messages. If there are
+    no errors, no replicate has one, and the interval has no width. The calibration error is a sum of absolute values,
+    which the noise of resampling increases: its replicates are shifted by the mean of this bias, to 0 at least.
+    """
+    values = all_metrics(spam, log_odds, threshold)
+    outcomes = Outcomes(spam, log_odds, threshold)
+    replicated = np.array([outcomes.metrics(counts) for counts in bootstrap_counts(len(spam), replicates)])
+    low, high = _interval(_without_bias(replicated.reshape(-1, len(values)), values))
+    return MetricsSummary(len(spam), int(spam.sum()), threshold, values, low, high)
+
+
 def one_minus_roca_percent(spam: BoolArray, log_odds: FloatArray) -> float:
-    """The first of the metrics alone.
+    """100 (1 - area under the ROC curve), without the other metrics.
 
     >>> one_minus_roca_percent(np.array([False, False, True, True]), np.array([0.0, 2.0, 2.0, 3.0]))
     12.5
@@ -93,7 +115,7 @@ def one_minus_roca_percent(spam: BoolArray, log_odds: FloatArray) -> float:
 
 
 def bins_of(probability: FloatArray) -> IntArray:
-    """Which of the 15 intervals each probability lies in.
+    """The index of the interval of each probability, of 15 intervals.
 
     >>> bins_of(np.array([0.0, 0.25, 1.0]))
     array([ 0,  3, 14])
@@ -102,7 +124,7 @@ def bins_of(probability: FloatArray) -> IntArray:
 
 
 class Ranks:
-    """Messages in order of their scores; those of one score are one rank."""
+    """Messages sorted by score; equal scores have one rank."""
 
     def __init__(self, spam: BoolArray, log_odds: FloatArray) -> None:
         self.order: IntArray = np.argsort(log_odds)
@@ -111,7 +133,7 @@ class Ranks:
         self._first = np.flatnonzero(np.append(True, scores[1:] != scores[:-1])[: len(scores)])
 
     def at_each_score(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Ham and spam at each of the distinct scores, from the lowest, counting the messages so many times."""
+        """The numbers of ham and of spam at each distinct score, from the lowest; `counts` weight the messages."""
         if not len(counts):
             return counts, counts
         times = counts[self.order]
@@ -121,7 +143,7 @@ class Ranks:
 
 
 class Outcomes:
-    """What came and what had been said of it, prepared for counting the messages any number of times each.
+    """Labels and scores, prepared for metrics that count each message any number of times, as the bootstrap does.
 
     All metrics but those of the ROC curve follow from sums over the messages, one for each column of a table.
     """
@@ -137,7 +159,7 @@ class Outcomes:
         self._apart = probability - spam
 
     def metrics(self, counts: FloatArray) -> Metrics:
-        """All metrics with each message counted so many times."""
+        """All metrics, with each message counted `counts` times."""
         hams, spams, ham_errors, spam_errors, logs, squares = (counts @ self._table).tolist()
         ranks = self._ranks.at_each_score(counts)
         apart = np.bincount(self._bins, weights=counts * self._apart, minlength=BINS)
@@ -182,3 +204,25 @@ def _logit_rate(errors: float, total: float) -> float:
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
+
+
+def bootstrap_counts(messages: int, replicates: int) -> Iterator[FloatArray]:
+    """The number of times each message is in each replicate; the same for the same number of messages."""
+    generator = np.random.default_rng(SEED)
+    for _ in range(replicates if messages else 0):
+        places = generator.integers(0, messages, messages)
+        yield np.bincount(places, minlength=messages).astype(np.float64)
+
+
+def _without_bias(replicated: FloatArray, values: Metrics) -> FloatArray:
+    errors = replicated[:, _CALIBRATION_COLUMN]
+    if len(errors):
+        replicated[:, _CALIBRATION_COLUMN] = np.maximum(errors - errors.mean() + values.calibration_error, 0.0)
+    return replicated
+
+
+def _interval(replicated: FloatArray) -> tuple[Metrics, Metrics]:
+    tail = 50.0 * (1.0 - COVERAGE)
+    columns = [column[~np.isnan(column)] for column in replicated.T]
+    ends = [np.percentile(column, [tail, 100.0 - tail]) if len(column) else np.full(2, np.nan) for column in columns]
+    return Metrics(*(float(low) for low, _ in ends)), Metrics(*(float(high) for _, high in ends))

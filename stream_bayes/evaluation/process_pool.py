@@ -1,4 +1,4 @@
-"""Work for several processes, each doing one piece after the other."""
+"""A pool of processes that survives failures: an item that fails, or kills its process, does not stop the others."""
 
 from __future__ import annotations
 
@@ -21,57 +21,57 @@ R = TypeVar("R")
 
 
 class Failure(NamedTuple, Generic[T]):
-    """What comes of an item instead of an answer."""
+    """An item that failed, and why."""
 
     item: T
     reason: str
 
 
-def cores() -> int:
-    """How many processes may run at a time."""
+def available_cores() -> int:
+    """The number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def answers(
+def map_unordered(
     work: Callable[[T], R], items: Sequence[T], processes: int, stop: Callable[[], bool] = lambda: False
 ) -> Iterator[R | Failure[T]]:
-    """What the work gives for each of the items, as it is done; `stop` ends it, and is asked several times a second.
+    """Apply `work` to each item, and yield results as they are ready; `stop` is called several times a second.
 
-    An item that fails, or whose process is ended from outside, does not take the others with it.
+    An item that fails, or whose process is killed, yields a `Failure`.
     """
     left = iter(items)
     with ExitStack() as stack:
         busy: dict[Connection, T] = {}
         for item in islice(left, processes):
-            busy[_given(stack.enter_context(_worker(work)), item)] = item
+            busy[_send(stack.enter_context(_worker(work)), item)] = item
         while busy and not stop():
             for ready in cast(list[Connection], wait(list(busy), _PAUSE)):
-                yield _received(ready, busy.pop(ready))
+                yield _receive(ready, busy.pop(ready))
                 for item in islice(left, 1):
                     try:
-                        busy[_given(ready, item)] = item
+                        busy[_send(ready, item)] = item
                     except OSError:  # that process has ended
-                        busy[_given(stack.enter_context(_worker(work)), item)] = item
+                        busy[_send(stack.enter_context(_worker(work)), item)] = item
 
 
 @contextmanager
 def _worker(work: Callable[[Any], Any]) -> Iterator[Connection]:
-    # Compiled code has threads, which a fork would lose.
+    # Compiled code has threads, which do not survive a fork.
     context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(there, work), daemon=True)
+    parent_end, child_end = context.Pipe()
+    process = context.Process(target=_serve, args=(child_end, work), daemon=True)
     process.start()
-    there.close()
+    child_end.close()
     try:
-        yield here
+        yield parent_end
     finally:
-        here.close()
+        parent_end.close()
         process.terminate()
         process.join()
 
 
 def _serve(requests: Connection, work: Callable[[Any], Any]) -> None:
-    """Work until nobody asks for more, which the end of the first process means too."""
+    """Work until the connection is closed, also by the end of the parent process."""
     # Ctrl-C reaches every process in front of a terminal; the first one decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
@@ -81,18 +81,18 @@ def _serve(requests: Connection, work: Callable[[Any], Any]) -> None:
             return
         try:
             answer = work(item)
-        # Of other people's filters anything may come.
+        # Filters of other people may raise anything.
         except Exception as problem:
             answer = Failure(item, reason_of(problem))
         requests.send(answer)
 
 
-def _given(connection: Connection, item: T) -> Connection:
+def _send(connection: Connection, item: T) -> Connection:
     connection.send(item)
     return connection
 
 
-def _received(connection: Connection, item: T) -> Any:
+def _receive(connection: Connection, item: T) -> Any:
     try:
         return connection.recv()
     except (EOFError, OSError):

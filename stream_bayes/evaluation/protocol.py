@@ -1,4 +1,4 @@
-"""One pass of a filter over a stream of mails: in order, predict, score, then (maybe) learn."""
+"""The evaluation protocol (prequential): one pass over a stream that predicts each mail before it learns its label."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ import numpy as np
 from stream_bayes.evaluation.active_learning import ActiveLearningPass, RequestCounts
 from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.evaluation.feedback import Feedback, FeedbackRegime
-from stream_bayes.evaluation.filters import HAM, SPAM, FilterScores, MailFilter, check_scores, most_bytes, prepare
-from stream_bayes.evaluation.progress import TENTHS, PassProgress
+from stream_bayes.evaluation.filters import HAM, SPAM, FilterScores, MailFilter, check_scores, max_bytes, prepare
 from stream_bayes.evaluation.stream import Stream
-from stream_bayes.evaluation.timing import FEATURES, LEARN, MAKE, READ, Stopwatch
+from stream_bayes.evaluation.timing import FEATURES, LEARN, MAKE, READ, Stopwatch, memory_mb
 from stream_bayes.typing import BoolArray, FloatArray
-
-__all__ = ["CHUNK", "CHUNK_BYTES", "TENTHS", "PassProgress", "PassResult", "run", "warm_up"]
 
 CHUNK = 256
 CHUNK_BYTES = 16 << 20
+TENTHS = 10
 _WARM_UP = (
     Mail("1", SPAM, b"Subject: a\n\nwin money now"),
     Mail("2", HAM, b"Subject: b\n\nsee you at lunch"),
@@ -27,9 +25,59 @@ _WARM_UP = (
 )
 
 
+class PassProgress:
+    """The results of a pass so far."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.labels: list[str | None] = []
+        self.learned: list[bool] = []
+        self.scores: list[FilterScores] = []
+        self.memory: list[tuple[int, float]] = [(0, memory_mb())]
+        self.watch = Stopwatch()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def so_far(self) -> tuple[BoolArray, FloatArray]:
+        """Whether each message is spam, and its log-odds; for messages with a label."""
+        known = self.known
+        log_odds = np.concatenate([np.zeros(0), *(part.log_odds for part in self.scores)])
+        return np.array([label == SPAM for label in self.labels], dtype=np.bool_)[known], log_odds[known]
+
+    @property
+    def known(self) -> BoolArray:
+        """Whether each message has a label."""
+        return np.array([label is not None for label in self.labels], dtype=np.bool_)
+
+    @property
+    def members(self) -> dict[str, FloatArray]:
+        """The log-odds of each member of the filter, for messages with a label."""
+        return FilterScores.concatenate(self.scores).select(self.known).members
+
+    @property
+    def tenths(self) -> tuple[float, ...]:
+        """The memory at the start, and after each tenth of the messages."""
+        seen = np.array([place for place, _ in self.memory])
+        megabytes = [value for _, value in self.memory]
+        ends = np.ceil(seen[-1] * np.arange(TENTHS + 1) / TENTHS)
+        return tuple(megabytes[place] for place in np.searchsorted(seen, ends).tolist())
+
+    def add(self, mails: Sequence[Mail], scores: FilterScores, learned: Iterable[int]) -> None:
+        """Add the scores of a chunk, and the indices of messages whose labels were learned meanwhile."""
+        self.ids += [mail.id for mail in mails]
+        self.labels += [mail.label for mail in mails]
+        self.learned += [False] * len(mails)
+        for place in learned:
+            self.learned[place] = True
+        self.scores.append(scores)
+        self.memory.append((len(self), memory_mb()))
+
+
 @dataclass(frozen=True, eq=False)
 class PassResult:
-    """What one pass gave; arrays have one entry for each message with a label, in the order of the stream."""
+    """The result of one pass; arrays have one entry for each message with a label, in the order of the stream."""
 
     filter_name: str
     corpus: str
@@ -37,48 +85,48 @@ class PassResult:
     ids: list[str]
     spam: BoolArray
     log_odds: FloatArray
-    """Of spam, as they were said before the label was known."""
+    """The log-odds of spam, predicted before the label was known."""
     learned: BoolArray
-    """Whether the label was told at some time."""
+    """Whether the label was learned at some time."""
     members: dict[str, FloatArray]
-    """The log-odds of each part of a filter that combines several."""
+    """The log-odds of each member of a filter that combines several."""
     stages: dict[str, tuple[float, float]]
-    """CPU and wall seconds of "make", which is once a pass, "read", "features" and "predict and learn"."""
+    """The CPU and wall seconds of "make" (once), "read", "features" and "predict and learn"."""
     peak_memory_mb: float
-    """The most the process had before the pass and after each chunk of it."""
+    """The peak memory of the process, measured before the pass and after each chunk."""
     memory_mb: tuple[float, ...]
-    """Memory of the process before the filter was made and after each tenth of the stream."""
+    """The memory of the process before the filter was made, and after each tenth of the stream."""
     unlabelled: int
-    """Messages without a label: scored as the others, but nothing can be said of the score."""
+    """Messages without a label: they are scored, but cannot be evaluated."""
     stopped: bool
-    """Whether somebody ended the pass; there may have been more messages."""
+    """Whether the pass was stopped before the end of the stream."""
     waiting: int = 0
-    """Labels that were to be told and had not come by the end."""
-    asked: RequestCounts | None = None
-    """What became of the questions, where a selector decided whose labels to ask for."""
+    """Labels that had not come by the end of the stream."""
+    requests: RequestCounts | None = None
+    """The counts of label requests, if a selector made them."""
 
     @property
     def messages(self) -> int:
-        """All that came, with and without a label."""
+        """The number of messages, with and without a label."""
         return len(self.ids) + self.unlabelled
 
     @property
     def accuracy(self) -> float:
-        """The share of messages whose more probable label came; NaN without messages."""
+        """The share of messages with a correct prediction; NaN without messages."""
         return float(np.mean((self.log_odds > 0.0) == self.spam)) if len(self.spam) else np.nan
 
     @property
     def cpu_microseconds(self) -> float:
-        """CPU time of a message in the filter: features, predict and learn; NaN without messages."""
-        return self._a_message(0) * 1e6
+        """The CPU time of a message in the filter, for features, predict and learn; NaN without messages."""
+        return self._seconds_per_message(0) * 1e6
 
     @property
     def messages_per_second(self) -> float:
-        """Messages in a second of wall time spent in the filter; NaN without messages."""
-        seconds = self._a_message(1)
+        """The number of messages per second of wall time in the filter; NaN without messages."""
+        seconds = self._seconds_per_message(1)
         return 1.0 / seconds if seconds else np.nan
 
-    def _a_message(self, clock: int) -> float:
+    def _seconds_per_message(self, clock: int) -> float:
         seconds = sum(self.stages[name][clock] for name in (FEATURES, LEARN) if name in self.stages)
         return seconds / self.messages if self.messages else np.nan
 
@@ -91,53 +139,55 @@ def run(
     chunk: int = CHUNK,
     stop: Callable[[PassProgress], bool] = lambda _: False,
 ) -> PassResult:
-    """Make a filter, run it over a stream and close it; `stop` is asked after each chunk of messages.
+    """Make a filter, run it over a stream and close it; `stop` is called after each chunk of messages.
 
-    The size of the chunks, so many messages or 16 MiB of them, decides how often the filter is called and nothing else.
+    The size of the chunks, `chunk` messages or 16 MiB of them, has an effect on the number of calls only.
     """
     regime = FeedbackRegime(feedback) if isinstance(feedback, str) else feedback
     regime.check()
     progress = PassProgress()
     stopped = False
     with progress.watch.stage(MAKE):
-        chosen = make()
+        mail_filter = make()
     try:
         with progress.watch.stage(MAKE):
-            prepare(chosen)
-        way = _way(chosen, stream, regime, progress.watch)
+            prepare(mail_filter)
+        current = _open_pass(mail_filter, stream, regime, progress.watch)
         for part in _chunks(stream, chunk, progress.watch):
-            progress.take(part, *way.over(part))
+            progress.add(part, *current.process(part))
             if stop(progress):
                 stopped = True
                 break
         else:
-            way.end()
+            current.end()
     finally:
-        # What a filter leaves to the end is work of it, such as the CPU time of a process it has run.
+        # Closing counts as work of the filter: the CPU time of a child process is known when it has ended.
         with progress.watch.stage(LEARN):
-            chosen.close()
-    return _result(progress, (chosen.name, stream.corpus, str(regime)), stopped, way)
+            mail_filter.close()
+    return _result(progress, (mail_filter.name, stream.corpus, str(regime)), stopped, current)
 
 
 def warm_up(make: Callable[[], MailFilter], feedback: str | FeedbackRegime = "immediate") -> None:
-    """Let a filter of its own load and compile what it needs, so that no pass is charged for it."""
+    """Run a filter over three mails, so that loading and compilation do not count as the time of a pass."""
     run(make, Stream("", _WARM_UP), feedback=feedback)
 
 
-def _way(chosen: MailFilter, stream: Stream, regime: FeedbackRegime, watch: Stopwatch) -> ActiveLearningPass | _Telling:
+def _open_pass(
+    mail_filter: MailFilter, stream: Stream, regime: FeedbackRegime, watch: Stopwatch
+) -> ActiveLearningPass | _ScheduledPass:
     selector = regime.selector()
     if selector is None:
-        return _Telling(chosen, regime.told(stream, most_bytes(chosen)), watch)
-    return ActiveLearningPass(chosen, selector, regime.late, watch)
+        return _ScheduledPass(mail_filter, regime.scheduled(stream, max_bytes(mail_filter)), watch)
+    return ActiveLearningPass(mail_filter, selector, regime.label_delay, watch)
 
 
-class _Telling:
-    """A pass in which it is known beforehand whose labels are told."""
+class _ScheduledPass:
+    """A pass whose labels to learn are known beforehand."""
 
-    asked: RequestCounts | None = None
+    requests: RequestCounts | None = None
 
-    def __init__(self, chosen: MailFilter, feedback: Feedback, watch: Stopwatch) -> None:
-        self._filter = chosen
+    def __init__(self, mail_filter: MailFilter, feedback: Feedback, watch: Stopwatch) -> None:
+        self._filter = mail_filter
         self._feedback = feedback
         self._watch = watch
 
@@ -148,15 +198,15 @@ class _Telling:
     def end(self) -> None:
         self._feedback.end()
 
-    def over(self, mails: Sequence[Mail]) -> tuple[FilterScores, list[int]]:
+    def process(self, mails: Sequence[Mail]) -> tuple[FilterScores, list[int]]:
         rows = list(self._feedback.rows(mails))
         with self._watch.stage(FEATURES):
             features = self._filter.features([row.raw for row in rows])
         with self._watch.stage(LEARN):
-            said = self._filter.test_then_train(features, [row.label for row in rows])
-        check_scores(self._filter.name, len(rows), said)
+            scores = self._filter.test_then_train(features, [row.label for row in rows])
+        check_scores(self._filter.name, len(rows), scores)
         scored = np.array([row.scored for row in rows], dtype=np.bool_)
-        return said.taken(scored), [row.place for row in rows if row.label is not None]
+        return scores.select(scored), [row.place for row in rows if row.label is not None]
 
 
 def _chunks(mails: Iterable[Mail], size: int, watch: Stopwatch) -> Iterator[list[Mail]]:
@@ -183,10 +233,10 @@ def _chunk(source: Iterator[Mail], size: int) -> list[Mail]:
 
 
 def _result(
-    progress: PassProgress, names: tuple[str, str, str], stopped: bool, way: ActiveLearningPass | _Telling
+    progress: PassProgress, names: tuple[str, str, str], stopped: bool, current: ActiveLearningPass | _ScheduledPass
 ) -> PassResult:
     known = progress.known
-    (spam, log_odds) = progress.so_far
+    spam, log_odds = progress.so_far
     return PassResult(
         *names,
         [name for name, labelled in zip(progress.ids, known.tolist(), strict=True) if labelled],
@@ -199,6 +249,6 @@ def _result(
         progress.tenths,
         int((~known).sum()),
         stopped,
-        way.waiting,
-        way.asked,
+        current.waiting,
+        current.requests,
     )

@@ -1,4 +1,4 @@
-"""A pass as one object for machines."""
+"""The result of a pass as a dict for JSON, and notes on its figures."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from stream_bayes.evaluation.metrics import MetricsSummary, one_minus_roca_perce
 from stream_bayes.evaluation.protocol import PassResult
 
 FEW = 30
-"""Ham or spam; with less than that, a note says so."""
+"""The least number of ham and of spam messages without a note."""
 
 
-def described(run: PassResult, summary: MetricsSummary, counts: Counts) -> dict[str, Any]:
-    """All figures, not rounded; None for a metric that does not exist."""
+def pass_to_dict(run: PassResult, summary: MetricsSummary, counts: Counts) -> dict[str, Any]:
+    """The result of a pass as a dict: all figures, not rounded; None for a metric that does not exist."""
     intervals = zip(summary.values._fields, summary.low, summary.high, strict=True)
     return {
         "filter": run.filter_name,
@@ -26,31 +26,32 @@ def described(run: PassResult, summary: MetricsSummary, counts: Counts) -> dict[
         "unlabelled": run.unlabelled,
         "labels_used": int(run.learned.sum()),
         "labels_waiting": run.waiting,
-        "asked": _asked(run),
+        "asked": _requests(run),
         "stopped": run.stopped,
         "threshold": summary.threshold,
-        **{name: number(value) for name, value in summary.values._asdict().items()},
-        "intervals": {name: [number(low), number(high)] for name, low, high in intervals},
-        "members_one_minus_roca_percent": {name: number(value) for name, value in member_areas(run).items()},
-        "messages_per_second": number(run.messages_per_second),
-        "cpu_microseconds_per_message": number(run.cpu_microseconds),
+        **{name: finite_or_none(value) for name, value in summary.values._asdict().items()},
+        "intervals": {name: [finite_or_none(low), finite_or_none(high)] for name, low, high in intervals},
+        "members_one_minus_roca_percent": {name: finite_or_none(value) for name, value in member_areas(run).items()},
+        "messages_per_second": finite_or_none(run.messages_per_second),
+        "cpu_microseconds_per_message": finite_or_none(run.cpu_microseconds),
         "stages": {name: {"cpu_seconds": cpu, "wall_seconds": wall} for name, (cpu, wall) in run.stages.items()},
         "peak_memory_mb": run.peak_memory_mb,
         "memory_mb": list(run.memory_mb),
         "problems": dict(counts.problems),
-        "notes": notes(run, summary, counts),
+        "notes": pass_notes(run, summary, counts),
     }
 
 
 def member_areas(run: PassResult) -> dict[str, float]:
-    """The (1-ROCA)% of each part of a filter that combines several."""
+    """The (1-ROCA)% of each member of a filter that combines several."""
     return {name: one_minus_roca_percent(run.spam, log_odds) for name, log_odds in run.members.items()}
 
 
-def notes(run: PassResult, summary: MetricsSummary, counts: Counts) -> list[str]:
-    """What one should know of these figures."""
+def pass_notes(run: PassResult, summary: MetricsSummary, counts: Counts) -> list[str]:
+    """Remarks on the figures of a pass."""
     ham = summary.messages - summary.spam
-    messages, unlabelled = (counted(number, "message") for number in (run.messages, run.unlabelled))
+    messages = counted(run.messages, "message")
+    unlabelled = counted(run.unlabelled, "message")
     remarks = {
         "there were no messages with a label, so there are no metrics": not summary.messages,
         "no ham came: what needs both classes does not exist": summary.spam and not ham,
@@ -63,8 +64,8 @@ def notes(run: PassResult, summary: MetricsSummary, counts: Counts) -> list[str]
             run.stopped
         ),
         f"{counted(run.waiting, 'label')} had not come by the end of the stream": run.waiting,
-        f"{run.filter_name} states probabilities and no doubt about them: the strategy had to do with those": (
-            run.asked is not None and run.asked.stand_in
+        f"{run.filter_name} states no uncertainty of its probabilities: the strategy used the probabilities alone": (
+            run.requests is not None and run.requests.probabilities_only
         ),
     }
     left_out = [
@@ -73,14 +74,14 @@ def notes(run: PassResult, summary: MetricsSummary, counts: Counts) -> list[str]
     return [*(remark for remark, holds in remarks.items() if holds), *left_out]
 
 
-def _asked(run: PassResult) -> dict[str, Any] | None:
-    """What became of the questions; the accuracy is the true one, the audit's is what it would have been taken for."""
-    if run.asked is None:
+def _requests(run: PassResult) -> dict[str, Any] | None:
+    """The counts of requests, the true accuracy, and the estimate of the audit."""
+    if run.requests is None:
         return None
-    audit = None if run.asked.audit is None else run.asked.audit._asdict()
-    return {**run.asked.counts, "accuracy": number(run.accuracy), "audit": audit}
+    audit = None if run.requests.audit is None else run.requests.audit._asdict()
+    return {**run.requests.counts, "accuracy": finite_or_none(run.accuracy), "audit": audit}
 
 
-def number(value: float) -> float | None:
-    """As JSON can have it: None where there is none."""
+def finite_or_none(value: float) -> float | None:
+    """The number; None, as JSON has it, if it is not finite."""
     return value if math.isfinite(value) else None

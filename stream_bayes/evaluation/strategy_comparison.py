@@ -1,4 +1,4 @@
-"""Strategies side by side: which passes that takes, and what they gave."""
+"""The comparison of strategies of active learning: the plan of passes, and their results."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.corpora.mail import counted
 from stream_bayes.evaluation.feedback import STRATEGIES, FeedbackRegime, check_strategy
-from stream_bayes.evaluation.label_delay import is_whole
+from stream_bayes.evaluation.label_delay import is_count
 from stream_bayes.evaluation.process_pool import Failure
-from stream_bayes.evaluation.serialization import number
+from stream_bayes.evaluation.serialization import finite_or_none
 from stream_bayes.evaluation.stream import StreamSource
-from stream_bayes.evaluation.sweep import AreaSpread, Job, SweepResult, spread, trials
+from stream_bayes.evaluation.sweep import AreaSpread, Job, SweepResult, regimes_by_seed, spread
 
 BUDGETS = (50, 100, 350, 1000, 5000)
 REPEAT = 5
-# Of the passes that failed; all of them are in the JSON.
-_SHOWN = 5
+# The number of failed passes in the notes; the JSON has all of them.
+_MAX_FAILURES = 5
 
 
 class ComparisonPlan(NamedTuple):
@@ -30,18 +30,18 @@ class ComparisonPlan(NamedTuple):
     seeds: tuple[int, ...]
     delay: str | None = None
     full: bool = True
-    """Whether the pass with all labels belongs to it."""
+    """Whether to run a pass with all labels too."""
 
     def jobs(self) -> list[Job]:
-        """The passes."""
+        """The passes to run."""
         regimes = [FeedbackRegime()] if self.full else []
         for budget in self.budgets:
             for strategy in self.strategies:
-                regimes += trials(strategy, budget, self.seeds, self.delay)
+                regimes += regimes_by_seed(strategy, budget, self.seeds, self.delay)
         return [Job(self.source, self.filter_name, regime) for regime in regimes]
 
     def within(self, messages: int) -> ComparisonPlan:
-        """Without the budgets that a stream of so many messages cannot use up."""
+        """The plan without budgets that are not below this number of messages."""
         budgets = tuple(budget for budget in self.budgets if budget < messages)
         if not budgets:
             message = f"the stream has {messages:,} messages: name smaller budgets than {min(self.budgets):,}"
@@ -50,30 +50,31 @@ class ComparisonPlan(NamedTuple):
 
 
 class ComparisonResult(NamedTuple):
-    """What the passes gave."""
+    """The results of the passes."""
 
     plan: ComparisonPlan
     corpus: str
-    """What the stream is called."""
+    """The name of the stream."""
     messages: int
     outcomes: tuple[SweepResult, ...]
     failed: tuple[Failure[Job], ...] = ()
 
     @property
     def full(self) -> AreaSpread | None:
-        """With all labels."""
+        """The result with all labels."""
         return self._over([one for one in self.outcomes if not one.job.regime.is_active])
 
     def cell(self, strategy: str, budget: int) -> AreaSpread | None:
-        """One strategy with one budget, over the seeds; None if no pass has ended."""
-        return self._over([one for one in self.outcomes if _is_in(one, strategy, budget)])
+        """The result of one strategy with one budget over the seeds; None without passes."""
+        return self._over([one for one in self.outcomes if _matches(one, strategy, budget)])
 
     def notes(self) -> list[str]:
-        """What one should know of the passes."""
+        """Remarks on the passes."""
         waiting = max((one.waiting for one in self.outcomes), default=0)
         late = [f"up to {counted(waiting, 'label')} of a pass had not come by the end of the stream"] if waiting else []
-        failed = [f"failed and left out: {one.item}: {one.reason}" for one in self.failed[:_SHOWN]]
-        more = [f"failed and left out: {len(self.failed) - _SHOWN} more"] if len(self.failed) > _SHOWN else []
+        failed = [f"failed and left out: {one.item}: {one.reason}" for one in self.failed[:_MAX_FAILURES]]
+        others = len(self.failed) - _MAX_FAILURES
+        more = [f"failed and left out: {others} more"] if others > 0 else []
         return [*late, *failed, *more]
 
     @staticmethod
@@ -81,32 +82,32 @@ class ComparisonResult(NamedTuple):
         return spread(outcomes) if outcomes else None
 
 
-def described(found: ComparisonResult) -> dict[str, Any]:
-    """All figures, not rounded; None for a metric that does not exist."""
-    plan = found.plan
+def comparison_to_dict(result: ComparisonResult) -> dict[str, Any]:
+    """The comparison as a dict: all figures, not rounded; None for a metric that does not exist."""
+    plan = result.plan
     cells = [(strategy, budget) for strategy in plan.strategies for budget in plan.budgets]
     return {
         "filter": plan.filter_name,
-        "corpus": found.corpus,
-        "messages": found.messages,
+        "corpus": result.corpus,
+        "messages": result.messages,
         "delay": plan.delay,
         "seeds": list(plan.seeds),
-        "all_labels": _described(found.full),
+        "all_labels": _spread_to_dict(result.full),
         "cells": [
             {
                 "strategy": strategy,
                 "budget": budget,
-                **(_described(found.cell(strategy, budget)) or {"passes": 0}),
-                "runs": [_run(one) for one in found.outcomes if _is_in(one, strategy, budget)],
+                **(_spread_to_dict(result.cell(strategy, budget)) or {"passes": 0}),
+                "runs": [_result_to_dict(one) for one in result.outcomes if _matches(one, strategy, budget)],
             }
             for strategy, budget in cells
         ],
-        "failed": [{"pass": str(one.item), "reason": one.reason} for one in found.failed],
+        "failed": [{"pass": str(one.item), "reason": one.reason} for one in result.failed],
     }
 
 
 def parse_strategies(text: str) -> tuple[str, ...]:
-    """Strategies as they are written on a command line: all, or a list.
+    """Parse a list of strategies: "all", or names separated by commas.
 
     >>> parse_strategies("margin,first")
     ('margin', 'first')
@@ -117,32 +118,32 @@ def parse_strategies(text: str) -> tuple[str, ...]:
 
 
 def parse_budgets(text: str) -> tuple[int, ...]:
-    """Budgets as they are written on a command line.
+    """Parse a list of budgets, separated by commas, and sort it.
 
     >>> parse_budgets("100,50")
     (50, 100)
     """
     parts = [part.strip() for part in text.split(",")]
     for part in parts:
-        if not is_whole(part) or not int(part):
+        if not is_count(part) or not int(part):
             message = f"budgets must be numbers of labels, at least 1, such as 50,100,350; got {text!r:.100}"
             raise ParameterError(message)
     return tuple(sorted({int(part) for part in parts}))
 
 
-def _is_in(one: SweepResult, strategy: str, budget: int) -> bool:
+def _matches(one: SweepResult, strategy: str, budget: int) -> bool:
     regime = one.job.regime
-    return regime.is_active and (regime.named, regime.budget) == (strategy, budget)
+    return regime.is_active and (regime.strategy_name, regime.budget) == (strategy, budget)
 
 
-def _described(over: AreaSpread | None) -> dict[str, Any] | None:
-    if over is None:
+def _spread_to_dict(area_spread: AreaSpread | None) -> dict[str, Any] | None:
+    if area_spread is None:
         return None
-    return {name: number(value) for name, value in over._asdict().items()}
+    return {name: finite_or_none(value) for name, value in area_spread._asdict().items()}
 
 
-def _run(one: SweepResult) -> dict[str, Any]:
+def _result_to_dict(one: SweepResult) -> dict[str, Any]:
     area, *counts = one[1:]
     names = SweepResult._fields[2:]
     own = dict(zip(names, counts, strict=True))
-    return {"seed": one.job.regime.seed, "one_minus_roca_percent": number(area), **own}
+    return {"seed": one.job.regime.seed, "one_minus_roca_percent": finite_or_none(area), **own}

@@ -1,4 +1,4 @@
-"""The messages of a corpus in the order in which a filter sees them."""
+"""Streams: the messages of a corpus in the order of the evaluation, as stored, shuffled or interleaved."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from stream_bayes.evaluation.corpora import Corpus, Mail, open_corpus
 
 @dataclass(frozen=True)
 class Stream:
-    """The first messages of a corpus, after putting all of them into another order if one is asked for.
+    """The messages of a corpus in some order, or the first of them.
 
-    As given, messages are read while they are asked for; in another order, all are kept in memory.
+    In the order of the corpus, messages are read lazily. In another order, all of them are kept in memory.
 
     >>> mails = [Mail(name, None, b"") for name in "abcde"]
     >>> "".join(mail.id for mail in Stream("letters", mails, shuffle=2, limit=3))
@@ -29,7 +29,7 @@ class Stream:
     """
 
     corpus: str
-    """What it is called in tables."""
+    """The name of the stream in tables."""
     mails: Iterable[Mail]
     shuffle: int | None = None
     """The seed of a random order."""
@@ -57,33 +57,33 @@ def _shuffled(mails: Iterable[Mail], seed: int) -> Iterator[Mail]:
 
 
 class StreamSource(NamedTuple):
-    """What is needed to read a stream anywhere, in another process too."""
+    """What a process needs to read a stream: the path of its corpus, and the order."""
 
     path: Path
     prefix: str = ""
-    """Only messages whose ids begin like this."""
+    """Only messages whose ids begin with this."""
     on_error: str = "fail"
-    """What is wrong in the corpus ends the pass ("fail") or is left out ("skip")."""
+    """Whether a problem of the corpus ends the pass ("fail"), or is counted and left out ("skip")."""
     shuffle: int | None = None
     """The seed of a random order."""
     limit: int | None = None
-    """Only so many messages."""
+    """The largest number of messages."""
     interleave: bool = False
     """Whether the mailboxes come message by message in turn."""
 
     def check(self) -> None:
-        """Refuse what cannot work before anything takes time."""
+        """Check the options and the corpus."""
         if self.interleave and self.shuffle is not None:
             message = "interleave or shuffle, not both: a random order has no turns"
             raise ParameterError(message)
         self.open()
 
     def open(self) -> Corpus:
-        """The corpus from its beginning."""
+        """Open the corpus."""
         return open_corpus(self.path, on_error=self.on_error, prefix=self.prefix)
 
     def stream(self, corpus: Corpus, mails: Iterable[Mail] | None = None) -> Stream:
-        """The stream, out of the corpus or out of its mails where they have been read."""
+        """The stream, from the corpus or from its mails if they have been read."""
         interleaved = "interleaved" if self.interleave else ""
         shuffled = "" if self.shuffle is None else f"shuffle {self.shuffle}"
         limited = "" if self.limit is None else f"first {self.limit:,}"

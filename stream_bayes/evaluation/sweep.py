@@ -1,4 +1,4 @@
-"""Many passes over streams that differ in what is asked for, on all cores."""
+"""Many passes with different feedback, in parallel on all cores."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from stream_bayes.evaluation.corpora import Corpus, Mail
 from stream_bayes.evaluation.factory import open_filter
 from stream_bayes.evaluation.feedback import ACTIVE, FIRST, FeedbackRegime
 from stream_bayes.evaluation.metrics import one_minus_roca_percent
-from stream_bayes.evaluation.process_pool import Failure, answers, cores
+from stream_bayes.evaluation.process_pool import Failure, available_cores, map_unordered
 from stream_bayes.evaluation.protocol import PassProgress, run
 from stream_bayes.evaluation.stream import StreamSource
 
 Stop = Callable[[], bool]
-"""Whether somebody wants it to end; asked several times a second."""
+"""Whether to stop; called several times a second."""
 
 
 class Job(NamedTuple):
-    """One pass."""
+    """The description of one pass."""
 
     source: StreamSource
     filter_name: str
     regime: FeedbackRegime
 
     def __str__(self) -> str:
-        seed = f", seed {self.regime.seed}" if self.regime.draws else ""
+        seed = f", seed {self.regime.seed}" if self.regime.uses_seed else ""
         return f"{self.filter_name}, {self.regime}{seed}"
 
 
 class SweepResult(NamedTuple):
-    """What became of it."""
+    """The result of one pass."""
 
     job: Job
     one_minus_roca_percent: float
-    """NaN where only one class came."""
+    """NaN if there was only one class."""
     labels: int
     audited: int
     waiting: int
-    """Labels that had not come by the end."""
+    """Labels that had not come by the end of the stream."""
 
 
 class AreaSpread(NamedTuple):
-    """(1-ROCA)% over passes that differ in nothing but chance."""
+    """The distribution of (1-ROCA)% over passes that differ in their seeds only."""
 
     passes: int
     mean: float
@@ -57,25 +57,25 @@ class AreaSpread(NamedTuple):
     least: float
     greatest: float
     labels: float
-    """Told on average."""
+    """Learned on average."""
 
 
 def spread(outcomes: Sequence[SweepResult]) -> AreaSpread:
-    """Over these passes, one or more."""
+    """The distribution over one pass or more."""
     areas = np.array([outcome.one_minus_roca_percent for outcome in outcomes])
     deviation = float(areas.std(ddof=1)) if len(areas) > 1 else 0.0
     labels = float(np.mean([outcome.labels for outcome in outcomes]))
     return AreaSpread(len(areas), float(areas.mean()), deviation, float(areas.min()), float(areas.max()), labels)
 
 
-def trials(strategy: str, budget: int, seeds: Sequence[int], delay: str | None = None) -> list[FeedbackRegime]:
-    """The passes of one strategy with so many labels, one for each seed; the first messages are always the same."""
+def regimes_by_seed(strategy: str, budget: int, seeds: Sequence[int], delay: str | None = None) -> list[FeedbackRegime]:
+    """The feedback of one strategy with one budget, for each seed; `first` does not depend on a seed."""
     chosen = seeds[:1] if strategy == FIRST else seeds
     return [FeedbackRegime(f"{ACTIVE}:{budget}", strategy, delay, seed) for seed in chosen]
 
 
-def perform(job: Job, stop: Stop = lambda: False) -> SweepResult | None:
-    """Run one pass; None if it was ended. The mails of a corpus are kept for the next one."""
+def run_job(job: Job, stop: Stop = lambda: False) -> SweepResult | None:
+    """Run one pass; None if it was stopped. The mails of a corpus are cached for the next pass."""
 
     def ended(_: PassProgress) -> bool:
         return stop()
@@ -86,40 +86,40 @@ def perform(job: Job, stop: Stop = lambda: False) -> SweepResult | None:
     done = run(make, source.stream(corpus, mails), feedback=job.regime, stop=ended)
     if done.stopped:
         return None
-    asked = Counter({} if done.asked is None else done.asked.counts)
+    requests = Counter({} if done.requests is None else done.requests.counts)
     area = one_minus_roca_percent(done.spam, done.log_odds)
-    return SweepResult(job, area, int(done.learned.sum()), asked["audited"], done.waiting)
+    return SweepResult(job, area, int(done.learned.sum()), requests["audited"], done.waiting)
 
 
 def sweep(
     jobs: Sequence[Job], *, stop: Stop = lambda: False, processes: int | None = None
 ) -> Iterator[SweepResult | Failure[Job]]:
-    """Run all of these passes, on all cores unless told otherwise, and yield what they gave as they end.
+    """Run these passes, by default on all cores, and yield their results as they end.
 
-    A pass that fails does not take the others with it. `stop` ends them all; what is done by then has been yielded.
+    A pass that fails does not stop the others. `stop` ends all of them; finished ones have been yielded by then.
     """
-    count = min(processes or cores(), len(jobs))
+    count = min(processes or available_cores(), len(jobs))
     if count > 1:
-        yield from answers(_performed, jobs, count, stop)
+        yield from map_unordered(_run_to_end, jobs, count, stop)
         return
     for job in jobs:
-        outcome = None if stop() else _tried(job, stop)
+        outcome = None if stop() else _run_or_fail(job, stop)
         if outcome is None:
             return
         yield outcome
 
 
-def _tried(job: Job, stop: Stop) -> SweepResult | Failure[Job] | None:
+def _run_or_fail(job: Job, stop: Stop) -> SweepResult | Failure[Job] | None:
     try:
-        return perform(job, stop)
-    # Of other people's filters anything may come.
+        return run_job(job, stop)
+    # Filters of other people may raise anything.
     except Exception as problem:
         return Failure(job, reason_of(problem))
 
 
-def _performed(job: Job) -> SweepResult:
-    outcome = perform(job)
-    assert outcome is not None  # nobody ends it
+def _run_to_end(job: Job) -> SweepResult:
+    outcome = run_job(job)
+    assert outcome is not None  # it is never stopped
     return outcome
 
 

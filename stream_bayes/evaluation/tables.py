@@ -1,4 +1,4 @@
-"""A pass, or several beside each other, as text for people."""
+"""The results of passes as text tables for a terminal."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _COLUMNS = (9, 18, 8, 7, 14, 10)
 
 
 def pass_table(run: PassResult, summary: MetricsSummary, *, per_member: bool, notes: Sequence[str] = ()) -> str:
-    """The metrics of one pass with their intervals, what it cost, and what should be known of it."""
-    parts = [_heading(run, summary), _metrics(summary), *_questions(run), _costs(run)]
+    """The metrics of one pass with their intervals, its requests, its costs, and notes."""
+    parts = [_heading(run, summary), _metrics(summary), *_requests(run), _costs(run)]
     if per_member:
         parts.append(_members(run, summary))
     if notes:
@@ -35,9 +35,9 @@ def comparison_table(
     missing: Mapping[str, str],
     notes: Sequence[str] = (),
 ) -> str:
-    """The passes of several filters over one stream, and how to get the filters that are not here.
+    """The passes of several filters over one stream, and how to install the filters that are missing.
 
-    The best comes first; those that were ended early come last, since they are judged on other messages.
+    The best comes first. Passes that were stopped come last, since they are evaluated on other messages.
     """
     pairs = sorted(zip(runs, summaries, strict=True), key=lambda pair: _rank(*pair))
     width = max(len("filter"), *(len(_name(run)) for run in runs))
@@ -65,12 +65,12 @@ def _metrics(summary: MetricsSummary) -> list[str]:
     return [f"  {'':<{_WIDTH}}{'':>10}   95 % interval", *rows]
 
 
-def _questions(run: PassResult) -> list[list[str]]:
-    """What became of the questions, and the accuracy that is estimated from those drawn by chance."""
-    if run.asked is None:
+def _requests(run: PassResult) -> list[list[str]]:
+    """The counts of label requests, and the accuracy with the estimate of the audit."""
+    if run.requests is None:
         return []
-    counts = run.asked.counts
-    audit = run.asked.audit
+    counts = run.requests.counts
+    audit = run.requests.audit
     names = ("asked", "audited", "answered", "suppressed", "expired", "late")
     rows = [f"  {name:<{_WIDTH}}{counts.get(name, 0):>10,}" for name in names if counts.get(name) or name in names[:4]]
     rows.append(f"  {'accuracy %':<{_WIDTH}}{_decimal(100.0 * run.accuracy, 2):>10}")
@@ -148,7 +148,7 @@ def _interval(low: float, high: float) -> str:
 
 
 def _decimal(value: float, digits: int = 4) -> str:
-    """A metric as text: a dash where it does not exist."""
+    """A metric as text; a dash if it does not exist."""
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
@@ -159,34 +159,34 @@ def _whole(value: float) -> str:
 _CELL = 20
 
 
-def strategies_table(found: ComparisonResult, notes: Sequence[str] = ()) -> str:
-    """(1-ROCA)% of every strategy with every budget, and how many labels each was told."""
-    plan = found.plan
-    heading = f"{found.corpus}: {counted(found.messages, 'message')}"
+def strategies_table(result: ComparisonResult, notes: Sequence[str] = ()) -> str:
+    """(1-ROCA)% of every strategy with every budget, and the number of labels that were learned."""
+    plan = result.plan
+    heading = f"{result.corpus}: {counted(result.messages, 'message')}"
     late = f", labels {plan.delay} late" if plan.delay else ""
     seeds = f"seed {plan.seeds[0]}" if len(plan.seeds) == 1 else f"seeds {plan.seeds[0]} to {plan.seeds[-1]}"
     lead = f"  filter {plan.filter_name}, (1-ROCA)% by the number of labels, {seeds}{late}: mean, deviation (range)"
     width = max(map(len, plan.strategies))
-    areas = [_strategy_rows(found, strategy, width) for strategy in plan.strategies]
+    areas = [_strategy_rows(result, strategy, width) for strategy in plan.strategies]
     titles = "".join(f"{f'{budget:,} labels':>{_CELL}}" for budget in plan.budgets)
-    full = [] if found.full is None else [f"  all labels: {format_number(found.full.mean)}"]
+    full = [] if result.full is None else [f"  all labels: {format_number(result.full.mean)}"]
     rows = [f"  {'':<{width}}{titles}", *(line for lines in areas for line in lines), *full]
-    told = [f"  {name:<{width}}{_cells(found, name, _told)}" for name in plan.strategies]
+    learned = [f"  {name:<{width}}{_cells(result, name, _labels)}" for name in plan.strategies]
     remarks = [f"  note: {note}" for note in notes]
-    parts = [[heading, lead], rows, ["  labels told, on average", *told], remarks]
+    parts = [[heading, lead], rows, ["  labels learned, on average", *learned], remarks]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def _strategy_rows(found: ComparisonResult, strategy: str, width: int) -> list[str]:
-    first = f"  {strategy:<{width}}{_cells(found, strategy, _mean)}"
-    if len(found.plan.seeds) == 1 or strategy == FIRST:
+def _strategy_rows(result: ComparisonResult, strategy: str, width: int) -> list[str]:
+    first = f"  {strategy:<{width}}{_cells(result, strategy, _mean)}"
+    if len(result.plan.seeds) == 1 or strategy == FIRST:
         return [first]
-    return [first, f"  {'':<{width}}{_cells(found, strategy, _range)}"]
+    return [first, f"  {'':<{width}}{_cells(result, strategy, _range)}"]
 
 
-def _cells(found: ComparisonResult, strategy: str, written: Callable[[AreaSpread], str]) -> str:
-    cells = [found.cell(strategy, budget) for budget in found.plan.budgets]
-    return "".join(f"{'-' if cell is None else written(cell):>{_CELL}}" for cell in cells)
+def _cells(result: ComparisonResult, strategy: str, format_cell: Callable[[AreaSpread], str]) -> str:
+    cells = [result.cell(strategy, budget) for budget in result.plan.budgets]
+    return "".join(f"{'-' if cell is None else format_cell(cell):>{_CELL}}" for cell in cells)
 
 
 def _mean(cell: AreaSpread) -> str:
@@ -201,5 +201,5 @@ def _range(cell: AreaSpread) -> str:
     return "" if cell.passes == 1 else f"({format_number(cell.least)} to {format_number(cell.greatest)})"
 
 
-def _told(cell: AreaSpread) -> str:
+def _labels(cell: AreaSpread) -> str:
     return f"{cell.labels:,.0f}"

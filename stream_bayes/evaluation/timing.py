@@ -1,4 +1,4 @@
-"""Time and memory that the stages of a pass take."""
+"""The time of the stages of a pass, and the memory of the process."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 class Stopwatch:
-    """CPU and wall seconds of each stage; only what runs inside `stage` counts.
+    """The CPU and wall time of each stage, in seconds; only time within `stage` counts.
 
-    CPU is that of all threads, and of the processes that were started and have ended.
+    The CPU time includes all threads, and child processes that have ended.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Stopwatch:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Add what happens inside to the stage."""
+        """Add the time of the block to a stage."""
         cpu = _cpu_seconds()
         wall = time.perf_counter()
         try:
@@ -46,7 +46,7 @@ def _cpu_seconds() -> float:
 
 
 def memory_mb() -> float:
-    """The memory this process has now, in millions of bytes; where the system does not say, the most it has had."""
+    """The resident memory of this process in millions of bytes; the peak if the current size is not available."""
     try:
         pages = int(_STATUS.read_text().split()[1])
     except OSError:

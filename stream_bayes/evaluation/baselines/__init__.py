@@ -1,12 +1,15 @@
-"""Filters that other people wrote, run as `MailFilter`s over the same stream.
+"""Baselines: filters of other projects, run as `MailFilter`s over the same stream.
 
     vowpal-wabbit, vowpal-wabbit-2-grams    logistic regression on words, and with pairs of words
     sklearn-sgd, sklearn-naive-bayes        on hashed characters and hashed words
     river-naive-bayes, river-logistic       on bags of words, and on TFIDF
     bogofilter, crm114                      the programs, where they are installed
 
-Each takes a mail as its class says: the programs raw bytes, the others the first 4,000 bytes as text. Options are those
-that each comes with, or others that were measured to be better for it. A library is imported when its peer is made.
+The programs get raw mails, the others the first 4,000 bytes as text; see each class. The options are the defaults, or
+others that were measured to be better. A library is imported when its baseline is made.
+
+base                what the baselines share: `Baseline`
+vowpal_wabbit, scikit_learn, river_models, bogofilter, crm114       one module for each project
 """
 
 from __future__ import annotations
@@ -27,37 +30,37 @@ from stream_bayes.evaluation.filters import MailFilter
 __all__ = ["available", "missing"]
 
 
-class _Offer(NamedTuple):
+class _Availability(NamedTuple):
     make: Callable[[], MailFilter]
     hint: str
     module: str = ""
     programs: tuple[str, ...] = ()
 
     @property
-    def here(self) -> bool:
+    def is_installed(self) -> bool:
         return all(map(which, self.programs)) and (not self.module or find_spec(self.module) is not None)
 
 
 _VOWPAL_WABBIT = "pip install vowpalwabbit"
 _SCIKIT_LEARN = "pip install scikit-learn"
 _RIVER = "pip install river"
-_PEERS: dict[str, _Offer] = {
-    "vowpal-wabbit": _Offer(VowpalWabbit, _VOWPAL_WABBIT, "vowpalwabbit"),
-    "vowpal-wabbit-2-grams": _Offer(partial(VowpalWabbit, 2), _VOWPAL_WABBIT, "vowpalwabbit"),
-    "sklearn-sgd": _Offer(SgdCharacters, _SCIKIT_LEARN, "sklearn"),
-    "sklearn-naive-bayes": _Offer(NaiveBayesWords, _SCIKIT_LEARN, "sklearn"),
-    "river-naive-bayes": _Offer(RiverNaiveBayes, _RIVER, "river"),
-    "river-logistic": _Offer(RiverLogistic, _RIVER, "river"),
-    "bogofilter": _Offer(Bogofilter, "apt-get install bogofilter", programs=("bogofilter",)),
-    "crm114": _Offer(Crm114, "apt-get install crm114", programs=("crm", "cssutil")),
+_BASELINES: dict[str, _Availability] = {
+    "vowpal-wabbit": _Availability(VowpalWabbit, _VOWPAL_WABBIT, "vowpalwabbit"),
+    "vowpal-wabbit-2-grams": _Availability(partial(VowpalWabbit, 2), _VOWPAL_WABBIT, "vowpalwabbit"),
+    "sklearn-sgd": _Availability(SgdCharacters, _SCIKIT_LEARN, "sklearn"),
+    "sklearn-naive-bayes": _Availability(NaiveBayesWords, _SCIKIT_LEARN, "sklearn"),
+    "river-naive-bayes": _Availability(RiverNaiveBayes, _RIVER, "river"),
+    "river-logistic": _Availability(RiverLogistic, _RIVER, "river"),
+    "bogofilter": _Availability(Bogofilter, "apt-get install bogofilter", programs=("bogofilter",)),
+    "crm114": _Availability(Crm114, "apt-get install crm114", programs=("crm", "cssutil")),
 }
 
 
 def available() -> dict[str, Callable[[], MailFilter]]:
-    """What makes each peer that can be run here, by name."""
-    return {name: offer.make for name, offer in _PEERS.items() if offer.here}
+    """The constructors of the installed baselines, by name."""
+    return {name: entry.make for name, entry in _BASELINES.items() if entry.is_installed}
 
 
 def missing() -> dict[str, str]:
-    """How to get each peer that cannot be run here, by name."""
-    return {name: offer.hint for name, offer in _PEERS.items() if not offer.here}
+    """How to install each missing baseline, by name."""
+    return {name: entry.hint for name, entry in _BASELINES.items() if not entry.is_installed}

@@ -1,4 +1,4 @@
-"""What the peers share: the loop over mails, the text of a mail, and probabilities as log-odds."""
+"""What the baselines share: the loop over mails, the text of a mail, and probabilities as log-odds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from stream_bayes.evaluation.filters import SPAM, FilterScores
 
 CHARACTERS = 4000
-"""How much of a mail the peers that take any text look at: measured, they rank better so than on whole raw mails."""
+"""The bytes of a mail that text classifiers use: measured, they rank better so than on whole raw mails."""
 
 _SMALLEST = 1e-16
 # Each byte below 33 becomes a space, and so do the two that have a meaning in Vowpal Wabbit's format.
@@ -20,29 +20,29 @@ _BLANKED = bytes(32 if code < 33 or code in b"|:" else code for code in range(25
 
 
 class Baseline(ABC):
-    """A filter of somebody else's as an evaluation runs it, mail by mail."""
+    """A filter of another project, run mail by mail."""
 
     name: str
-    most_bytes: int | None = CHARACTERS
+    max_bytes: int | None = CHARACTERS
 
     def features(self, mails: Sequence[bytes]) -> Sequence[Any]:
-        """What the peer takes of these mails, one for each."""
+        """The input of the classifier for each mail."""
         return mails
 
     def test_then_train(self, features: Sequence[Any], labels: Sequence[str | None]) -> FilterScores:
-        """Score each mail, then learn it if its label is given."""
-        said = [
-            self._take(mail, None if label is None else label == SPAM)
+        """Score each mail, then learn it if it has a label."""
+        scores = [
+            self._test_then_train_one(mail, None if label is None else label == SPAM)
             for mail, label in zip(features, labels, strict=True)
         ]
-        return FilterScores(np.array(said, dtype=np.float64), {})
+        return FilterScores(np.array(scores, dtype=np.float64), {})
 
     @abstractmethod
-    def _take(self, mail: Any, spam: bool | None) -> float:
-        """The log-odds of spam of one mail, which is learned afterwards unless `spam` is None."""
+    def _test_then_train_one(self, mail: Any, spam: bool | None) -> float:
+        """Return the log-odds of spam of one mail, then learn it unless `spam` is None."""
 
     def close(self) -> None:  # noqa: B027
-        """Give back what was opened: files, processes; most have nothing."""
+        """Close files and end processes, if there are any."""
 
 
 def text_of(mail: bytes) -> str:
@@ -55,7 +55,7 @@ def text_of(mail: bytes) -> str:
 
 
 def words_of(mail: bytes, characters: int = CHARACTERS) -> str:
-    """The same in one line, without the two characters that Vowpal Wabbit's format gives a meaning.
+    """The same in one line, without the two characters that have a meaning in Vowpal Wabbit's format.
 
     >>> words_of(b"Subject: win|win\\n\\nnow")
     'Subject  win win  now'
@@ -64,7 +64,7 @@ def words_of(mail: bytes, characters: int = CHARACTERS) -> str:
 
 
 def log_odds(probability: float) -> float:
-    """Those of a probability, finite for 0 and 1 too.
+    """The log-odds of a probability, finite also for 0 and 1.
 
     >>> round(log_odds(0.75), 4), round(log_odds(0.0), 1), round(log_odds(1.0), 1)
     (1.0986, -36.8, 36.8)

@@ -23,7 +23,7 @@ class Bogofilter(Baseline):
     `-u` it counts each mail again for every one that follows. Configuration files of the machine are not read.
     """
 
-    most_bytes = None
+    max_bytes = None
 
     def __init__(self) -> None:
         self.name = "bogofilter"
@@ -31,8 +31,8 @@ class Bogofilter(Baseline):
         self._command = ["bogofilter", "-C", "-d", self._folder.name]
         self._run(["-n"], b"")
 
-    def _take(self, mail: bytes, spam: bool | None) -> float:
-        done = self._run([*_learning(spam), "-TT"], mail)
+    def _test_then_train_one(self, mail: bytes, spam: bool | None) -> float:
+        done = self._run([*_learning_options(spam), "-TT"], mail)
         if spam is not None and spam != (done.returncode == _CALLED_SPAM):
             # The score was below the cutoff that was meant to be below all.
             self._run(["-N", "-s"] if spam else ["-S", "-n"], mail)
@@ -53,8 +53,8 @@ class Bogofilter(Baseline):
         self._folder.cleanup()
 
 
-def _learning(spam: bool | None) -> list[str]:
-    """Options that classify any mail as its label, and register it so."""
+def _learning_options(spam: bool | None) -> list[str]:
+    """The options that classify any mail as its label, and register it as that."""
     if spam is None:
         return []
     # bogofilter takes a cutoff of 0 as not set, and one of 1e-300 as 0.

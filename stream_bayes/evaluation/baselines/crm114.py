@@ -16,8 +16,8 @@ from stream_bayes.evaluation.filters import HAM, SPAM
 LENGTH = 16_000
 THICKNESS = 10.0
 
-# One command a line: "score" reads the file `mail`, says the pR of spam and keeps the text; "spam" and "ham" learn it
-# and say "learned", so that nobody looks at the tables before.
+# One command a line: "score" reads the file `mail`, prints the pR of spam and keeps the text; "spam" and "ham" learn it
+# and print "learned", so that the tables are not read before that.
 # Anything else ends it, and so does the end of the commands, which crm reads as empty lines without an end.
 _PROGRAM = r"""window
 isolate (:line:)
@@ -55,7 +55,7 @@ isolate (:text:)
 
 
 class Crm114(Baseline):
-    """CRM114 with `<osb unique microgroom>`, trained on what it is wrong or not sure about.
+    """CRM114 with `<osb unique microgroom>`, trained on mails that it classifies wrongly or with a small margin.
 
     Notes
     -----
@@ -65,7 +65,7 @@ class Crm114(Baseline):
     three times worse and fills its tables.
     """
 
-    most_bytes = LENGTH
+    max_bytes = LENGTH
 
     def __init__(self) -> None:
         self.name = "crm114"
@@ -84,13 +84,13 @@ class Crm114(Baseline):
         )
         self._commands, self._answers = (cast(IO[bytes], end) for end in (self._process.stdin, self._process.stdout))
 
-    def _take(self, mail: bytes, spam: bool | None) -> float:
+    def _test_then_train_one(self, mail: bytes, spam: bool | None) -> float:
         self._mail.write_bytes(mail[:LENGTH])
         try:
-            self._say("score")
+            self._send("score")
             ratio = float(self._answers.readline())
             if spam is not None and (ratio if spam else -ratio) < THICKNESS:
-                self._say(SPAM if spam else HAM)
+                self._send(SPAM if spam else HAM)
                 if self._answers.readline() != b"learned\n":
                     message = "it has not learned a mail"
                     raise ValueError(message)
@@ -99,7 +99,7 @@ class Crm114(Baseline):
             raise InputError(message) from problem
         return ratio * math.log(10.0)
 
-    def _say(self, command: str) -> None:
+    def _send(self, command: str) -> None:
         self._commands.write(f"{command}\n".encode())
         self._commands.flush()
 
@@ -107,7 +107,7 @@ class Crm114(Baseline):
         """End the process and remove its tables."""
         # The process may have ended, and this may be the second time.
         with suppress(BrokenPipeError, ValueError):
-            self._say("stop")
+            self._send("stop")
         with suppress(BrokenPipeError):
             self._commands.close()
         self._answers.close()

@@ -19,9 +19,9 @@ class RiverNaiveBayes(Baseline):
 
     Examples
     --------
-    >>> peer = RiverNaiveBayes()
+    >>> baseline = RiverNaiveBayes()
     >>> mails = [b"Subject: cheap pills", b"Subject: lunch today", b"Subject: cheap"]
-    >>> peer.test_then_train(peer.features(mails), ["spam", "ham", None]).log_odds.round(2)
+    >>> baseline.test_then_train(baseline.features(mails), ["spam", "ham", None]).log_odds.round(2)
     array([0.  , 0.  , 0.69])
     """
 
@@ -37,7 +37,7 @@ class RiverNaiveBayes(Baseline):
         """The words of each mail and how often each comes."""
         return [self._words.transform_one(text_of(mail)) for mail in mails]
 
-    def _take(self, mail: Any, spam: bool | None) -> float:
+    def _test_then_train_one(self, mail: Any, spam: bool | None) -> float:
         # Without a word so far, river divides by how many there are.
         likelihood = self._model.joint_log_likelihood(mail) if self._model.n_terms else {}
         if spam is not None:
@@ -55,9 +55,9 @@ class RiverLogistic(Baseline):
 
     Examples
     --------
-    >>> peer = RiverLogistic()
+    >>> baseline = RiverLogistic()
     >>> mails = [b"Subject: cheap pills", b"Subject: lunch today", b"Subject: cheap"]
-    >>> peer.test_then_train(peer.features(mails), ["spam", "ham", None]).log_odds.round(2)
+    >>> baseline.test_then_train(baseline.features(mails), ["spam", "ham", None]).log_odds.round(2)
     array([0.  , 1.12, 1.97])
     """
 
@@ -73,8 +73,8 @@ class RiverLogistic(Baseline):
         """The text of each mail: what TFIDF makes of it depends on the mails before."""
         return [text_of(mail) for mail in mails]
 
-    def _take(self, mail: str, spam: bool | None) -> float:
-        said = log_odds(self._model.predict_proba_one(mail).get(True, 0.5))
+    def _test_then_train_one(self, mail: str, spam: bool | None) -> float:
+        score = log_odds(self._model.predict_proba_one(mail).get(True, 0.5))
         if spam is not None:
             self._model.learn_one(mail, spam)
-        return said
+        return score

@@ -28,15 +28,15 @@ class _HashedText(Baseline):
         rows = self._vectorizer.transform([text_of(mail) for mail in mails])
         return [rows[place] for place in range(len(mails))]
 
-    def _take(self, mail: Any, spam: bool | None) -> float:
-        said = self._score(mail)
+    def _test_then_train_one(self, mail: Any, spam: bool | None) -> float:
+        score = self._score(mail)
         if spam is not None:
             self._classifier.partial_fit(mail, [spam], classes=self._classes)
-        return said
+        return score
 
     @abstractmethod
     def _score(self, mail: Any) -> float:
-        """The log-odds of spam; 0 before the classifier can say anything."""
+        """The log-odds of spam; 0 until the classifier has learned something."""
 
 
 class SgdCharacters(_HashedText):
@@ -44,9 +44,9 @@ class SgdCharacters(_HashedText):
 
     Examples
     --------
-    >>> peer = SgdCharacters()
+    >>> baseline = SgdCharacters()
     >>> mails = [b"Subject: cheap pills", b"Subject: lunch today", b"Subject: cheap"]
-    >>> peer.test_then_train(peer.features(mails), ["spam", "ham", None]).log_odds.round(1)
+    >>> baseline.test_then_train(baseline.features(mails), ["spam", "ham", None]).log_odds.round(1)
     array([0. , 1.8, 0.2])
     """
 
@@ -68,9 +68,9 @@ class NaiveBayesWords(_HashedText):
 
     Examples
     --------
-    >>> peer = NaiveBayesWords()
+    >>> baseline = NaiveBayesWords()
     >>> mails = [b"Subject: cheap pills", b"Subject: lunch today", b"Subject: cheap"]
-    >>> peer.test_then_train(peer.features(mails), ["spam", "ham", None]).log_odds.round(2)
+    >>> baseline.test_then_train(baseline.features(mails), ["spam", "ham", None]).log_odds.round(2)
     array([0.  , 0.  , 4.62])
     """
 

@@ -35,13 +35,13 @@ class VowpalWabbit(Baseline):
         """Each mail as a line without its label."""
         return [f" | {words_of(mail)}" for mail in mails]
 
-    def _take(self, mail: str, spam: bool | None) -> float:
+    def _test_then_train_one(self, mail: str, spam: bool | None) -> float:
         example = self._workspace.parse(_LABELS[spam] + mail)
-        said = float(self._workspace.predict(example))
+        score = float(self._workspace.predict(example))
         if spam is not None:
             self._workspace.learn(example)
         self._workspace.finish_example(example)
-        return said
+        return score
 
     def close(self) -> None:
         """Free the weights."""

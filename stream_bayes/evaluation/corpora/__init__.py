@@ -1,12 +1,14 @@
-"""Labelled mails out of files and folders: in order, one at a time, with counts and errors that name the place.
+"""Corpora of labelled mails: readers for files and folders, in order, with counts and errors that name the place.
 
-mail          `Mail`, and what readers share
-corpus        `open_corpus`, `Corpus`, `Counts`
-recognise     which format it is
-trec, folders, mbox, maildir, delimited, json_lines    a reader for each format
-files, labels, seen    files in natural order, words for spam and ham, ids in bounded memory
-listing       what corpora there are
-downloads     public ones, by river
+corpus          a corpus as one stream of mails: `open_corpus`, `Corpus`, `Counts`
+mail            `Mail`, the interface of readers, and what they share
+recognise       the detection of the format: `open_reader`
+trec, folders, mbox, maildir, delimited, json_lines     a reader for each format
+files           files and folders, in natural order, plain or gzip
+labels          the words for spam and ham
+seen_ids        a set of ids in bounded memory
+listing         the corpora of a folder
+downloads       public corpora, downloaded by river
 """
 
 from stream_bayes.errors import CorpusError

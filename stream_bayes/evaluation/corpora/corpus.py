@@ -1,4 +1,4 @@
-"""A corpus as one stream of mails, with what was counted on the way."""
+"""A corpus as one stream of mails, with counts of messages, labels and problems."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stream_bayes.errors import CorpusError, ParameterError
-from stream_bayes.evaluation.corpora.labels import label_word
+from stream_bayes.evaluation.corpora.labels import parse_label
 from stream_bayes.evaluation.corpora.mail import CorpusReader, Mail, problem, shown
-from stream_bayes.evaluation.corpora.recognise import recognise
+from stream_bayes.evaluation.corpora.recognise import open_reader
 from stream_bayes.evaluation.corpora.seen_ids import SeenIds
 from stream_bayes.mail.parse.identity import message_id_of
 
@@ -20,16 +20,16 @@ _SUFFIXES = frozenset({".gz", ".jsonl", ".json", ".csv", ".tsv", ".txt", ".mbox"
 
 @dataclass
 class Counts:
-    """What has come by so far."""
+    """The counts of a pass over a corpus so far."""
 
     messages: int = 0
     spam: int = 0
     ham: int = 0
     unlabelled: int = 0
     problems: Counter[str] = field(default_factory=Counter)
-    """How many of each kind were left out."""
+    """The number of problems of each kind that were left out."""
     examples: dict[str, str] = field(default_factory=dict)
-    """The first of each kind, in words."""
+    """The message of the first problem of each kind."""
 
     def add(self, mail: Mail) -> None:
         """Count a mail."""
@@ -38,31 +38,31 @@ class Counts:
         self.ham += mail.label == "ham"
         self.unlabelled += mail.label is None
 
-    def add_problem(self, found: CorpusError) -> None:
-        """Count what was left out."""
-        self.problems[found.kind] += 1
-        self.examples.setdefault(found.kind, str(found))
+    def add_problem(self, error: CorpusError) -> None:
+        """Count a problem that was left out."""
+        self.problems[error.kind] += 1
+        self.examples.setdefault(error.kind, str(error))
 
 
 class Corpus:
-    """The mails of a file or folder, in order, read as they are asked for.
+    """The mails of a file or folder, in order, read lazily.
 
     Parameters
     ----------
     path
-        Where it is.
+        The file or folder.
     reader
-        How it is stored.
+        The reader of its format.
     on_error
-        What to do about a message that cannot be used: "fail" raises CorpusError, "skip" leaves it out.
+        What to do with a message that cannot be used: "fail" raises CorpusError, "skip" leaves it out.
     prefix
-        Only mails whose ids begin like this.
+        Only mails whose ids begin with this.
 
     Notes
     -----
-    Iterating again reads again from the start, with new counts. Memory holds one message, 8-byte hashes of the ids
-    (see `SeenIds`) and, for folders, the names of the files. An id that has come before is a problem as well. A prefix
-    with which no id begins raises CorpusError at the end.
+    Each iteration reads from the start, with new counts. Memory holds one message, 8-byte hashes of the ids (see
+    `SeenIds`) and, for folders, the names of the files. A duplicate id is a problem too. If no id begins with the
+    prefix, CorpusError is raised at the end.
     """
 
     def __init__(self, path: Path, reader: CorpusReader, on_error: str = "fail", prefix: str = "") -> None:
@@ -71,7 +71,7 @@ class Corpus:
             raise ParameterError(message)
         self.path = path
         self.counts = Counts()
-        """Of the latest pass, as far as it has come."""
+        """The counts of the latest iteration so far."""
         self._reader = reader
         self._fail = on_error == "fail"
         self._prefix = prefix
@@ -81,7 +81,7 @@ class Corpus:
 
     @property
     def format(self) -> str:
-        """How it is stored: "json lines", "csv", "tab separated", "mbox", "maildir", "folders" or "trec index"."""
+        """The format: "json lines", "csv", "tab separated", "mbox", "maildir", "folders" or "trec index"."""
         return self._reader.format
 
     @property
@@ -105,18 +105,18 @@ class Corpus:
 
     def _mails(self) -> Iterator[Mail | CorpusError]:
         seen = SeenIds()
-        begun = not self._prefix
+        prefix_found = not self._prefix
         rows = _RowCounts()
         try:
             for entry in self._reader:
                 if isinstance(entry, CorpusError):
                     yield entry
                 elif entry.id.startswith(self._prefix):
-                    begun = True
+                    prefix_found = True
                     try:
                         label, raw = entry.read()
-                    except CorpusError as found:
-                        yield found
+                    except CorpusError as error:
+                        yield error
                         continue
                     new = seen.add(entry.id)
                     if new:
@@ -124,16 +124,16 @@ class Corpus:
                         yield Mail(entry.id, label, raw, entry.named_by_place, occurrence)
                     else:
                         yield _duplicate(entry.place, entry.id)
-        except CorpusError as found:
-            yield found
-        if not begun:
+        except CorpusError as error:
+            yield error
+        if not prefix_found:
             raise problem("missing-prefix", self.path, f"no id begins with {self._prefix!r}")
 
 
 class _RowCounts:
-    """How often each row of a table without ids has come.
+    """The number of times each row of a table without ids has come.
 
-    Memory holds 8-byte hashes of all rows, and a number for each of those that have come more than once.
+    Memory holds 8-byte hashes of all rows, and a count for each repeated row.
     """
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class _RowCounts:
         self._repeated: dict[str, int] = {}
 
     def add(self, raw: bytes) -> int:
-        """Count a row; gives how often it has come now."""
+        """Count a row, and return its count."""
         digest = message_id_of(raw)
         count = self._repeated.get(digest, 1)
         if count == 1 and self._seen.add(digest):
@@ -157,7 +157,7 @@ def _duplicate(place: str, id: str) -> CorpusError:  # noqa: A002
 def open_corpus(
     path: str | os.PathLike[str], *, on_error: str = "fail", prefix: str = "", label: str | None = None
 ) -> Corpus:
-    """The corpus at a path, whatever its format; CorpusError if there is none, saying what was looked for.
+    """Open the corpus at a path, in any format; CorpusError, with the formats that were tried, if there is none.
 
     Parameters
     ----------
@@ -165,15 +165,15 @@ def open_corpus(
         A TREC index or the folder that holds it, folders of mails called spam and ham, an mbox file or a folder of
         them, a Maildir, a CSV or tab-separated file, or JSON lines; single files may be gzip.
     on_error
-        What to do about a message that cannot be used (no label, no such file, not JSON, an id for the second time,
-        ..): "fail" raises CorpusError, which names the line or file; "skip" leaves it out and counts it by kind.
+        What to do with a message that cannot be used (no label, no such file, not JSON, a duplicate id, ..): "stop"
+        raises CorpusError, which names the line or file; "skip" leaves it out and counts it by kind.
     prefix
-        Only mails whose ids begin like this: "enron1/" for the first of six streams in one file.
+        Only mails whose ids begin with this: "enron1/" for the first of six streams in one file.
     label
-        What a message is where nothing says so: "spam", "ham" or "unlabelled". Without it, it is a problem.
+        The label of messages without one: "spam", "ham" or "unlabelled". By default they are a problem.
     """
-    if label is not None and label_word(label) is None:
+    if label is not None and parse_label(label) is None:
         message = f"label must be 'spam', 'ham' or 'unlabelled', not {label!r}"
         raise ParameterError(message)
     place = Path(path).expanduser()
-    return Corpus(place, recognise(place, label or ""), on_error, prefix)
+    return Corpus(place, open_reader(place, label or ""), on_error, prefix)

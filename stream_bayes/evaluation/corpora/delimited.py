@@ -1,4 +1,4 @@
-"""CSV and tab-separated files: one message a row."""
+"""The reader of CSV and tab-separated files: one message in each row."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluation.corpora.files import MAX_BYTES, NumberedLines, open_plain, reading
-from stream_bayes.evaluation.corpora.labels import label_word, read_label
-from stream_bayes.evaluation.corpora.mail import UnreadMail, composed, counted, problem, writable
+from stream_bayes.evaluation.corpora.files import MAX_BYTES, NumberedLines, corpus_errors, open_decompressed
+from stream_bayes.evaluation.corpora.labels import parse_label, read_label
+from stream_bayes.evaluation.corpora.mail import UnreadMail, compose_message, counted, encodable, problem
 
 LOOKED_FOR: Final = (
     "CSV (comma, semicolon or tab, plain or .gz) whose header names a label and a text (or message, body, ..), "
@@ -31,7 +31,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 class Layout(NamedTuple):
-    """Where a table keeps what: the number of each column, -1 for one that is not there."""
+    """The columns of a table: the index of each, -1 if it is missing."""
 
     delimiter: str
     header: bool
@@ -44,16 +44,16 @@ class Layout(NamedTuple):
 
 
 class Table:
-    """The rows of a file with a column for the label and one for the text.
+    """A CSV or tab-separated file with a column for the label and one for the text.
 
     Parameters
     ----------
     path
         The file, plain or gzip.
     layout
-        Its columns, as `layout_of` its beginning has them.
+        Its columns, from `layout_of`.
     label
-        What a message is whose label is empty; without it such a message is a problem.
+        The label of messages without one; by default they are a problem.
 
     Notes
     -----
@@ -73,7 +73,7 @@ class Table:
             self.format = "tab separated"
 
     def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
-        with reading(self._path), open_plain(self._path) as file:
+        with corpus_errors(self._path), open_decompressed(self._path) as file:
             lines = NumberedLines(self._path, file)
             rows = _Rows(lines, self._layout)
             skipped = not self._layout.header
@@ -85,8 +85,8 @@ class Table:
                     skipped = skipped or bool(row)
                 except StopIteration:
                     return
-                except CorpusError as found:
-                    yield found
+                except CorpusError as error:
+                    yield error
 
     def _entry(self, row: list[str], number: int, lines: NumberedLines) -> UnreadMail:
         layout = self._layout
@@ -97,20 +97,20 @@ class Table:
             row[1:] = [layout.delimiter.join(row[1:])] if len(row) > 1 else []
         if len(row) != layout.width:
             raise problem("bad-row", place, f"{counted(len(row), 'column')} where {layout.width} are expected")
-        given = writable(row[layout.id].strip()) if layout.id >= 0 else ""
-        return UnreadMail(given or f"line-{number}", place, partial(self._read, row, place), not given, is_row=True)
+        own_id = encodable(row[layout.id].strip()) if layout.id >= 0 else ""
+        return UnreadMail(own_id or f"line-{number}", place, partial(self._read, row, place), not own_id, is_row=True)
 
     def _read(self, row: list[str], place: str) -> tuple[str | None, bytes]:
         layout = self._layout
         label = read_label(row[layout.label], place, self._label)
         subject, sender = (row[at] if at >= 0 else "" for at in (layout.subject, layout.sender))
-        return label, composed(*map(_bytes, (row[layout.text], subject, sender)))
+        return label, compose_message(*map(_bytes, (row[layout.text], subject, sender)))
 
 
 class _Rows:
     """Rows as lists of strings; one that cannot be read raises, and the next begins on the next line.
 
-    After a field that is too large or a quote that never ends there is no next: where it would have ended is not known.
+    After a field that is too large or a quote without an end there is no next row: its end is not known.
     """
 
     def __init__(self, lines: NumberedLines, layout: Layout) -> None:
@@ -147,7 +147,7 @@ class _Rows:
 
 
 def layout_of(head: bytes) -> Layout | None:
-    """The columns of a file that begins like this, or None if it is no such table.
+    """The columns of a file, from its beginning; None if it is not such a table.
 
     Examples
     --------
@@ -162,13 +162,13 @@ def layout_of(head: bytes) -> Layout | None:
         columns = {field: _column(names, known) for field, known in _NAMES.items()}
         if columns["label"] >= 0 and columns["text"] >= 0 and not _both_labels(row, second):
             return Layout(delimiter, True, len(row), **columns)
-        if len(row) > 1 and label_word(row[0]):
+        if len(row) > 1 and parse_label(row[0]):
             return Layout(delimiter, False, 2, label=0, text=1)
     return None
 
 
 def _first_rows(text: str, delimiter: str) -> tuple[list[str], list[str]]:
-    """Two of a sample, which may end inside a row; an empty one for what is not there."""
+    """The first two rows of a sample, which may end inside a row; empty rows if there are fewer."""
     rows = filter(None, csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter))
     return _next_row(rows), _next_row(rows)
 
@@ -181,7 +181,7 @@ def _next_row(rows: Iterator[list[str]]) -> list[str]:
 
 
 def _both_labels(first: list[str], second: list[str]) -> bool:
-    """Whether both rows begin with a label, so that the first is a message too, one such as `spam,message`.
+    """Whether both rows begin with a label, so that the first row is a message too, such as `spam,message`.
 
     A column called spam may hold yes or 1, and one called no a number, so these words do not count.
     """

@@ -1,4 +1,4 @@
-"""Public corpora that river downloads."""
+"""Public corpora, downloaded by river."""
 
 from __future__ import annotations
 
@@ -16,50 +16,52 @@ from stream_bayes.errors import CorpusError, ParameterError
 if TYPE_CHECKING:
     from river.datasets.base import RemoteDataset
 
-_PATIENCE: Final = 60.0
-"""Seconds without a byte after which a download is given up."""
+_TIMEOUT: Final = 60.0
+"""The longest time without a byte, in seconds, before a download fails."""
 
 
-class Public(NamedTuple):
-    """A corpus that river knows where to get."""
+class PublicCorpus(NamedTuple):
+    """A corpus that river can download."""
 
     dataset: str
-    """Its class in river.datasets, and its folder."""
+    """The name of its class in river.datasets, and of its folder."""
     file: str
     description: str
 
 
-PUBLIC: Final = {
-    "sms-spam": Public("SMSSpam", "SMSSpamCollection", "5,574 text messages, 13 % spam, 0.5 MB"),
-    "trec07": Public("TREC07", "trec07p.csv", "75,419 mails of the TREC 2007 spam track in order, 67 % spam, 145 MB"),
+PUBLIC_CORPORA: Final = {
+    "sms-spam": PublicCorpus("SMSSpam", "SMSSpamCollection", "5,574 text messages, 13 % spam, 0.5 MB"),
+    "trec07": PublicCorpus(
+        "TREC07", "trec07p.csv", "75,419 mails of the TREC 2007 spam track in order, 67 % spam, 145 MB"
+    ),
 }
 
 
-def downloaded() -> Iterator[Path]:
-    """The public corpora that are here already."""
+def downloaded_corpora() -> Iterator[Path]:
+    """The paths of the public corpora that have been downloaded."""
     home = Path(os.environ.get("RIVER_DATA", "~/river_data")).expanduser()
-    for public in PUBLIC.values():
+    for public in PUBLIC_CORPORA.values():
         path = home / public.dataset / public.file
         if path.is_file():
             yield path
 
 
-def get(name: str) -> Path:
-    """The file of a public corpus, downloaded if it is not here; CorpusError if it cannot be had."""
-    if name not in PUBLIC:
-        message = f"no public corpus is called {name!r}; there are {' and '.join(PUBLIC)}"
+def download_corpus(name: str) -> Path:
+    """The path of a public corpus, downloaded if necessary; CorpusError if that fails."""
+    if name not in PUBLIC_CORPORA:
+        message = f"no public corpus is called {name!r}; there are {' and '.join(PUBLIC_CORPORA)}"
         raise ParameterError(message)
     # Imported here: river takes half a second, and the rest of this module does not need it.
     from river import datasets  # noqa: PLC0415
 
-    return fetch(name, getattr(datasets, PUBLIC[name].dataset)())
+    return fetch(name, getattr(datasets, PUBLIC_CORPORA[name].dataset)())
 
 
 def fetch(name: str, dataset: RemoteDataset) -> Path:
-    """Let river download a data set, speaking on the error output and giving up when nothing comes."""
+    """Download a data set by river, with its output on stderr and a timeout."""
     path = Path(dataset.path)
     before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(_PATIENCE)
+    socket.setdefaulttimeout(_TIMEOUT)
     try:
         with contextlib.redirect_stdout(sys.stderr):
             dataset.download()

@@ -1,4 +1,4 @@
-"""Files as a reader needs them: never whole unless each is one message, compressed or not, and in a natural order."""
+"""Files and folders of a corpus: plain or gzip, read in bounded memory, and sorted in natural order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora.mail import problem
 
 MAX_BYTES: Final = 1 << 28
-"""Of one message, one line or one field: beyond it the message is a problem, so that memory stays bounded."""
+"""The limit of a message, a line or a field: a larger one is a problem, so that memory stays bounded."""
 Bytes = io.BufferedReader | gzip.GzipFile
 _SAMPLE: Final = 1 << 16
 _GZIP: Final = b"\x1f\x8b"
@@ -24,8 +24,8 @@ _DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn what the file system or the decompression has to say into an error of the corpus."""
+def corpus_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the file system and of gzip into CorpusError."""
     try:
         yield
     except _DAMAGED as cause:
@@ -37,15 +37,15 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether it is; not if nobody may look."""
+    """Whether the path is a folder; False if it cannot be accessed."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
         return False
 
 
-def open_plain(path: Path) -> Bytes:
-    """The file's bytes, decompressed if they are gzip; to be used within `reading`."""
+def open_decompressed(path: Path) -> Bytes:
+    """Open a file, decompressed if it is gzip; to be used within `corpus_errors`."""
     _check_regular(path)
     file = path.open("rb")
     if file.peek(2)[:2] != _GZIP:
@@ -54,10 +54,10 @@ def open_plain(path: Path) -> Bytes:
     return gzip.open(path, "rb")
 
 
-def sample(path: Path) -> bytes:
-    """The first 64 KiB, to see what the file is; less of a compressed file that is cut short there."""
+def read_head(path: Path) -> bytes:
+    """Read the first 64 KiB, to detect the format; less of a truncated gzip file."""
     head = b""
-    with reading(path), open_plain(path) as file:
+    with corpus_errors(path), open_decompressed(path) as file:
         try:
             while len(head) < _SAMPLE and (piece := file.read1(_SAMPLE - len(head))):
                 head += piece
@@ -68,8 +68,8 @@ def sample(path: Path) -> bytes:
 
 
 def read_message(path: Path) -> bytes:
-    """A file that is one message."""
-    with reading(path):
+    """Read a file that is one message."""
+    with corpus_errors(path):
         _check_regular(path)
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -79,14 +79,14 @@ def read_message(path: Path) -> bytes:
 
 
 def _check_regular(path: Path) -> None:
-    """A pipe would wait for ever, and a device never end."""
+    """Refuse pipes and devices, which may block or never end."""
     path.stat()
     if not path.is_file():
         raise problem("unreadable", path, "is not a file")
 
 
 class NumberedLines:
-    """The lines of a file, numbered from 1; one that is too long raises, and reading can go on after it."""
+    """The lines of a file, numbered from 1; a line that is too long raises, and iteration can continue after it."""
 
     def __init__(self, path: Path, file: Bytes) -> None:
         self.number = 0
@@ -108,7 +108,7 @@ class NumberedLines:
         return line.removeprefix(b"\xef\xbb\xbf") if self.number == 1 else line
 
     def place(self, number: int = 0) -> str:
-        """A line as an error names it; the one last read if no number is given."""
+        """The place of a line for error messages; by default that of the last line."""
         return f"{self._path}, line {number or self.number}"
 
 
@@ -116,7 +116,7 @@ NaturalKey = tuple[str | int, ...]
 
 
 def natural_key(name: str) -> NaturalKey:
-    """Sorts 2 before 10, and 0002 beside 2.
+    """The key of natural order: 2 before 10, and 0002 beside 2.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def natural_key(name: str) -> NaturalKey:
 
 
 def folders_in(folder: Path, depth: int, skip: frozenset[str] = frozenset()) -> Iterator[Path]:
-    """The folder itself and those at most `depth` levels beneath, the nearest first; links are followed once."""
+    """The folder and its subfolders of at most `depth` levels, the nearest first; links are followed once."""
     level = [folder]
     seen = {os.path.realpath(folder)}
     for _ in range(depth + 1):
@@ -144,7 +144,7 @@ def folders_in(folder: Path, depth: int, skip: frozenset[str] = frozenset()) -> 
 
 
 def _folders(folder: Path) -> list[Path]:
-    """Those directly inside; none if it cannot be read, which `files_in` reports."""
+    """The direct subfolders; none if the folder cannot be read, which `files_in` reports."""
     try:
         return sorted(filter(is_folder, _children(folder)))
     except CorpusError:
@@ -152,13 +152,13 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _children(folder: Path) -> list[Path]:
-    with reading(folder):
+    with corpus_errors(folder):
         return list(folder.iterdir())
 
 
 def files_in(folder: Path) -> Iterator[Path | CorpusError]:
-    """What is directly in a folder and is no folder, hidden ones left out; an error if the folder cannot be read."""
+    """The files directly in a folder, without hidden ones; an error if the folder cannot be read."""
     try:
         yield from (path for path in _children(folder) if not path.name.startswith(".") and not is_folder(path))
-    except CorpusError as found:
-        yield found
+    except CorpusError as failure:
+        yield failure

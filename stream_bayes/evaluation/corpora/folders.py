@@ -1,4 +1,4 @@
-"""Folders of mails, one file each, sorted by somebody into folders called spam and ham."""
+"""The reader of folders called spam and ham, with one message in each file."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora.files import NaturalKey, files_in, folders_in, natural_key, read_message
 from stream_bayes.evaluation.corpora.labels import label_in_name, read_label
-from stream_bayes.evaluation.corpora.mail import UnreadMail, writable
+from stream_bayes.evaluation.corpora.mail import UnreadMail, encodable
 from stream_bayes.evaluation.corpora.mbox import Mbox
 
 LOOKED_FOR: Final = "folders with spam or ham in their names (easy_ham, spam_2, enron1/ham), a message in each file"
 MBOX_FOR: Final = "a folder of mbox files (.mbox, .mbx), each labelled by its name, its folder or X-Label headers"
-_SEARCHED: Final = 3
-_DEEPEST: Final = 1000
+_SEARCH_DEPTH: Final = 3
+_MAX_DEPTH: Final = 1000
 _MBOX_NAME: Final = re.compile(r".*\.mbo?x(\.gz)?", re.IGNORECASE)
 _NOT_MAIL: Final = re.compile(r"cmds|readme.*|license.*|summary\.txt", re.IGNORECASE)
 
@@ -30,14 +30,14 @@ class _FoundFile(NamedTuple):
 
 
 class MailFolders:
-    """The messages of all files in folders whose names say spam or ham, however deep.
+    """The messages in folders with spam or ham in their names, at any depth.
 
     Parameters
     ----------
     path
-        The folder that holds them.
+        The folder that contains them.
     label
-        What a file is that lies in no such folder; without it such a file is a problem.
+        The label of files in no such folder; by default they are a problem.
 
     Notes
     -----
@@ -60,20 +60,20 @@ class MailFolders:
     @staticmethod
     def fits(folder: Path) -> bool:
         """Whether some folder's name says spam or ham, or mbox files are right here."""
-        folders = (path for path in folders_in(folder.absolute(), _SEARCHED) if not path.name.startswith("."))
+        folders = (path for path in folders_in(folder.absolute(), _SEARCH_DEPTH) if not path.name.startswith("."))
         if any(label_in_name(path.name) for path in folders):
             return True
         return any(_MBOX_NAME.fullmatch(path.name) for path in files_in(folder) if isinstance(path, Path))
 
     def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
-        found: list[_FoundFile] = []
+        entries: list[_FoundFile] = []
         for path in self._files():
             if isinstance(path, CorpusError):
                 yield path
             else:
-                found.append(self._found(path))
-        own = "" if any(one.label for one in found) else label_in_name(self._path.absolute().name)
-        for one in sorted(found):
+                entries.append(self._found(path))
+        own = "" if any(one.label for one in entries) else label_in_name(self._path.absolute().name)
+        for one in sorted(entries):
             if not _MBOX_NAME.fullmatch(one.path.name):
                 yield UnreadMail(one.id, str(one.path), partial(_read, one.path, one.label or own or self._label))
                 continue
@@ -83,7 +83,7 @@ class MailFolders:
                 yield problem
 
     def _files(self) -> Iterator[Path | CorpusError]:
-        for folder in folders_in(self._path, _DEEPEST):
+        for folder in folders_in(self._path, _MAX_DEPTH):
             if not any(part.startswith(".") for part in folder.relative_to(self._path).parts):
                 for path in files_in(folder):
                     if isinstance(path, CorpusError) or not _NOT_MAIL.fullmatch(path.name):
@@ -95,7 +95,7 @@ class MailFolders:
         labels = [label_in_name(folder) for folder in folders]
         order = [natural_key(folder) for folder, label in zip(folders, labels, strict=True) if not label]
         label = next(filter(None, reversed(labels)), "")
-        return _FoundFile((*order, natural_key(name)), writable(relative.as_posix()), path, label)
+        return _FoundFile((*order, natural_key(name)), encodable(relative.as_posix()), path, label)
 
 
 def _read(path: Path, label: str) -> tuple[str | None, bytes]:

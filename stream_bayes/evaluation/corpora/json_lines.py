@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, plain or gzip."""
+"""The reader of JSON lines: one object on each line, plain or gzip."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluation.corpora.files import NumberedLines, open_plain, reading
+from stream_bayes.evaluation.corpora.files import NumberedLines, corpus_errors, open_decompressed
 from stream_bayes.evaluation.corpora.labels import UNLABELLED, read_label
-from stream_bayes.evaluation.corpora.mail import UnreadMail, composed, problem, shown, writable
+from stream_bayes.evaluation.corpora.mail import UnreadMail, compose_message, encodable, problem, shown
 
 LOOKED_FOR: Final = "JSON lines (.jsonl, .jsonl.gz): one object a line with id, label, and text or raw"
 
@@ -26,13 +26,12 @@ class JsonLines:
     path
         The file.
     label
-        What a message is that has no `label`; without it such a message is a problem. `"label": null` says that
-        nobody knows.
+        The label of messages without one; by default they are a problem. `"label": null` marks an unknown label.
 
     Notes
     -----
-    The order is that of the lines. A message without an id is called by its line, `line-7`. Other fields are not
-    looked at: dates tell the label in some corpora.
+    The order is that of the lines. The id of a message without one is its line, `line-7`. Other fields are
+    ignored: dates tell the label in some corpora.
     """
 
     format = "json lines"
@@ -43,11 +42,11 @@ class JsonLines:
 
     @staticmethod
     def fits(head: bytes) -> bool:
-        """Whether a file that begins like this is one."""
+        """Whether a file with this beginning is JSON lines."""
         return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
 
     def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
-        with reading(self._path), open_plain(self._path) as file:
+        with corpus_errors(self._path), open_decompressed(self._path) as file:
             lines = NumberedLines(self._path, file)
             while True:
                 try:
@@ -56,8 +55,8 @@ class JsonLines:
                         yield self._entry(line, lines)
                 except StopIteration:
                     return
-                except CorpusError as found:
-                    yield found
+                except CorpusError as error:
+                    yield error
 
     def _entry(self, line: bytes, lines: NumberedLines) -> UnreadMail:
         place = lines.place()
@@ -67,25 +66,25 @@ class JsonLines:
             raise problem("invalid-json", place, f"not valid JSON ({cause})") from cause
         if not isinstance(record, dict):
             raise problem("invalid-json", place, "not a JSON object, {..}")
-        given = _id(record, place)
-        name = given or f"line-{lines.number}"
+        own_id = _id(record, place)
+        name = own_id or f"line-{lines.number}"
         read = partial(_read, record, f"{place}, id {name}", self._label)
-        return UnreadMail(name, place, read, not given, is_row=True)
+        return UnreadMail(name, place, read, not own_id, is_row=True)
 
 
 def _id(record: dict[str, Any], place: str) -> str:
-    """The id that a record gives, or ""."""
+    """The id of a record, or ""."""
     name = record.get("id")
     if name is None or name == "":
         return ""
     if isinstance(name, bool) or not isinstance(name, str | int):
         raise problem("bad-id", place, f"the id {shown(repr(name), 60)} is neither a string nor a whole number")
-    return writable(str(name))
+    return encodable(str(name))
 
 
 def _read(record: dict[str, Any], place: str, otherwise: str) -> tuple[str | None, bytes]:
-    said = record.get("label", "")
-    label = read_label(UNLABELLED if said is None else said, place, otherwise)
+    value = record.get("label", "")
+    label = read_label(UNLABELLED if value is None else value, place, otherwise)
     has_text, has_raw = (record.get(name) is not None for name in ("text", "raw"))
     if has_text == has_raw:
         both = "both a text and" if has_raw else "neither a text nor"
@@ -93,7 +92,7 @@ def _read(record: dict[str, Any], place: str, otherwise: str) -> tuple[str | Non
     if has_raw:
         return label, _raw(record["raw"], place)
     text, subject, sender = (_bytes(record, name, place) for name in ("text", "subject", "sender"))
-    return label, composed(text, subject, sender)
+    return label, compose_message(text, subject, sender)
 
 
 def _bytes(record: dict[str, Any], name: str, place: str) -> bytes:

@@ -21,12 +21,12 @@ _HAM_NAMES: Final = frozenset({"ham", "hams", "good", "notspam", "nonspam", "not
 _NOT: Final = re.compile(r"\b(not?|non)[^a-z]+(?=spam|junk)")
 
 
-def label_word(value: object) -> str | None:
-    """ "spam", "ham", "unlabelled", or None for anything else; a number or a truth value counts as its word.
+def parse_label(value: object) -> str | None:
+    """Parse a label: "spam", "ham" or "unlabelled"; None for anything else. Numbers and booleans count as their text.
 
     Examples
     --------
-    >>> label_word(" Junk "), label_word(False), label_word(1.0), label_word("2")
+    >>> parse_label(" Junk "), parse_label(False), parse_label(1.0), parse_label("2")
     ('spam', 'ham', 'spam', None)
     """
     if isinstance(value, str | bool | int | float):
@@ -35,19 +35,19 @@ def label_word(value: object) -> str | None:
 
 
 def read_label(value: object, place: str, otherwise: str = "") -> str | None:
-    """The label of a message: None if it is said to be unknown, `otherwise` if nothing is said, else an error."""
+    """The label of a message: None if it is marked as unknown, `otherwise` if it is empty, else an error."""
     if isinstance(value, str) and not value.strip():
         value = otherwise
         if not value:
             raise problem("missing-label", place, f"no label; expected {_ALLOWED}")
-    word = label_word(value)
+    word = parse_label(value)
     if word is None:
         raise problem("bad-label", place, f"the label {shown(repr(value), 60)} is none of {_ALLOWED}")
     return None if word == UNLABELLED else word
 
 
 def label_in_name(name: str) -> str:
-    """What the words of a file's or folder's name say, or "" if they say nothing or both.
+    """The label in the name of a file or folder; "" if it has none or both.
 
     Examples
     --------

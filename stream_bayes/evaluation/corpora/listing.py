@@ -1,4 +1,4 @@
-"""What corpora are in a folder, each read through once."""
+"""The list of corpora in a folder, with their counts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final, NamedTuple
 
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora.corpus import Corpus, Counts, open_corpus
-from stream_bayes.evaluation.corpora.files import is_folder, reading
+from stream_bayes.evaluation.corpora.files import corpus_errors, is_folder
 from stream_bayes.evaluation.corpora.mail import problem
 from stream_bayes.evaluation.corpora.recognise import corpus_files
 
-CORPORA: Final = "STREAM_BAYES_CORPORA"
-"""Names a folder of corpora."""
+CORPORA_VARIABLE: Final = "STREAM_BAYES_CORPORA"
+"""The environment variable with the path of a folder of corpora."""
 
 
-class Listed(NamedTuple):
-    """One corpus as a listing shows it."""
+class CorpusListing(NamedTuple):
+    """One corpus of a list."""
 
     name: str
     path: str
@@ -34,8 +34,8 @@ class Listed(NamedTuple):
         return 100.0 * self.counts.spam / labelled if labelled else None
 
 
-def corpora_in(path: Path) -> Iterator[Listed]:
-    """The corpus at the path, or those directly in a folder that is none itself; CorpusError if there is nothing."""
+def list_corpora(path: Path) -> Iterator[CorpusListing]:
+    """List the corpus at a path, or those directly in a folder that is not a corpus; CorpusError if there is none."""
     if not is_folder(path) or not corpus_files(path):
         try:
             corpus = open_corpus(path, on_error="skip")
@@ -43,14 +43,14 @@ def corpora_in(path: Path) -> Iterator[Listed]:
             if not is_folder(path):
                 raise
         else:
-            yield read_through(corpus)
+            yield summarise_corpus(corpus)
             return
-    yield from _each_in(path)
+    yield from _list_folder(path)
 
 
-def _each_in(folder: Path) -> Iterator[Listed]:
+def _list_folder(folder: Path) -> Iterator[CorpusListing]:
     found = False
-    with reading(folder):
+    with corpus_errors(folder):
         inside = sorted(folder.iterdir())
     for path in inside:
         try:
@@ -58,22 +58,22 @@ def _each_in(folder: Path) -> Iterator[Listed]:
         except CorpusError:
             continue
         found = True
-        yield read_through(corpus)
+        yield summarise_corpus(corpus)
     if not found:
         raise problem("unrecognised", folder, "neither a corpus nor a folder of corpora")
 
 
-def named_by_environment() -> Iterator[Listed]:
-    """The corpora in the folder that STREAM_BAYES_CORPORA names; nothing if it names none."""
-    folder = os.environ.get(CORPORA)
+def corpora_of_environment() -> Iterator[CorpusListing]:
+    """List the corpora in the folder of STREAM_BAYES_CORPORA; none if it is not set."""
+    folder = os.environ.get(CORPORA_VARIABLE)
     if folder:
-        yield from _each_in(Path(folder).expanduser())
+        yield from _list_folder(Path(folder).expanduser())
 
 
-def read_through(corpus: Corpus) -> Listed:
-    """What one pass over a corpus finds."""
+def summarise_corpus(corpus: Corpus) -> CorpusListing:
+    """Read a corpus once, and return its counts."""
     first = last = ""
     for mail in corpus:
         first = first or mail.id
         last = mail.id
-    return Listed(corpus.name, str(corpus.path), corpus.format, corpus.counts, first, last)
+    return CorpusListing(corpus.name, str(corpus.path), corpus.format, corpus.counts, first, last)

@@ -1,4 +1,4 @@
-"""What every reader yields, and how a text with a subject and a sender becomes one message."""
+"""The messages of a corpus, the interface of its readers, and what the readers share."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Mail(NamedTuple):
     """One message of a corpus."""
 
     id: str
-    """Unique within its corpus: the id that the corpus gives, or where the message was found."""
+    """Unique within its corpus: the id in the corpus, or the place of the message."""
     label: str | None
-    """"spam", "ham", or None where the corpus says that it is not known."""
+    """"spam", "ham", or None if the corpus marks it as unknown."""
     raw: bytes
     """The whole message, headers and body."""
     named_by_place: bool = False
-    """Whether the corpus gives no id, so that `id` says where the message was found: a path, a line."""
+    """Whether the corpus has no ids, so that `id` is the place of the message: a path, a line."""
     occurrence: int = 1
-    """Of several equal rows of a table without ids, which one it is, from 1."""
+    """The number of the message among equal rows of a table without ids, from 1."""
 
     @property
     def event_id(self) -> str:
-        """The id of the message as an event: that of the corpus, else the message digest.
+        """The id of the message as an event: the id in the corpus, or else the digest of the message.
 
         The digest stays the same when a file is renamed, moved to another folder, or stored in another format. Equal
         rows of a table are different messages, so the second one and those after it have their number in the id.
@@ -44,47 +44,47 @@ class Mail(NamedTuple):
 
 
 class UnreadMail(NamedTuple):
-    """A message its reader has found but not yet read."""
+    """A message that a reader has found but not read yet."""
 
     id: str
     place: str
-    """Where it is, for an error: a file, or a file and a line."""
+    """The place for error messages: a file, or a file and a line."""
     read: Callable[[], tuple[str | None, bytes]]
-    """Its label and its bytes, or CorpusError."""
+    """Reads its label and its bytes; may raise CorpusError."""
     named_by_place: bool = True
-    """Whether the id says where the message was found, because the corpus gives none."""
+    """Whether the id is the place of the message, because the corpus has no ids."""
     is_row: bool = False
     """Whether it is a row of a table, where equal rows are different messages."""
 
 
 class CorpusReader(Protocol):
-    """One way to store mails.
+    """The reader of one format.
 
-    Iterating yields entries in order. A problem that leaves the rest readable is yielded too; one that does not, such
-    as a compressed file cut short, is raised.
+    Iterating yields messages in order. A problem is yielded too if reading can continue after it; otherwise, as for a
+    truncated gzip file, it is raised.
     """
 
     format: str
 
     def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
-        """Open what there is to open, and begin with the first message."""
+        """Open the corpus and begin with the first message."""
         ...
 
 
 def problem(kind: str, place: object, what: str) -> CorpusError:
-    """The error for one place of a corpus, in characters that any screen can show."""
+    """Make the error for a place of a corpus, in printable characters."""
     return CorpusError(shown(f"{place}: {what}"), kind)
 
 
 def shown(text: str, longest: int = _LONGEST_SHOWN) -> str:
-    """The text with what cannot be printed as escapes, and its middle left out where it is long."""
+    """Escape unprintable characters, and leave out the middle of a long text."""
     if len(text) > longest:
         text = f"{text[: longest // 2]} .. {text[-longest // 2 :]}"
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def counted(number: int, what: str) -> str:
-    """How many, in words.
+    """A number with its noun, in singular or plural.
 
     Examples
     --------
@@ -94,21 +94,21 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def writable(name: str) -> str:
-    """The name with bytes or half characters that are not Unicode as escapes, so that it can be written anywhere."""
+def encodable(name: str) -> str:
+    """Escape undecodable bytes and lone surrogates of a name, so that it can be encoded as UTF-8."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def composed(text: bytes, subject: bytes = b"", sender: bytes = b"") -> bytes:
-    r"""One message of a text, its subject and its sender.
+def compose_message(text: bytes, subject: bytes = b"", sender: bytes = b"") -> bytes:
+    r"""Compose a message from a text, its subject and its sender.
 
-    They become header lines, unless the text has a header of its own.
+    They become header fields, unless the text has a header.
 
     Examples
     --------
-    >>> composed(b"Dear friend", b"Hello", b"a@example.org")
+    >>> compose_message(b"Dear friend", b"Hello", b"a@example.org")
     b'From: a@example.org\nSubject: Hello\n\nDear friend'
-    >>> composed(b"Subject: Hello\n\nDear friend", b"Hello")
+    >>> compose_message(b"Subject: Hello\n\nDear friend", b"Hello")
     b'Subject: Hello\n\nDear friend'
     """
     if not (subject or sender) or _HEADER_BLOCK.match(text):

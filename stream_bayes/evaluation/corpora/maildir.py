@@ -1,4 +1,4 @@
-"""Maildir: folders with cur/ and new/, one file a message, named by the time of its delivery."""
+"""The reader of Maildir folders: cur/ and new/, one file for each message, named by the time of its delivery."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora.files import NaturalKey, files_in, folders_in, is_folder, natural_key, read_message
 from stream_bayes.evaluation.corpora.labels import HAM, SPAM, label_in_name, read_label
-from stream_bayes.evaluation.corpora.mail import UnreadMail, writable
+from stream_bayes.evaluation.corpora.mail import UnreadMail, encodable
 
 LOOKED_FOR: Final = "a Maildir (cur/ and new/, here or one or two folders down), labelled by folder: .Junk, spam, ham"
 _DEPTH: Final = 2
@@ -26,13 +26,13 @@ class Maildir:
     path
         The folder.
     label
-        What a message is where its folder does not say so; without it such a message is a problem.
+        The label of messages whose folder has none; by default they are a problem.
 
     Notes
     -----
-    A folder's name says what its messages are: .Junk, .Spam, ham, .Not-Junk. Where some folders are spam and none is
-    ham, the others are ham: somebody has sorted the mail; but Sent, Drafts, Trash, Templates and Outbox are not read,
-    nor are messages that are marked as deleted.
+    The name of a folder is the label of its messages: .Junk, .Spam, ham, .Not-Junk. If some folders are spam and none
+    is ham, the others are ham: somebody has sorted the mail. Sent, Drafts, Trash, Templates and Outbox are not read,
+    and neither are messages that are marked as deleted.
     The order is that of the file names over all folders, since they begin with the second of delivery. The id is the
     folder and the name without its flags, so it stays when a message is read and moves from new/ to cur/; that of the
     event (`Mail.event_id`) stays also when it is moved to another folder. The names are held in memory, the messages
@@ -47,11 +47,11 @@ class Maildir:
 
     @staticmethod
     def fits(folder: Path) -> bool:
-        """Whether the folder is a Maildir or holds one."""
+        """Whether the folder is a Maildir or contains one."""
         return any(True for _ in _maildirs(folder))
 
     def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
-        found: list[tuple[NaturalKey, str, Path, str]] = []
+        entries: list[tuple[NaturalKey, str, Path, str]] = []
         folders = list(_maildirs(self._path))
         labels = self._labels(folders)
         rest = self._label or (HAM if set(labels.values()) == {SPAM, ""} else "")
@@ -62,19 +62,19 @@ class Maildir:
                         yield path
                     elif not _is_trashed(path):
                         key = natural_key(path.name.partition(":")[0])
-                        found.append((key, str(folder), path, labels[folder] or rest))
-        for _, _, path, label in sorted(found):
+                        entries.append((key, str(folder), path, labels[folder] or rest))
+        for _, _, path, label in sorted(entries):
             yield UnreadMail(self._id(path), str(path), partial(_read, path, label))
 
     def _labels(self, folders: list[Path]) -> dict[Path, str]:
-        """What each folder's name says; that of the whole only if no other says anything."""
+        """The labels of the folders by their names; that of the Maildir itself only if no other folder has one."""
         labels = {folder: label_in_name(folder.name) for folder in folders if folder != self._path}
         own = "" if any(labels.values()) else label_in_name(self._path.absolute().name)
         return {folder: labels.get(folder, own) for folder in folders}
 
     def _id(self, path: Path) -> str:
         folder = path.parent.parent.relative_to(self._path)
-        return writable((folder / path.name.partition(":")[0]).as_posix())
+        return encodable((folder / path.name.partition(":")[0]).as_posix())
 
 
 def _maildirs(folder: Path) -> Iterator[Path]:
@@ -84,7 +84,7 @@ def _maildirs(folder: Path) -> Iterator[Path]:
 
 
 def _is_trashed(path: Path) -> bool:
-    """Whether a message is marked as deleted (flag T): a mail reader has copied it elsewhere, or it is to go."""
+    """Whether a message is marked as deleted (flag T)."""
     return "T" in path.name.rpartition(":2,")[2] if ":2," in path.name else False
 
 

@@ -1,4 +1,4 @@
-"""mbox files, read line by line: many messages one after the other, each after a line that begins with "From "."""
+"""The reader of mbox files, line by line: each message follows a line that begins with "From "."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluation.corpora.files import MAX_BYTES, Bytes, open_plain, reading
-from stream_bayes.evaluation.corpora.labels import label_in_name, label_word, read_label
-from stream_bayes.evaluation.corpora.mail import UnreadMail, problem, shown, writable
+from stream_bayes.evaluation.corpora.files import MAX_BYTES, Bytes, corpus_errors, open_decompressed
+from stream_bayes.evaluation.corpora.labels import label_in_name, parse_label, read_label
+from stream_bayes.evaluation.corpora.mail import UnreadMail, encodable, problem, shown
 
 LOOKED_FOR: Final = 'an mbox file (plain or .gz) that begins with "From "; label in its name or in X-Label headers'
 _PIECE: Final = 1 << 20
@@ -31,11 +31,11 @@ class Mbox:
     path
         The file, plain or gzip.
     label
-        What a message is where nothing says so; without it such a message is a problem.
+        The label of messages without one; by default they are a problem.
     name
-        What the ids begin with, before `/1`, `/2`, ..; by default the file's name.
+        The beginning of the ids, before `/1`, `/2`, ..; by default the file's name.
     folder_label
-        What the file's folder says, if the file's own name says nothing.
+        The label of the file's folder, if the file's own name has none.
 
     Notes
     -----
@@ -54,22 +54,22 @@ class Mbox:
         self._path = path
         self._label = label
         self._by_name = label_in_name(path.name) or folder_label
-        self._name = name or writable(path.name)
+        self._name = name or encodable(path.name)
 
     @staticmethod
     def fits(head: bytes) -> bool:
-        """Whether a file that begins like this is one."""
+        """Whether a file with this beginning is an mbox file."""
         return head.lstrip(b"\r\n").startswith(_START)
 
     def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
-        with reading(self._path), open_plain(self._path) as file:
+        with corpus_errors(self._path), open_decompressed(self._path) as file:
             for number, message in enumerate(_messages(self._path, file), 1):
                 place = f"{self._path}, message {number}"
                 try:
                     read = partial(_read, message.whole(place), place, self._by_name, self._label)
                     yield UnreadMail(f"{self._name}/{number}", place, read)
-                except CorpusError as found:
-                    yield found
+                except CorpusError as error:
+                    yield error
 
 
 def _messages(path: Path, file: Bytes) -> Iterator[_Message]:
@@ -91,7 +91,7 @@ def _messages(path: Path, file: Bytes) -> Iterator[_Message]:
             message = _Message()
         else:
             message.add(line[1:] if at_start and _QUOTED.match(line) else line, blank)
-            message.doubt = message.doubt or (line if starts and _DOUBTFUL.match(line) else b"")
+            message.doubtful_line = message.doubtful_line or (line if starts and _DOUBTFUL.match(line) else b"")
         at_start = line.endswith(b"\n")
         after_blank = blank
     if first:
@@ -99,19 +99,19 @@ def _messages(path: Path, file: Bytes) -> Iterator[_Message]:
 
 
 def _likeness(line: bytes) -> tuple[int, bool] | None:
-    """What two lines without a time have in common that both begin a message; None for one that has a time."""
+    """What separator lines without a time of day have in common; None for a line with a time."""
     return None if _TIMED.match(line) else (len(line.split()), b"@" in line)
 
 
 class _Message:
-    """The lines of one message, held only while they are few enough."""
+    """The lines of one message, kept only up to the size limit."""
 
     def __init__(self) -> None:
         self._lines: list[bytes] = []
         self._size = 0
         self._ends_blank = False
-        self.doubt = b""
-        """A line at which the next message may begin."""
+        self.doubtful_line = b""
+        """A line that may begin the next message."""
 
     def add(self, line: bytes, blank: bool) -> None:
         self._size += len(line)
@@ -122,12 +122,12 @@ class _Message:
             self._lines.clear()
 
     def whole(self, place: str) -> bytes:
-        """All of it, or CorpusError."""
+        """The bytes of the message, or CorpusError."""
         if self._size > MAX_BYTES:
             raise problem("too-large", place, f"more than {MAX_BYTES >> 20} MiB in one message")
-        if self.doubt:
-            said = shown(self.doubt.decode("latin-1").strip(), 60)
-            raise problem("bad-separator", place, f"{said!r} may begin the next message, but has no time of day")
+        if self.doubtful_line:
+            line = shown(self.doubtful_line.decode("latin-1").strip(), 60)
+            raise problem("bad-separator", place, f"{line!r} may begin the next message, but has no time of day")
         return b"".join(self._lines[:-1] if self._ends_blank else self._lines)
 
 
@@ -135,8 +135,8 @@ def _read(message: bytes, place: str, by_name: str, otherwise: str) -> tuple[str
     end = _HEADER_END.search(message)
     header = message[: end.end()] if end else message
     values = [match[1].decode("latin-1").strip() for match in _LABEL_HEADER.finditer(header)]
-    said = next(filter(label_word, values), otherwise or next(iter(values), ""))
-    label = read_label(by_name or said, f"{place} (neither its file's name nor an X-Label header says what it is)")
+    value = next(filter(parse_label, values), otherwise or next(iter(values), ""))
+    label = read_label(by_name or value, f"{place} (neither its file's name nor an X-Label header says what it is)")
     if values:
-        header = _LABEL_HEADER.sub(lambda match: b"" if label_word(match[1].decode("latin-1")) else match[0], header)
+        header = _LABEL_HEADER.sub(lambda match: b"" if parse_label(match[1].decode("latin-1")) else match[0], header)
     return label, header + message[end.end() :] if end else header

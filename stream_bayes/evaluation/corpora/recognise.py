@@ -1,4 +1,4 @@
-"""Which format a file or folder is in, by what is there."""
+"""The detection of the format of a corpus, by its content."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora import delimited, folders, json_lines, maildir, mbox, trec
-from stream_bayes.evaluation.corpora.files import files_in, sample
+from stream_bayes.evaluation.corpora.files import files_in, read_head
 from stream_bayes.evaluation.corpora.mail import CorpusReader, problem
 
 CORPUS_NAMES: Final = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -17,8 +17,8 @@ _FILES: Final = (json_lines.LOOKED_FOR, delimited.LOOKED_FOR, mbox.LOOKED_FOR, t
 _FOLDERS: Final = (trec.LOOKED_FOR, maildir.LOOKED_FOR, folders.LOOKED_FOR, folders.MBOX_FOR)
 
 
-def recognise(path: Path, label: str = "") -> CorpusReader:
-    """The reader for what is at the path; `label` is what a message is where nothing says so."""
+def open_reader(path: Path, label: str = "") -> CorpusReader:
+    """Open the reader for the corpus at a path; `label` is the label of messages without one."""
     try:
         there = path.exists()
         folder = path.is_dir()
@@ -30,7 +30,7 @@ def recognise(path: Path, label: str = "") -> CorpusReader:
 
 
 def _file(path: Path, label: str) -> CorpusReader:
-    head = sample(path)
+    head = read_head(path)
     if not head.strip():
         raise problem("unrecognised", path, "the file is empty")
     if head.startswith(_ARCHIVES) or head[_TAR] == b"ustar":
@@ -63,14 +63,14 @@ def _folder(path: Path, label: str) -> CorpusReader:
 
 
 def corpus_files(folder: Path) -> list[Path]:
-    """The files directly in a folder that are called like a corpus of one file."""
-    found = []
+    """The files directly in a folder whose names are those of corpora in one file."""
+    matches = []
     for path in files_in(folder):
         if isinstance(path, CorpusError):
             raise path
         if path.name.lower().endswith(CORPUS_NAMES):
-            found.append(path)
-    return found
+            matches.append(path)
+    return matches
 
 
 def _unrecognised(path: Path, what: str, looked_for: tuple[str, ...]) -> CorpusError:

@@ -1,4 +1,4 @@
-"""Which ids have been seen, in bounded memory."""
+"""A set of ids in bounded memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _FIRST_SLOTS: Final = 1 << 10
 
 
 class SeenIds:
-    """A set of ids that keeps 8 bytes of a hash for each, at most half of its table in use.
+    """A hash set of ids by open addressing: 8 bytes of a hash for each id, at most half of the table in use.
 
-    So it takes at most 32 bytes an id, and while a larger table is filled from the smaller one, half as much again. Two
-    different ids are taken for one with a chance of n^2 / 2^65 among n of them: 3e-8 in a million. When it holds
-    `most` ids (8 million by default, 128 MiB) it starts over: a duplicate further back than that may pass.
+    It takes at most 32 bytes for an id, and half as much again while it grows. The probability of a collision among n
+    ids is n^2 / 2^65: 3e-8 for a million. When it holds `most` ids (8 million by default, 128 MiB) it starts empty
+    again: an older duplicate is then not found.
 
     Parameters
     ----------
     most
-        How many ids to hold; a power of two.
+        The capacity; a power of two.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class SeenIds:
         return table[slot] == number
 
     def add(self, id: str) -> bool:  # noqa: A002
-        """Whether the id is new; from now on it is not."""
+        """Add an id; returns whether it was new."""
         if not self._put(_number(id)):
             return False
         self._held += 1

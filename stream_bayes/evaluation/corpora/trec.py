@@ -1,4 +1,4 @@
-"""TREC index directories: a file `index` with a label and the path of a message on each line."""
+"""The reader of TREC corpora: a file `index` with a label and the path of a message on each line."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluation.corpora.files import NumberedLines, open_plain, read_message, reading
+from stream_bayes.evaluation.corpora.files import NumberedLines, corpus_errors, open_decompressed, read_message
 from stream_bayes.evaluation.corpora.labels import read_label
-from stream_bayes.evaluation.corpora.mail import UnreadMail, problem, shown, writable
+from stream_bayes.evaluation.corpora.mail import UnreadMail, encodable, problem, shown
 from stream_bayes.evaluation.corpora.seen_ids import SeenIds
 
 LOOKED_FOR: Final = "a TREC index (index, full/index, delay/index, partial/index): `spam ../data/000/000` on each line"
@@ -21,7 +21,7 @@ _LINE: Final = re.compile(rb"(?:\xef\xbb\xbf)?(?:spam|ham)[ \t]+\S*/\S+", re.IGN
 
 
 class TrecIndex:
-    """The messages an index names, in its order.
+    """The messages of a TREC index, in its order.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class TrecIndex:
 
     Notes
     -----
-    A line is `label path`, and what follows (user, genre) is not looked at. A path is relative to the folder of the
+    A line is `label path`; further fields (user, genre) are ignored. A path is relative to the folder of the
     index and may leave it by one step, `../data/..`: no message is read from outside the folder above. The id is the
     path without `../`. The indexes of delayed feedback name a message twice, once in capitals (SPAM) and once not,
     for prediction and for feedback; here it comes once, at the first of the two, and feedback is the evaluation's
@@ -46,26 +46,26 @@ class TrecIndex:
 
     @staticmethod
     def fits(head: bytes) -> bool:
-        """Whether a file that begins like this is an index."""
+        """Whether a file with this beginning is an index."""
         return _LINE.match(head.lstrip()) is not None
 
     @staticmethod
     def find(folder: Path) -> Path | None:
-        """The index of a folder, the one with full feedback if there are several."""
-        with reading(folder):
+        """Find the index of a folder, that with full feedback if there are several."""
+        with corpus_errors(folder):
             return next((folder / place for place in _PLACES if (folder / place).is_file()), None)
 
     def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
         named = {True: SeenIds(), False: SeenIds()}
-        with reading(self._path), open_plain(self._path) as file:
+        with corpus_errors(self._path), open_decompressed(self._path) as file:
             lines = NumberedLines(self._path, file)
             while True:
                 try:
                     entry, capitals = self._entry(next(lines), lines.place())
                 except StopIteration:
                     return
-                except CorpusError as found:
-                    yield found
+                except CorpusError as error:
+                    yield error
                     continue
                 if entry is not None and entry.id not in named[not capitals]:
                     named[capitals].add(entry.id)
@@ -83,11 +83,11 @@ class TrecIndex:
         if path.startswith("/") or beneath.split("/")[0] == ".." or "\0" in path:
             raise problem("outside-corpus", place, f"{path} is outside the folder that holds the index's folder")
         read = partial(self._read, fields[0], self._path.parent / path, place)
-        return UnreadMail(writable(beneath), place, read), fields[0].isupper()
+        return UnreadMail(encodable(beneath), place, read), fields[0].isupper()
 
     def _read(self, label: str, path: Path, place: str) -> tuple[str | None, bytes]:
         known = read_label(label, place)
         try:
             return known, read_message(path)
-        except CorpusError as found:
-            raise problem(found.kind, place, str(found)) from found
+        except CorpusError as error:
+            raise problem(error.kind, place, str(error)) from error

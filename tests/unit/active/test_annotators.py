@@ -22,13 +22,13 @@ sayings = st.lists(
 def after(said: list[tuple[int, str, str | None]], **bounds: int) -> Annotators:
     labellers = Annotators(**bounds)
     for place, label, labeller in said:
-        labellers.said(place, label, labeller)
+        labellers.record(place, label, labeller)
     return labellers
 
 
 def test_a_first_label_checks_nobody() -> None:
     labellers = after([(1, "spam", "ann"), (2, "ham", "bob")])
-    assert labellers.belief("ann") == labellers.belief("bob") == labellers.belief("stranger") == Beta(1, 1)
+    assert labellers.posterior("ann") == labellers.posterior("bob") == labellers.posterior("stranger") == Beta(1, 1)
     assert labellers.figures()["ann"] == pytest.approx(
         {"agreement": 0.5, "low": 0.025, "high": 0.975, "checked": 0, "labels": 1}
     )
@@ -36,22 +36,22 @@ def test_a_first_label_checks_nobody() -> None:
 
 def test_a_later_label_counts_for_the_one_who_gave_the_earlier() -> None:
     labellers = after([(1, "spam", "ann"), (2, "ham", "ann"), (1, "spam", "bob"), (2, "spam", "bob")])
-    assert labellers.belief("ann") == Beta(2, 2)
-    assert labellers.belief("bob") == Beta(1, 1)
+    assert labellers.posterior("ann") == Beta(2, 2)
+    assert labellers.posterior("bob") == Beta(1, 1)
     assert labellers.figures()["ann"]["checked"] == 2
     # Both had said spam; nobody has checked what bob said of 2.
-    labellers.said(1, "ham", "cid")
-    assert labellers.belief("ann") == Beta(2, 3)
-    assert labellers.belief("bob") == Beta(1, 2)
+    labellers.record(1, "ham", "cid")
+    assert labellers.posterior("ann") == Beta(2, 3)
+    assert labellers.posterior("bob") == Beta(1, 2)
     assert [labellers.label_of(place) for place in (1, 2, 3)] == ["ham", "spam", None]
 
 
 def test_an_own_repetition_counts_nothing_and_an_own_correction_against() -> None:
     labellers = after([(1, "spam", "ann"), (1, "spam", "ann")])
-    assert labellers.belief("ann") == Beta(1, 1)
+    assert labellers.posterior("ann") == Beta(1, 1)
     assert labellers.figures()["ann"]["labels"] == 1
-    labellers.said(1, "ham", "ann")
-    assert labellers.belief("ann") == Beta(1, 2)
+    labellers.record(1, "ham", "ann")
+    assert labellers.posterior("ann") == Beta(1, 2)
     assert labellers.figures()["ann"]["labels"] == 2
 
 
@@ -61,9 +61,9 @@ def test_a_known_agreement_is_found() -> None:
     for place in range(4000):
         truth = generator.random() < 0.5
         for name, skill in (("ann", 0.95), ("bob", 0.7)):
-            labellers.said(place, bool(truth if generator.random() < skill else not truth), name)
-        labellers.said(place, bool(truth), "audit")
-    bob = labellers.belief("bob").interval(0.99)
+            labellers.record(place, bool(truth if generator.random() < skill else not truth), name)
+        labellers.record(place, bool(truth), "audit")
+    bob = labellers.posterior("bob").interval(0.99)
     assert bob[0] < 0.7 < bob[1]
     # What ann says is checked by bob, who is often wrong.
     figures = labellers.figures()["ann"]
@@ -75,9 +75,9 @@ def test_what_was_said_again_changes_nothing(said: list[tuple[int, str, str | No
     once = Annotators()
     twice = Annotators()
     for event in said:
-        once.said(*event)
-        twice.said(*event)
-        twice.said(*event)
+        once.record(*event)
+        twice.record(*event)
+        twice.record(*event)
     assert once.state() == twice.state()
 
 
@@ -96,7 +96,7 @@ def test_a_state_goes_through_json(said: list[tuple[int, str, str | None]], cut:
     restored = Annotators(places, apart)
     restored.restore(json.loads(json.dumps(after(said[:cut], places=places, apart=apart).state())))
     for event in said[cut:]:
-        restored.said(*event)
+        restored.record(*event)
     assert restored.state() == straight.state()
     assert restored.figures() == straight.figures()
 
@@ -107,8 +107,8 @@ def test_its_memory_is_bounded() -> None:
     assert labellers.figures()[OTHERS]["labels"] == 995
     assert [place for place in range(1000) if labellers.label_of(place)] == list(range(990, 1000))
     # A forgotten place is a new one.
-    labellers.said(0, "ham", "labeller 1")
-    assert labellers.belief("labeller 0") == Beta(1, 1)
+    labellers.record(0, "ham", "labeller 1")
+    assert labellers.posterior("labeller 0") == Beta(1, 1)
     # There is less room where the state goes.
     smaller = Annotators(places=3)
     smaller.restore(labellers.state())
@@ -117,11 +117,11 @@ def test_its_memory_is_bounded() -> None:
 
 def test_a_place_may_be_an_id_and_a_label_a_number() -> None:
     labellers = Annotators()
-    labellers.said("mail-1", np.float64(2.5), None)
-    labellers.said("mail-1", 2.5, "ann")
-    assert labellers.belief() == labellers.belief(UNNAMED) == Beta(2, 1)
+    labellers.record("mail-1", np.float64(2.5), None)
+    labellers.record("mail-1", 2.5, "ann")
+    assert labellers.posterior() == labellers.posterior(UNNAMED) == Beta(2, 1)
     assert json.loads(json.dumps(labellers.state())) == labellers.state()
-    labellers.said("mail-2", np.bool_(True), "ann")
+    labellers.record("mail-2", np.bool_(True), "ann")
     assert labellers.label_of("mail-2") is True
 
 

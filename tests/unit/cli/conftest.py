@@ -25,4 +25,4 @@ def evaluate(run: Command) -> Command:
 @pytest.fixture
 def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     """One process for all passes: starting others takes longer than these passes."""
-    monkeypatch.setattr(sweep, "cores", lambda: 1)
+    monkeypatch.setattr(sweep, "available_cores", lambda: 1)

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stream_bayes.evaluation.bootstrap import summarise
-from stream_bayes.evaluation.metrics import all_metrics, one_minus_roca_percent
+from stream_bayes.evaluation.metrics import all_metrics, one_minus_roca_percent, summarise
 from stream_bayes.evaluation.tables import pass_table
 from tests.support.mail_filters import RIVER, Command, generated_mails, passed, write
 

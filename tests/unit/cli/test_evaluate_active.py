@@ -11,9 +11,8 @@ import pytest
 
 from stream_bayes.active.audit import AuditEstimate
 from stream_bayes.evaluation.active_learning import RequestCounts
-from stream_bayes.evaluation.bootstrap import summarise
-from stream_bayes.evaluation.feedback import DEFAULT, FeedbackRegime
-from stream_bayes.evaluation.metrics import one_minus_roca_percent
+from stream_bayes.evaluation.feedback import DEFAULT_STRATEGY, FeedbackRegime
+from stream_bayes.evaluation.metrics import one_minus_roca_percent, summarise
 from stream_bayes.evaluation.protocol import run as run_filter
 from stream_bayes.evaluation.stream import Stream
 from stream_bayes.evaluation.tables import pass_table
@@ -34,16 +33,16 @@ def test_json_says_what_became_of_the_questions(evaluate: Command, corpus: Path)
     )
     assert found["feedback"] == "active:60, margin, labels 5 late"
     assert found["labels_used"] == done.learned.sum() <= 60
-    assert done.asked is not None
-    audit = None if done.asked.audit is None else done.asked.audit._asdict()
-    assert found["asked"] == {**done.asked.counts, "accuracy": done.accuracy, "audit": audit}
+    assert done.requests is not None
+    audit = None if done.requests.audit is None else done.requests.audit._asdict()
+    assert found["asked"] == {**done.requests.counts, "accuracy": done.accuracy, "audit": audit}
     assert found["one_minus_roca_percent"] == pytest.approx(one_minus_roca_percent(done.spam, done.log_odds))
 
 
 def test_the_summary_has_labels_used(evaluate: Command, corpus: Path) -> None:
     code, output, errors = evaluate(corpus, "--filter", SMALL, "--feedback", "active:60")
     assert (code, errors) == (0, "")
-    assert f"feedback active:60, {DEFAULT}, " in output
+    assert f"feedback active:60, {DEFAULT_STRATEGY}, " in output
     for line in (r"asked +\d+", r"audited +\d+", r"suppressed +\d+", r"accuracy % +\d+\.\d\d"):
         assert re.search(rf"^  {line}$", output, re.MULTILINE)
 
@@ -51,18 +50,18 @@ def test_the_summary_has_labels_used(evaluate: Command, corpus: Path) -> None:
 def test_the_summary_has_the_estimate_of_the_audit_beside_the_accuracy() -> None:
     estimate = AuditEstimate(0.95, 0.81, 0.9876, 40, 31.5)
     done = made_run(
-        [True] * 30 + [False] * 10, [2.0] * 39 + [-2.0], asked=RequestCounts({"asked": 90}, estimate, False)
+        [True] * 30 + [False] * 10, [2.0] * 39 + [-2.0], requests=RequestCounts({"asked": 90}, estimate, False)
     )
     shown = pass_table(done, summarise(done.spam, done.log_odds, replicates=2), per_member=False)
     assert re.search(r"^  asked +90\n  audited +0\n  answered +0\n  suppressed +0\n", shown, re.MULTILINE)
     assert re.search(r"^  accuracy % +77\.50$", shown, re.MULTILINE)
     assert re.search(r"^  estimated by the audit +95\.00   81\.00 to 98\.76, of 40 answers$", shown, re.MULTILINE)
-    silent = made_run([True, False], [1.0, -1.0], asked=RequestCounts({"asked": 2}, None, False))
+    silent = made_run([True, False], [1.0, -1.0], requests=RequestCounts({"asked": 2}, None, False))
     assert "no audited answer came" in pass_table(silent, summarise(silent.spam, silent.log_odds), per_member=False)
 
 
 def test_a_filter_that_states_no_doubt_gets_a_note(evaluate: Command, corpus: Path) -> None:
-    note = "note: river states probabilities and no doubt about them"
+    note = "note: river states no uncertainty of its probabilities"
     for strategy in ("epistemic", "entropy"):
         output = evaluate(corpus, "--filter", RIVER, "--feedback", "active:30", "--strategy", strategy)[1]
         assert (note in output) == (strategy == "epistemic")

@@ -129,7 +129,7 @@ def test_when_all_passes_fail_nothing_is_shown(evaluate: Command, corpus: Path) 
 def test_failures_on_several_cores(
     evaluate: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep, "cores", lambda: 2)
+    monkeypatch.setattr(sweep, "available_cores", lambda: 2)
     options = ("--strategies", "first", "--budgets", "20,60", "--report", tmp_path)
     code, output, errors = evaluate(corpus, "--filter", OVERFED, *options)
     assert code == 2

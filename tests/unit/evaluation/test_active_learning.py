@@ -17,7 +17,7 @@ from stream_bayes.errors import CorpusError, ParameterError
 from stream_bayes.evaluation import active_learning
 from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.evaluation.factory import open_filter
-from stream_bayes.evaluation.feedback import DEFAULT, PACED, STRATEGIES, FeedbackRegime
+from stream_bayes.evaluation.feedback import DEFAULT_STRATEGY, PACED, STRATEGIES, FeedbackRegime
 from stream_bayes.evaluation.filters import MailFilter
 from stream_bayes.evaluation.protocol import PassResult, run
 from stream_bayes.evaluation.stream import Stream
@@ -41,7 +41,7 @@ class Plain:
         self.mails = mails
         self.regime = regime
         self.model = open_filter(SMALL)
-        self.selector = LabelSelector(regime.named, LabelBudget(total=regime.budget), seed=regime.seed)
+        self.selector = LabelSelector(regime.strategy_name, LabelBudget(total=regime.budget), seed=regime.seed)
         self.said = list[float]()
         self.learned = set[int]()
         self.waiting = deque[tuple[int, int]]()
@@ -67,7 +67,7 @@ class Plain:
         found = self.model.test_then_train(self.model.features([raw]), [None])
         self.said.append(float(found.log_odds[0]))
         assert found.predictions is not None
-        worth = float(scores(self.regime.named, uncertainties_of(found.predictions))[0])
+        worth = float(scores(self.regime.strategy_name, uncertainties_of(found.predictions))[0])
         candidate = Candidate(place, worth, expected(self.said[-1]), raw)
         self.selector.expire(clock)
         question = self.selector.question(candidate, clock)
@@ -94,10 +94,10 @@ def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: i
     known = np.array([mail.label is not None for mail in mails])
     assert np.array_equal(found.log_odds, np.array(plain.said)[known]), "bit for bit"
     assert found.learned.tolist() == [place in plain.learned for place in np.flatnonzero(known)]
-    assert found.asked is not None
+    assert found.requests is not None
     assert found.waiting == len(plain.waiting)
-    assert found.asked.counts == dict(+plain.selector.counts)
-    assert found.asked.audit == plain.selector.audit.estimate()
+    assert found.requests.counts == dict(+plain.selector.counts)
+    assert found.requests.audit == plain.selector.audit.estimate()
     assert delay == "500" or 5 < len(plain.learned) <= 80
 
 
@@ -117,7 +117,7 @@ def test_a_filter_of_rivers_can_be_asked_with_every_strategy(name: str) -> None:
     found = run(RiverFilter, Stream("generated", mails), feedback=FeedbackRegime("active:30", name))
     assert 3 <= found.learned.sum() <= 30
     stated = {"variance", "margin", "entropy", PACED, "random", "first"}
-    assert (found.asked is not None and found.asked.stand_in) == (name not in stated)
+    assert (found.requests is not None and found.requests.probabilities_only) == (name not in stated)
 
 
 def test_a_filter_with_probabilities_alone_is_asked_by_their_variance() -> None:
@@ -134,8 +134,8 @@ def test_a_filter_with_probabilities_alone_is_asked_by_their_variance() -> None:
             model.event(words, mail.label)
             selector.answered(place, mail.label)
     found = run(RiverFilter, Stream("generated", mails), feedback=FeedbackRegime("active:25", "variance"))
-    assert found.asked is not None
-    assert found.asked.counts == dict(+selector.counts)
+    assert found.requests is not None
+    assert found.requests.counts == dict(+selector.counts)
 
 
 def test_the_first_messages_are_a_strategy() -> None:
@@ -178,18 +178,18 @@ def test_streams_shorter_than_the_budget_and_without_messages() -> None:
     assert 1 <= asked(generated_mails(15), FeedbackRegime("active:5000")).learned.sum() <= 15
     empty = asked([], FeedbackRegime("active:5"))
     assert (empty.messages, len(empty.log_odds)) == (0, 0)
-    assert empty.asked is not None
-    assert empty.asked.audit is None
+    assert empty.requests is not None
+    assert empty.requests.audit is None
 
 
 def test_a_question_about_a_message_without_a_label_is_never_answered() -> None:
     found = asked(generated_mails(60, unlabelled=1), FeedbackRegime("active:10"))
-    assert found.asked is not None
-    assert found.asked.counts["asked"] > 0
-    assert "answered" not in found.asked.counts
+    assert found.requests is not None
+    assert found.requests.counts["asked"] > 0
+    assert "answered" not in found.requests.counts
 
 
-@pytest.mark.parametrize("strategy", [DEFAULT, "first", "random"])
+@pytest.mark.parametrize("strategy", [DEFAULT_STRATEGY, "first", "random"])
 @pytest.mark.parametrize(("count", "which"), [(150, "none of the first 100 mails"), (99, "no mail of the stream")])
 def test_a_span_of_time_needs_dates(strategy: str, count: int, which: str) -> None:
     with pytest.raises(CorpusError, match=f"{which} has a date: give the delay as a number"):
@@ -197,7 +197,7 @@ def test_a_span_of_time_needs_dates(strategy: str, count: int, which: str) -> No
     assert asked([], FeedbackRegime("active:10", strategy, "1d")).messages == 0
 
 
-@pytest.mark.parametrize("strategy", [DEFAULT, "first"])
+@pytest.mark.parametrize("strategy", [DEFAULT_STRATEGY, "first"])
 @pytest.mark.parametrize("wrong", [0, 20, 120])
 def test_one_date_in_the_future_holds_back_no_labels(strategy: str, wrong: int) -> None:
     mails = dated(generated_mails(200))
@@ -254,4 +254,4 @@ def test_our_filter_gives_its_features_in_parts() -> None:
         for begin, end in ((0, 1), (1, 1), (1, 8), (8, 12))
     ]
     assert np.array_equal(np.concatenate([part.log_odds for part in parts]), whole.log_odds)
-    assert DEFAULT in STRATEGIES
+    assert DEFAULT_STRATEGY in STRATEGIES

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, roc_auc_score
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from stream_bayes.evaluation.bootstrap import draws, summarise
-from stream_bayes.evaluation.metrics import Metrics, Outcomes, all_metrics, one_minus_roca_percent
+from stream_bayes.evaluation.metrics import (
+    Metrics,
+    Outcomes,
+    all_metrics,
+    bootstrap_counts,
+    one_minus_roca_percent,
+    summarise,
+)
 from stream_bayes.learners.fusion.reliability import ReliabilityRecord
 from stream_bayes.typing import BoolArray, FloatArray
 
@@ -192,7 +198,7 @@ def test_the_interval_of_the_calibration_error_is_freed_of_the_noise_of_drawing(
     spam = generator.random(600) < 1 / (1 + np.exp(-log_odds))
     outcomes = Outcomes(spam, log_odds)
     summary = summarise(spam, log_odds)
-    drawn = np.array([outcomes.metrics(counts).calibration_error for counts in draws(600, 400)])
+    drawn = np.array([outcomes.metrics(counts).calibration_error for counts in bootstrap_counts(600, 400)])
     value = summary.values.calibration_error
     assert drawn.mean() > 1.2 * value
     assert summary.high.calibration_error == pytest.approx(np.percentile(drawn, 97.5) - drawn.mean() + value)
@@ -200,6 +206,6 @@ def test_the_interval_of_the_calibration_error_is_freed_of_the_noise_of_drawing(
 
 
 def test_a_draw_has_as_many_messages_as_the_stream() -> None:
-    drawn = list(draws(50, 20))
+    drawn = list(bootstrap_counts(50, 20))
     assert [counts.sum() for counts in drawn] == [50.0] * 20
-    assert np.var([counts[0] for counts in draws(50, 2000)]) == pytest.approx(0.98, rel=0.1)
+    assert np.var([counts[0] for counts in bootstrap_counts(50, 2000)]) == pytest.approx(0.98, rel=0.1)

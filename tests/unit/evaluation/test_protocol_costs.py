@@ -15,7 +15,7 @@ import pytest
 from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.evaluation.factory import filter_names, open_filter
 from stream_bayes.evaluation.feedback import open_feedback
-from stream_bayes.evaluation.filters import most_bytes, prepare
+from stream_bayes.evaluation.filters import max_bytes, prepare
 from stream_bayes.evaluation.protocol import run
 from stream_bayes.evaluation.stream import Stream
 from stream_bayes.evaluation.timing import FEATURES, LEARN, MAKE, READ, Stopwatch, memory_mb
@@ -99,7 +99,7 @@ def test_no_more_of_a_mail_is_kept_than_the_filter_looks_at() -> None:
     assert late == [mail.raw[:15] for mail in mails[:3]]
 
     class Short(RiverFilter):
-        most_bytes = 4
+        max_bytes = 4
 
         def features(self, mails: Sequence[bytes]) -> list[Counter[str]]:
             lengths.extend(map(len, mails))
@@ -115,7 +115,7 @@ def test_a_filter_looks_at_no_more_than_it_says(name: str) -> None:
     mails = [Mail(str(place), label, words * 9000) for place, (label, words) in enumerate(KINDS * 2)]
     first = open_filter(name)
     first.close()
-    most = most_bytes(first)
+    most = max_bytes(first)
     cut = [mail._replace(raw=mail.raw[:most]) for mail in mails]
     assert (most is None) == (name == "bogofilter")
     whole, short = (run(partial(open_filter, name), Stream("", part)).log_odds for part in (mails, cut))

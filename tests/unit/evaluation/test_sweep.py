@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.evaluation.feedback import FeedbackRegime
-from stream_bayes.evaluation.label_delay import Delay, LabelSchedule, MailClock, open_delay
-from stream_bayes.evaluation.process_pool import Failure, answers, cores
+from stream_bayes.evaluation.label_delay import Delay, LabelSchedule, MailClock, parse_delay
+from stream_bayes.evaluation.process_pool import Failure, available_cores, map_unordered
 from stream_bayes.evaluation.strategy_comparison import ComparisonPlan, ComparisonResult
 from stream_bayes.evaluation.stream import StreamSource
-from stream_bayes.evaluation.sweep import Job, SweepResult, perform, spread, sweep
+from stream_bayes.evaluation.sweep import Job, SweepResult, run_job, spread, sweep
 from stream_bayes.evaluation.tables import strategies_table
 from tests.support.mail_filters import RIVER, generated_mails, write
 
@@ -36,14 +36,14 @@ def slowly(number: int) -> int:
 
 
 def test_every_item_is_answered_once() -> None:
-    assert sorted(answers(square, range(9), 2)) == [number**2 for number in range(9)]
-    assert list(answers(square, [], 2)) == []
-    assert cores() >= 1
+    assert sorted(map_unordered(square, range(9), 2)) == [number**2 for number in range(9)]
+    assert list(map_unordered(square, [], 2)) == []
+    assert available_cores() >= 1
 
 
 @pytest.mark.parametrize(("number", "reason"), [(13, "thirteen"), (14, "a process was ended from outside")])
 def test_what_goes_wrong_in_a_process_is_said_and_the_others_go_on(number: int, reason: str) -> None:
-    found = list(answers(square, [2, number, 3, 4], 1))
+    found = list(map_unordered(square, [2, number, 3, 4], 1))
     assert [each for each in found if isinstance(each, int)] == [4, 9, 16]
     (failed,) = (each for each in found if isinstance(each, Failure))
     assert failed.item == number
@@ -52,7 +52,7 @@ def test_what_goes_wrong_in_a_process_is_said_and_the_others_go_on(number: int, 
 
 def test_work_can_be_ended() -> None:
     done: list[int | Failure[int]] = []
-    for answer in answers(slowly, [0, 1], 2, stop=lambda: bool(done)):
+    for answer in map_unordered(slowly, [0, 1], 2, stop=lambda: bool(done)):
         done.append(answer)
     assert done == [0]
 
@@ -72,7 +72,7 @@ def test_processes_change_nothing(tmp_path: Path) -> None:
     )
     assert here == there
     assert list(here) == wanted
-    assert here[wanted[1]] == perform(wanted[1])
+    assert here[wanted[1]] == run_job(wanted[1])
     assert [here[job].labels for job in wanted[::2]] == [200, 9]
 
 
@@ -83,7 +83,7 @@ def test_a_sweep_can_be_ended(tmp_path: Path) -> None:
         assert isinstance(outcome, SweepResult)
         done.append(outcome)
     assert [outcome.job for outcome in done] == wanted[:1]
-    assert perform(wanted[0], lambda: True) is None
+    assert run_job(wanted[0], lambda: True) is None
 
 
 def test_a_table_of_passes_that_are_not_all_done(tmp_path: Path) -> None:
@@ -168,6 +168,6 @@ def test_when_labels_are_due() -> None:
     second = by_messages.arrive(b"")
     assert (first.before, first.after, second.before, first.clock) == (0, 1, 1, 0)
     assert by_messages.due(first) == 3, "after the prediction of the message at place 2"
-    by_time = LabelSchedule(open_delay("1h"))
+    by_time = LabelSchedule(parse_delay("1h"))
     moment = by_time.arrive(RECEIVED % (b"Sun, 9 Sep 2001 01:46:40 +0000", b"x"))
     assert by_time.due(moment) == NOON + 3_600_000

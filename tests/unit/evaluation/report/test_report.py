@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from stream_bayes.errors import ParameterError
-from stream_bayes.evaluation.bootstrap import summarise
 from stream_bayes.evaluation.formatting import format_number
-from stream_bayes.evaluation.metrics import MetricsSummary, all_metrics
+from stream_bayes.evaluation.metrics import MetricsSummary, all_metrics, summarise
 from stream_bayes.evaluation.protocol import PassResult
 from stream_bayes.evaluation.report import report_page, worst_ids, write_report
 from stream_bayes.evaluation.report.curves import worst_mistakes
