@@ -1,4 +1,9 @@
-"""From events to arrays: dicts of features become rows of columns and values.
+"""Features: dicts of features become rows of columns and values.
+
+batch        Batch: events as a sparse matrix in CSR form
+vocabulary   columns of feature names, exact or hashed
+hashing      hash_words: texts as counts of hashed words
+values       types and checks of feature values
 
 The names load when they are first used, so that importing the package loads no kernels.
 """

@@ -1,6 +1,16 @@
-"""Stateful learners that take one event at a time, each a river estimator.
+"""Online learners, each a river estimator that learns from one event at a time.
 
-All of them are imported together, so that `Learner.load` knows every kind that a snapshot may hold.
+base             the contract `Learner`, and what learners share
+naive_bayes      naive Bayes: Bernoulli, multinomial, Poisson, categorical, Gaussian
+beta_bernoulli   BetaBernoulli: the rate of a label, per value of a feature
+discriminant     GaussianDiscriminant: linear and quadratic discriminant analysis
+linear           Bayesian linear and logistic regression
+gram             regression from the Gram matrix
+gradient         logistic, softmax and Poisson regression by stochastic gradient descent
+fusion           stacking, model averaging and calibration of classifiers
+
+A new learner is a subclass of `Learner`. It registers itself by name in `stream_bayes.registry`, where snapshots and
+settings find it.
 """
 
 from stream_bayes.learners.base.label_predictions import LabelPredictions

@@ -1,4 +1,4 @@
-"""Beta-Bernoulli: the probability of a label, one coin for all events or one per value of a feature."""
+"""Beta-Bernoulli model: the probability of a label, for all events or per value of a feature."""
 
 from __future__ import annotations
 

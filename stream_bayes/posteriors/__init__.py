@@ -1,4 +1,15 @@
-"""Beliefs as frozen values: an update returns a new one, a predictive says how sure it is and why."""
+"""Posterior and predictive distributions as immutable value objects: an update returns a new one.
+
+base                   mixins: value semantics, quantile functions, credible intervals, Bayes actions
+counts                 Beta, Dirichlet
+rates                  Gamma, NegativeBinomial
+poisson                Poisson
+gaussian               Normal, StudentT
+normal_inverse_gamma   NormalInverseGamma
+multivariate           MvNormal
+multivariate_t         MvStudentT
+label                  LabelPredictive: the distribution of the next label; LogitNormal
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every posterior shares: value semantics, quantile intervals, densities and Bayes actions."""
+"""Mixins of posteriors: value semantics, quantile functions, credible intervals, densities and Bayes actions."""
 
 from __future__ import annotations
 

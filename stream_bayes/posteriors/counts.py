@@ -1,4 +1,4 @@
-"""Beliefs learned by counting outcomes: of two kinds (Beta) or of more (Dirichlet)."""
+"""Conjugate posteriors of probabilities: Beta for two outcomes, Dirichlet for more."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _BetaFields(NamedTuple):
 
 
 class Beta(ScalarPosterior, LatentProbability, _BetaFields):
-    """Belief about the probability of success of a yes-no event.
+    """Beta distribution: the posterior of the probability of success of a yes-no event.
 
     Beta(a, b) with s successes and f failures becomes Beta(a + s, b + f).
 
@@ -141,7 +141,7 @@ class _DirichletFields(NamedTuple):
 
 
 class Dirichlet(Decidable[tuple[float, ...]], _DirichletFields):
-    """Belief about the probabilities of two or more outcomes, numbered from 0.
+    """Dirichlet distribution: the posterior of the probabilities of two or more outcomes, numbered from 0.
 
     Dirichlet(a) with counts n becomes Dirichlet(a + n); that of one outcome alone is Beta(a_i, sum a - a_i).
 

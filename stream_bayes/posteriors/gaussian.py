@@ -1,4 +1,4 @@
-"""Beliefs about one real number, and predictions of one: Normal and StudentT."""
+"""Normal and Student's t distribution of one real number, as posterior or predictive."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _NormalFields(NamedTuple):
 
 
 class Normal(ScalarPosterior, _NormalFields):
-    """Belief about the mean of observations with known noise, or the prediction of one of them.
+    """Normal distribution: the posterior of a mean with known noise, or the predictive of an observation.
 
     Precisions add: an observation x with noise variance n makes 1/v' = 1/v + 1/n and m' = v' (m/v + x/n).
 
@@ -119,7 +119,7 @@ class _StudentTFields(NamedTuple):
 
 
 class StudentT(ScalarPosterior, _StudentTFields):
-    """Belief about, or prediction of, a normal quantity whose variance is itself uncertain.
+    """Student's t distribution: the posterior or predictive of a normal quantity with unknown variance.
 
     With 2 degrees of freedom or fewer the variance is infinite; with 1 or fewer the mean has no integral, and
     `mean` is the centre of symmetry.

@@ -1,4 +1,4 @@
-"""What a classifier answers: a distribution over labels, and the belief about the probability behind it."""
+"""Predictive distribution of a classifier: probabilities of labels, and the posterior of the probability."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _LogitNormalFields(NamedTuple):
 
 
 class LogitNormal(LatentProbability, _LogitNormalFields):
-    """Belief about a probability q whose log-odds are normal: q = sigmoid(N(log_odds, log_odds_variance)).
+    """Logit-normal distribution of a probability q with normal log-odds: q = sigmoid(N(log_odds, log_odds_variance)).
 
     >>> belief = LogitNormal(1.0, 4.0)
     >>> round(belief.mean, 4), round(belief.variance, 4), round(belief.median, 4)

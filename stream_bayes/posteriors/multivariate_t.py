@@ -1,4 +1,4 @@
-"""Belief about a vector of weights when the variance of the noise is itself uncertain."""
+"""Multivariate Student's t distribution: the posterior of weights with unknown noise variance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _MvStudentTFields(NamedTuple):
 
 
 class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
-    """Belief about a vector whose coordinates are normal given a variance that is itself uncertain.
+    """Multivariate Student's t distribution: a vector that is normal given an unknown variance.
 
     >>> belief = MvStudentT(degrees=6, location=[1, 2], scale=[[2, 1], [1, 2]])
     >>> belief.covariance.tolist(), belief.marginal(1)

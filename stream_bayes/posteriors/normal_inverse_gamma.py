@@ -1,4 +1,4 @@
-"""Belief about the mean and the variance of normal observations, both unknown."""
+"""Normal-inverse-gamma distribution: the posterior of mean and variance of normal observations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _NormalInverseGammaFields(NamedTuple):
 
 
 class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields):
-    """Belief about the mean mu and the variance s2 of normal observations, both unknown.
+    """Normal-inverse-gamma distribution: the posterior of the mean mu and the variance s2 of normal observations.
 
     mu given s2 is N(mean, s2 / strength), s2 is InverseGamma(shape, scale). `mean`, `median`, `mode`,
     `variance` and `interval` speak of mu, `expected_variance` of s2, `entropy` and `sample` of both.

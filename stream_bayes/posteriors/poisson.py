@@ -1,4 +1,4 @@
-"""A count with a known rate (Poisson)."""
+"""Poisson distribution of a count with a known rate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _PoissonFields(NamedTuple):
 
 
 class Poisson(Quantiles, Decidable[float], _PoissonFields):
-    """Distribution of a count whose rate is known: mean and variance are the rate, and nothing is ignorance.
+    """Poisson distribution: a count whose rate is known, so that all of its variance is noise.
 
     >>> count = Poisson(3)
     >>> count.mean, count.variance, round(count.pmf(2), 4), count.interval(0.9)

@@ -112,7 +112,7 @@ class _GammaFields(NamedTuple):
 
 
 class Gamma(ScalarPosterior, _GammaFields):
-    """Belief about a positive number, such as the rate of a Poisson count.
+    """Gamma distribution: the posterior of a positive number, such as the rate of a Poisson count.
 
     Gamma(a, b) with n events in an exposure e becomes Gamma(a + n, b + e).
 

@@ -1,4 +1,4 @@
-"""Reading for a group: which partitions are this member's, and their records in order."""
+"""GroupConsumer: a consumer group member, its assigned partitions, and their records in order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FETCHED_AT_ONCE = 10_000
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
-    """Runs on the client's own thread, where nothing may be asked of it: takes note, and holds what was gained."""
+    """Rebalance listener on the client's own thread, which must not call the client: pauses assigned partitions."""
 
     def __init__(self, member: GroupConsumer) -> None:
         self._member = member
@@ -51,16 +51,16 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
 
 
 class GroupConsumer:
-    """One of those who read topics for a group.
+    """A member of a consumer group.
 
-    Partitions that are gained are held until a `seek` says where to begin.
+    Assigned partitions are paused until `seek` sets their positions.
 
     Parameters
     ----------
     connection, topics
-        Where they are.
+        The cluster and its topics.
     group, name
-        Whose member, and under which name it comes back.
+        The consumer group, and the instance id.
     reads
         The topics.
     """
@@ -72,29 +72,29 @@ class GroupConsumer:
         self._topics = topics
         self._group = group
         self.settled = False
-        """Whether it is known which partitions are ours; not so during a rebalance."""
+        """Whether the assignment is known; false during a rebalance."""
         self.changed = False
-        """Whether partitions came or went since `take_change`."""
+        """Whether the assignment changed since `take_change`."""
         self.mine: frozenset[Partition] = frozenset()
         """The partitions as of the last `take_change`."""
         self.membership: Any = None
-        """Who we were when partitions were last given out: what a commit is signed with."""
+        """The group metadata of the last assignment, which a commit carries."""
         self._new: set[Partition] = set()
         self._silent: Any = None
         self.consumer = connection.group_consumer(group, name)
         self._order = TimeMerge(self.consumer, topics, reads)
         self.consumer.subscribe(topics=list(reads), listener=_Listener(self))
-        self._learn_of(reads)
+        self._wait_for_metadata(reads)
 
     @property
     def joined(self) -> bool:
-        """Whether we are still what we were when partitions were last given out, as far as the client knows."""
+        """Whether the group metadata is still that of the last assignment, as far as the client knows."""
         return self.membership is not None and self.consumer.group_metadata() == self.membership
 
-    def doubt(self) -> None:
-        """The broker says that this is no member any more: join anew, and believe nothing of our partitions until then.
+    def rejoin(self) -> None:
+        """Rejoin the group after the broker has rejected this member; the assignment is unknown until then.
 
-        The client itself would find out with its next heartbeat.
+        The client itself would notice at its next heartbeat.
         """
         self.settled = False
         self.changed = True
@@ -102,12 +102,12 @@ class GroupConsumer:
 
     @property
     def has_news(self) -> bool:
-        """Whether partitions came or went, and it is known which are ours now."""
+        """Whether there is a new assignment."""
         return self.changed and self.settled and self.joined
 
     def fetch(self, seconds: float) -> None:
-        """Take what has come, wait for something if nothing has, take part in the life of the group."""
-        # A beat may have found that some are another's now.
+        """Fetch records, waiting for some if there are none, and take part in group management."""
+        # A heartbeat may have found that some are revoked.
         self.consumer.resume(*(self._order.fetched_partitions & self.consumer.assignment()))
         wait = 0 if len(self._order) or self.has_news else int(1000 * seconds)
         with mapped_errors(self._connection.name):
@@ -119,16 +119,16 @@ class GroupConsumer:
             self._order.add(Partition(*tp), [record_of(one) for one in records])
 
     def take(self, most: int) -> list[Record]:
-        """At most so many of the records that have come."""
+        """Take at most `most` of the fetched records."""
         return self._order.take(most)
 
-    def rest(self) -> None:
-        """A moment, where records have come that have to wait for others."""
+    def pause_while_waiting(self) -> None:
+        """Pause where fetched records have to wait for others."""
         if len(self._order):
             time.sleep(_PAUSE_SECONDS / 10.0)
 
     def take_change(self) -> tuple[frozenset[Partition], frozenset[Partition]]:
-        """What was gained and what was lost."""
+        """The assigned and the revoked partitions."""
         before = self.mine
         self.changed = False
         self._order.clear()
@@ -136,7 +136,7 @@ class GroupConsumer:
         return self.mine, before
 
     def join(self) -> None:
-        """Wait until it is known which partitions are ours."""
+        """Wait until the assignment is known."""
         deadline = time.monotonic() + _JOIN_SECONDS
         while not self.settled:
             self.fetch(0.2)
@@ -145,14 +145,14 @@ class GroupConsumer:
                 raise LogUnavailable(message)
 
     def beat(self) -> frozenset[Partition]:
-        """Take part in the life of the group without taking records; gives what is ours now."""
+        """Take part in group management without fetching; returns the assigned partitions."""
         self.consumer.pause(*self.consumer.assignment())
         with mapped_errors(self._connection.name):
             self._polled(0)
         return frozenset(Partition(*tp) for tp in self.consumer.assignment()) if self.changed else self.mine
 
     def committed(self) -> Offsets:
-        """The group's positions in the partitions that are ours."""
+        """The group's positions in the assigned partitions."""
         offsets = {}
         for place in sorted(self.mine):
             with mapped_errors(self._connection.name):
@@ -165,7 +165,7 @@ class GroupConsumer:
         return offsets
 
     def seek(self, offsets: Offsets) -> None:
-        """Go on from here; LogGap where there is nothing any more."""
+        """Set positions; LogGap where the records are gone."""
         begins, ends = (self._limits(offsets, of) for of in (self._topics.earliest_offsets, self._topics.end_offsets))
         for place, offset in offsets.items():
             if offset > ends[place]:
@@ -174,24 +174,24 @@ class GroupConsumer:
                 raise LogGap(place.topic, place.number, offset, begins[place])
         for place, offset in offsets.items():
             tp = TopicPartition(*place)
-            # What was lost meanwhile is told by the next poll.
+            # The next poll reports what was revoked meanwhile.
             if tp in self.consumer.assignment():
                 self.consumer.seek(tp, max(offset, begins[place]))
                 self._order.start_fetching(place)
 
     def lag(self) -> Offsets:
-        """How much of each partition has not been taken yet."""
+        """Consumer lag of each partition."""
         places = dict.fromkeys(self.mine, 0)
         ends = self._limits(places, self._topics.end_offsets)
         return {place: max(ends[place] - self._order.position(place), 0) for place in places}
 
     def close(self) -> None:
-        """Leave the group, so that others have the partitions at once."""
+        """Leave the group, so that others get the partitions at once."""
         self._leave()
         self.consumer.close(timeout_ms=int(1000 * _LEAVE_SECONDS))
 
-    def _learn_of(self, topics: Sequence[str]) -> None:
-        """A member that joins before it knows the partitions may be the one who shares them out: as none."""
+    def _wait_for_metadata(self, topics: Sequence[str]) -> None:
+        """Wait for the metadata of topics: a group leader without it would assign no partitions."""
         deadline = time.monotonic() + _JOIN_SECONDS
         with mapped_errors(self._connection.name):
             while not all(self.consumer.partitions_for_topic(topic) for topic in topics):
@@ -201,7 +201,7 @@ class GroupConsumer:
                 time.sleep(_PAUSE_SECONDS)
 
     def _leave(self) -> None:
-        """The client itself leaves only for members without a name."""
+        """Remove this member from the group: the client does so only without an instance id."""
         who = self.consumer.group_metadata()
         if who.group_instance_id is not None and who.member_id:
             gone = MemberToRemove(member_id=who.member_id, group_instance_id=who.group_instance_id)

@@ -1,4 +1,4 @@
-"""A name for a worker that the next one on the same machine gets when this one has ended, in whatever way."""
+"""Instance id of a worker (static group membership): a restarted worker on the same machine gets it again."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Self
 
 from stream_bayes.errors import LogError, reason_of
 
-_MOST = 10_000
+_MAX_WORKERS = 10_000
 
 
 class InstanceIdLease:
-    """The first free name of this machine, held until it is closed or the process ends.
+    """Lease of the first free instance id of this machine, held until it is closed or the process ends.
 
-    With its name a worker that was killed and comes back has its partitions at once, and ends the transaction that it
-    left behind; one with a new name would wait for both.
+    With the same instance id a worker that was killed and restarts has its partitions at once, and ends the transaction
+    that it left open; with a new one it would wait for both.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class InstanceIdLease:
     def __init__(self, folder: Path, name: str | None = None) -> None:
         folder = folder / "workers"
         host = re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname())[:60] or "host"
-        names = [name] if name is not None else (f"{host}-{number}" for number in range(_MOST))
+        names = [name] if name is not None else (f"{host}-{number}" for number in range(_MAX_WORKERS))
         for candidate in names:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ class InstanceIdLease:
         raise LogError(message)
 
     def close(self) -> None:
-        """Let the next one have it."""
+        """Release the instance id."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -1,4 +1,4 @@
-"""KafkaLog: the contract of a log on a Kafka cluster."""
+"""KafkaLog: a log on a Kafka cluster."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class KafkaLog(Log):
             records = member.take(max_records)
             if records or time.monotonic() >= deadline:
                 return records
-            member.rest()
+            member.pause_while_waiting()
 
     def append(
         self, topic: str, value: bytes, key: bytes | None = None, partition: int | None = None, headers: Headers = ()
@@ -238,7 +238,7 @@ class KafkaLog(Log):
         displaced = isinstance(problem, kafka_errors.FencedInstanceIdError) and not member.joined
         if displaced or isinstance(problem, kafka_errors.CommitFailedError):
             problem = kafka_errors.CommitFailedError()
-            member.doubt()
+            member.rejoin()
         return to_transaction_error(problem, self._connection.name)
 
     def _check_open(self) -> None:

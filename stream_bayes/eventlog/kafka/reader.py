@@ -1,4 +1,4 @@
-"""Single records and runs of records, read from any partition on nobody's behalf."""
+"""PartitionReader: reads of records from any partition, without a consumer group."""
 
 from __future__ import annotations
 
@@ -18,23 +18,22 @@ from stream_bayes.eventlog.kafka.topics import Topics
 from stream_bayes.records import Partition, Record
 
 _WAIT_MILLISECONDS = 20
-# Late labels are mostly of observations that stand side by side.
+# Prefetch: late labels mostly refer to observations that follow each other.
 _AHEAD = 100
-_PATIENCE_SECONDS = 30.0
+_TIMEOUT_SECONDS = 30.0
 
 
 def record_of(found: Any) -> Record:
-    """A record of the client as one of ours; what has no value or header content has an empty one."""
+    """The `Record` of a record of the client; a missing value or header content becomes empty."""
     headers = tuple((name, b"" if content is None else content) for name, content in found.headers)
     value = b"" if found.value is None else found.value
     return Record(found.topic, found.partition, found.offset, found.timestamp, found.key, value, headers)
 
 
 class PartitionReader:
-    """Reads on where it stopped without asking the broker again: a replay goes through each partition in order.
+    """Reads partitions; goes on where it stopped without a new request, as a replay reads each partition in order.
 
-    Each topic has a client of its own, since a replay goes to and fro between topics, and a client that is sent
-    elsewhere forgets what it has fetched.
+    Each topic has its own client: a replay alternates between topics, and a seek drops what a client has fetched.
     """
 
     def __init__(self, connection: KafkaConnection, topics: Topics) -> None:
@@ -66,7 +65,7 @@ class PartitionReader:
 
     def _fetch(self, course: _Course, most: int) -> None:
         """As many records as are wanted, or up to the end that is known; that may be nothing but marks."""
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
         while len(course.records) < most and course.size < validation.MAX_POLL_BYTES:
             try:
                 if course.fetch(max(most, _AHEAD)):

@@ -1,4 +1,4 @@
-"""How a connection is secured: from settings to what the client is told."""
+"""TLS and SASL: client options from the settings, and reasons of refused connections."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SIGNS = {
 
 
 class Refusals(logging.Handler):
-    """Context that notes why connections come to nothing; the client says so in its log alone, and goes on trying."""
+    """Context that collects why connections fail; the client only logs it, and tries again."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -72,7 +72,7 @@ class Hidden(str):
 
 
 def client_options(settings: KafkaSettings) -> dict[str, Any]:
-    """What each client of the cluster is told of who we are and how the connection is secured.
+    """The options of every client for authentication and encryption.
 
     Files are read now; LogError names one that cannot be used.
     """

@@ -1,4 +1,4 @@
-"""The topics of a cluster: how many partitions they have, where these begin and end, and how new ones are made."""
+"""Topics of a cluster: their partitions, earliest and end offsets, settings, and their creation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PAUSE_SECONDS = 0.05
 
 
 class TopicLimits(NamedTuple):
-    """What the broker does with the records of a topic."""
+    """Settings of a topic: record size, retention, timestamps."""
 
     compacted: bool
     sender_times: bool
@@ -53,7 +53,7 @@ class TopicLimits(NamedTuple):
 
 
 class Topics:
-    """What there is in a cluster; asked anew each time, but for the number of partitions of topics that are written."""
+    """Queries about topics; only the partition counts of topics that are written are cached."""
 
     def __init__(self, connection: KafkaConnection, partitions: int) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""Writing: everything of a commit in one transaction, with the positions of the group."""
+"""Kafka transactions: all records of a commit, with the offsets of the group."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from stream_bayes.errors import LogUnavailable
 from stream_bayes.eventlog.kafka.connection import KafkaConnection
 from stream_bayes.records import Offsets, Partition
 
-_PATIENCE_SECONDS = 5.0
+_TIMEOUT_SECONDS = 5.0
 _PAUSE_SECONDS = 0.02
 
 
 class TransactionAttempt:
-    """A transaction that is under way, or is about to begin."""
+    """A transaction in progress, or about to begin."""
 
     def __init__(self) -> None:
         self.began: float | None = None
-        """When it began; from then on the broker gives it so much time and no more."""
+        """When it began; the broker's transaction timeout runs from then."""
         self.abandoned = False
-        """Nobody waits for it any more."""
+        """Whether the caller has stopped waiting for it."""
         self.ends: Offsets | None = None
-        """Where what it wrote ends, once everything is written and only the end of the transaction is missing."""
+        """End offsets of its records, once all are written and only the end of the transaction is missing."""
 
 
 class TransactionTimeout(Exception):
-    """A transaction was given up, since it took longer than the broker lets one take.
+    """A transaction took longer than the transaction timeout of the broker.
 
-    Whether it was committed is known after the next `prepare`: then nothing more can come of it.
+    Whether it was committed is known after the next `prepare`, which ends it.
     """
 
     def __init__(self) -> None:
@@ -52,17 +52,17 @@ class StagedRecord(NamedTuple):
 
 
 class Transactions:
-    """One transaction after the other, under one name: who comes later with the same name ends those of this one.
+    """Transactions of one transactional id, one after the other; a later producer with the same id fences this one.
 
-    The client waits for a broker without limit, and when one was away it may forget what it waits for. So each
-    transaction has a thread of its own, and is given up when the broker will have given it up as well.
+    The client waits for a broker without limit, and after an outage it may forget what it waits for. So each
+    transaction has a thread of its own, and is abandoned once the broker has ended it too.
 
     Parameters
     ----------
     connection
-        Where to.
+        The cluster.
     name
-        Of the one who writes.
+        The transactional id.
     """
 
     def __init__(self, connection: KafkaConnection, name: str) -> None:
@@ -70,12 +70,12 @@ class Transactions:
         self._name = name
         self._producer: KafkaProducer | None = None
         self.last = TransactionAttempt()
-        """The transaction that is under way, or was the last."""
+        """The transaction in progress, or the last one."""
         self._running: tuple[TransactionAttempt, Future[Any]] | None = None
         self._lock = Lock()
 
     def finish(self) -> None:
-        """Wait for what is under way, whatever comes of it; LogUnavailable if that takes long."""
+        """Wait until the transaction in progress has ended in any way; LogUnavailable if that takes long."""
         if self._running is not None:
             with suppress(kafka_errors.KafkaError, TransactionTimeout):
                 self._result(*self._running)
@@ -115,14 +115,14 @@ class Transactions:
     def _result(self, attempt: TransactionAttempt, result: Future[Any]) -> Any:
         self.last = attempt
         try:
-            found = result.result(_PATIENCE_SECONDS)
+            found = result.result(_TIMEOUT_SECONDS)
         except TimeoutError as problem:
             most = self._connection.settings.transaction_seconds
             if attempt.began is not None and time.monotonic() > attempt.began + most:
                 self.close()
                 raise TransactionTimeout from problem
             message = f"{self._connection.name} does not answer: a transaction is not finished after "
-            message += f"{_PATIENCE_SECONDS:.0f} s. Is the broker running?"
+            message += f"{_TIMEOUT_SECONDS:.0f} s. Is the broker running?"
             raise LogUnavailable(message) from problem
         except BaseException:
             self._running = None
@@ -210,7 +210,7 @@ class Transactions:
 
 def _learn_of(producer: KafkaProducer, places: set[Partition]) -> None:
     """The client asks once in five minutes what partitions there are, and refuses those that came since."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while unknown := [place for place in places if place.number not in producer.partitions_for(place.topic)]:
         if time.monotonic() > deadline:
             raise kafka_errors.UnknownTopicOrPartitionError(unknown)

@@ -1,4 +1,4 @@
-"""What a log is to write: staged in memory, then written in one transaction, once."""
+"""TransactionalWriter: records staged in memory, then written exactly once in a transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stream_bayes.records import Offsets, Partition
 
 
 class TransactionalWriter:
-    """Writes what is staged exactly once, also when the broker was away in the middle of it."""
+    """Writes the staged records exactly once, also over an outage of the broker."""
 
     def __init__(
         self, connection: KafkaConnection, topics: Topics, reader: PartitionReader, name: str, group: str | None
@@ -39,7 +39,7 @@ class TransactionalWriter:
         self.staged: list[StagedRecord] = []
 
     def stage(self, topic: str, value: bytes, key: bytes | None, partition: int | None, headers: Headers) -> None:
-        """Hold a record in memory; its topic is made if it does not exist."""
+        """Stage a record in memory; an unknown topic is created."""
         validation.check_record(value, key, headers)
         count = self._topics.made(topic)
         validation.check_record(value, key, headers, self._topics.settings(topic).most_bytes)
@@ -58,7 +58,7 @@ class TransactionalWriter:
         until the next one under the same name is committed, and all of it with that one. So the end is marked again.
         """
         self._transactions.finish()
-        # To be asked beforehand: a new producer begins with a clean sheet.
+        # Queried first: a new producer resets it.
         committed, places = self._topics.last_transaction(self._name)
         self._committed = self._committed or committed
         self._unended |= places

@@ -1,4 +1,4 @@
-"""What learners share: the contract, and the way from events to a kernel's arrays and back.
+"""Base of the learners: the contract, and the conversion of events to arrays of the kernels.
 
 learner               the contract of every learner: `Learner`, `Additive`
 classifier            what every classifier offers, and its checks

@@ -1,14 +1,14 @@
-"""What every learner promises, and what the conjugate ones promise besides.
+"""Learner: the contract of every learner; Additive: that of learners with sufficient statistics.
 
-A learner is a river estimator that learns from one event at a time and always knows how sure it is:
+A learner is a river estimator that learns from one event at a time and predicts with its uncertainty:
 
 - `learn_one` is all or nothing: it computes, checks, assigns; a refused update leaves the state byte-equal.
 - `predict_one`, `predict_proba_one` and `predictive_one` never change what the learner knows, and are valid before
-  any learning: then the prior speaks.
+  any learning: they come from the prior then.
 - `test_then_train` scores each row of a batch and then learns it, bit for bit what a loop of single calls gives;
   `learn_many` learns without scoring, `predictive_many` scores without learning.
 - `state` and `from_state` are the whole learner as parameters and arrays; `save` and `load` put it into a file.
-- `image` is a copy in memory, and `copy_to` brings one up to date, for those who look while the learner goes on.
+- `snapshot_copy` is a copy in memory, and `copy_into` updates one, for readers while the learner goes on.
 - `clone` has the same prior and no data; constructor parameters are never changed.
 
 `stream_bayes.testing.yield_checks` is this list as code.
@@ -31,15 +31,15 @@ from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT
 from stream_bayes.validation import check_scale, non_negative
 
-# What a constructor parameter may be besides plain values; nothing else is built from a file.
+# Posteriors that a constructor parameter may be; nothing else but plain values is built from a file.
 _PRIORS = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT)}
 
 LARGEST_EVIDENCE = 1e30
-"""What the events of merged learners may weigh: no stream weighs as much, but a learner merged with itself may."""
+"""Largest total weight of merged learners: no stream reaches it, but a learner merged with itself may."""
 
 
 class LearnerState(NamedTuple):
-    """A learner taken apart: enough to build the same learner again."""
+    """The state of a learner: enough to build the same learner again."""
 
     kind: str
     """Name of the class."""
@@ -49,7 +49,7 @@ class LearnerState(NamedTuple):
 
 
 class Learner(base.Estimator):
-    """State in, state out; the part of the contract that does not depend on what is predicted."""
+    """Base class of all learners: state, snapshots and copies."""
 
     reads_mail: ClassVar[bool] = False
     """Whether it takes whole messages as bytes; other learners are given the words of a message."""
@@ -64,7 +64,7 @@ class Learner(base.Estimator):
 
     @classmethod
     def _kind_name(cls) -> str:
-        """What a snapshot calls the class: ours by their names, others by the module they are in as well."""
+        """The name in a snapshot: the name of the class, with its module where it is not of this package."""
         return cls.__name__ if cls._is_ours() else f"{cls.__module__}.{cls.__qualname__}"
 
     @classmethod
@@ -79,11 +79,11 @@ class Learner(base.Estimator):
 
     @abstractmethod
     def _arrays(self) -> Arrays:
-        """Everything learned, as arrays nobody else holds."""
+        """Everything learned, as arrays that are not shared."""
 
     @abstractmethod
     def _restore(self, arrays: Arrays) -> None:
-        """Take over what `_arrays` gave; this learner is fresh from its constructor."""
+        """Restore what `_arrays` returned; this learner is fresh from its constructor."""
 
     @staticmethod
     def find_class(name: str) -> type[Learner]:
@@ -100,30 +100,27 @@ class Learner(base.Estimator):
         return LearnerState(*self.description(), self._arrays())
 
     def description(self) -> tuple[str, dict[str, Any]]:
-        """The class and the parameters as a state has them: all but what was learned."""
+        """The class and the parameters of the state, without what was learned."""
         return self._kind_name(), _encode_parameters(self)
 
     def snapshot_copy(self) -> Self:
-        """A copy that shares nothing with this learner, to be looked at while this one learns on."""
+        """A copy that shares nothing with this learner, for readers while this one learns."""
         image = self.clone()
         self._copy_into(image)
         return image
 
     def copy_into(self, image: Learner) -> None:
-        """Make an image of earlier the image of now; nobody may be looking at it meanwhile."""
+        """Update an earlier copy to the current state; it must not be read meanwhile."""
         if type(image) is not type(self) or image.description() != self.description():
-            message = f"an image is made by this learner's own image(); got {image!r} for {self!r}"
+            message = f"a copy is made by this learner's own snapshot_copy(); got {image!r} for {self!r}"
             raise ParameterError(message)
         self._copy_into(cast(Self, image))
 
     def prefault(self) -> None:
-        """Let the system give this learner its memory now, so that a first copy into it is as fast as the later ones.
-
-        Nothing to do where there is little of it.
-        """
+        """Touch the pages of large arrays now, so that a first copy into them is as fast as later ones."""
 
     def _copy_into(self, image: Self) -> None:
-        """Give an image of the same parameters all that was learned."""
+        """Copy all that was learned into a learner of the same parameters."""
         fresh = self.clone()
         fresh._restore(self._arrays())
         vars(image).clear()

@@ -1,4 +1,4 @@
-"""Log-odds fusion: several classifiers combined and calibrated online."""
+"""Log-odds fusion: stacking or Bayesian model averaging of classifiers, with online calibration."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from stream_bayes.errors import ParameterError, shown
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
+from stream_bayes.kernels.fusion.calibration import fold_calibration
 from stream_bayes.kernels.fusion.combination import fold_evidence, fold_stack, mix
 from stream_bayes.learners.base.classifier import Classifier, Many, Prepared, check_batch
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
-from stream_bayes.learners.fusion.calibration import MAPS, Calibration
 from stream_bayes.learners.fusion.members import Members, Opinions, check_learners
 from stream_bayes.learners.fusion.reliability import Reliability, ReliabilityRecord
 from stream_bayes.learners.fusion.weights import LARGEST_SUM, LogisticWeights, check_precision
@@ -28,10 +28,16 @@ from stream_bayes.validation import one_of, positive
 # A standard deviation of 100 in log-odds: ignorance that more of would not show.
 MAX_VARIANCE = 1e4
 LARGEST_BOUND = 500.0
+MAPS = ("platt", "beta", "none")
+_CALIBRATION_WEIGHTS = {
+    "platt": ("slope", "intercept"),
+    "beta": ("towards second", "towards first", "intercept"),
+    "none": (),
+}
 
 
 class LogOddsFusion(Classifier):
-    """One classifier of two labels out of several: their log-odds combined, then calibrated, event by event.
+    """Stacking or Bayesian model averaging of classifiers of two labels, with online calibration.
 
     Parameters
     ----------
@@ -244,3 +250,43 @@ def _check_bound(bound: Any) -> float:
         message = f"largest_log_odds must be at most {LARGEST_BOUND:g}; got {shown(bound)}"
         raise ParameterError(message)
     return number
+
+
+class Calibration:
+    """Online calibration of log-odds, from the identity: Platt scaling, beta calibration, or none.
+
+    platt: logit p = a s + b, from a = 1, b = 0. beta: logit p = a ln q - c ln(1 - q) + d with q = sigmoid(s), from
+    a = c = 1, d = 0, both slopes kept at 0 or more: each side of 1/2 can be stretched by itself.
+    """
+
+    def __init__(self, kind: str, precision: float, bound: float) -> None:
+        self._kind = kind
+        self._bound = bound
+        self._weights = LogisticWeights(
+            [0.0 if name == "intercept" else 1.0 for name in _CALIBRATION_WEIGHTS[kind]], precision
+        )
+
+    def weights(self) -> dict[str, Normal]:
+        """The weights of the map."""
+        return dict(zip(_CALIBRATION_WEIGHTS[self._kind], self._weights.marginals(), strict=True))
+
+    def fold(
+        self, scores: FloatArray, spread: FloatArray, outcomes: IntArray, weights: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Map each row's log-odds and their variance, then learn the row where its outcome is known."""
+        if self._kind == "none":
+            return scores, spread
+        calibrated = np.empty_like(scores)
+        calibrated_spread = np.empty_like(spread)
+        state = self._weights.factor, self._weights.target
+        fold_calibration(scores, spread, outcomes, weights, self._bound, *state, calibrated, calibrated_spread)
+        return calibrated, calibrated_spread
+
+    def arrays(self) -> Arrays:
+        """Copies for a snapshot."""
+        return {} if self._kind == "none" else self._weights.arrays("calibration")
+
+    def restore(self, arrays: Arrays) -> None:
+        """Restore what `arrays` returned."""
+        if self._kind != "none":
+            self._weights.restore(arrays, "calibration", rising=2 if self._kind == "beta" else 0)

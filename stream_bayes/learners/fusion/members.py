@@ -1,4 +1,4 @@
-"""The classifiers inside a fusion: made, given their share of an event, asked, and taught together or not at all."""
+"""Members of a fusion: the classifiers inside it, which predict and learn together or not at all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNDECLARED = (None, (False, True))
 
 
 class Opinions(NamedTuple):
-    """What each member says about the second label, a row an event and a column a member."""
+    """Predictions of the members for the second label, a row for each event and a column for each member."""
 
     log_odds: FloatArray
     """0 where it does not know both labels."""
@@ -146,7 +146,7 @@ class Members:
 
 
 def take_opinion(predictions: LabelPredictions, classes: tuple[Label, Label], opinions: Opinions, place: int) -> None:
-    """Write what one member says in its column."""
+    """Write the prediction of one member into its column."""
     labels = predictions.labels
     (first, second) = classes
     if first in labels and second in labels:
@@ -157,7 +157,7 @@ def take_opinion(predictions: LabelPredictions, classes: tuple[Label, Label], op
 
 
 def check_learners(learners: Any, classes: tuple[Label, Label]) -> tuple[Classifier, ...]:
-    """Prototypes: the learners given, without what they have learned."""
+    """Check the parameter `learners`; the result holds untrained clones."""
     if not isinstance(learners, (tuple, list)) or not 1 <= len(learners) <= MAX_LEARNERS:
         message = f"learners must be a tuple of 1 to {MAX_LEARNERS} classifiers; got {shown(learners)}"
         raise ParameterError(message)
@@ -181,7 +181,7 @@ def _take_back(steps: Iterable[Prepared[Any]]) -> None:
 
 
 def nesting(learner: Any) -> int:
-    """How many fusions are inside each other, this one included."""
+    """The nesting depth of fusions, this one included."""
     inner = getattr(learner, "learners", None)
     return 1 + max(map(nesting, inner), default=0) if isinstance(inner, tuple) else 0
 

@@ -1,4 +1,4 @@
-"""How far predicted probabilities can be trusted: what was predicted against what came, interval by interval."""
+"""Reliability diagram: predicted probabilities against observed frequencies, bin by bin."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Reliability:
 
 
 class ReliabilityRecord:
-    """What reliability is computed from, in constant memory."""
+    """Sums from which a reliability diagram is computed, in constant memory."""
 
     def __init__(self) -> None:
         self._cells = np.zeros((CELLS, 3))

@@ -1,4 +1,10 @@
-"""Gradient learners: a point in the space of weights, moved a step by each event."""
+"""Online learning by stochastic gradient descent: point estimates of weights, without a posterior.
+
+base       what they share: growable weights, learning rates, penalties
+logistic   LogisticRegression
+softmax    SoftmaxRegression
+poisson    PoissonRegression
+"""
 
 from stream_bayes.learners.gradient.logistic import LogisticRegression
 from stream_bayes.learners.gradient.poisson import PoissonRegression, RatePredictions

@@ -1,4 +1,4 @@
-"""What the gradient learners share: cells that grow, the rule of their steps, and the weights in them."""
+"""Base of the gradient learners: growable cells of weights, and the rule of their steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logistic regression by stochastic gradient steps."""
+"""Logistic regression by stochastic gradient descent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Poisson regression by stochastic gradient steps."""
+"""Poisson regression by stochastic gradient descent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Softmax regression by stochastic gradient steps."""
+"""Softmax regression by stochastic gradient descent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evidence: counts, means and scatter of features and target, and the sums that make them additive."""
+"""Sufficient statistics of linear regression: counts, means and scatter of features and target."""
 
 from __future__ import annotations
 

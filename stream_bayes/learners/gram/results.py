@@ -1,4 +1,4 @@
-"""What the moments answer: plain values, no part of the learner."""
+"""Results of Gram regression: plain value objects, no part of the learner."""
 
 from __future__ import annotations
 

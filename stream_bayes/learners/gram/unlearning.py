@@ -1,4 +1,4 @@
-"""What can have been learned: the checks before an event is taken back."""
+"""Checks before an event is unlearned: whether it can have been learned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOGETHER = -2
 
 
 class Taken(NamedTuple):
-    """Welford backwards: the scatter less factor offset offset'."""
+    """Welford's update reversed: the scatter less factor offset offset'."""
 
     offset: FloatArray
     """The event less the mean."""

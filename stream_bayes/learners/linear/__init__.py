@@ -1,4 +1,13 @@
-"""Linear models with a Gaussian belief about their weights, exact where the mathematics allows it."""
+"""Bayesian linear models: a Gaussian posterior of the weights, exact where there is a closed form.
+
+bayesian      BayesianLinearRegression
+logistic      BayesianLogisticRegression
+weights       the posterior of the weights, full or diagonal
+full          full covariance: the factor of the precision
+diagonal      one variance for each weight
+corrections   merging and unlearning
+information   entropy, mutual information and marginal likelihood
+"""
 
 from stream_bayes.learners.linear.bayesian import BayesianLinearRegression
 from stream_bayes.learners.linear.logistic import BayesianLogisticRegression

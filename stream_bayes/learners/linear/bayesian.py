@@ -33,7 +33,7 @@ from stream_bayes.validation import one_of
 
 
 class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
-    """A line with an exact posterior: every prediction has its variance, every event can be merged or taken back.
+    """Bayesian linear regression with an exact posterior, which can be merged and unlearned.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A Gaussian belief about all weights together: its factor, and what follows from it."""
+"""Gaussian posterior with full covariance: the factor of its precision matrix."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOST = 1e75
 
 
 class Setting(NamedTuple):
-    """What a belief goes by, besides events."""
+    """Parameters of a posterior, besides events."""
 
     prior: float
     """Precision of each weight before any event, over that of the noise."""

@@ -1,4 +1,4 @@
-"""Entropy, information and evidence of a Gaussian belief about weights, and the choice of events by information."""
+"""Entropy, mutual information and marginal likelihood of a Gaussian posterior, and choice of events by it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bayesian logistic regression: a Gaussian belief about the weights, one closed-form step an event."""
+"""Bayesian logistic regression: a Gaussian posterior of the weights, updated in closed form event by event."""
 
 from __future__ import annotations
 

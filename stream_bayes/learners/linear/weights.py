@@ -1,4 +1,4 @@
-"""What is known of the weights of a linear model: one by one, in pairs, all together."""
+"""Posterior of the weights of a linear model: marginals, covariances, and all weights together."""
 
 from __future__ import annotations
 

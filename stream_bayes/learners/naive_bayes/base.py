@@ -1,4 +1,4 @@
-"""What the naive Bayes learners share: evidence in growable arrays, and the sums that make them additive."""
+"""Base of the naive Bayes learners: evidence in growable arrays, and its sums."""
 
 from __future__ import annotations
 

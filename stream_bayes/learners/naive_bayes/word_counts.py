@@ -1,4 +1,4 @@
-"""What the multinomial and the Poisson model share: counts of words, and a vocabulary that follows from them."""
+"""Base of the multinomial and the Poisson model: counts of words, and the vocabulary."""
 
 from __future__ import annotations
 

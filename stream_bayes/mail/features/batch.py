@@ -1,4 +1,4 @@
-"""From mails to batches: raw messages, plain texts and dicts of fields, all by the same way.
+"""MailBatch: raw mails, texts and dicts of fields as hashed features for the kernels.
 
 A raw message is bytes. A text is taken as the message it is the text of, which may have a header or none. A dict holds
 the message as `raw` or `text`, and its other entries are header fields: `sender` is From, `subject` is Subject, unless
@@ -25,7 +25,7 @@ from stream_bayes.kernels.mail.tokens import Buckets
 from stream_bayes.mail.parse.parsed_mail import decode_sections
 
 Mail = bytes | bytearray | str | Mapping[Any, Any]
-"""One message in any of the forms taken."""
+"""A message in any form that is accepted."""
 
 _FIELD_NAMES = {"sender": "From", "subject": "Subject"}
 # Fields that every header has one of.
@@ -43,39 +43,39 @@ class MailBatch(Batch):
     hashed: Buckets = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
     """The buckets."""
     raws: tuple[bytes, ...] = ()
-    """What was looked at of each message."""
+    """The bytes of each message that were read."""
     shape: Shape | None = None
 
 
-class _Place(threading.local):
-    """Where a thread decodes its mails."""
+class _ThreadScratch(threading.local):
+    """Scratch memory of a thread for decoding."""
 
     def __init__(self) -> None:
         self.scratch = new_scratch()
 
 
-_place = _Place()
+_thread = _ThreadScratch()
 
 
 def read_batch(mails: Iterable[Mail], shape: Shape) -> MailBatch:
-    """The features of each mail."""
-    raws = tuple(mail_bytes(mail) for mail in _listed(mails))
+    """Hash the features of each mail."""
+    raws = tuple(mail_bytes(mail) for mail in _check_list(mails))
     starts = np.zeros(len(raws) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, raws), np.int64, len(raws)), out=starts[1:])
     arena = np.frombuffer(b"".join(raws), dtype=np.uint8)
-    view_starts, hashed = read_mails(arena, starts, shape, _place.scratch)
+    view_starts, hashed = read_mails(arena, starts, shape, _thread.scratch)
     ones = np.broadcast_to(1.0, len(hashed))
     rows = view_starts[::VIEWS], cast(IntArray, hashed), ones, None
     return MailBatch(*rows, view_starts=view_starts, hashed=hashed, raws=raws, shape=shape)
 
 
 def read_places(mail: Mail, shape: Shape) -> Scratch:
-    """What is written on the way to the features of one mail; good until the next mail is read."""
-    read_mail(np.frombuffer(mail_bytes(mail), dtype=np.uint8), shape, _place.scratch)
-    return _place.scratch
+    """The scratch memory after reading one mail: positions of its features; valid until the next mail is read."""
+    read_mail(np.frombuffer(mail_bytes(mail), dtype=np.uint8), shape, _thread.scratch)
+    return _thread.scratch
 
 
-def _listed(mails: Any) -> Iterable[Mail]:
+def _check_list(mails: Any) -> Iterable[Mail]:
     if isinstance(mails, (bytes, bytearray, str, Mapping)) or not isinstance(mails, Iterable):
         message = f"mails are a list of messages; got {type(mails).__name__}"
         raise InputError(message)
@@ -83,7 +83,7 @@ def _listed(mails: Any) -> Iterable[Mail]:
 
 
 def mail_bytes(mail: Any) -> bytes:
-    """The part of a message that is looked at, as bytes.
+    """The part of a message that is read, as bytes.
 
     >>> mail_bytes({"sender": "ann@example.org", "subject": "Lunch?", "text": "At noon."})
     b'From: ann@example.org\\nSubject: Lunch?\\n\\nAt noon.'
@@ -104,7 +104,7 @@ def _from_fields(fields: Mapping[Any, Any]) -> bytes:
     body = _value(fields["raw"] if fields.get("raw") is not None else fields.get("text"))
     own = [name.lower() for name in _OWN_FIELD.findall(decode_sections(body).header)]
     has_header = bool(own) or body.startswith(b"From ")
-    # What the message says itself is not said again.
+    # Fields that the message has itself are not added.
     known = ["raw", "text", *(name for name, title in _FIELD_NAMES.items() if title.lower().encode() in own)]
     rest = [(name, value) for name, value in fields.items() if name not in known and value is not None]
     # A dict has no order that means anything.

@@ -1,4 +1,4 @@
-"""The members a mail filter is made of, as data: what each looks at, and what the fusion thinks of it at first."""
+"""Composition of the mail filter: its members, their features and their prior weights in the fusion."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check_members(members: Any) -> tuple[str, ...]:
 
 
 def places_of(members: Sequence[str]) -> IntArray:
-    """The place of every member among the inputs of the fusion, -1 for those left out."""
+    """The index of every member among the inputs of the fusion, -1 for those left out."""
     return np.array([members.index(name) if name in members else -1 for name in MEMBERS], dtype=np.int64)
 
 

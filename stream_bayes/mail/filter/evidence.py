@@ -1,4 +1,4 @@
-"""The tables of a mail filter, and how they are kept in a snapshot: only rows of buckets that some mail had."""
+"""Evidence tables of a mail filter; a snapshot holds only rows of buckets that some mail had."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_COUNTED = 2**31
 
 
 def new_evidence(buckets: int, members: Collection[str]) -> Evidence:
-    """Nothing known; a view that no member looks at has no table."""
+    """Empty tables; a view that no member uses has no table."""
     tables: list[Table] = []
     for name, width in zip(VIEW_NAMES, WIDTHS, strict=True):
         rows = buckets if name in VIEW_NAMES[:2] else 2**FEW_BITS

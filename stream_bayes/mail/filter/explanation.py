@@ -1,4 +1,4 @@
-"""Why a mail has its probability: what each of its words, hosts and senders added to the log-odds.
+"""Explanation of a prediction: the contribution of each word, host and sender to the log-odds of spam.
 
 The fused log-odds are k (sum of m x + intercept), k their moderation, m the mean weight of a member and x its clipped
 and scaled score. A score is a sum over the features of a view, so each feature has a part of it; the part times
@@ -46,7 +46,7 @@ Counts = NDArray[np.uint32]
 
 
 class Contribution(NamedTuple):
-    """What one feature of a mail added to the log-odds of spam."""
+    """The contribution of one feature of a mail to the log-odds of spam."""
 
     kind: str
     """As `stream_bayes.mail.features.named` has it: word, pair, host, sender, network, field, `subject: word`, ..."""

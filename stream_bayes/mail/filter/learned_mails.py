@@ -1,4 +1,4 @@
-"""Which mails a filter has learned, and with which labels: a bounded record that is kept in the filter's own file.
+"""LearnedMails: a bounded record of the mails that a filter has learned, with their labels, in the filter's file.
 
 It makes learning idempotent and correctable for callers that see one mail at a time, such as `stream-bayes classify`.
 """
@@ -24,7 +24,7 @@ _LABELS = "learned.labels"
 
 
 class Change(StrEnum):
-    """What learning a mail did."""
+    """The effect of learning a mail."""
 
     LEARNED = "learned"
     CORRECTED = "corrected"

@@ -1,4 +1,4 @@
-"""What a mail filter says about a batch."""
+"""MailPredictions: predictions of a mail filter for a batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MailPredictions(LabelPredictions):
     members: tuple[str, ...] = ()
     """The members of the fusion."""
     member_log_odds: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    """What each said by itself, a row a mail and a column a member; 0 before it knows anything."""
+    """Log-odds of each member by itself, a row for each mail and a column for each member; 0 before it has learned."""
 
     def taken(self, rows: IntArray) -> Self:
         """Only these rows."""
@@ -34,5 +34,5 @@ class MailPredictions(LabelPredictions):
 
 
 def both_probabilities(spam_log_odds: FloatArray) -> FloatArray:
-    """Of ham and of spam, each precise when it is small."""
+    """The probabilities of ham and of spam, each precise when it is small."""
     return np.stack((expit(-spam_log_odds), expit(spam_log_odds)), axis=1)

@@ -28,7 +28,7 @@ ENDING = """
 import sys
 from stream_bayes.errors import LogUnavailable
 from stream_bayes.eventlog.kafka import KafkaLog, transactions
-transactions._PATIENCE_SECONDS = 1.0
+transactions._TIMEOUT_SECONDS = 1.0
 address, group, topic = sys.argv[1:]
 with KafkaLog([address], group or None, [topic] if group else [], member=group or None) as log:
     if group:
@@ -49,7 +49,7 @@ print("closed", flush=True)
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit says sooner that the broker is away."""
-    monkeypatch.setattr(transactions, "_PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(transactions, "_TIMEOUT_SECONDS", 1.0)
 
 
 def committed_at_last(log: Log, offsets: Offsets, broker: Broker | None = None) -> tuple[Offsets, int]:

@@ -43,7 +43,7 @@ def test_an_image_is_the_learner_of_then(name: str) -> None:
 
 @pytest.mark.parametrize("other", [MultinomialNB(), BernoulliNB(class_prior_count=2.0), "no learner"], ids=str)
 def test_something_else_is_no_image(other: Any) -> None:
-    with pytest.raises(ParameterError, match="made by this learner's own image"):
+    with pytest.raises(ParameterError, match="made by this learner's own snapshot_copy"):
         BernoulliNB().copy_into(other)
 
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from stream_bayes import Beta, BetaBernoulli, GaussianNB
 from stream_bayes.kernels.fusion.calibration import fold_calibration, keep_rising
 from stream_bayes.learners.fusion import LogOddsFusion
-from stream_bayes.learners.fusion.calibration import Calibration
+from stream_bayes.learners.fusion.fusion import Calibration
 from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.typing import FloatArray
 
