@@ -81,7 +81,7 @@ class PythonAdapter(Adapter):
 
     def _clients(self, address: str, name: str) -> tuple[KafkaConsumer, KafkaProducer]:
         connection = KafkaConnection([address], KafkaSettings())
-        return connection.member(name, None), connection.producer(name)
+        return connection.group_consumer(name, None), connection.producer(name)
 
     def rewind(self) -> None:
         self._consumer.seek(self._mails, 0)

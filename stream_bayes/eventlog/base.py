@@ -1,4 +1,4 @@
-"""The contract of a log: what a worker needs of SQLite, of Kafka, and of memory in tests."""
+"""Log: the contract of every event log, on SQLite, on Kafka and in memory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ MAX_RECORD_BYTES = 64 << 20
 """Key, value and headers of one record together; a broker may take less."""
 
 OnChange = Callable[[frozenset[Partition], frozenset[Partition]], None]
-"""Called, from within `poll`, with the partitions gained and those lost; one that is in both may have been changed by
-another reader in between."""
+"""Rebalance callback: `poll` calls it with the partitions that were assigned and those that were revoked.
+
+A partition in both may have been changed by another reader in between."""
 
 
 class Log(ABC):
@@ -30,7 +31,7 @@ class Log(ABC):
     """
 
     on_change: OnChange | None = None
-    """Set before the first poll by a reader that keeps something for each partition."""
+    """Rebalance callback; set before the first poll by a reader that keeps state for each partition."""
 
     @property
     @abstractmethod
@@ -44,7 +45,8 @@ class Log(ABC):
         Of the topics that share a partition number, records come in the order of their times, as far as the log can
         tell; at equal times in the order in which the topics were named.
 
-        A poll that finds partitions gained or lost (the first one always does) tells `on_change` and gives no records.
+        A poll that finds partitions assigned or revoked (the first one always does) calls `on_change` and returns no
+        records.
         The reader forgets what it polled and did not commit, and seeks to where it goes on, in every partition it has.
         """
 
@@ -58,16 +60,16 @@ class Log(ABC):
     def commit(self, offsets: Offsets) -> Offsets:
         """Write all that is staged, and the group's positions, in one transaction.
 
-        Gives, of each partition that was written to, the offset behind the last record written. If it raises an error
-        that is retriable, everything is still staged and it is to be called again with the same offsets. After
-        LogRebalanced nothing was written and nothing is staged, and the next poll tells of all partitions anew.
+        Returns the new end offset of each partition that was written to. If it raises an error that is retriable,
+        everything is still staged and it is to be called again with the same offsets. After LogRebalanced nothing was
+        written and nothing is staged, and the next poll reports all partitions as assigned again.
         """
 
     @abstractmethod
     def committed(self) -> Offsets:
         """The group's positions: of every partition that is read here, 0 where none was committed yet.
 
-        Where a commit of another reader is under way, its end is waited for.
+        Waits for a commit of another reader that is in progress.
         """
 
     @abstractmethod
@@ -76,7 +78,7 @@ class Log(ABC):
 
     @abstractmethod
     def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
-        """At most so many records from this offset on, in order; without moving any position.
+        """At most `most` records from this offset on, in order; without moving any position.
 
         Fewer at the end, and where they are large. Where retention has removed the first ones, what is left starts
         later: look at the offsets.
@@ -92,7 +94,7 @@ class Log(ABC):
 
     @abstractmethod
     def ensure(self, topic: str, partitions: int) -> None:
-        """A topic has at least so many partitions from now on; an error where that cannot be."""
+        """Create a topic, or raise an error where it exists with fewer partitions."""
 
     def keeps_all(self, topic: str) -> bool:
         """Whether records stay until retention removes them, whatever comes after them."""
@@ -104,38 +106,38 @@ class Log(ABC):
 
     @abstractmethod
     def lag(self) -> Offsets:
-        """How many records there are still to poll, of each partition that is read here; gaps may count as records."""
+        """Consumer lag: how many records are still to poll, of each partition that is read here; gaps may count."""
 
     def wait_for_open_transactions(self, partition: Partition) -> None:  # noqa: B027 - where a commit is one step there is nothing to do
-        """Wait until no transaction is under way in a partition: then everything committed there can be read."""
+        """Wait until no transaction is open in a partition: then all that is committed there can be read."""
 
     def check_there(self) -> None:  # noqa: B027 - a broker that is away says so itself
-        """Raise an error where what was opened is not there any more, as a file that was removed."""
+        """Raise an error where the log no longer exists, as a file that was removed."""
 
     def beat(self) -> frozenset[Partition]:
-        """Say that the reader is alive, while it has something else to do than to poll; gives what it still reads."""
+        """Send a heartbeat while the reader does not poll; returns the partitions that it still reads."""
         return frozenset(self.committed())
 
     def most_bytes(self, topic: str) -> int:
-        """How large a record of this topic may be: key, value and headers together."""
+        """The largest record that this topic takes: key, value and headers together."""
         return MAX_RECORD_BYTES
 
     @abstractmethod
     def discard(self) -> None:
-        """Forget what is staged."""
+        """Discard the staged records."""
 
     @abstractmethod
     def trim(self, offsets: Offsets) -> None:
-        """Retention: remove what stands before these offsets. Never a record that a group has still to read."""
+        """Retention: delete the records before these offsets, but none that a group has still to read."""
 
     @property
     def ended(self) -> bool:
-        """There will never be more to poll. True only of a log made for tests, after its EOF."""
+        """Whether there will never be more to poll; true only of a log for tests, after its EOF."""
         return False
 
     @abstractmethod
     def close(self) -> None:
-        """Forget what is staged and let go of everything; a closed log may be closed again."""
+        """Discard the staged records and release all resources; a closed log may be closed again."""
 
     def __enter__(self) -> Self:
         return self
@@ -146,17 +148,17 @@ class Log(ABC):
         self.close()
 
 
-_AT_ONCE = 200
+_READ_BATCH = 200
 
 
 def records_from(log: Log, place: Partition, position: int = 0) -> Iterator[Record]:
     """The records of a partition from an offset to its end as it is now; none of one that does not exist.
 
-    Those that retention has removed are left out.
+    Records that retention has removed are left out.
     """
     end = log.end_offsets(place.topic).get(place, 0)
     while position < end:
-        records = log.read(*place, position, _AT_ONCE)
+        records = log.read(*place, position, _READ_BATCH)
         if not records:
             return
         yield from (record for record in records if record.offset < end)

@@ -1,4 +1,4 @@
-"""Logs by their address: what the settings and the command line call `log`."""
+"""Opening of a log by its address, the setting `log`."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def open_log(  # noqa: PLR0913 - all but the address have defaults
     """The log at an address.
 
     `sqlite:///relative/path.db` or `sqlite:////absolute/path.db` is a file, `kafka://host:port,host:port` a cluster.
-    With a group it reads these topics on the group's behalf; a topic that does not exist yet gets so many partitions.
-    `kafka` and `member` are for a cluster only: how it is reached, and the name of this reader in its group. For a file
-    only is `sqlite`.
+    With a group it reads these topics as a member of that consumer group; a topic that does not exist is created with
+    `partitions`. `kafka` (settings of the connection) and `member` (instance id in the group) are for a cluster only,
+    `sqlite` is for a file only.
     """
     if url.startswith(SQLITE) and len(url) > len(SQLITE):
         most = (sqlite or SqliteSettings()).record_bytes

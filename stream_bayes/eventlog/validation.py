@@ -1,4 +1,4 @@
-"""What every log refuses before it touches anything, and how a key chooses a partition."""
+"""Checks of arguments that every log makes, the errors they raise, and the partition of a key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_name(name: str) -> bool:
 
 
 def check_name(kind: str, name: str) -> None:
-    """Refuse any other name."""
+    """Raise `ParameterError` for any other name."""
     if not is_name(name):
         message = f"{name!r:.120} cannot be the name of a {kind}: use 1 to 100 letters, digits, dots, - and _"
         raise ParameterError(message)

@@ -1,19 +1,28 @@
-"""The learner contract as code: `yield_checks(learner)` gives one function for each promise.
+"""Tools for your own tests: checks of the learner contract, and a log in memory.
+
+`yield_checks(learner)` yields one function for each promise of a learner.
 
     >>> from stream_bayes import BernoulliNB
     >>> from stream_bayes.testing import yield_checks
     >>> for check in yield_checks(BernoulliNB()):
     ...     check(BernoulliNB())
 
-Each check takes a learner, works on clones of it, and raises AssertionError when a promise is broken. They need no
-test framework, so third parties can run them on learners of their own. Give `yield_checks` learners with odd
-hyper-parameters: the bugs of this field hide where they are all 1.
+Each check takes a learner, works on clones of it, and raises AssertionError when a promise is broken. Checks need no
+test framework. Give `yield_checks` learners with unusual hyperparameters: bugs hide where they are all 1.
+
+`MemoryLog` is an event log in memory, with sentinels that crash its reader or end the stream.
+
+contract   checks of every learner: predictions, input checks, batches
+state      checks of snapshots and clones
+additive   checks of learners that can be merged, unlearned and forgotten
+streams    events and assertions that the checks share
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stream_bayes.eventlog.memory import ABORT, EOF, Aborted, MemoryLog, MemoryStore
 from stream_bayes.learners.base.learner import Learner
 from stream_bayes.testing.additive import (
     check_forget_scales_evidence,
@@ -60,8 +69,13 @@ from stream_bayes.testing.streams import (
 )
 
 __all__ = [
+    "ABORT",
+    "EOF",
+    "Aborted",
     "Check",
     "Event",
+    "MemoryLog",
+    "MemoryStore",
     "answer",
     "answer_of",
     "assert_close",
@@ -100,7 +114,7 @@ __all__ = [
 
 
 def yield_checks(learner: Learner) -> Iterator[Check]:
-    """Every promise that holds for this kind of learner."""
+    """The checks that apply to this kind of learner."""
     yield check_speaks_before_learning
     yield check_predicting_changes_nothing
     yield check_keeps_no_reference_to_the_event

@@ -8,11 +8,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.chaos.broker_faults import Havoc, Plan
+from tests.chaos.broker_faults import BrokerFaults, Plan
 from tests.chaos.killer import Killer
 from tests.chaos.log_locations import kafka_place, sqlite_place
-from tests.chaos.run import play
-from tests.chaos.workspace import Scene
+from tests.chaos.run import run_chaos
+from tests.chaos.workspace import ChaosWorkspace
 from tests.support.broker import Broker, install_missing_tools, kafka_jars, missing_tools
 
 
@@ -40,15 +40,15 @@ def main() -> None:
 
 def _run(given: argparse.Namespace, folder: Path) -> str:
     if given.log == "sqlite":
-        scene = Scene(folder, sqlite_place(folder, given.partitions), given.messages or 300_000, given.seed)
-        return play(scene, lambda scene: Killer(scene, given.kills or 100), _say)
+        scene = ChaosWorkspace(folder, sqlite_place(folder, given.partitions), given.messages or 300_000, given.seed)
+        return run_chaos(scene, lambda scene: Killer(scene, given.kills or 100), _say)
     install_missing_tools()
     if missing := missing_tools():
         sys.exit(f"chaos on Kafka needs {' and '.join(missing)}: install Java 17 and Maven")
     plan = Plan(given.kills or 35, given.brokers, given.rebalances, given.zombies)
     with Broker(kafka_jars()) as broker:
-        scene = Scene(folder, kafka_place(broker.address), given.messages or 170_000, given.seed)
-        return play(scene, lambda scene: Havoc(scene, broker, plan), _say)
+        scene = ChaosWorkspace(folder, kafka_place(broker.address), given.messages or 170_000, given.seed)
+        return run_chaos(scene, lambda scene: BrokerFaults(scene, broker, plan), _say)
 
 
 def _say(text: str) -> None:

@@ -11,7 +11,7 @@ from stream_bayes.errors import LogError
 from tests.chaos.killer import Act, Killer
 from tests.chaos.log_locations import SESSION_SECONDS
 from tests.chaos.processes import Running
-from tests.chaos.workspace import Scene
+from tests.chaos.workspace import ChaosWorkspace
 from tests.support.broker import Broker
 
 BROKER = "kills of the broker"
@@ -39,7 +39,7 @@ class Plan(NamedTuple):
     zombies: int
 
 
-class Havoc(Killer):
+class BrokerFaults(Killer):
     """A killer of workers on a broker, which it kills too.
 
     Parameters
@@ -52,7 +52,7 @@ class Havoc(Killer):
         What happens.
     """
 
-    def __init__(self, scene: Scene, broker: Broker, plan: Plan) -> None:
+    def __init__(self, scene: ChaosWorkspace, broker: Broker, plan: Plan) -> None:
         super().__init__(scene, plan.kills)
         self._broker = broker
         self._known = 0

@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from tests.chaos.processes import Producers, Running
-from tests.chaos.workspace import Scene
+from tests.chaos.workspace import ChaosWorkspace
 
 STARTING = "starting or catching up"
 WRITING = "writing a checkpoint"
@@ -48,7 +48,7 @@ class Killer:
         How often a worker is killed.
     """
 
-    def __init__(self, scene: Scene, kills: int) -> None:
+    def __init__(self, scene: ChaosWorkspace, kills: int) -> None:
         self.scene = scene
         self.random = random.Random(scene.seed)
         self.others: Counter[str] = Counter()

@@ -17,7 +17,7 @@ _WORKERS = 2
 _LEAD = 200
 
 
-class Place(NamedTuple):
+class LogLocation(NamedTuple):
     """A log by its address, and what is particular about its kind."""
 
     url: str
@@ -41,11 +41,11 @@ class Place(NamedTuple):
         return open_log(self.url, group, topics, self.partitions, kafka=kafka)
 
 
-def sqlite_place(folder: Path, partitions: int = 1) -> Place:
+def sqlite_place(folder: Path, partitions: int = 1) -> LogLocation:
     """A file in a folder, for one worker at a time."""
-    return Place(f"sqlite:///{folder}/log.db", partitions)
+    return LogLocation(f"sqlite:///{folder}/log.db", partitions)
 
 
-def kafka_place(address: str) -> Place:
+def kafka_place(address: str) -> LogLocation:
     """A broker, for two workers."""
-    return Place(f"kafka://{address}", _PARTITIONS, _WORKERS, _LEAD, look_seconds=0.05)
+    return LogLocation(f"kafka://{address}", _PARTITIONS, _WORKERS, _LEAD, look_seconds=0.05)

@@ -46,7 +46,7 @@ _Headers = tuple[tuple[str, bytes], ...]
 _OFFSET = "the offset of the e-mail"
 
 
-class Fate(NamedTuple):
+class ExpectedOutcome(NamedTuple):
     """What must become of a message."""
 
     what: str
@@ -67,13 +67,13 @@ class Message(NamedTuple):
     value: bytes
     key: bytes | None
     headers: _Headers
-    fate: Fate
+    fate: ExpectedOutcome
     partition: int = 0
     named: int | None = None
     """The e-mail whose offset belongs into it."""
     named_partition: int | None = None
     """The partition of that e-mail, where it is another one: the label is forwarded to it."""
-    copy: Fate | None = None
+    copy: ExpectedOutcome | None = None
     """What must become of the copy of a label that is forwarded."""
 
 
@@ -169,8 +169,8 @@ class Script:
         label = _NAMES[spam]
         own = label if self._random.random() < 0.1 else None
         form = self._random.random()
-        fate = Fate("predict", name, own, part.offset)
-        again = self._as_record(form, name, raw, None, Fate("duplicate", name))
+        fate = ExpectedOutcome("predict", name, own, part.offset)
+        again = self._as_record(form, name, raw, None, ExpectedOutcome("duplicate", name))
         part.mails.append(_Mail(part.offset, name, label, self._number))
         part.recent.append(again)
         if own is not None:
@@ -180,7 +180,7 @@ class Script:
             return self._as_record(form, name, raw, "neither", fate._replace(dead="bad-input"))
         return self._as_record(form, name, raw, own, fate)
 
-    def _as_record(self, form: float, name: str, raw: bytes, own: str | None, fate: Fate) -> Message:
+    def _as_record(self, form: float, name: str, raw: bytes, own: str | None, fate: ExpectedOutcome) -> Message:
         """Raw with the id in a header, with a key that says the partition or none; or as JSON."""
         if form < 0.7:
             headers: _Headers = (("content-type", b"message/rfc822"), ("id", name.encode()))
@@ -196,7 +196,9 @@ class Script:
         if self._random.random() < 0.5:
             return again._replace(key=None)
         form = self._random.random()
-        message = self._as_record(form, again.fate.id, b"Subject: again\r\n\r\nagain\r\n", None, Fate("id-reused"))
+        message = self._as_record(
+            form, again.fate.id, b"Subject: again\r\n\r\nagain\r\n", None, ExpectedOutcome("id-reused")
+        )
         return message._replace(key=None)
 
     def _label(self) -> Message:
@@ -213,18 +215,20 @@ class Script:
         most = 2 * age if self._lead else age
         label = mail.label if self._random.random() < 0.85 else _NAMES[mail.label == "ham"]
         if mail.offset in part.reserved or age < self._remembered < most + 2 * MAX_A_COMMIT:
-            return self._label_message(mail, label, Fate("unknown-observation"), name="nothing")
+            return self._label_message(mail, label, ExpectedOutcome("unknown-observation"), name="nothing")
         if age >= self._remembered:
-            return self._label_message(mail, label, Fate("label-too-old"), by_place=True)
+            return self._label_message(mail, label, ExpectedOutcome("label-too-old"), by_place=True)
         by_place = most > DEDUP_WINDOW - 2 * MAX_A_COMMIT or self._random.random() < 0.3
         if self._random.random() < _UNSURE:
-            return self._label_message(mail, "unsure", Fate("unsure", mail.id, None, mail.offset), by_place=by_place)
+            return self._label_message(
+                mail, "unsure", ExpectedOutcome("unsure", mail.id, None, mail.offset), by_place=by_place
+            )
         what = "repeat" if part.labels.get(mail.offset) == label else "learn"
         part.labels[mail.offset] = label
-        return self._label_message(mail, label, Fate(what, mail.id, label, mail.offset), by_place=by_place)
+        return self._label_message(mail, label, ExpectedOutcome(what, mail.id, label, mail.offset), by_place=by_place)
 
     def _label_message(
-        self, mail: _Mail, label: str, fate: Fate, *, by_place: bool = False, name: str | None = None
+        self, mail: _Mail, label: str, fate: ExpectedOutcome, *, by_place: bool = False, name: str | None = None
     ) -> Message:
         event = {"id": name or mail.id, "label": label, "labeller": self._random.choice(_LABELLERS)}
         place = {"source": {"topic": EMAILS, "partition": self._partition, "offset": _OFFSET}} if by_place else {}
@@ -239,7 +243,7 @@ class Script:
             return self._duplicate()
         part.reserved.add(mail.offset)
         value = json.dumps({"type": "label", "id": mail.id, "label": mail.label}).encode()
-        return Message(EMAILS, value, None, (), Fate("learn", mail.id, mail.label, mail.offset))
+        return Message(EMAILS, value, None, (), ExpectedOutcome("learn", mail.id, mail.label, mail.offset))
 
     def _label_elsewhere(self) -> Message:
         """A label of an e-mail in another partition, by its place; nothing else is said of that e-mail.
@@ -255,20 +259,20 @@ class Script:
             return self._duplicate()
         mail = self._random.choice(free)
         part.reserved.add(mail.offset)
-        copy = Fate("learn", mail.id, mail.label, mail.offset)
+        copy = ExpectedOutcome("learn", mail.id, mail.label, mail.offset)
         chance = self._random.random()
         label = mail.label
         if chance < _UNSURE:
             label = "unsure"
-            copy = Fate("unsure", mail.id, None, mail.offset)
+            copy = ExpectedOutcome("unsure", mail.id, None, mail.offset)
         elif chance < _UNSURE + _BAD_LABELS:
             label = "neither"
-            copy = Fate("bad-input", mail.id, None, mail.offset)
+            copy = ExpectedOutcome("bad-input", mail.id, None, mail.offset)
         source = {"topic": EMAILS, "partition": number, "offset": _OFFSET}
         value = json.dumps({"id": mail.id, "label": label, "source": source}).encode()
         key = f"mail-{self._number}".encode()
         trace = (("trace", b"%d" % self._number),)
-        fate = Fate("forward", mail.id)
+        fate = ExpectedOutcome("forward", mail.id)
         return Message(LABELS, value, key, trace, fate, named=mail.offset, named_partition=number, copy=copy)
 
     def _bad_label(self) -> Message:
@@ -284,7 +288,7 @@ class Script:
                 ("wrong-topic", {"type": "observation", "id": f"mail-{number}", "text": "in the wrong topic"}),
             ]
         )
-        return Message(LABELS, json.dumps(event).encode(), None, (), Fate(code))
+        return Message(LABELS, json.dumps(event).encode(), None, (), ExpectedOutcome(code))
 
     def _bad_record(self) -> Message:
         number = self._number
@@ -294,7 +298,7 @@ class Script:
         elif code == "too-large":
             value += self._random.choice(self._pool[1])
         topic = self._random.choice((EMAILS, LABELS))
-        return Message(topic, value, f"mail-{number}".encode(), headers, Fate(code))
+        return Message(topic, value, f"mail-{number}".encode(), headers, ExpectedOutcome(code))
 
 
 _BAD: tuple[tuple[str, bytes, _Headers], ...] = (

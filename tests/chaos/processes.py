@@ -8,7 +8,7 @@ import subprocess
 import time
 from typing import Any
 
-from tests.chaos.workspace import Scene
+from tests.chaos.workspace import ChaosWorkspace
 from tests.support.signals import wait_until_handled
 
 _PRODUCER_KILLED = 0.2
@@ -21,7 +21,7 @@ _FENCED = "partitions may be another worker's by now"
 class Running:
     """A worker at work; `number` tells it from all others of the scene."""
 
-    def __init__(self, scene: Scene, number: int, *more: str) -> None:
+    def __init__(self, scene: ChaosWorkspace, number: int, *more: str) -> None:
         self._scene = scene
         self.number = number
         self.process = scene.start_worker(number, *more)
@@ -91,7 +91,7 @@ class Running:
 class Producers:
     """One producer after the other, each going on where the last one was killed."""
 
-    def __init__(self, scene: Scene, rng: random.Random, seconds: float) -> None:
+    def __init__(self, scene: ChaosWorkspace, rng: random.Random, seconds: float) -> None:
         """Together they take about so many seconds."""
         self._scene = scene
         self._random = rng

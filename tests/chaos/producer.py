@@ -20,8 +20,8 @@ from stream_bayes.engine.forwarding import forwarded_by
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.retry import RetryPolicy
 from stream_bayes.records import Partition
-from tests.chaos.log_locations import Place
-from tests.chaos.messages import EMAILS, LABELS, Fate, Message, with_offset
+from tests.chaos.log_locations import LogLocation
+from tests.chaos.messages import EMAILS, LABELS, ExpectedOutcome, Message, with_offset
 from tests.support.workers import all_records
 
 _MOST = 200
@@ -42,7 +42,9 @@ def read_line(line: str) -> Message:
     topic, value, key, headers, partition, named, named_partition = json.loads(line)
     pairs = tuple((header, content.encode()) for header, content in headers)
     name = None if key is None else key.encode()
-    return Message(topic, value.encode("latin-1"), name, pairs, Fate("unknown"), partition, named, named_partition)
+    return Message(
+        topic, value.encode("latin-1"), name, pairs, ExpectedOutcome("unknown"), partition, named, named_partition
+    )
 
 
 class Writing:
@@ -56,7 +58,7 @@ class Writing:
         Where it is.
     """
 
-    def __init__(self, log: Log, place: Place) -> None:
+    def __init__(self, log: Log, place: LogLocation) -> None:
         self._log = log
         self._insist = RetryPolicy()
         self.count = 0
@@ -104,7 +106,7 @@ class Writing:
         return known[named] if named < len(known) else named
 
 
-def main(place: Place, script: str, first: int, pause: float, seed: int) -> None:
+def main(place: LogLocation, script: str, first: int, pause: float, seed: int) -> None:
     """Write what is still to be written, a few messages a transaction, in no haste."""
     rng = random.Random(seed)
     log = RetryPolicy()(place.open)
@@ -117,4 +119,4 @@ def main(place: Place, script: str, first: int, pause: float, seed: int) -> None
 
 
 if __name__ == "__main__":
-    main(Place(*json.loads(sys.argv[1])), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]))
+    main(LogLocation(*json.loads(sys.argv[1])), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]))

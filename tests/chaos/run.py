@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from tests.chaos.killer import Killed, Killer
 from tests.chaos.verification import Verified, verify
-from tests.chaos.workspace import Scene
+from tests.chaos.workspace import ChaosWorkspace
 
 Say = Callable[[str], None]
 
 
-def play(scene: Scene, killer: Callable[[Scene], Killer], say: Say) -> str:
+def run_chaos(scene: ChaosWorkspace, killer: Callable[[ChaosWorkspace], Killer], say: Say) -> str:
     """Run it in a new scene and return a summary; an AssertionError says what was not as it must be."""
     began = time.monotonic()
     scene.prepare()

@@ -11,8 +11,8 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
 from tests.chaos.log_copy import copy_of
-from tests.chaos.messages import EMAILS, LABELS, Fate, Message
-from tests.chaos.workspace import BUDGET, Scene
+from tests.chaos.messages import EMAILS, LABELS, ExpectedOutcome, Message
+from tests.chaos.workspace import BUDGET, ChaosWorkspace
 from tests.support.workers import (
     JOURNAL,
     Place,
@@ -26,7 +26,7 @@ from tests.support.workers import (
     state,
 )
 
-Fates = dict[Place, Fate]
+Fates = dict[Place, ExpectedOutcome]
 _Copy = tuple[int, bytes | None]
 """Partition and key."""
 _SUMMED = "predictions", "learned", "forwarded", "commits"
@@ -35,9 +35,9 @@ _SUMMED = "predictions", "learned", "forwarded", "commits"
 class _Messages(NamedTuple):
     """What the producer wrote, and the copies that workers must have written."""
 
-    told: dict[tuple[str, int], list[tuple[bytes | None, Fate]]]
+    told: dict[tuple[str, int], list[tuple[bytes | None, ExpectedOutcome]]]
     """Keys and fates of the messages of each topic and partition, in order."""
-    copies: dict[int, dict[bytes, Fate]]
+    copies: dict[int, dict[bytes, ExpectedOutcome]]
     """Fates of the copies of each partition of the labels, by their keys."""
 
 
@@ -54,7 +54,7 @@ class Verified(NamedTuple):
     commits: int
 
 
-def verify(scene: Scene) -> Verified:
+def verify(scene: ChaosWorkspace) -> Verified:
     """Check everything; an AssertionError says what is not as it must be."""
     messages = _messages(scene.script_of())
     found = []
@@ -71,7 +71,7 @@ def verify(scene: Scene) -> Verified:
     return Verified(predictions, learned, forwarded, requests, dead, commits)
 
 
-def _verify(scene: Scene, log: Log, number: int, messages: _Messages, rebuilt: State) -> Verified:
+def _verify(scene: ChaosWorkspace, log: Log, number: int, messages: _Messages, rebuilt: State) -> Verified:
     """One partition."""
     fates, copies = _fates(log, number, messages)
     order = _order(log, number, fates)
@@ -104,7 +104,7 @@ def _messages(script: Iterable[Message]) -> _Messages:
     return messages
 
 
-def _check_copies(scene: Scene, parts: Sequence[Log], messages: _Messages) -> None:
+def _check_copies(scene: ChaosWorkspace, parts: Sequence[Log], messages: _Messages) -> None:
     """Exactly one copy of each label that is forwarded, in the partition of its e-mail; no others."""
     group = scene.settings().group.encode()
     originals: dict[bytes, Record] = {}
@@ -160,11 +160,11 @@ def _too_old(order: list[Place], copies: Fates, remembered: int) -> Fates:
         if place[0] == EMAILS:
             end = place[1] + 1
         elif place in copies and copies[place].target < end - remembered:
-            too_old[place] = Fate("label-too-old")
+            too_old[place] = ExpectedOutcome("label-too-old")
     return too_old
 
 
-def _rebuilt(scene: Scene) -> list[State]:
+def _rebuilt(scene: ChaosWorkspace) -> list[State]:
     """By the worker's own replay of the whole journal, from no checkpoint at all."""
     settings = scene.settings(scene.folder / "elsewhere")
     with scene.place.open(settings.group) as log:

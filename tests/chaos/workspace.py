@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.config import Settings, load_settings
 from stream_bayes.eventlog.base import Log
-from tests.chaos.log_locations import SESSION_SECONDS, Place
+from tests.chaos.log_locations import SESSION_SECONDS, LogLocation
 from tests.chaos.messages import (
     DEDUP_WINDOW,
     DEPTH,
@@ -32,11 +32,11 @@ _BEFOREHAND = 0.7
 _BEFOREHAND_FOR_MANY = 0.3
 
 
-class Scene(NamedTuple):
+class ChaosWorkspace(NamedTuple):
     """Where everything is."""
 
     folder: Path
-    place: Place
+    place: LogLocation
     messages: int
     seed: int
 

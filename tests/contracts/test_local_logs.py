@@ -9,7 +9,7 @@ import pytest
 from stream_bayes.errors import LogConflict, LogError
 from stream_bayes.eventlog.validation import MAX_POLL_BYTES
 from stream_bayes.records import Partition
-from tests.support.logs import Logs, drained, first, put, values
+from tests.support.logs import Logs, first, poll_all, put, values
 
 NUMBERS = [b"%d" % number for number in range(20)]
 
@@ -30,7 +30,7 @@ def test_at_equal_times_topics_come_in_the_order_they_were_named(local_logs: Log
         writer.append(topic, topic.encode())
     writer.commit({})
     for group, topics in (("one", ["mails", "labels"]), ("other", ["labels", "mails"])):
-        assert [record.topic for record in drained(local_logs.reader(*topics, group=group))] == topics
+        assert [record.topic for record in poll_all(local_logs.reader(*topics, group=group))] == topics
 
 
 def test_a_position_beyond_the_end_is_refused(local_logs: Logs) -> None:
@@ -58,9 +58,9 @@ def test_one_log_at_a_time_reads_for_a_group(local_logs: Logs) -> None:
     with pytest.raises(LogConflict, match=r"already reads for the group 'readers'\. .* another group"):
         local_logs.open("readers", ["mails"])
     put(holder, "mails", b"still works")
-    assert values(drained(holder)) == [b"still works"]
+    assert values(poll_all(holder)) == [b"still works"]
     holder.close()
-    assert values(drained(local_logs.reader("mails"))) == [b"still works"]
+    assert values(poll_all(local_logs.reader("mails"))) == [b"still works"]
 
 
 def test_a_group_that_no_longer_reads_a_topic_holds_nothing_back(local_logs: Logs) -> None:
@@ -74,7 +74,7 @@ def test_a_group_that_no_longer_reads_a_topic_holds_nothing_back(local_logs: Log
     assert writer.earliest_offsets("mails") == {first("mails"): 10}
     late = local_logs.reader("mails", group="late")
     assert late.committed() == {first("mails"): 0}
-    assert values(drained(late)) == NUMBERS[10:]
+    assert values(poll_all(late)) == NUMBERS[10:]
     late.trim({first("mails"): 15})
     assert late.earliest_offsets("mails") == {first("mails"): 10}
 

@@ -10,7 +10,7 @@ from stream_bayes.errors import LogError, ParameterError
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.validation import chosen_partition
 from stream_bayes.records import Partition
-from tests.support.logs import Logs, commit, drained, everything, first, polled, put, values
+from tests.support.logs import Logs, commit, everything, first, poll_all, poll_some, put, values
 
 NUMBERS = [b"%d" % number for number in range(20)]
 
@@ -26,7 +26,7 @@ def test_a_record_is_seen_once_it_is_committed_and_not_before(logs: Logs, mails:
     assert reader.poll(10, timeout=0.0) == []
     assert writer.end_offsets(mails) == {first(mails): 0}
     written = commit(writer)
-    (record,) = polled(reader, 10)
+    (record,) = poll_some(reader, 10)
     assert record[:2] == (mails, 0)
     assert record[4:] == (b"k", b"one", (("label", b"spam"),))
     assert reader.read(mails, 0, record.offset) == [record]
@@ -52,9 +52,9 @@ def test_a_commit_tells_where_what_it_wrote_ends(logs: Logs, mails: str) -> None
 def test_records_come_in_order_and_once_however_many_are_asked_for(logs: Logs, mails: str) -> None:
     put(logs.open(), mails, *NUMBERS)
     reader = logs.reader(mails)
-    few = [polled(reader, most) for most in (1, 2, 5)]
+    few = [poll_some(reader, most) for most in (1, 2, 5)]
     assert all(0 < len(records) <= most for records, most in zip(few, (1, 2, 5), strict=True))
-    assert values([record for records in few for record in records] + drained(reader)) == NUMBERS
+    assert values([record for records in few for record in records] + poll_all(reader)) == NUMBERS
 
 
 def test_what_is_still_to_poll_is_counted(logs: Logs, mails: str) -> None:
@@ -62,7 +62,7 @@ def test_what_is_still_to_poll_is_counted(logs: Logs, mails: str) -> None:
     assert reader.lag() == {first(mails): 0}
     put(logs.open(), mails, *NUMBERS)
     assert reader.lag()[first(mails)] >= len(NUMBERS)
-    drained(reader)
+    poll_all(reader)
     assert reader.lag() == {first(mails): 0}
     reader.seek({first(mails): offsets_of(reader, mails)[5]})
     assert reader.lag()[first(mails)] >= len(NUMBERS) - 5
@@ -72,7 +72,7 @@ def test_a_reader_that_has_other_things_to_do_says_what_it_reads(logs: Logs, mai
     reader = logs.reader(mails, partitions=2)
     assert reader.beat() == {Partition(mails, 0), Partition(mails, 1)}
     put(reader, mails, b"one")
-    assert values(drained(reader)) == [b"one"]
+    assert values(poll_all(reader)) == [b"one"]
 
 
 any_headers = st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.binary()), max_size=3)
@@ -103,7 +103,7 @@ def test_a_key_chooses_the_same_partition_in_every_topic(logs: Logs, mails: str)
         log.append(labels, b"label", key=number)
         log.append(mails, b"without a key")
     commit(log)
-    records = drained(log)
+    records = poll_all(log)
     chosen = {topic: {r.key: r.partition for r in records if r.topic == topic and r.key} for topic in (mails, labels)}
     assert chosen[mails] == chosen[labels]
     assert set(chosen[mails].values()) == {0, 1, 2, 3}
@@ -129,14 +129,14 @@ def test_a_restart_goes_on_where_the_last_commit_was(logs: Logs, mails: str) -> 
     with logs.reader(mails) as log:
         assert log.committed() == {first(mails): 0}
         position = offsets_of(log, mails)[3]
-        polled(log, 5)
+        poll_some(log, 5)
         log.append(out, b"committed")
         commit(log, {first(mails): position})
         log.append(out, b"never committed")
-        assert polled(log, 2)
+        assert poll_some(log, 2)
     with logs.reader(mails) as log:
         assert log.committed() == {first(mails): position}
-        assert values(drained(log)) == NUMBERS[3:]
+        assert values(poll_all(log)) == NUMBERS[3:]
         assert values(everything(log, out)) == [b"committed"]
 
 
@@ -156,7 +156,7 @@ def test_seek_moves_the_poll_and_not_the_position(logs: Logs, mails: str) -> Non
     places = {7: offsets[7], 0: 0, 20: offsets[-1] + 1, 19: offsets[19]}
     for number, offset in places.items():
         log.seek({first(mails): offset})
-        assert values(drained(log)) == NUMBERS[number:]
+        assert values(poll_all(log)) == NUMBERS[number:]
     assert log.committed() == {first(mails): 0}
     for wrong in ({first(logs.topic("labels")): 0}, {first(mails): -1}):
         for call in (log.seek, log.commit):
@@ -170,7 +170,7 @@ def test_positions_may_go_back(logs: Logs, mails: str) -> None:
         offsets = offsets_of(log, mails)
         commit(log, {first(mails): offsets[-1] + 1})
         commit(log, {first(mails): offsets[15]})
-    assert values(drained(logs.reader(mails))) == NUMBERS[15:]
+    assert values(poll_all(logs.reader(mails))) == NUMBERS[15:]
 
 
 def test_reading_a_range_moves_nothing(logs: Logs, mails: str) -> None:
@@ -183,7 +183,7 @@ def test_reading_a_range_moves_nothing(logs: Logs, mails: str) -> None:
     for topic, partition, offset in ((mails, 0, offsets[-1] + 1), (mails, 0, 10**30), (mails, 1, 0), (mails, 10**30, 0),
                                      (logs.topic("none"), 0, 0), ("\ud800", 0, 0), ("", 0, 0)):  # fmt: skip
         assert log.read(topic, partition, offset, 5) == []
-    assert values(drained(log)) == NUMBERS
+    assert values(poll_all(log)) == NUMBERS
     assert (
         log.end_offsets(logs.topic("none"))
         == log.earliest_offsets(logs.topic("none"))
@@ -218,4 +218,4 @@ def test_groups_do_not_know_each_other(logs: Logs, mails: str) -> None:
     put(one, mails, *NUMBERS)
     commit(one, {first(mails): offsets_of(one, mails)[-1] + 1})
     assert other.committed() == {first(mails): 0}
-    assert values(drained(other)) == NUMBERS
+    assert values(poll_all(other)) == NUMBERS

@@ -6,7 +6,7 @@ import threading
 import time
 
 from stream_bayes.records import Partition
-from tests.support.logs import Logs, commit, drained, polled, put, told, values
+from tests.support.logs import Logs, commit, poll_all, poll_some, put, values, wait_for_assignment
 
 NUMBERS = [b"%d" % number for number in range(20)]
 
@@ -23,7 +23,7 @@ def test_topics_are_merged_by_time_then_in_the_order_they_were_named(logs: Logs,
     writer.append(mails, b"last")
     commit(writer)
     for group, topics in (("readers", [mails, labels]), ("others", [labels, mails])):
-        records = drained(logs.reader(*topics, group=group), most=7)
+        records = poll_all(logs.reader(*topics, group=group), most=7)
         assert len(records) == 2 * len(NUMBERS) + 2
         assert records == sorted(records, key=lambda each: (each.timestamp, topics.index(each.topic), each.offset))
         assert {*values(records)[-2:]} == {b"last", b"label of the last"}
@@ -34,12 +34,12 @@ def test_a_change_of_partitions_is_told_at_the_first_poll_which_gives_nothing(lo
     put(logs.open(partitions=2), mails, b"one")
     log = logs.open(logs.group("readers"), [mails])
     changes: list[tuple[frozenset[Partition], frozenset[Partition]]] = []
-    assert told(log) == both
+    assert wait_for_assignment(log) == both
     log.on_change = lambda gained, lost: changes.append((gained, lost))
     assert log.poll(1, timeout=0.0) == []
     assert changes == [(both, frozenset())], "who asks anew is told anew"
     log.seek({Partition(mails, 0): 0, Partition(mails, 1): 0})
-    assert values(polled(log, 1)) == [b"one"]
+    assert values(poll_some(log, 1)) == [b"one"]
     assert len(changes) == 1
 
 
@@ -54,5 +54,5 @@ def test_a_waiting_poll_gets_what_another_log_commits(logs: Logs, mails: str) ->
     reader = logs.reader(mails)
     thread = threading.Thread(target=write)
     thread.start()
-    assert values(polled(reader, 10)) == [b"here"]
+    assert values(poll_some(reader, 10)) == [b"here"]
     thread.join()

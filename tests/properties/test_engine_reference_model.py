@@ -22,7 +22,7 @@ from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
 from stream_bayes.mail.filter import SpamFilter
 from tests.support.engines import KINDS, OBSERVATIONS, Stream, random_stream, run, settings_for, streams
-from tests.support.label_requests import waiting
+from tests.support.label_requests import open_request_offsets
 
 EXACT = ("BayesianLinearRegression", "MultinomialNB")
 """Those that take a wrong label back."""
@@ -249,7 +249,7 @@ def check_same(name: str, stream: Stream, cuts: tuple[int, ...], **sizes: float)
     assert engine.model_version == reference.learned
     assert engine.counts["duplicate"] == reference.duplicates
     assert engine.selector.budget.used == reference.selector.budget.used
-    assert waiting(engine) == [*reference.selector.requests]
+    assert open_request_offsets(engine) == [*reference.selector.requests]
     assert engine.selector.labellers.figures() == reference.selector.labellers.figures()
     assert engine.selector.audit.estimate() == reference.selector.audit.estimate()
     mine = engine.model.learner.state().arrays

@@ -16,7 +16,7 @@ from stream_bayes.engine.state import bookkeeping_of, restore, state_of
 from stream_bayes.errors import ConfigError
 from stream_bayes.events import LabelRequest
 from tests.support.engines import KINDS, Stream, fold, random_stream, run, settings_for
-from tests.support.label_requests import as_then, decided_in, waiting
+from tests.support.label_requests import open_request_offsets, replay_decisions, replayed_events
 
 SPAM = KINDS["SpamFilter"]
 PERIOD = 60_000
@@ -69,7 +69,7 @@ def test_a_request_says_what_is_left_and_why() -> None:
     outcome = fold(engine, mails(400), (40,))
     requests = [event for event in outcome.outputs if isinstance(event, LabelRequest)]
     assert [request.budget_left for request in requests] == list(range(19, 19 - len(requests), -1))
-    assert [request.source.offset for request in requests] == list(outcome.requests) == waiting(engine)
+    assert [request.source.offset for request in requests] == list(outcome.requests) == open_request_offsets(engine)
     assert {request.strategy for request in requests} == {"epistemic", "audit"}
     for request, question in zip(requests, outcome.requests.values(), strict=True):
         assert (request.strategy == "audit") == (question.audited is not None)
@@ -110,7 +110,7 @@ def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: b
         if state is not None and not lost:
             restore(engine, *state)
         elif number:
-            fold(engine, as_then(arrivals[: 60 * number], whole), (17,), decided_in(whole))
+            fold(engine, replayed_events(arrivals[: 60 * number], whole), (17,), replay_decisions(whole))
         before = engine.selector.budget.used
         assert before == len(whole.requests)
         new = fold(engine, arrivals[60 * number : 60 * (number + 1)], (9,))

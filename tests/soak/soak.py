@@ -33,10 +33,9 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Partition
 from stream_bayes.runtime import Worker
 from stream_bayes.runtime.worker import tune_gc
-from tests.soak.fuzz_events import resident_bytes
+from tests.soak.memory import MAX_GROWTH, resident_bytes
 from tests.support.mails import COMMON_WORDS, HAM_WORDS, SPAM_WORDS, make_mails
 
-MAX_GROWTH = 1.05
 SAMPLES = 40
 _FIRST = SAMPLES // 10
 _AHEAD = 20_000

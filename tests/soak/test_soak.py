@@ -5,7 +5,8 @@ import subprocess
 import sys
 from collections import Counter
 
-from tests.soak.soak import MAX_GROWTH, SAMPLES, Report, soak, troubles
+from tests.soak.memory import MAX_GROWTH
+from tests.soak.soak import SAMPLES, Report, soak, troubles
 from tests.support.commands import ENVIRONMENT, PATIENCE, ROOT
 
 # A short way begins with what is only taken once: modules, compiled code, rings that fill.

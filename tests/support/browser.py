@@ -148,7 +148,7 @@ def visiting(browser: Browser, address: str, labeller: str | None = "ann", **opt
         context.close()
 
 
-def until(visit: Visit, holds: Callable[[], bool]) -> None:
+def wait_until(visit: Visit, holds: Callable[[], bool]) -> None:
     """Wait for something outside of the page, while the page goes on."""
     for _ in range(PATIENCE // 50):
         if holds():

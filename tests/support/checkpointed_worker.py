@@ -9,12 +9,12 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.support.workers import INPUTS, assert_nothing_lost, feed, stream, work
 
 
-def more(folder: Path, first: int) -> None:
+def feed_more(folder: Path, first: int) -> None:
     with SqliteLog(folder / "log.db") as writer:
         feed(writer, stream(50, first))
 
 
-def go_on(settings: Settings) -> None:
+def resume_worker(settings: Settings) -> None:
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         work(settings, log)
 

@@ -235,13 +235,13 @@ def run(settings: Settings, stream: Stream, sizes: Iterable[int] = (1,)) -> tupl
     return engine, fold(engine, stream.arrivals, sizes)
 
 
-def said(outcome: BatchResult) -> tuple[list[Any], ...]:
+def encoded_result(outcome: BatchResult) -> tuple[list[Any], ...]:
     """All of an outcome, as it would be written."""
     outputs = [encode(event) for event in outcome.outputs]
     return outputs, [*outcome.requests.items()], outcome.rejected, outcome.late, outcome.abstentions, outcome.forwards
 
 
-def everything(engine: Engine) -> tuple[str, dict[str, tuple[str, tuple[int, ...], bytes]]]:
+def comparable_state(engine: Engine) -> tuple[str, dict[str, tuple[str, tuple[int, ...], bytes]]]:
     """The whole state of an engine, comparable."""
     scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
     return json.dumps(scalars, sort_keys=True), {

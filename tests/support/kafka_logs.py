@@ -44,12 +44,12 @@ class KafkaLogs(Logs):
         """Not to be found in another test."""
         return f"{name}-{self._suffix}"
 
-    def member(self, name: str | None, *topics: str, partitions: int = 1, **settings: Any) -> Watched:
+    def member(self, name: str | None, *topics: str, partitions: int = 1, **settings: Any) -> GroupReader:
         """A member of the one group of the test, under a name or without one."""
         chosen = KafkaSettings.model_validate(settings) if settings else self.settings
         log = KafkaLog([self.address], self.group("readers"), topics, partitions, chosen, name)
         self._opened.append(log)
-        return Watched(log)
+        return GroupReader(log)
 
     def create(self, name: str, partitions: int = 1, **configs: str) -> str:
         """A topic of the test's own that is not made by a log; settings of the broker with __ for each dot."""
@@ -64,7 +64,7 @@ class KafkaLogs(Logs):
         return KafkaLog([self.address], settings=self.settings, **arguments)
 
 
-class Watched:
+class GroupReader:
     """A log that reads for a group, and what it was told of its partitions."""
 
     def __init__(self, log: KafkaLog) -> None:
@@ -82,7 +82,7 @@ class Watched:
         self.log.seek(self.log.committed())
 
 
-def await_that(holds: Callable[[], bool], *members: Watched) -> None:
+def poll_until(holds: Callable[[], bool], *members: GroupReader) -> None:
     """Let members poll in turn until something holds."""
     until = time.monotonic() + PATIENCE
     while not holds():
@@ -93,7 +93,7 @@ def await_that(holds: Callable[[], bool], *members: Watched) -> None:
             time.sleep(_LOOK_EVERY)
 
 
-def again(call: Callable[[], T]) -> T:
+def retry_while_unavailable(call: Callable[[], T]) -> T:
     """What a call gives, which is made again as long as the broker is away."""
     until = time.monotonic() + PATIENCE
     while True:
@@ -104,7 +104,7 @@ def again(call: Callable[[], T]) -> T:
             time.sleep(0.05)
 
 
-class Other:
+class ChildProcess:
     """Another process, in a Python of its own, which says something when it has come so far."""
 
     def __init__(self, script: str, *arguments: str) -> None:

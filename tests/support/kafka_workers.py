@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 0.02
 
 
-class Scene:
+class KafkaTestBed:
     """Topics and a group that no other test knows, and settings for workers that read them.
 
     Parameters
@@ -58,7 +58,7 @@ class Scene:
         self.settings = plain.model_copy(update={"log": f"kafka://{address}", "group": f"group-{suffix}"})
         self.emails, self.labels = inputs_of(self.settings)
 
-    def with_settings(self, **sections: dict[str, Any]) -> Scene:
+    def with_settings(self, **sections: dict[str, Any]) -> KafkaTestBed:
         """The same topics, read with other settings."""
         other = copy(self)
         content = self.settings.model_dump()
@@ -132,7 +132,7 @@ class Scene:
         """Give topics more partitions."""
         with self.admin() as admin:
             admin.create_partitions(dict.fromkeys(names, partitions))
-        await_that(lambda: all(len(self.log.end_offsets(name)) == partitions for name in names))
+        wait_until(lambda: all(len(self.log.end_offsets(name)) == partitions for name in names))
 
     def remove_before(self, topic: str, offset: int, partition: int = 0) -> None:
         """As retention does."""
@@ -151,10 +151,10 @@ class Scene:
         return write_config(self.settings, self.folder / "settings.toml")
 
 
-Make = Callable[..., Scene]
+Make = Callable[..., KafkaTestBed]
 
 
-def await_that(holds: Callable[[], bool]) -> None:
+def wait_until(holds: Callable[[], bool]) -> None:
     """Until something holds."""
     until = time.monotonic() + PATIENCE
     while not holds():
@@ -162,10 +162,10 @@ def await_that(holds: Callable[[], bool]) -> None:
         time.sleep(_LOOK_EVERY)
 
 
-class Colleague:
+class WorkerThread:
     """A worker in a thread of its own; what it raises is raised when it ends."""
 
-    def __init__(self, scene: Scene, name: str | None = None) -> None:
+    def __init__(self, scene: KafkaTestBed, name: str | None = None) -> None:
         self._scene = scene
         self._name = name
         self.worker: Worker | None = None
@@ -220,7 +220,7 @@ class Colleague:
             raise self.problem
 
 
-class Process:
+class CommandProcess:
     """A command in a process of its own; with --json it says an object a line."""
 
     def __init__(self, folder: Path, *arguments: str | Path, variables: dict[str, str] | None = None) -> None:

@@ -13,12 +13,12 @@ from stream_bayes.events import LabelOutcome, Observation
 from tests.support.workers import State, events
 
 
-def decided_in(outcome: BatchResult, terms: RequestPolicy | None = None) -> ReplayDecisions:
+def replay_decisions(outcome: BatchResult, terms: RequestPolicy | None = None) -> ReplayDecisions:
     """What a journal says of it; without terms, what one of before they were written down says."""
     return ReplayDecisions(outcome.requests, set(outcome.abstentions), terms)
 
 
-def as_then(arrivals: Sequence[InputEvent], outcome: BatchResult) -> list[InputEvent]:
+def replayed_events(arrivals: Sequence[InputEvent], outcome: BatchResult) -> list[InputEvent]:
     """What a journal gives back: events that were refused are refused again with the same code."""
     then = {(refused.topic, refused.offset): refused for refused in outcome.rejected}
     found = [(arrival, then.get((arrival.record.topic, arrival.record.offset))) for arrival in arrivals]
@@ -32,7 +32,7 @@ def _refused(arrival: InputEvent, then: RejectedRecord) -> InputEvent:
     return InputEvent(arrival.record, problem)
 
 
-def waiting(engine: Engine) -> list[int]:
+def open_request_offsets(engine: Engine) -> list[int]:
     """The offsets of the observations whose label is asked for, as they were asked."""
     return [int(place) for place in engine.selector.requests]
 
@@ -43,7 +43,7 @@ def outcomes(outcome: BatchResult) -> list[tuple[int, str, bool]]:
     return [(event.source.offset, event.outcome, event.open) for event in found]
 
 
-def different(count: int, first: int = 0) -> list[tuple[str, bytes]]:
+def dissimilar_observations(count: int, first: int = 0) -> list[tuple[str, bytes]]:
     """Observations without labels of which no two look alike."""
     texts = [" ".join(f"w{number * step % 997}" for step in range(1, 30)) for number in range(first, first + count)]
     fields = [{"id": f"id-{first + place}", "text": text} for place, text in enumerate(texts)]
@@ -55,7 +55,7 @@ def requests(log: Log, partition: int = 0) -> list[dict[str, Any]]:
     return [event for event in events(log, "label-requests", partition) if event["type"] == "label-request"]
 
 
-def but_the_threshold(found: State) -> State:
+def without_threshold(found: State) -> State:
     """Without what follows the budget and the strategy of now, and not those of the time when the events came."""
     selector = dict(found.scalars["selector"])
     del selector["threshold"], selector["strategy"]

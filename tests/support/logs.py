@@ -45,7 +45,7 @@ class Logs(ABC):
     def reader(self, *topics: str, group: str = "readers", partitions: int = 1) -> Log:
         """A log for a group that knows which partitions it reads."""
         log = self.open(self.group(group), topics, partitions)
-        told(log)
+        wait_for_assignment(log)
         return log
 
     def close(self) -> None:
@@ -88,7 +88,7 @@ def local_kind(name: str, folder: Path) -> Logs:
     return MemoryLogs() if name == "memory" else SqliteLogs(folder / "log.db")
 
 
-def told(log: Log) -> frozenset[Partition]:
+def wait_for_assignment(log: Log) -> frozenset[Partition]:
     """Wait until a log says which partitions it reads, and go on where its group is; nothing is polled meanwhile."""
     known: list[frozenset[Partition]] = []
     log.on_change = lambda gained, _: known.append(gained)
@@ -129,12 +129,12 @@ def values(records: Sequence[Record]) -> list[bytes]:
     return [record.value for record in records]
 
 
-def polled(log: Log, most: int) -> list[Record]:
+def poll_some(log: Log, most: int) -> list[Record]:
     """The next records, as soon as there are some."""
     return log.poll(most, timeout=PATIENCE)
 
 
-def drained(log: Log, most: int = 100) -> list[Record]:
+def poll_all(log: Log, most: int = 100) -> list[Record]:
     """Everything that is there to poll."""
     records: list[Record] = []
     until = time.monotonic() + PATIENCE

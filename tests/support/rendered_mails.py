@@ -22,13 +22,13 @@ def is_hidden(character: str) -> bool:
     return (unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and character not in "\n\t") or none
 
 
-def told(pieces: tuple[TextSpan, ...]) -> str:
+def as_text(pieces: tuple[TextSpan, ...]) -> str:
     """The pieces in one text: [links -> hosts] and {marks}."""
     ways = {"text": "{0.text}", "link": "[{0.text} -> {0.host}]", "mark": "{{{0.text}}}"}
     return "".join(ways[piece.kind].format(piece) for piece in pieces)
 
 
-def check(pieces: tuple[TextSpan, ...]) -> None:
+def check_spans(pieces: tuple[TextSpan, ...]) -> None:
     """What holds of any pieces."""
     assert len(pieces) <= MAX_SPANS
     assert sum(len(piece.text) for piece in pieces if piece.kind != "mark") <= MAX_SHOWN + 200
@@ -42,9 +42,9 @@ def check(pieces: tuple[TextSpan, ...]) -> None:
             assert urlsplit(piece.url).hostname == piece.host
 
 
-def check_letter(letter: RenderedMail) -> None:
+def check_rendered_mail(letter: RenderedMail) -> None:
     """What holds of any letter."""
-    check(letter.spans)
+    check_spans(letter.spans)
     for line in (letter.sender, letter.subject, *letter.attachments):
         assert len(line) <= 500
         assert not any(is_hidden(character) and character not in JOINERS for character in line)

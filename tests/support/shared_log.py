@@ -96,13 +96,13 @@ EACH = 80
 """Observations in each partition."""
 
 
-def more(store: MemoryStore, first: int) -> None:
+def feed_more(store: MemoryStore, first: int) -> None:
     """Inputs for both partitions."""
     for number in (0, 1):
         feed(SharedLog(store), stream(EACH, 1000 * number + first), number)
 
 
-def lines(captured: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
+def log_fields(captured: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
     """The figures of each line of a kind."""
     return [vars(record).get("fields", {}) for record in captured.records if record.getMessage() == event]
 

@@ -28,7 +28,7 @@ class Clock:
         return self.now
 
 
-def folder_of(settings: Settings, partition: int = 0) -> CheckpointStore:
+def checkpoint_store_of(settings: Settings, partition: int = 0) -> CheckpointStore:
     """Where a worker writes its checkpoints."""
     return CheckpointStore(settings.checkpoint_folder / settings.group / f"partition-{partition}")
 
@@ -39,16 +39,18 @@ def write_model(settings: Settings, learner: Any, number: int = 1, version: int 
     engine.model = ModelAdapter(learner)
     engine.model_version = version
     scalars, arrays = state_of(learner, bookkeeping_of(engine))
-    return folder_of(settings, partition).write(number, Checkpoint(compatibility_key_of(engine), scalars, arrays))
+    return checkpoint_store_of(settings, partition).write(
+        number, Checkpoint(compatibility_key_of(engine), scalars, arrays)
+    )
 
 
-def taught_something(learner: Any) -> Any:
+def trained_clone(learner: Any) -> Any:
     """A clone that has learned features that JSON can name."""
     stream = [({name: value for name, value in x.items() if isinstance(name, str)}, y) for x, y in events(learner)]
     return taught(learner, stream)
 
 
-class Mailroom:
+class MailWorker:
     """A log, and a worker with a mail filter that reads it."""
 
     def __init__(self, folder: Path, partitions: int = 1, **sections: dict[str, Any]) -> None:

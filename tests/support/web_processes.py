@@ -69,13 +69,13 @@ def script(folder: Path, text: str) -> Iterator[Started]:
 
 def address(process: Started) -> str:
     """Where it says it is, once it does."""
-    line = said(process)
+    line = read_line(process)
     found = READY.fullmatch(line)
     assert found, f"{line!r} {process.communicate()}"
     return found[1]
 
 
-def told(process: Started, event: str) -> dict[str, Any]:
+def read_event(process: Started, event: str) -> dict[str, Any]:
     """What it says of an event as JSON."""
     assert process.stderr is not None
     for line in process.stderr:
@@ -86,13 +86,13 @@ def told(process: Started, event: str) -> dict[str, Any]:
     raise AssertionError(message)
 
 
-def said(process: Started) -> str:
+def read_line(process: Started) -> str:
     """The next line of its output."""
     assert process.stdout is not None
     return process.stdout.readline()
 
 
-def ended(process: Started, *signals: signal.Signals) -> tuple[int, str, str]:
+def wait_for_exit(process: Started, *signals: signal.Signals) -> tuple[int, str, str]:
     """Code, output and errors that were not read yet, once it has ended, if need be by a signal."""
     for number in signals:
         process.send_signal(number)
@@ -100,11 +100,11 @@ def ended(process: Started, *signals: signal.Signals) -> tuple[int, str, str]:
     return process.returncode, output, errors
 
 
-def asked(process: Started, path: str) -> socket.socket:
+def open_request(process: Started, path: str) -> socket.socket:
     """A connection on which an answer is waited for, of a process that has said that it is asked."""
     url = httpx.URL(address(process))
     assert url.port is not None
     connection = socket.create_connection((url.host, url.port), PATIENCE)
     connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    assert said(process) == "asked\n"
+    assert read_line(process) == "asked\n"
     return connection

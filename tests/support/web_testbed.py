@@ -1,4 +1,4 @@
-"""Pages for the suites about them: a real log, a real worker, the real server on 127.0.0.1."""
+"""A test bed for the page: a real log, a real worker, the real server on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tests.support.workers import all_records, events, inputs_of, settings_in
 HEADERS = (("content-type", b"message/rfc822"),)
 
 
-class Office:
-    """A log with mails, which a worker reads when it is let to, and settings for a page."""
+class WebTestBed:
+    """A log with mails, a worker that reads it on demand, and settings for the page."""
 
     def __init__(self, folder: Path, partitions: int = 1, **sections: dict[str, Any]) -> None:
         given: dict[str, dict[str, Any]] = {
@@ -109,8 +109,8 @@ class Office:
         with self.open() as log:
             return events(log, "labels", partition)
 
-    def questions(self) -> list[dict[str, Any]]:
-        """All that was asked, and what became of it."""
+    def label_requests(self) -> list[dict[str, Any]]:
+        """All label requests in the log, and their outcomes."""
         with self.open() as log:
             return [json.loads(record.value) for record in _all(log, "label-requests", self.partitions)]
 
@@ -155,28 +155,28 @@ def client(address: str, token: str | None = None) -> Iterator[httpx.Client]:
     """Who has read the page's secret, or has the token."""
     headers = {"authorization": f"Bearer {token}"} if token else {}
     with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE) as http:
-        until(lambda: http.get("/readyz").status_code == 200)
+        wait_until(lambda: http.get("/readyz").status_code == 200)
         http.headers["x-csrf-token"] = http.get("/api/session").json()["csrf"]
         yield http
 
 
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for something."""
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Poll a condition until it holds."""
     end = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < end, "it does not come to this"
         time.sleep(0.02)
 
 
-def taken(http: httpx.Client, labeller: str = "ann", **fields: Any) -> dict[str, Any]:
-    """The next question."""
+def take_request(http: httpx.Client, labeller: str = "ann", **fields: Any) -> dict[str, Any]:
+    """Take the next label request."""
     answer = http.post("/api/requests/next", json={"labeller": labeller, **fields})
     assert answer.status_code == 200, answer.text
     question: dict[str, Any] = answer.json()["question"]
     return question
 
 
-def rescored(http: httpx.Client) -> dict[str, Any]:
+def wait_until_rescored(http: httpx.Client) -> dict[str, Any]:
     """The open questions, once the newest checkpoint has scored all of them."""
     queue: dict[str, Any] = {}
 
@@ -186,7 +186,7 @@ def rescored(http: httpx.Client) -> dict[str, Any]:
         asked = [http.get(f"/api/requests/{place['partition']}/{place['offset']}").json()["asked"] for place in places]
         return all(one["score_now"] is not None for one in asked)
 
-    until(all_scored)
+    wait_until(all_scored)
     return dict(http.get("/api/requests", params={"limit": 1000}).json())
 
 
@@ -196,6 +196,6 @@ def path_of(question: dict[str, Any]) -> str:
     return f"/api/requests/{place['partition']}/{place['offset']}"
 
 
-def said(http: httpx.Client, question: dict[str, Any], label: Any, labeller: str = "ann") -> httpx.Response:
-    """An answer to it."""
+def submit_label(http: httpx.Client, question: dict[str, Any], label: Any, labeller: str = "ann") -> httpx.Response:
+    """Submit a label for a request."""
     return http.post(f"{path_of(question)}/label", json={"labeller": labeller, "label": label})

@@ -1,4 +1,7 @@
-"""Polls of the client (3.0.12), around some of its faults, with which a reader would wait or work for ever."""
+"""Workarounds for bugs of kafka-python 3.0.12 that make a consumer hang or loop.
+
+All uses of private attributes of the client's consumer are here. Each function states the bug that it works around.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaTCPTransport
 
 
-class _Answered:
-    """An attempt to join that is under way until the client has taken note of the answer."""
+class _JoinAttempt:
+    """A pending attempt to join a group that counts as pending until the client has read the answer."""
 
     def __init__(self, attempt: Any) -> None:
         self._attempt = attempt
@@ -23,17 +26,17 @@ class _Answered:
 
     @property
     def is_done(self) -> bool:
-        """Only one that failed is to be made anew."""
+        """Only a failed attempt is repeated."""
         return bool(self._attempt.failed())
 
 
-def polled(consumer: KafkaConsumer, milliseconds: int, most: int) -> dict[TopicPartition, list[Any]]:
-    """What the client gives out; its errors come again where it is polled again."""
-    _unpark(consumer)
+def poll_consumer(consumer: KafkaConsumer, milliseconds: int, most: int) -> dict[TopicPartition, list[Any]]:
+    """Poll the consumer; an error is raised again at the next poll."""
+    _resume_parked_fetch(consumer)
     try:
         found: dict[TopicPartition, list[Any]] = consumer.poll(milliseconds, max_records=most)
     except BaseException:
-        # Records that cannot be read: the client would look for more of them without end, or leave them out.
+        # After records that cannot be decoded the client would loop for ever, or skip them.
         consumer._fetcher._next_partition_records = None
         raise
     finally:
@@ -41,10 +44,11 @@ def polled(consumer: KafkaConsumer, milliseconds: int, most: int) -> dict[TopicP
     return found
 
 
-def fell_silent(consumer: KafkaConsumer) -> bool:
-    """Whether a member of a group has stopped to say that it is alive.
+def heartbeat_stopped(consumer: KafkaConsumer) -> bool:
+    """Whether a group member has stopped its heartbeat.
 
-    It does so when another has its name, without a word; and when it hears late that it was displaced by itself.
+    The client stops it silently when another member has the same instance id, and when it learns late that it was
+    replaced by itself.
     """
     coordinator = consumer._coordinator
     if coordinator._heartbeat_enabled or coordinator._join_task is not None:
@@ -52,16 +56,16 @@ def fell_silent(consumer: KafkaConsumer) -> bool:
     return bool(coordinator.stable() and not coordinator.need_rejoin())
 
 
-def speak_again(consumer: KafkaConsumer) -> None:
-    """Say again that the member is alive; it falls silent again where another has its name."""
+def restart_heartbeat(consumer: KafkaConsumer) -> None:
+    """Restart the heartbeat of a member; it stops again where another member has the same instance id."""
     consumer._coordinator._enable_heartbeat()
 
 
-def _unpark(consumer: KafkaConsumer) -> None:
-    """Let the client look again at what it fetched of partitions that were held.
+def _resume_parked_fetch(consumer: KafkaConsumer) -> None:
+    """Make the client look again at what it fetched of paused partitions.
 
-    Where the last records that it gave out were a fetch to its end, it looks no more, and fetches no more either: the
-    partition would be silent for ever.
+    After a fetch that was given out to its end it neither looks at them nor fetches more: the partition would be silent
+    for ever.
     """
     fetcher = consumer._fetcher
     if not fetcher._next_partition_records:
@@ -69,47 +73,47 @@ def _unpark(consumer: KafkaConsumer) -> None:
 
 
 def _keep_joining(consumer: KafkaConsumer) -> None:
-    """Keep an attempt to join the group, which outlasts a poll.
+    """Keep a pending attempt to join the group until the next poll.
 
-    When it is answered between two polls the client forgets the answer and begins another one, with which all others
-    must join anew: a group whose members poll briefly would never come to rest. Or, where the attempt was made since a
-    topic has new partitions, it looks for no answer any more, and would be no member without knowing it.
+    When the answer comes between two polls, the client drops it and starts another attempt, which makes all members
+    rejoin: a group whose members poll briefly would rebalance for ever. Where the attempt was made because a topic has
+    new partitions, the client waits for no answer any more, and would be no member without noticing.
     """
     coordinator = consumer._coordinator
     attempt = coordinator._join_task
     if attempt is not None:
         coordinator.rejoin_needed = True
-    if attempt is not None and not isinstance(attempt, _Answered):
-        coordinator._join_task = _Answered(attempt)
+    if attempt is not None and not isinstance(attempt, _JoinAttempt):
+        coordinator._join_task = _JoinAttempt(attempt)
 
 
-# With the client's own 4 KiB a mail takes 3 µs more.
-_MAX_BYTES = 256 << 10
-_NOTHING_YET = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+# With the client's buffer of 4 KiB a mail takes 3 µs more.
+_RECEIVE_BYTES = 256 << 10
+_WOULD_BLOCK = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
-class _Connections(KafkaConnectionManager):  # type: ignore[misc] # the client has no types
-    """Connections that hear a broker out."""
+class _ConnectionManager(KafkaConnectionManager):  # type: ignore[misc] # the client has no types
+    """Connections that read all that a broker sent before they close."""
 
     async def _build_transport(self, node: Any, timeout_at: float | None = None) -> KafkaTCPTransport:
         transport = await super()._build_transport(node, timeout_at=timeout_at)
-        transport._sock_recv = partial(_received, transport)
+        transport._sock_recv = partial(_receive, transport)
         return transport
 
 
-def net_client(**options: Any) -> KafkaNetClient:
-    """What a client of the broker is to use for its connections."""
+def create_network_client(**options: Any) -> KafkaNetClient:
+    """The network client that a Kafka client is to use for its connections."""
     net = NetworkSelector(**options)
-    return KafkaNetClient(net, _Connections(net, **options))
+    return KafkaNetClient(net, _ConnectionManager(net, **options))
 
 
-def _received(transport: KafkaTCPTransport) -> tuple[bytes, errors.KafkaError | None]:
-    """What has come, or why nothing more will: an end is told again to who asks again."""
+def _receive(transport: KafkaTCPTransport) -> tuple[bytes, errors.KafkaError | None]:
+    """The bytes received, or the error that ended the connection; the error comes again at the next call."""
     chunks: list[bytes] = []
     while True:
         try:
-            chunk = transport._sock.recv(_MAX_BYTES)
-        except _NOTHING_YET:
+            chunk = transport._sock.recv(_RECEIVE_BYTES)
+        except _WOULD_BLOCK:
             return b"".join(chunks), None
         except OSError as problem:
             end = errors.KafkaConnectionError(problem)

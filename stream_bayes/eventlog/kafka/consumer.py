@@ -13,9 +13,9 @@ from kafka.admin import MemberToRemove
 
 from stream_bayes.errors import LogGap, LogUnavailable
 from stream_bayes.eventlog import validation
-from stream_bayes.eventlog.kafka.client_workarounds import fell_silent, polled, speak_again
+from stream_bayes.eventlog.kafka.client_workarounds import heartbeat_stopped, poll_consumer, restart_heartbeat
 from stream_bayes.eventlog.kafka.connection import KafkaConnection
-from stream_bayes.eventlog.kafka.error_mapping import told
+from stream_bayes.eventlog.kafka.error_mapping import mapped_errors
 from stream_bayes.eventlog.kafka.reader import record_of
 from stream_bayes.eventlog.kafka.time_merge import TimeMerge
 from stream_bayes.eventlog.kafka.topics import Topics
@@ -81,7 +81,7 @@ class GroupConsumer:
         """Who we were when partitions were last given out: what a commit is signed with."""
         self._new: set[Partition] = set()
         self._silent: Any = None
-        self.consumer = connection.member(group, name)
+        self.consumer = connection.group_consumer(group, name)
         self._order = TimeMerge(self.consumer, topics, reads)
         self.consumer.subscribe(topics=list(reads), listener=_Listener(self))
         self._learn_of(reads)
@@ -108,9 +108,9 @@ class GroupConsumer:
     def fetch(self, seconds: float) -> None:
         """Take what has come, wait for something if nothing has, take part in the life of the group."""
         # A beat may have found that some are another's now.
-        self.consumer.resume(*(self._order.begun & self.consumer.assignment()))
+        self.consumer.resume(*(self._order.fetched_partitions & self.consumer.assignment()))
         wait = 0 if len(self._order) or self.has_news else int(1000 * seconds)
-        with told(self._connection.name):
+        with mapped_errors(self._connection.name):
             found = self._polled(wait)
         if not self.settled or self.changed:
             self._order.clear()
@@ -147,7 +147,7 @@ class GroupConsumer:
     def beat(self) -> frozenset[Partition]:
         """Take part in the life of the group without taking records; gives what is ours now."""
         self.consumer.pause(*self.consumer.assignment())
-        with told(self._connection.name):
+        with mapped_errors(self._connection.name):
             self._polled(0)
         return frozenset(Partition(*tp) for tp in self.consumer.assignment()) if self.changed else self.mine
 
@@ -155,7 +155,7 @@ class GroupConsumer:
         """The group's positions in the partitions that are ours."""
         offsets = {}
         for place in sorted(self.mine):
-            with told(self._connection.name):
+            with mapped_errors(self._connection.name):
                 found = self.consumer.committed(TopicPartition(*place), timeout_ms=int(1000 * _COMMITTED_SECONDS))
             if found is None:
                 self._new.add(place)
@@ -177,7 +177,7 @@ class GroupConsumer:
             # What was lost meanwhile is told by the next poll.
             if tp in self.consumer.assignment():
                 self.consumer.seek(tp, max(offset, begins[place]))
-                self._order.begin(place)
+                self._order.start_fetching(place)
 
     def lag(self) -> Offsets:
         """How much of each partition has not been taken yet."""
@@ -193,7 +193,7 @@ class GroupConsumer:
     def _learn_of(self, topics: Sequence[str]) -> None:
         """A member that joins before it knows the partitions may be the one who shares them out: as none."""
         deadline = time.monotonic() + _JOIN_SECONDS
-        with told(self._connection.name):
+        with mapped_errors(self._connection.name):
             while not all(self.consumer.partitions_for_topic(topic) for topic in topics):
                 if time.monotonic() > deadline:
                     message = f"{self._connection.name} says nothing of the partitions of {', '.join(topics)}"
@@ -210,7 +210,7 @@ class GroupConsumer:
 
     def _polled(self, wait: int) -> dict[TopicPartition, list[Any]]:
         try:
-            found = polled(self.consumer, wait, _FETCHED_AT_ONCE)
+            found = poll_consumer(self.consumer, wait, _FETCHED_AT_ONCE)
         except kafka_errors.OffsetOutOfRangeError as problem:
             (tp, offset), *_ = dict(problem.args[0]).items()
             begin = self._topics.earliest_offsets(tp.topic)[Partition(*tp)]
@@ -218,12 +218,12 @@ class GroupConsumer:
                 raise LogGap(tp.topic, tp.partition, offset, begin) from problem
             end = self._topics.end_offsets(tp.topic)[Partition(*tp)]
             raise validation.beyond_the_end(Partition(*tp), offset, end) from problem
-        if fell_silent(self.consumer):
+        if heartbeat_stopped(self.consumer):
             who = self.consumer.group_metadata()
             if who == self._silent:
                 raise kafka_errors.FencedInstanceIdError
             self._silent = who
-            speak_again(self.consumer)
+            restart_heartbeat(self.consumer)
         return found
 
     def _limits(self, places: Iterable[Partition], asked: Any) -> dict[Partition, int]:

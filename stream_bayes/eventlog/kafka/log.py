@@ -15,7 +15,7 @@ from stream_bayes.eventlog.base import Headers, Log, OnChange
 from stream_bayes.eventlog.kafka.codecs import check_codecs, missing_codecs
 from stream_bayes.eventlog.kafka.connection import KafkaConnection
 from stream_bayes.eventlog.kafka.consumer import GroupConsumer
-from stream_bayes.eventlog.kafka.error_mapping import given_up
+from stream_bayes.eventlog.kafka.error_mapping import to_transaction_error
 from stream_bayes.eventlog.kafka.reader import PartitionReader
 from stream_bayes.eventlog.kafka.topics import Topics
 from stream_bayes.eventlog.kafka.transactions import TransactionTimeout
@@ -239,7 +239,7 @@ class KafkaLog(Log):
         if displaced or isinstance(problem, kafka_errors.CommitFailedError):
             problem = kafka_errors.CommitFailedError()
             member.doubt()
-        return given_up(problem, self._connection.name)
+        return to_transaction_error(problem, self._connection.name)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -11,9 +11,9 @@ from kafka import errors as kafka_errors
 
 from stream_bayes.errors import LogUnavailable
 from stream_bayes.eventlog import validation
-from stream_bayes.eventlog.kafka.client_workarounds import polled
+from stream_bayes.eventlog.kafka.client_workarounds import poll_consumer
 from stream_bayes.eventlog.kafka.connection import KafkaConnection
-from stream_bayes.eventlog.kafka.error_mapping import told
+from stream_bayes.eventlog.kafka.error_mapping import mapped_errors
 from stream_bayes.eventlog.kafka.topics import Topics
 from stream_bayes.records import Partition, Record
 
@@ -51,7 +51,7 @@ class PartitionReader:
             if end is None or offset >= end:
                 return []
             self._ends[tp] = end
-        with told(self._connection.name):
+        with mapped_errors(self._connection.name):
             if tp.topic not in self._courses:
                 self._courses[tp.topic] = _Course(self._connection.reader(), tp)
             course = self._courses[tp.topic]
@@ -110,7 +110,7 @@ class _Course:
 
     def fetch(self, most: int) -> bool:
         """Whether more records have come."""
-        found = polled(self.consumer, _WAIT_MILLISECONDS, most).get(self.tp, ())
+        found = poll_consumer(self.consumer, _WAIT_MILLISECONDS, most).get(self.tp, ())
         for one in found:
             record = record_of(one)
             self.records.append(record)

@@ -1,4 +1,4 @@
-"""In which order records of several topics are given out, when they come in whatever order they are fetched."""
+"""Merge by time: records of several topics in the order of their timestamps, though they are fetched in any order."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from kafka import KafkaConsumer, TopicPartition
 from stream_bayes.eventlog.kafka.topics import Topics
 from stream_bayes.records import Partition, Record
 
-# A record waits for those of another topic that the broker has, at most so long; the broker is asked this often.
-_AWAIT_SECONDS = 30.0
-_ASK_SECONDS = 0.2
+# A record waits at most this long for those of another topic that the broker has; end offsets are queried
+# this often.
+_WAIT_SECONDS = 30.0
+_QUERY_SECONDS = 0.2
 
 
 class TimeMerge:
-    """Records that were fetched, and which of them have to wait for others that were not fetched yet.
+    """Fetched records in the order of their times; a record waits for earlier ones that were not fetched yet.
 
     Parameters
     ----------
     consumer
-        Who fetches them.
+        The consumer that fetches them.
     topics
-        Who knows what there is.
+        The end offsets of topics.
     reads
         The topics, in the order in which their records come at equal times.
     """
@@ -32,71 +33,72 @@ class TimeMerge:
     def __init__(self, consumer: KafkaConsumer, topics: Topics, reads: Sequence[str]) -> None:
         self._consumer = consumer
         self._topics = topics
-        self._merger = MergeQueue(reads)
-        self._begun: set[TopicPartition] = set()
-        self._patient_until: float | None = None
+        self._queue = MergeQueue(reads)
+        self._fetched: set[TopicPartition] = set()
+        self._wait_until: float | None = None
         self._ends: dict[str, dict[Partition, int]] = {}
-        self._ask_at = 0.0
+        self._query_at = 0.0
 
     def __len__(self) -> int:
-        return len(self._merger)
+        return len(self._queue)
 
     @property
-    def begun(self) -> set[TopicPartition]:
+    def fetched_partitions(self) -> set[TopicPartition]:
         """The partitions that are fetched."""
-        return self._begun
+        return self._fetched
 
-    def begin(self, place: Partition) -> None:
-        """A partition is fetched from now on; what was fetched of it before does not count."""
-        self._merger.clear(place)
-        self._begun.add(TopicPartition(*place))
+    def start_fetching(self, place: Partition) -> None:
+        """Add a partition that is fetched from now on; records of it that were fetched before are dropped."""
+        self._queue.clear(place)
+        self._fetched.add(TopicPartition(*place))
 
     def add(self, place: Partition, records: Sequence[Record]) -> None:
-        """These were fetched."""
-        self._merger.add(place, records)
+        """Add fetched records of a partition."""
+        self._queue.add(place, records)
 
     def clear(self) -> None:
-        """Forget everything."""
-        self._merger.clear()
-        self._begun.clear()
-        self._patient_until = None
+        """Drop all records and partitions."""
+        self._queue.clear()
+        self._fetched.clear()
+        self._wait_until = None
 
     def position(self, place: Partition) -> int:
-        """The offset of the next record, or behind marks of transactions; 0 where nothing is fetched."""
+        """The offset of the next record, or after transaction markers; 0 where the partition is not fetched."""
         tp = TopicPartition(*place)
-        first = self._merger.first(place)
+        first = self._queue.first(place)
         if first is not None:
             return first
-        return (self._consumer.position(tp, timeout_ms=1000) or 0) if tp in self._begun else 0
+        return (self._consumer.position(tp, timeout_ms=1000) or 0) if tp in self._fetched else 0
 
-    def take(self, most: int) -> list[Record]:
-        """At most so many of the next records."""
+    def take(self, max_records: int) -> list[Record]:
+        """Take at most `max_records` of the next records."""
         now = time.monotonic()
-        if self._patient_until is None and len(self._merger):
-            self._patient_until = now + _AWAIT_SECONDS
-            self._ask_at = now + _ASK_SECONDS
+        if self._wait_until is None and len(self._queue):
+            self._wait_until = now + _WAIT_SECONDS
+            self._query_at = now + _QUERY_SECONDS
             self._ends = {}
-        patient = self._patient_until is not None and now < self._patient_until
-        records = self._merger.take(most, self._awaited if patient else lambda _: False)
-        if records or not len(self._merger):
-            self._patient_until = None
+        waiting = self._wait_until is not None and now < self._wait_until
+        records = self._queue.take(max_records, self._has_more if waiting else lambda _: False)
+        if records or not len(self._queue):
+            self._wait_until = None
         return records
 
-    def _awaited(self, place: Partition) -> bool:
-        """Whether there is more of a partition than was fetched.
+    def _has_more(self, place: Partition) -> bool:
+        """Whether a partition has committed records that were not fetched.
 
-        The client knows only of everything written; whether it is committed, too, is asked when it does not come.
+        The client knows the high watermark only. Whether records before it are committed is queried when they do not
+        come.
         """
         tp = TopicPartition(*place)
-        if tp not in self._begun:
+        if tp not in self._fetched:
             return False
         written = self._consumer.highwater(tp)
         position = self._consumer.position(tp, timeout_ms=0) or 0
         if written is not None and position >= written:
             return False
-        if time.monotonic() >= self._ask_at:
+        if time.monotonic() >= self._query_at:
             self._ends = {}
-            self._ask_at = time.monotonic() + _ASK_SECONDS
+            self._query_at = time.monotonic() + _QUERY_SECONDS
         elif not self._ends:
             return True
         if place.topic not in self._ends:
@@ -105,10 +107,10 @@ class TimeMerge:
 
 
 class MergeQueue:
-    """Queues of the partitions that are read.
+    """Queues of fetched records, one for each partition.
 
-    Those that share a number are merged by time: of two records the earlier comes first, and at equal times that of
-    the topic that was named first. Numbers take turns.
+    Partitions with the same number are merged by time: the earlier record comes first, and at equal times that of the
+    topic that was named first. Partition numbers take turns.
     """
 
     def __init__(self, topics: Sequence[str]) -> None:
@@ -120,12 +122,12 @@ class MergeQueue:
         return sum(len(queue) for queues in self._queues.values() for queue in queues.values())
 
     def add(self, place: Partition, records: Sequence[Record]) -> None:
-        """These come after those that are there."""
+        """Append records to the queue of a partition."""
         queues = self._queues.setdefault(place.number, {topic: deque() for topic in self._topics})
         queues[place.topic].extend(records)
 
     def clear(self, place: Partition | None = None) -> None:
-        """Forget what was fetched of a partition, or of all."""
+        """Drop the records of a partition, or of all."""
         if place is None:
             self._queues.clear()
         elif place.number in self._queues:
@@ -136,40 +138,41 @@ class MergeQueue:
         queue = self._queues.get(place.number, {}).get(place.topic)
         return queue[0].offset if queue else None
 
-    def take(self, most: int, awaited: Callable[[Partition], bool]) -> list[Record]:
-        """At most so many of the next records.
+    def take(self, max_records: int, has_more: Callable[[Partition], bool]) -> list[Record]:
+        """Take at most `max_records` of the next records.
 
-        A record waits while another partition of its number is awaited: it is known to hold records that are not here
-        yet, which may be earlier.
+        A record waits while another partition of its number has more: records that were not fetched may be earlier.
         """
         records: list[Record] = []
         numbers = sorted(self._queues)
         if not numbers:
             return records
         self._turn = (self._turn + 1) % len(numbers)
-        share = max(most // len(numbers), 1)
-        for share_now in (share, most):
+        share = max(max_records // len(numbers), 1)
+        for share_now in (share, max_records):
             for number in numbers[self._turn :] + numbers[: self._turn]:
-                self._take(number, records, min(len(records) + share_now, most), awaited)
+                self._take(number, records, min(len(records) + share_now, max_records), has_more)
         return records
 
-    def _take(self, number: int, records: list[Record], most: int, awaited: Callable[[Partition], bool]) -> None:
+    def _take(
+        self, number: int, records: list[Record], max_records: int, has_more: Callable[[Partition], bool]
+    ) -> None:
         queues = self._queues[number]
-        while len(records) < most:
+        while len(records) < max_records:
             filled = [queue for queue in queues.values() if queue]
             empty = [topic for topic, queue in queues.items() if not queue]
-            if not filled or any(awaited(Partition(topic, number)) for topic in empty):
+            if not filled or any(has_more(Partition(topic, number)) for topic in empty):
                 return
             if len(filled) == 1:
                 (queue,) = filled
-                records.extend(queue.popleft() for _ in range(min(most - len(records), len(queue))))
+                records.extend(queue.popleft() for _ in range(min(max_records - len(records), len(queue))))
             else:
-                _merge(filled, records, most)
+                _merge(filled, records, max_records)
 
 
-def _merge(queues: list[deque[Record]], records: list[Record], most: int) -> None:
-    """Until one queue is empty: only then the others may have to wait."""
-    while len(records) < most:
+def _merge(queues: list[deque[Record]], records: list[Record], max_records: int) -> None:
+    """Merge until one queue is empty: only then the others may have to wait."""
+    while len(records) < max_records:
         earliest = min(queues, key=lambda queue: queue[0].timestamp)
         records.append(earliest.popleft())
         if not earliest:

@@ -16,7 +16,7 @@ from stream_bayes.errors import LogError, LogUnavailable
 from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.base import MAX_RECORD_BYTES
 from stream_bayes.eventlog.kafka.connection import KafkaConnection
-from stream_bayes.eventlog.kafka.error_mapping import told
+from stream_bayes.eventlog.kafka.error_mapping import mapped_errors
 from stream_bayes.records import Offsets, Partition
 
 # Of topics that are made here. Nothing is removed unless retention.days says so; times are the broker's; and a dead
@@ -69,18 +69,18 @@ class Topics:
     @cached_property
     def cluster(self) -> str:
         """The name that the cluster got when it was made."""
-        with told(self._connection.name):
+        with mapped_errors(self._connection.name):
             return str(self.admin.describe_cluster()["cluster_id"])
 
     def count(self, topic: str) -> int:
         """How many partitions a topic has now; 0 of one that does not exist."""
         if not validation.is_name(topic):
             return 0
-        with told(self._connection.name):
+        with mapped_errors(self._connection.name):
             (found,) = self.admin.describe_topics([topic])
         code = found["error_code"]
         if code not in {0, kafka_errors.UnknownTopicOrPartitionError.errno}:
-            with told(self._connection.name):
+            with mapped_errors(self._connection.name):
                 raise kafka_errors.for_code(code)(topic)
         return len(found["partitions"])
 
@@ -104,7 +104,7 @@ class Topics:
         elif count < partitions:
             if not self._connection.settings.create_topics:
                 raise validation.too_few_partitions(topic, count, partitions)
-            with told(self._connection.name), suppress(kafka_errors.InvalidPartitionsError):
+            with mapped_errors(self._connection.name), suppress(kafka_errors.InvalidPartitionsError):
                 self.admin.create_partitions({topic: partitions})
         self._counts[topic] = max(count, partitions)
 
@@ -114,7 +114,7 @@ class Topics:
             if not self.count(topic):
                 return _settings_of(DEFAULTS)
             resource = ConfigResource(ConfigResourceType.TOPIC, topic)
-            with told(self._connection.name):
+            with mapped_errors(self._connection.name):
                 found = self.admin.describe_configs([resource], config_filter="all")["topic"][topic]
             self._settings[topic] = _settings_of({name: entry["value"] for name, entry in found.items()})
         return self._settings[topic]
@@ -144,7 +144,7 @@ class Topics:
         """Of the last transaction under a name: whether it was committed or is about to be, and where it is open."""
         # A broker that cannot be asked (before 3.0) is taken at its word.
         unknown = kafka_errors.TransactionalIdNotFoundError, kafka_errors.UnsupportedVersionError
-        with told(self._connection.name), suppress(*unknown, kafka_errors.IncompatibleBrokerVersion):
+        with mapped_errors(self._connection.name), suppress(*unknown, kafka_errors.IncompatibleBrokerVersion):
             found = self._described(name)
             committed = found.state in {TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT}
             return committed, {Partition(*tp) for tp in found.topic_partitions if not tp.topic.startswith("__")}
@@ -169,14 +169,14 @@ class Topics:
         kept = {**ends, **needed, **self._positions(offsets)}
         wanted = {TopicPartition(*place): min(at, kept[place]) for place, at in offsets.items() if place in ends}
         if wanted:
-            with told(self._connection.name):
+            with mapped_errors(self._connection.name):
                 self.admin.delete_records(wanted)
 
     def _positions(self, places: Iterable[Partition]) -> dict[Partition, int]:
         """The lowest position that a group has in each of these partitions, where one has a position there."""
         lowest: dict[Partition, int] = {}
         wanted = set(places)
-        with told(self._connection.name):
+        with mapped_errors(self._connection.name):
             groups = [group["group_id"] for group in self.admin.list_groups()]
             found = self.admin.list_group_offsets(dict.fromkeys(groups)) if groups else {}
         for positions in found.values():
@@ -196,7 +196,7 @@ class Topics:
         if not wanted:
             return {}
         level = "read_committed" if committed else "read_uncommitted"
-        with told(self._connection.name):
+        with mapped_errors(self._connection.name):
             found = self.admin.list_partition_offsets(wanted, isolation_level=level)
         return {Partition(*place): found[place].offset for place in wanted}
 
@@ -209,7 +209,7 @@ class Topics:
             )
             raise LogError(message)
         new = NewTopic(topic, partitions, settings.replication_factor or -1, topic_configs=DEFAULTS)
-        with told(self._connection.name):
+        with mapped_errors(self._connection.name):
             # By another worker, a moment ago.
             with suppress(kafka_errors.TopicAlreadyExistsError):
                 self.admin.create_topics([new])

@@ -26,7 +26,7 @@ class TransactionAttempt:
     def __init__(self) -> None:
         self.began: float | None = None
         """When it began; from then on the broker gives it so much time and no more."""
-        self.given_up = False
+        self.abandoned = False
         """Nobody waits for it any more."""
         self.ends: Offsets | None = None
         """Where what it wrote ends, once everything is written and only the end of the transaction is missing."""
@@ -102,7 +102,7 @@ class Transactions:
     def close(self) -> None:
         """Let go, whatever is under way: the broker ends it."""
         with self._lock:
-            self.last.given_up = True
+            self.last.abandoned = True
         self._running = None
         if self._producer is not None:
             self._drop(self._producer)
@@ -137,7 +137,7 @@ class Transactions:
         try:
             producer.init_transactions()
             with self._lock:
-                if attempt.given_up:
+                if attempt.abandoned:
                     raise TransactionTimeout
                 self._producer = producer
         except BaseException:
@@ -181,7 +181,7 @@ class Transactions:
                 producer.send_offsets_to_transaction({}, group)
             producer._sender.wakeup()
             while not all(manager.is_partition_added(place) for place in places):
-                if attempt.given_up or manager.has_error():
+                if attempt.abandoned or manager.has_error():
                     raise manager.last_error or TransactionTimeout
                 time.sleep(_PAUSE_SECONDS)
             if committed:

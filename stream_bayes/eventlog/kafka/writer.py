@@ -12,7 +12,7 @@ from stream_bayes.errors import LogError
 from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.base import Headers
 from stream_bayes.eventlog.kafka.connection import KafkaConnection
-from stream_bayes.eventlog.kafka.error_mapping import FENCED, explained, unavailable
+from stream_bayes.eventlog.kafka.error_mapping import FENCED, to_log_error, to_unavailable
 from stream_bayes.eventlog.kafka.reader import PartitionReader
 from stream_bayes.eventlog.kafka.topics import Topics
 from stream_bayes.eventlog.kafka.transactions import StagedRecord, TransactionAttempt, Transactions, TransactionTimeout
@@ -69,7 +69,7 @@ class TransactionalWriter:
                 if self._unended:
                     self._transactions.end_again(self._still_there(), self._group, committed=self._committed)
         except (kafka_errors.KafkaError, TransactionTimeout) as problem:
-            raise self.explained(problem) from problem
+            raise self.to_log_error(problem) from problem
         self._unended = set()
         self._committed = False
 
@@ -97,10 +97,10 @@ class TransactionalWriter:
         self.staged = []
         return ends
 
-    def explained(self, problem: Exception) -> LogError:
-        """The error to raise instead."""
-        told = unavailable if isinstance(problem, (TransactionTimeout, *FENCED)) else explained
-        return told(problem, self._server)
+    def to_log_error(self, problem: Exception) -> LogError:
+        """The error of a log for an error of the client."""
+        convert = to_unavailable if isinstance(problem, (TransactionTimeout, *FENCED)) else to_log_error
+        return convert(problem, self._server)
 
     def close(self) -> None:
         """Forget what is staged."""
@@ -111,8 +111,8 @@ class TransactionalWriter:
         """What to say where a commit has failed; it is doubtful where it came so far, or the broker has ended it."""
         self._doubtful = self._transactions.last
         if isinstance(problem, (TransactionTimeout, *FENCED)) or self._doubtful.ends is not None:
-            return unavailable(problem, self._server)
-        return self.explained(problem)
+            return to_unavailable(problem, self._server)
+        return self.to_log_error(problem)
 
     def _resolved(self) -> Offsets | None:
         """The ends of a transaction that was given up, and turns out to have been committed."""

@@ -1,4 +1,7 @@
-"""A log in memory, for tests of your own: with sentinels that crash its reader, or end the stream, at a given place.
+"""Log in memory, for tests, with sentinels that crash its reader or end the stream. Also in `stream_bayes.testing`.
+
+log     MemoryLog
+store   MemoryStore: records and positions that outlive a reader; the sentinels ABORT and EOF
 
 >>> from stream_bayes.eventlog.memory import ABORT, EOF, Aborted, MemoryLog, MemoryStore
 >>> store = MemoryStore()

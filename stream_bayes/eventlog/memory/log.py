@@ -1,4 +1,4 @@
-"""MemoryLog: the contract of a log on a store in memory."""
+"""MemoryLog: a log on a store in memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MemoryLog(Log):
         self.store = MemoryStore(partitions) if store is None else store
         self._group = group
         self._partitions = partitions
-        self._told: OnChange | None = None
+        self._notified: OnChange | None = None
         self._staged: list[StagedEntry] = []
         self._ended = self._closed = False
         self._reads: tuple[Partition, ...] = ()
@@ -61,8 +61,8 @@ class MemoryLog(Log):
         """The next records; those before a sentinel come first, and the poll after them reaches it."""
         validation.check_most(max_records)
         self._reader("poll")
-        if self.on_change is not None and self.on_change is not self._told:
-            self._told = self.on_change
+        if self.on_change is not None and self.on_change is not self._notified:
+            self._notified = self.on_change
             self.on_change(frozenset(self._reads), frozenset())
             return []
         deadline = time.monotonic() + timeout
@@ -80,7 +80,7 @@ class MemoryLog(Log):
         """Stage a record; its topic exists from now on."""
         self._check_open()
         validation.check_record(value, key, headers, self.most_bytes(topic))
-        self.store.made(topic, self._partitions)
+        self.store.ensure_topic(topic, self._partitions)
         self._staged.append(self.store.stage(topic, value, key, partition, headers))
 
     def commit(self, offsets: Offsets) -> Offsets:
@@ -112,7 +112,7 @@ class MemoryLog(Log):
         self._next.update(offsets)
 
     def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
-        """At most so many records from this offset on; sentinels are passed over."""
+        """At most so many records from this offset on; sentinels are left out."""
         validation.check_most(most)
         self._check_open()
         with self.store.changed:
@@ -134,7 +134,7 @@ class MemoryLog(Log):
     def ensure(self, topic: str, partitions: int) -> None:
         """Make a topic that does not exist."""
         self._check_open()
-        if (count := len(self.store.made(topic, partitions))) < partitions:
+        if (count := len(self.store.ensure_topic(topic, partitions))) < partitions:
             raise validation.too_few_partitions(topic, count, partitions)
 
     def lag(self) -> Offsets:
@@ -156,7 +156,7 @@ class MemoryLog(Log):
     def close(self) -> None:
         """Forget what is staged, and let another log read for the group."""
         self._staged = []
-        self.on_change = self._told = None
+        self.on_change = self._notified = None
         if self._group is not None and not self._closed:
             self.store.holders.discard(self._group)
         self._closed = True
@@ -167,7 +167,7 @@ class MemoryLog(Log):
                 self._closed = True
                 message = f"another log already reads for the group {group!r}. Close it, or use another group"
                 raise LogConflict(message)
-            self._reads = tuple(part for topic in topics for part in self.store.made(topic, self._partitions))
+            self._reads = tuple(part for topic in topics for part in self.store.ensure_topic(topic, self._partitions))
             self.store.holders.add(group)
             self.store.reads[group] = self._reads
             positions = self.store.positions.setdefault(group, {})
@@ -195,7 +195,7 @@ class MemoryLog(Log):
         for entry in self._merged():
             if isinstance(entry, Mark):
                 if not records:
-                    self._reach(entry)
+                    self._reach_sentinel(entry)
                 break
             records.append(entry)
             self._next[Partition(entry.topic, entry.partition)] = entry.offset + 1
@@ -211,7 +211,7 @@ class MemoryLog(Log):
         streams = [self.store.entries(partition, self._next[partition]) for partition in self._reads]
         return heapq.merge(*streams, key=lambda entry: (entry.timestamp, rank[Partition(entry[0], entry[1])]))
 
-    def _reach(self, mark: Mark) -> None:
+    def _reach_sentinel(self, mark: Mark) -> None:
         self.store.remove(mark)
         if mark.sentinel is ABORT:
             self.close()

@@ -1,4 +1,4 @@
-"""What a file or a broker is for the other logs: the records and positions that outlive a reader."""
+"""MemoryStore: records and positions that outlive a reader, as the file or the broker of other logs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from stream_bayes.records import Offsets, Partition, Record
 
 
 class Sentinel(Enum):
-    """What can stand between records: it happens once, to the first reader who gets there."""
+    """An event between records that happens once, to the first reader that reaches it."""
 
     ABORT = "abort"
-    """The poll that gets here raises `Aborted`, and the log is closed with nothing more written: a crash."""
+    """A crash: the poll that reaches it raises `Aborted`, and the log is closed with nothing more written."""
     EOF = "eof"
-    """From here on the log that gets here polls nothing, and says that it has ended."""
+    """End of the stream: the log that reaches it polls nothing more, and `ended` is true."""
 
 
 ABORT: Final = Sentinel.ABORT
@@ -33,7 +33,7 @@ class Aborted(BaseException):
 
 
 class Mark(NamedTuple):
-    """A sentinel in its place; like a record it takes up an offset, which is a gap once it has happened."""
+    """A sentinel at an offset, which is a gap once the sentinel has happened."""
 
     topic: str
     partition: int
@@ -43,7 +43,7 @@ class Mark(NamedTuple):
 
 
 class StagedEntry(NamedTuple):
-    """A record, or a sentinel, that has no place yet."""
+    """A record or a sentinel that has no offset yet."""
 
     partition: Partition
     value: bytes | Sentinel
@@ -60,14 +60,14 @@ class MemoryStore:
     Parameters
     ----------
     partitions
-        How many partitions a topic gets when `put` makes it.
+        How many partitions a topic gets when `put` creates it.
     clock
         Seconds since 1970; the times of records never fall, even if it does.
     """
 
     def __init__(self, partitions: int = 1, clock: Callable[[], float] = time.time) -> None:
         self.identity = uuid4().hex
-        """Of every log on this store."""
+        """The identity of every log on this store."""
         self._partitions = partitions
         self._clock = clock
         self._latest = 0
@@ -75,7 +75,7 @@ class MemoryStore:
         self._entries: dict[Partition, list[Entry]] = {}
         self._ends: dict[Partition, int] = {}
         self.positions: dict[str, dict[Partition, int]] = {}
-        """Of each group, also of topics that it no longer reads."""
+        """Positions of each group, also in topics that it no longer reads."""
         self.reads: dict[str, tuple[Partition, ...]] = {}
         """What each group reads, in the order in which the topics were named."""
         self.holders: set[str] = set()
@@ -104,8 +104,8 @@ class MemoryStore:
     def stage(
         self, topic: str, value: bytes | Sentinel, key: bytes | None, partition: int | None, headers: Headers
     ) -> StagedEntry:
-        """Choose the partition of a record that has been checked; its topic is made if it is unknown."""
-        count = len(self.made(topic, self._partitions))
+        """Choose the partition of a checked record; an unknown topic is created."""
+        count = len(self.ensure_topic(topic, self._partitions))
         if partition is None:
             partition = validation.chosen_partition(key, count, self._turn)
             self._turn += key is None
@@ -115,7 +115,7 @@ class MemoryStore:
         return StagedEntry(Partition(topic, partition), value, key, pairs)
 
     def write(self, staged: Iterable[StagedEntry]) -> Offsets:
-        """Give all of them their places, with one time; returns the offsets behind them."""
+        """Append all of them with one timestamp; returns the new end offsets."""
         written: dict[Partition, int] = {}
         with self.changed:
             self._latest = max(self._latest, int(1000 * self._clock()))
@@ -128,8 +128,8 @@ class MemoryStore:
             self.changed.notify_all()
         return written
 
-    def made(self, topic: str, partitions: int) -> tuple[Partition, ...]:
-        """The partitions of a topic, which is made with so many if it is unknown."""
+    def ensure_topic(self, topic: str, partitions: int) -> tuple[Partition, ...]:
+        """The partitions of a topic, which is created with that many if it is unknown."""
         validation.check_name("topic", topic)
         with self.changed:
             if not self.end_offsets(topic):
@@ -153,12 +153,12 @@ class MemoryStore:
         return (known[place] for place in range(len(known) - self.count(partition, offset), len(known)))
 
     def count(self, partition: Partition, offset: int) -> int:
-        """How many of them."""
+        """The number of records and sentinels from this offset on."""
         known: Sequence[Entry] = self._entries.get(partition, ())
         return len(known) - bisect_left(known, offset, key=lambda entry: entry.offset)
 
     def remove(self, mark: Mark) -> None:
-        """The sentinel has happened."""
+        """Remove a sentinel that has happened."""
         self._entries[Partition(mark.topic, mark.partition)].remove(mark)
 
     def trim(self, partition: Partition, before: int) -> None:

@@ -1,4 +1,4 @@
-"""What can be wrong with the file: errors of SQLite and of the file system as errors that say what to do."""
+"""Mapping of errors of SQLite and of the file system to errors of a log that say what to do."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SPACE = {errno.ENOSPC, errno.EDQUOT}
 _PROBE_BYTES = 1 << 16
 
 
-def checked_place(path: str | Path) -> Path:
-    """The file that a path leads to, through all links; refuses a place where no log can be, before SQLite sees it."""
+def checked_path(path: str | Path) -> Path:
+    """The file of a path with its links resolved; raises `LogError` where no log can be."""
     try:
         place = Path(path).resolve()
         message = _objection(place)
@@ -28,7 +28,7 @@ def checked_place(path: str | Path) -> Path:
         raise LogError(message)
     for needed in (place, place.parent):
         if needed.exists() and not os.access(needed, os.W_OK):
-            raise read_only(place, needed)
+            raise read_only_error(place, needed)
     return place
 
 
@@ -40,7 +40,7 @@ def _objection(path: Path) -> str | None:
     return None
 
 
-def read_only(path: Path, place: Path) -> LogError:
+def read_only_error(path: Path, place: Path) -> LogError:
     """The error of a file or folder that must not be written."""
     message = (
         f"{path}: {place} cannot be written. A log needs its file and its folder to be writable, also for reading: "
@@ -50,17 +50,17 @@ def read_only(path: Path, place: Path) -> LogError:
 
 
 def primary_code(problem: sqlite3.Error) -> int:
-    """SQLite's code without its refinement; SQLITE_OK for errors that the Python module made itself."""
+    """The primary result code of SQLite; SQLITE_OK for errors that the Python module raised itself."""
     code: int = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_OK)
     return code & 0xFF
 
 
 def is_busy(problem: sqlite3.Error) -> bool:
-    """Somebody else holds a lock: the same call may succeed a moment later."""
+    """Whether another connection holds a lock: the same call may succeed a moment later."""
     return primary_code(problem) in _BUSY
 
 
-def explained(problem: sqlite3.Error, path: Path, wait: float) -> LogError:
+def to_log_error(problem: sqlite3.Error, path: Path, wait: float) -> LogError:
     """The error to raise instead of SQLite's."""
     code = primary_code(problem)
     if code in _BUSY:
@@ -70,15 +70,15 @@ def explained(problem: sqlite3.Error, path: Path, wait: float) -> LogError:
         )
         return LogLocked(message)
     if code == sqlite3.SQLITE_FULL or (
-        code in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN} and is_full(path.parent)
+        code in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN} and is_disk_full(path.parent)
     ):
-        return full(path)
+        return disk_full_error(path)
     if code == sqlite3.SQLITE_READONLY:
-        return read_only(path, path)
-    return LogError(f"{path}: {_what_else(code, problem)}")
+        return read_only_error(path, path)
+    return LogError(f"{path}: {_reason(code, problem)}")
 
 
-def _what_else(code: int, problem: sqlite3.Error) -> str:
+def _reason(code: int, problem: sqlite3.Error) -> str:
     if code == sqlite3.SQLITE_NOTADB:
         return "this is not an SQLite file, so it is no log. Correct the path, or move the file away"
     if code == sqlite3.SQLITE_CORRUPT:
@@ -95,7 +95,7 @@ def _what_else(code: int, problem: sqlite3.Error) -> str:
     return f"the file is not as this version left it ({problem}). Bring back a copy, or use another file"
 
 
-def full(path: Path) -> LogFull:
+def disk_full_error(path: Path) -> LogFull:
     """The error of a disk without space."""
     message = (
         f"{path}: no space left in {path.parent}. Nothing of this commit was written and what was committed before is "
@@ -104,13 +104,17 @@ def full(path: Path) -> LogFull:
     return LogFull(message)
 
 
-def of_the_system(problem: OSError, path: Path) -> LogError:
+def to_system_error(problem: OSError, path: Path) -> LogError:
     """The error to raise when a file beside the log cannot be written."""
-    return full(path) if problem.errno in _SPACE else LogError(f"{problem.filename or path}: {problem.strerror}")
+    return (
+        disk_full_error(path)
+        if problem.errno in _SPACE
+        else LogError(f"{problem.filename or path}: {problem.strerror}")
+    )
 
 
-def is_full(folder: Path) -> bool:
-    """Whether a small file cannot be written there for want of space or quota: SQLite does not pass errno on."""
+def is_disk_full(folder: Path) -> bool:
+    """Whether the folder has no space or quota for a small file: SQLite does not pass errno on."""
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(bytes(_PROBE_BYTES))

@@ -1,17 +1,19 @@
-"""The file of a log: opened and recognised, used in short transactions, waited for."""
+"""The SQLite file of a log: opened and recognised, used in short transactions, with waits for its locks."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from stream_bayes.errors import LogError
+from stream_bayes.errors import LogConflict, LogError
 from stream_bayes.eventlog.sqlite import tables
-from stream_bayes.eventlog.sqlite.error_mapping import checked_place, explained, is_busy
+from stream_bayes.eventlog.sqlite.error_mapping import checked_path, is_busy, to_log_error, to_system_error
 
 Result = TypeVar("Result")
 
@@ -29,13 +31,14 @@ _LONGEST_PAUSE = 0.01
 
 
 class LogFile:
-    """One connection to the file of a log. It is in a transaction only within `reading` and `writing`.
+    """One connection to the file of a log.
 
-    Locks are waited for in Python, so that signals are handled meanwhile.
+    It is in a transaction only within `read_transaction` and `write_transaction`. It waits for
+    locks in Python, so that signals are handled meanwhile.
     """
 
     def __init__(self, path: str | Path, wait: float) -> None:
-        self.path = checked_place(path)
+        self.path = checked_path(path)
         self._wait = wait
         self._wal_bytes = WAL_BYTES
         try:
@@ -43,7 +46,7 @@ class LogFile:
                 self.path, timeout=0.0, isolation_level=None, cached_statements=512
             )
         except sqlite3.Error as problem:
-            raise explained(problem, self.path, wait) from problem
+            raise to_log_error(problem, self.path, wait) from problem
         try:
             self._prepare()
             self._identity = self._inode()
@@ -51,17 +54,17 @@ class LogFile:
             self.close()
             raise
 
-    def reading(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """What `work` reads, all of it from one moment; it must leave no cursor open."""
-        return self._patiently(lambda: self._transaction("BEGIN", work))
+    def read_transaction(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Run `work` in a read transaction, which sees one state of the file; it must leave no cursor open."""
+        return self._retry_while_busy(lambda: self._transaction("BEGIN", work))
 
-    def writing(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Do `work` and make it permanent; if this raises, nothing of it has happened."""
+    def write_transaction(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Run `work` in a write transaction; if this raises, nothing was written."""
         self.check_there()
-        return self._patiently(lambda: self._transaction("BEGIN IMMEDIATE", work))
+        return self._retry_while_busy(lambda: self._transaction("BEGIN IMMEDIATE", work))
 
     def check_there(self) -> None:
-        """Refuse to go on with a file that nobody finds any more."""
+        """Raise `LogError` where the file was removed or replaced."""
         self.check_open()
         if self._inode() != self._identity:
             message = f"{self.path}: the file was removed or replaced while this log was open. Open it again"
@@ -69,10 +72,10 @@ class LogFile:
 
     def version(self) -> int:
         """A number that changes when another connection has written."""
-        return self._patiently(lambda: tables.number(self._open(), "PRAGMA data_version"))
+        return self._retry_while_busy(lambda: tables.number(self._open(), "PRAGMA data_version"))
 
-    def changed(self, version: int, deadline: float) -> bool:
-        """Wait until the version is another one, by looking ever more rarely; False at the deadline."""
+    def wait_for_change(self, version: int, deadline: float) -> bool:
+        """Wait until the version changes, with growing pauses; False at the deadline."""
         pause = _SHORTEST_PAUSE
         while (left := deadline - time.monotonic()) > 0.0:
             time.sleep(min(pause, left))
@@ -81,8 +84,8 @@ class LogFile:
             pause = min(1.5 * pause, _LONGEST_PAUSE)
         return False
 
-    def keep_small(self) -> None:
-        """Bound the write-ahead log, which readers that follow one another may keep from starting afresh."""
+    def bound_wal(self) -> None:
+        """Bound the size of the write-ahead log, which overlapping readers keep from being reset."""
         try:
             size = self.path.with_name(f"{self.path.name}-wal").stat().st_size
         except OSError:
@@ -99,19 +102,19 @@ class LogFile:
             connection.execute("PRAGMA busy_timeout = 0")
 
     def close(self) -> None:
-        """Let go of the file; the last one to do so leaves no -wal and -shm files."""
+        """Close the connection; the last one to close removes the -wal and -shm files."""
         if self._connection is not None:
             try:
                 self._connection.close()
             except sqlite3.Error as problem:
-                raise explained(problem, self.path, self._wait) from problem
+                raise to_log_error(problem, self.path, self._wait) from problem
             self._connection = None
 
     def _prepare(self) -> None:
         connection = self._open()
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-        new = self._patiently(lambda: tables.is_new(connection, self.path))
-        mode = self._patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+        new = self._retry_while_busy(lambda: tables.is_new(connection, self.path))
+        mode = self._retry_while_busy(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
         if mode != "wal":
             message = f"{self.path}: the file system cannot share a log between processes. Use a local disk"
             raise LogError(message)
@@ -120,10 +123,10 @@ class LogFile:
         page_bytes = tables.number(connection, "PRAGMA page_size")
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_BYTES // page_bytes}")
         if new:
-            self._patiently(lambda: self._transaction("BEGIN IMMEDIATE", lambda c: tables.create(c, self.path)))
+            self._retry_while_busy(lambda: self._transaction("BEGIN IMMEDIATE", lambda c: tables.create(c, self.path)))
 
     def check_open(self) -> None:
-        """Refuse to go on once it is closed."""
+        """Raise `LogError` where the log is closed."""
         self._open()
 
     def _open(self) -> sqlite3.Connection:
@@ -139,7 +142,7 @@ class LogFile:
             return None
         return facts.st_dev, facts.st_ino
 
-    def _patiently(self, step: Callable[[], Result]) -> Result:
+    def _retry_while_busy(self, step: Callable[[], Result]) -> Result:
         deadline = time.monotonic() + self._wait
         pause = _SHORTEST_PAUSE
         while True:
@@ -147,7 +150,7 @@ class LogFile:
                 return step()
             except sqlite3.Error as problem:
                 if not is_busy(problem) or time.monotonic() >= deadline:
-                    raise explained(problem, self.path, self._wait) from problem
+                    raise to_log_error(problem, self.path, self._wait) from problem
             time.sleep(pause)
             pause = min(1.5 * pause, _LONGEST_PAUSE)
 
@@ -163,3 +166,44 @@ class LogFile:
                     connection.execute("ROLLBACK")
             raise
         return result
+
+
+class GroupLock:
+    """Lock that lets one process read for a group: on a small file beside the log.
+
+    It is held until `release`, or until the process ends: the system drops the lock then. The file stays, since
+    removing it would let two processes lock two files of the same name.
+    """
+
+    def __init__(self, path: Path, group: str) -> None:
+        name = path.with_name(f"{path.name}.{group}.lock")
+        try:
+            self._descriptor: int | None = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as problem:
+            raise to_system_error(problem, path) from problem
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, str(os.getpid()).encode(), 0)
+        except BlockingIOError as problem:
+            raise self._conflict(path, group) from problem
+        except OSError as problem:
+            self.release()
+            raise to_system_error(problem, path) from problem
+
+    def release(self) -> None:
+        """Release the lock."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _conflict(self, path: Path, group: str) -> LogConflict:
+        assert self._descriptor is not None
+        holder = os.pread(self._descriptor, 20, 0).decode("ascii", "replace")
+        self.release()
+        who = f"process {holder}" if holder.isdigit() else "another process"
+        message = (
+            f"{path}: {who} already reads for the group {group!r}. Stop it, or give this one another "
+            "group and output topics of its own"
+        )
+        return LogConflict(message)

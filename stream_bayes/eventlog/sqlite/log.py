@@ -1,4 +1,4 @@
-"""SqliteLog: the contract of a log on one SQLite file."""
+"""SqliteLog: a log in one SQLite file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from stream_bayes.errors import LogConflict
 from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.base import MAX_RECORD_BYTES, Headers, Log, OnChange
 from stream_bayes.eventlog.sqlite import tables
-from stream_bayes.eventlog.sqlite.file import LogFile
-from stream_bayes.eventlog.sqlite.group_lock import GroupLock
-from stream_bayes.eventlog.sqlite.headers import packed, unpacked
+from stream_bayes.eventlog.sqlite.file import GroupLock, LogFile
 from stream_bayes.records import Offsets, Partition, Record
 
-_TRIMMED_AT_ONCE = 1000
+_TRIM_BATCH = 1000
 
 
 class SqliteLog(Log):
@@ -63,13 +61,13 @@ class SqliteLog(Log):
         self._partitions = partitions
         self._clock = clock
         self._record_bytes = record_bytes
-        self._told: OnChange | None = None
-        self._known: dict[str, list[tables.TablePosition]] = {}
+        self._notified: OnChange | None = None
+        self._tables: dict[str, list[tables.TablePosition]] = {}
         self._staged: dict[Partition, list[tables.Row]] = {}
         self._turn = 0
         self._lock: GroupLock | None = None
         self._reads: list[tables.TablePosition] = []
-        self._seen: dict[Partition, int] = {}
+        self._committed: dict[Partition, int] = {}
         self._next: dict[Partition, int] = {}
         self._file = LogFile(path, wait)
         if group is not None:
@@ -78,7 +76,7 @@ class SqliteLog(Log):
     @property
     def identity(self) -> str:
         """The name that the file got when it was made; a copy of the file has it too."""
-        return self._file.reading(tables.identity)
+        return self._file.read_transaction(tables.identity)
 
     def most_bytes(self, topic: str) -> int:
         """The same for every topic."""
@@ -93,15 +91,15 @@ class SqliteLog(Log):
         validation.check_most(max_records)
         if self._group is None:
             raise validation.no_group("poll")
-        if self.on_change is not None and self.on_change is not self._told:
-            self._told = self.on_change
-            self.on_change(frozenset(self._seen), frozenset())
+        if self.on_change is not None and self.on_change is not self._notified:
+            self._notified = self.on_change
+            self.on_change(frozenset(self._committed), frozenset())
             return []
         deadline = time.monotonic() + timeout
         while True:
             version = self._file.version()
             records = self._fetch(max_records)
-            if records or not self._file.changed(version, deadline):
+            if records or not self._file.wait_for_change(version, deadline):
                 return records
 
     def append(
@@ -110,24 +108,24 @@ class SqliteLog(Log):
         """Stage a record in memory; its topic exists from now on."""
         self._file.check_open()
         validation.check_record(value, key, headers, self.most_bytes(topic))
-        places = self._known.get(topic) or self._make(topic, self._partitions)
+        places = self._tables.get(topic) or self._ensure_topic(topic, self._partitions)
         if partition is None:
             partition = validation.chosen_partition(key, len(places), self._turn)
             self._turn += key is None
         elif not 0 <= partition < len(places):
             raise validation.no_such_partition(topic, partition, len(places))
-        self._staged.setdefault(places[partition].partition, []).append((key, value, packed(headers)))
+        self._staged.setdefault(places[partition].partition, []).append((key, value, tables.pack_headers(headers)))
 
     def commit(self, offsets: Offsets) -> Offsets:
         """One transaction; LogConflict if the group's positions are not those that this log left there."""
         self._file.check_open()
-        validation.check_offsets(offsets, self._seen)
+        validation.check_offsets(offsets, self._committed)
         if not offsets and not self._staged:
             return {}
-        written = self._file.writing(lambda connection: self._write(connection, offsets))
-        self._seen.update(offsets)
+        written = self._file.write_transaction(lambda connection: self._write(connection, offsets))
+        self._committed.update(offsets)
         self._staged = {}
-        self._file.keep_small()
+        self._file.bound_wal()
         return written
 
     def committed(self) -> Offsets:
@@ -135,12 +133,12 @@ class SqliteLog(Log):
         group = self._group
         if group is None:
             raise validation.no_group("committed")
-        return self._file.reading(lambda connection: tables.positions(connection, group))
+        return self._file.read_transaction(lambda connection: tables.positions(connection, group))
 
     def seek(self, offsets: Offsets) -> None:
         """Poll goes on from here; refused after the end of a partition."""
-        validation.check_offsets(offsets, self._seen)
-        places = self._file.reading(lambda connection: tables.all_places(connection, self._topics))
+        validation.check_offsets(offsets, self._committed)
+        places = self._file.read_transaction(lambda connection: tables.partitions_of(connection, self._topics))
         for partition, offset in offsets.items():
             if offset > places[partition].ending:
                 raise validation.beyond_the_end(partition, offset, places[partition].ending)
@@ -151,35 +149,40 @@ class SqliteLog(Log):
         validation.check_most(most)
 
         def work(connection: sqlite3.Connection) -> list[Record]:
-            starts = [(place, offset) for place in tables.places(connection, topic) if place.partition[1] == partition]
+            starts = [
+                (place, offset)
+                for place in tables.topic_partitions(connection, topic)
+                if place.partition[1] == partition
+            ]
             return merge_by_time(connection, starts, most, validation.MAX_POLL_BYTES)[0]
 
-        return self._file.reading(work)
+        return self._file.read_transaction(work)
 
     def earliest_offsets(self, topic: str) -> Offsets:
         """The first offset that is still there, of each partition of a topic."""
-        return self._file.reading(
+        return self._file.read_transaction(
             lambda connection: {
-                place.partition: tables.beginning(connection, place) for place in tables.places(connection, topic)
+                place.partition: tables.earliest_offset(connection, place)
+                for place in tables.topic_partitions(connection, topic)
             }
         )
 
     def end_offsets(self, topic: str) -> Offsets:
         """The offset that the next record will have, of each partition of a topic."""
-        return self._file.reading(
-            lambda connection: {place.partition: place.ending for place in tables.places(connection, topic)}
+        return self._file.read_transaction(
+            lambda connection: {place.partition: place.ending for place in tables.topic_partitions(connection, topic)}
         )
 
     def ensure(self, topic: str, partitions: int) -> None:
         """Make a topic that does not exist."""
-        if (count := len(self._known.get(topic) or self._make(topic, partitions))) < partitions:
+        if (count := len(self._tables.get(topic) or self._ensure_topic(topic, partitions))) < partitions:
             raise validation.too_few_partitions(topic, count, partitions)
 
     def lag(self) -> Offsets:
         """How many records there are from where the next poll goes on."""
         if self._group is None:
             raise validation.no_group("lag")
-        places = self._file.reading(lambda connection: tables.all_places(connection, self._topics))
+        places = self._file.read_transaction(lambda connection: tables.partitions_of(connection, self._topics))
         return {partition: max(places[partition].ending - offset, 0) for partition, offset in self._next.items()}
 
     def discard(self) -> None:
@@ -189,14 +192,14 @@ class SqliteLog(Log):
     def trim(self, offsets: Offsets) -> None:
         """Remove what stands before these offsets and no group has to read, a thousand records at a time."""
         topics = {partition.topic for partition in offsets}
-        places = self._file.reading(lambda connection: tables.all_places(connection, topics))
+        places = self._file.read_transaction(lambda connection: tables.partitions_of(connection, topics))
         for partition in offsets.keys() & places.keys():
             self._trim(places[partition], offsets[partition])
 
     def close(self) -> None:
-        """Forget what is staged, let go of the file, and let another process read for the group."""
+        """Discard staged records, close the file, and release the group's lock."""
         self._staged = {}
-        self.on_change = self._told = None
+        self.on_change = self._notified = None
         try:
             self._file.close()
         finally:
@@ -206,33 +209,35 @@ class SqliteLog(Log):
     def _subscribe(self, group: str) -> None:
         try:
             self._lock = GroupLock(self._file.path, group)
-            self._reads = self._file.writing(
+            self._reads = self._file.write_transaction(
                 lambda connection: tables.subscribe(connection, group, self._topics, self._partitions)
             )
-            self._seen = dict(self.committed())
-            self._next = dict(self._seen)
+            self._committed = dict(self.committed())
+            self._next = dict(self._committed)
         except BaseException:
             self.close()
             raise
 
-    def _make(self, topic: str, partitions: int) -> list[tables.TablePosition]:
+    def _ensure_topic(self, topic: str, partitions: int) -> list[tables.TablePosition]:
         validation.check_name("topic", topic)
-        places = self._file.reading(lambda connection: tables.places(connection, topic))
+        places = self._file.read_transaction(lambda connection: tables.topic_partitions(connection, topic))
         if not places:
-            places = self._file.writing(lambda connection: tables.made_places(connection, topic, partitions))
-        self._known[topic] = places
+            places = self._file.write_transaction(
+                lambda connection: tables.ensure_partitions(connection, topic, partitions)
+            )
+        self._tables[topic] = places
         return places
 
     def _fetch(self, most: int) -> list[Record]:
         starts = [(place, self._next[place.partition]) for place in self._reads]
-        records, reached = self._file.reading(
+        records, reached = self._file.read_transaction(
             lambda connection: merge_by_time(connection, starts, most, validation.MAX_POLL_BYTES)
         )
         self._next.update(reached)
         return records
 
     def _write(self, connection: sqlite3.Connection, offsets: Offsets) -> Offsets:
-        if self._group is not None and tables.positions(connection, self._group) != self._seen:
+        if self._group is not None and tables.positions(connection, self._group) != self._committed:
             message = (
                 f"{self._file.path}: another worker has moved the positions of the group {self._group!r}. Nothing was "
                 "committed here: stop this one, or give it another group"
@@ -240,27 +245,29 @@ class SqliteLog(Log):
             raise LogConflict(message)
         written: dict[Partition, int] = {}
         if self._staged:
-            timestamp = tables.tick(connection, int(1000 * self._clock()))
+            timestamp = tables.commit_time(connection, int(1000 * self._clock()))
             for partition, rows in self._staged.items():
-                table = self._known[partition.topic][partition.number].table
+                table = self._tables[partition.topic][partition.number].table
                 written[partition] = tables.insert(connection, table, timestamp, rows)
         for place in self._reads:
-            position = offsets.get(place.partition, self._seen[place.partition])
-            if position != self._seen[place.partition]:
-                self._move(connection, place, position)
+            position = offsets.get(place.partition, self._committed[place.partition])
+            if position != self._committed[place.partition]:
+                self._move_position(connection, place, position)
         return written
 
-    def _move(self, connection: sqlite3.Connection, place: tables.TablePosition, position: int) -> None:
+    def _move_position(self, connection: sqlite3.Connection, place: tables.TablePosition, position: int) -> None:
         assert self._group is not None
-        ending = tables.ending(connection, place.table)
+        ending = tables.end_offset(connection, place.table)
         if position > ending:
             raise validation.beyond_the_end(place.partition, position, ending)
         tables.set_position(connection, self._group, place.table, position)
 
     def _trim(self, place: tables.TablePosition, before: int) -> None:
         before = max(0, min(before, place.ending))
-        while self._file.writing(lambda connection: tables.remove(connection, place, before, _TRIMMED_AT_ONCE)):
-            self._file.keep_small()
+        while self._file.write_transaction(
+            lambda connection: tables.delete_before(connection, place, before, _TRIM_BATCH)
+        ):
+            self._file.bound_wal()
             time.sleep(0.001)  # lets other writers in
 
 
@@ -282,7 +289,7 @@ def merge_by_time(
         ]
         for time, rank, offset, key, value, headers in islice(heapq.merge(*cursors), most):
             topic, number = starts[rank][0].partition
-            records.append(Record(topic, number, offset, time, key, value, unpacked(headers)))
+            records.append(Record(topic, number, offset, time, key, value, tables.unpack_headers(headers)))
             reached[rank] = offset + 1
             size += len(value) + len(key or b"") + len(headers or b"")
             if size >= most_bytes:

@@ -15,7 +15,7 @@ import pytest
 from stream_bayes.config import Settings
 from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run
-from tests.support.label_requests import different, requests
+from tests.support.label_requests import dissimilar_observations, requests
 from tests.support.signals import wait_until_handled
 from tests.support.workers import (
     all_records,
@@ -208,7 +208,7 @@ def test_partitions(tmp_path: Path, worker_command: Run) -> None:
     )
     with SqliteLog(scene.path, partitions=2) as log:
         for partition in (0, 1):
-            feed(log, different(500, 1000 * partition), partition)
+            feed(log, dissimilar_observations(500, 1000 * partition), partition)
     # New topics get as many partitions as the observations have.
     assert worker_command("run", "--config", scene.config, "--drain")[0] == 0
     with SqliteLog(scene.path) as log:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.commands import PATIENCE
 from tests.support.demo_processes import start_demo, workers_of
-from tests.support.web_testbed import client, until
+from tests.support.web_testbed import client, wait_until
 
 
 def address_of(process: subprocess.Popen[bytes]) -> str:
@@ -43,11 +43,11 @@ def test_what_it_asks_is_answered_on_the_page_and_a_signal_ends_both_in_good_ord
         ended(process),
         client(address_of(process)) as http,
     ):
-        until(lambda: http.get("/api/requests").json()["open"] > 0)
+        wait_until(lambda: http.get("/api/requests").json()["open"] > 0)
         place = http.post("/api/requests/next", json={"labeller": "ann"}).json()["question"]["place"]
         path = f"/api/requests/{place['partition']}/{place['offset']}/label"
         assert http.post(path, json={"labeller": "ann", "label": "spam"}).status_code == 200
-        until(lambda: [one["labels_learned"] for one in http.get("/api/status").json()["partitions"]] == [1])
+        wait_until(lambda: [one["labels_learned"] for one in http.get("/api/status").json()["partitions"]] == [1])
         process.send_signal(number)
         output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from tests.support.broker import Broker, RemoteBroker
-from tests.support.kafka_workers import Make, Scene
+from tests.support.kafka_workers import KafkaTestBed, Make
 
 
 @pytest.fixture
 def make(broker: Broker | RemoteBroker, tmp_path: Path) -> Iterator[Make]:
     """A scene of the test's own, with so many partitions and these settings."""
-    made: list[Scene] = []
+    made: list[KafkaTestBed] = []
 
-    def scene(partitions: int = 1, **sections: dict[str, Any]) -> Scene:
-        made.append(Scene(tmp_path, broker.address, partitions, **sections))
+    def scene(partitions: int = 1, **sections: dict[str, Any]) -> KafkaTestBed:
+        made.append(KafkaTestBed(tmp_path, broker.address, partitions, **sections))
         return made[-1]
 
     yield scene

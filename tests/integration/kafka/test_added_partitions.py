@@ -10,8 +10,8 @@ import pytest
 from stream_bayes.errors import LogError
 from stream_bayes.eventlog.kafka import KafkaLog
 from stream_bayes.records import Partition
-from tests.support.kafka_workers import Colleague, Make, Scene, await_that
-from tests.support.shared_log import lines
+from tests.support.kafka_workers import KafkaTestBed, Make, WorkerThread, wait_until
+from tests.support.shared_log import log_fields
 from tests.support.workers import events, observation, stream
 
 pytestmark = pytest.mark.broker
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.broker
 NEW_PARTITIONS = 4
 
 
-def grow(scene: Scene) -> None:
+def grow(scene: KafkaTestBed) -> None:
     scene.grow(scene.emails, scene.labels, partitions=NEW_PARTITIONS)
 
 
@@ -43,8 +43,8 @@ def test_new_partitions_while_a_worker_runs(make: Make) -> None:
     scene = make(2)
     for number in (0, 1):
         scene.feed(stream(20, 1000 * number), number)
-    colleague = Colleague(scene, "a")
-    await_that(lambda: colleague.partitions == {0, 1} and scene.predicted() == 40)
+    colleague = WorkerThread(scene, "a")
+    wait_until(lambda: colleague.partitions == {0, 1} and scene.predicted() == 40)
     grow(scene)
     hear_of_it(colleague)
     assert re.search("has 4 partitions now, and had 2", str(colleague.ended()))
@@ -61,14 +61,14 @@ def test_new_partitions_are_told_to_whom_polls_briefly(make: Make) -> None:
             log.poll(1, 0.0)
             return bool(changes) and len(changes[-1]) == count
 
-        await_that(lambda: told(4))
+        wait_until(lambda: told(4))
         log.seek(log.committed())
         grow(scene)
         ask_anew(log)
-        await_that(lambda: told(8))
+        wait_until(lambda: told(8))
 
 
-def hear_of_it(colleague: Colleague) -> None:
+def hear_of_it(colleague: WorkerThread) -> None:
     """The client asks once in 30 s what there is; now it asks at once."""
     assert colleague.worker is not None
     assert isinstance(colleague.worker.log, KafkaLog)
@@ -85,14 +85,14 @@ def test_new_partitions_have_models_of_their_own(make: Make, worker_logs: pytest
     scene = make(2, labels={"budget": 7, "max_open_requests": 1000}, kafka={"on_offset_gap": "earliest"})
     for number in (0, 1):
         scene.feed(stream(20, 1000 * number), number)
-    with Colleague(scene, "a") as colleague:
-        await_that(lambda: colleague.partitions == {0, 1} and scene.predicted() == 40)
+    with WorkerThread(scene, "a") as colleague:
+        wait_until(lambda: colleague.partitions == {0, 1} and scene.predicted() == 40)
         old = colleague.processors
         grow(scene)
         for number in range(4):
             scene.feed(stream(20, 1000 * number + 500), number)
         hear_of_it(colleague)
-        await_that(lambda: colleague.partitions == {0, 1, 2, 3} and scene.predicted() == 120)
+        wait_until(lambda: colleague.partitions == {0, 1, 2, 3} and scene.predicted() == 120)
         assert [colleague.processors[number] is old[number] for number in (0, 1)] == [True, True]
         shares = [processor.engine.selector.budget.total for _, processor in sorted(colleague.processors.items())]
         assert shares == [4, 3, 0, 0]
@@ -102,12 +102,12 @@ def test_new_partitions_have_models_of_their_own(make: Make, worker_logs: pytest
     scene.forget_checkpoints()
     scene.work()
     check_shares(scene)
-    assert lines(worker_logs, "the new partitions ask for no labels")
+    assert log_fields(worker_logs, "the new partitions ask for no labels")
     for topic in (scene.settings.topics.predictions, scene.settings.journal, scene.settings.topics.dead_letters):
         assert len(scene.log.end_offsets(topic)) == NEW_PARTITIONS
 
 
-def check_shares(scene: Scene) -> None:
+def check_shares(scene: KafkaTestBed) -> None:
     scene.partitions = NEW_PARTITIONS
     scene.check(2)
     topic = scene.settings.topics.label_requests
@@ -125,14 +125,14 @@ def test_item05_labels_are_sent_on_to_partitions_that_came_later(make: Make, run
         scene.feed([("emails", observation(number))], number)
     scene.feed([misplaced])
     if running:
-        with Colleague(scene, "a") as colleague:
-            await_that(lambda: scene.predicted() == 2 and len(scene.letters()) == 1)
+        with WorkerThread(scene, "a") as colleague:
+            wait_until(lambda: scene.predicted() == 2 and len(scene.letters()) == 1)
             grow(scene)
             hear_of_it(colleague)
-            await_that(lambda: colleague.partitions == {0, 1, 2, 3})
+            wait_until(lambda: colleague.partitions == {0, 1, 2, 3})
             scene.feed([("emails", observation(3))], 3)
             scene.feed([misplaced])
-            await_that(lambda: colleague.processors[3].engine.counts["learn"] == 1)
+            wait_until(lambda: colleague.processors[3].engine.counts["learn"] == 1)
     else:
         scene.work()
         grow(scene)

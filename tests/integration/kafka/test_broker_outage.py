@@ -14,7 +14,7 @@ from stream_bayes.errors import LogRebalanced, LogUnavailable
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.kafka import KafkaLog, transactions
 from stream_bayes.records import Offsets, Record
-from tests.support.kafka_logs import KafkaLogs, Other, Watched, again
+from tests.support.kafka_logs import ChildProcess, GroupReader, KafkaLogs, retry_while_unavailable
 from tests.support.logs import PATIENCE, everything, first, put, values
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def test_what_was_to_be_committed_while_the_broker_was_away_is_written_once(
     log.append(topic, b"two", partition=0)
     written, away = committed_at_last(log, {}, killable_broker)
     assert away
-    again(lambda: log.wait_for_open_transactions(first(topic)))
+    retry_while_unavailable(lambda: log.wait_for_open_transactions(first(topic)))
     records = everything(log, topic)
     assert values(records) == [b"before", b"one", b"two"]
     assert written == {first(topic): records[-1].offset + 1}
@@ -134,7 +134,7 @@ def test_a_member_of_a_group_goes_on_when_the_broker_is_back(killable_broker: Br
     put(logs.open(), topic, *numbers)
     killed = False
     until = time.monotonic() + PATIENCE
-    while len(again(lambda: everything(member.log, out))) < len(numbers):
+    while len(retry_while_unavailable(lambda: everything(member.log, out))) < len(numbers):
         assert time.monotonic() < until, member.changes
         records = next_records(member, 5)
         for record in records:
@@ -148,12 +148,12 @@ def test_a_member_of_a_group_goes_on_when_the_broker_is_back(killable_broker: Br
         except LogRebalanced:
             killable_broker.start()
             continue
-        again(lambda: member.log.wait_for_open_transactions(first(out)))
+        retry_while_unavailable(lambda: member.log.wait_for_open_transactions(first(out)))
     assert values(everything(member.log, out)) == numbers
     logs.close()
 
 
-def next_records(member: Watched, most: int) -> list[Record]:
+def next_records(member: GroupReader, most: int) -> list[Record]:
     """Poll; goes on where the group is when something has changed."""
     told = len(member.changes)
     try:
@@ -169,7 +169,10 @@ def test_a_process_ends_with_an_unfinished_transaction_and_the_broker_gone(killa
     logs = KafkaLogs(killable_broker.address)
     address = logs.address
     topic = logs.topic("mails")
-    with Other(ENDING, address, "", topic) as alone, Other(ENDING, address, logs.group("readers"), topic) as member:
+    with (
+        ChildProcess(ENDING, address, "", topic) as alone,
+        ChildProcess(ENDING, address, logs.group("readers"), topic) as member,
+    ):
         assert [alone.says(), member.says()] == ["ready", "ready"]
         killable_broker.kill()
         for other in (alone, member):

@@ -12,7 +12,7 @@ import pytest
 from stream_bayes.evaluation.corpora import Mail
 from tests.support.commands import Run
 from tests.support.corpora import MAILS, as_json_lines, mbox_bytes, put
-from tests.support.kafka_workers import Make, Process, Scene
+from tests.support.kafka_workers import CommandProcess, KafkaTestBed, Make
 from tests.support.workers import observation, stream, write_config
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ SPAM_FILTER: dict[str, Any] = {"name": "SpamFilter", "parameters": {"buckets": 1
 
 def done(folder: Path, *arguments: str | Path, variables: dict[str, str] | None = None) -> tuple[str, str]:
     """What a command prints, and says, that succeeds."""
-    with Process(folder, *arguments, variables=variables) as process:
+    with CommandProcess(folder, *arguments, variables=variables) as process:
         code, output, errors = process.ended()
     assert code == 0, errors
     return output, errors
 
 
-def config_of(scene: Scene) -> Path:
+def config_of(scene: KafkaTestBed) -> Path:
     """The settings as a file that does not say where the log is."""
     path = write_config(scene.settings, scene.folder / "settings.toml")
     path.write_text(
@@ -98,7 +98,7 @@ def test_a_signal_ends_it_in_every_phase(make: Make) -> None:
     for event, number in phases:
         if event.startswith("no checkpoint"):
             scene.forget_checkpoints()
-        with Process(scene.folder, *command) as worker:
+        with CommandProcess(scene.folder, *command) as worker:
             worker.wait_for(event)
             worker.send(number)
             code, _, errors = worker.ended()
@@ -116,9 +116,9 @@ def test_a_broker_that_comes_later(killable_broker: Broker, make: Make) -> None:
     config = scene.config
     killable_broker.kill()
     with (
-        Process(scene.folder, "run", "--config", config, "--json") as worker,
-        Process(scene.folder, "run", "--config", config, "--json") as impatient,
-        Process(scene.folder, "tail", "predictions", "--config", config) as tail,
+        CommandProcess(scene.folder, "run", "--config", config, "--json") as worker,
+        CommandProcess(scene.folder, "run", "--config", config, "--json") as impatient,
+        CommandProcess(scene.folder, "tail", "predictions", "--config", config) as tail,
     ):
         reason = worker.wait_for("waiting for the log")["reason"]
         assert f"kafka://{scene.address} does not answer" in reason
@@ -168,7 +168,7 @@ def test_who_is_not_let_in(secure_broker: SecureBroker, tmp_path: Path, worker_c
 
 def test_behind_a_password_and_certificates(secure_broker: SecureBroker, tmp_path: Path) -> None:
     """Everything from the environment; whatever is said, the password is not in it."""
-    scene = Scene(tmp_path, secure_broker.addresses["PLAINTEXT"], learner=SPAM_FILTER)
+    scene = KafkaTestBed(tmp_path, secure_broker.addresses["PLAINTEXT"], learner=SPAM_FILTER)
     config = config_of(scene)
     url = _url(secure_broker)
     corpus = as_json_lines(tmp_path, MAILS)

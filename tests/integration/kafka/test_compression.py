@@ -10,7 +10,7 @@ import confluent_kafka
 import pytest
 
 from tests.support.commands import ENVIRONMENT
-from tests.support.kafka_workers import Make, Process, Scene
+from tests.support.kafka_workers import CommandProcess, KafkaTestBed, Make
 from tests.support.workers import observation
 
 pytestmark = pytest.mark.broker
@@ -20,7 +20,7 @@ MODULES = {"lz4": "lz4", "snappy": "snappy", "zstd": "zstandard"}
 PACKAGES = {"lz4": "lz4", "snappy": "python-snappy", "zstd": "zstandard"}
 
 
-def produce(scene: Scene, codec: str, first: int, count: int) -> None:
+def produce(scene: KafkaTestBed, codec: str, first: int, count: int) -> None:
     """Mails in one compressed batch, by a client that is not ours."""
     options = {"bootstrap.servers": scene.address, "compression.type": codec, "linger.ms": 100}
     producer = confluent_kafka.Producer(options)
@@ -57,7 +57,7 @@ def test_item06_a_missing_codec_is_named_before_any_record_is_read(make: Make, t
     produce(scene, "gzip", 0, 10)
     produce(scene, codec, 10, 10)
     variables = without(codec, tmp_path)
-    with Process(scene.folder, "run", "--config", scene.config, "--json", variables=variables) as worker:
+    with CommandProcess(scene.folder, "run", "--config", scene.config, "--json", variables=variables) as worker:
         code, _, errors = worker.ended()
     lines = errors.splitlines()
     first = json.loads(lines[0])
@@ -74,7 +74,7 @@ def test_item06_a_topic_that_is_kept_in_a_missing_codec_is_refused_at_once(make:
     scene.create(scene.emails, **{"compression.type": "zstd"})
     scene.create(scene.labels)
     variables = without("zstd", tmp_path)
-    with Process(scene.folder, "run", "--config", scene.config, "--json", variables=variables) as worker:
+    with CommandProcess(scene.folder, "run", "--config", scene.config, "--json", variables=variables) as worker:
         code, _, errors = worker.ended()
     assert code == 2
     (line,) = errors.splitlines()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stream_bayes.records import Partition, Record
-from tests.support.kafka_logs import KafkaLogs, Other, Watched, await_that
-from tests.support.logs import commit, polled, put, values
+from tests.support.kafka_logs import ChildProcess, GroupReader, KafkaLogs, poll_until
+from tests.support.logs import commit, poll_some, put, values
 
 if TYPE_CHECKING:
     from tests.support.broker import Broker, RemoteBroker
@@ -52,15 +52,15 @@ def all_of(topics: list[str]) -> frozenset[Partition]:
     return frozenset(Partition(topic, number) for topic in topics for number in range(PARTITIONS))
 
 
-def shared_out(members: list[Watched], topics: list[str]) -> bool:
+def shared_out(members: list[GroupReader], topics: list[str]) -> bool:
     """Whether each partition is with one member, and each member has some."""
     parts = [member.mine for member in members]
     return all(parts) and sum(map(len, parts)) == len(frozenset().union(*parts)) == len(all_of(topics))
 
 
-def joined(logs: KafkaLogs, names: list[str | None], topics: list[str]) -> list[Watched]:
+def joined(logs: KafkaLogs, names: list[str | None], topics: list[str]) -> list[GroupReader]:
     members = [logs.member(name, *topics, partitions=PARTITIONS, **LONG) for name in names]
-    await_that(lambda: shared_out(members, topics), *members)
+    poll_until(lambda: shared_out(members, topics), *members)
     return members
 
 
@@ -75,7 +75,7 @@ def test_members_share_the_partitions_and_what_belongs_together_stays_so(
 
 def test_more_members_than_partitions(logs: KafkaLogs, topics: list[str]) -> None:
     members = [logs.member(None, topics[0], **LONG) for _ in range(2)]
-    await_that(lambda: sum(len(member.mine) for member in members) == 1 and all(m.changes for m in members), *members)
+    poll_until(lambda: sum(len(member.mine) for member in members) == 1 and all(m.changes for m in members), *members)
     (idle,) = (member for member in members if not member.mine)
     assert (idle.log.committed(), idle.log.lag(), idle.log.beat()) == ({}, {}, frozenset())
     idle.log.seek({})
@@ -90,7 +90,7 @@ def test_who_closes_gives_its_partitions_away_at_once(
     before = one.mine
     one.changes = []
     two.log.close()
-    await_that(lambda: one.mine == all_of(topics), one)
+    poll_until(lambda: one.mine == all_of(topics), one)
     assert one.changes == [(all_of(topics), before)]
 
 
@@ -98,13 +98,13 @@ def test_a_named_member_that_was_killed_comes_back_without_the_others_noticing(
     logs: KafkaLogs, topics: list[str]
 ) -> None:
     staying = logs.member("staying", *topics, partitions=PARTITIONS, **LONG)
-    await_that(lambda: staying.mine == all_of(topics), staying)
-    with Other(MEMBER, logs.address, logs.group("readers"), "coming", *topics) as other:
-        await_that(lambda: len(staying.mine) == PARTITIONS, staying)
+    poll_until(lambda: staying.mine == all_of(topics), staying)
+    with ChildProcess(MEMBER, logs.address, logs.group("readers"), "coming", *topics) as other:
+        poll_until(lambda: len(staying.mine) == PARTITIONS, staying)
         had = other.says()
     staying.changes = []
     again = logs.member("coming", *topics, partitions=PARTITIONS, **LONG)
-    await_that(lambda: bool(again.changes), again)
+    poll_until(lambda: bool(again.changes), again)
     assert str(sorted(place.number for place in again.mine if place.topic == topics[0])) == had
     assert staying.log.beat() == staying.mine == all_of(topics) - again.mine
     for _ in range(5):
@@ -114,10 +114,10 @@ def test_a_named_member_that_was_killed_comes_back_without_the_others_noticing(
 
 def test_a_reader_is_told_of_everything_it_has_and_had(logs: KafkaLogs, topics: list[str]) -> None:
     one = logs.member("a", *topics, partitions=PARTITIONS, **LONG)
-    await_that(lambda: bool(one.changes), one)
+    poll_until(lambda: bool(one.changes), one)
     assert one.changes == [(all_of(topics), frozenset())]
     two = logs.member("b", *topics, partitions=PARTITIONS, **LONG)
-    await_that(lambda: shared_out([one, two], topics), one, two)
+    poll_until(lambda: shared_out([one, two], topics), one, two)
     # What was kept through the rebalance is in both sets.
     assert one.changes[-1] == (one.mine, all_of(topics))
     assert all(later[1] == earlier[0] for member in (one, two) for earlier, later in pairwise(member.changes))
@@ -129,29 +129,29 @@ def test_after_a_change_nothing_comes_before_a_seek(logs: KafkaLogs, topics: lis
     one = logs.member("a", emails, partitions=2, **LONG)
     for number in (0, 1):
         put(logs.open(), emails, b"first", b"second", partition=number)
-    await_that(lambda: bool(one.changes), one)
+    poll_until(lambda: bool(one.changes), one)
     assert one.log.poll(10, timeout=0.3) == []
     one.go_on()
-    assert values(polled(one.log, 1)) == [b"first"]
+    assert values(poll_some(one.log, 1)) == [b"first"]
     two = logs.member("b", emails, partitions=2, **LONG)
     # What one has fetched and not given out is forgotten.
     while len(one.mine) == 2:
         one.log.poll(1, timeout=0.05)
         two.log.poll(1, timeout=0.05)
-    await_that(lambda: shared_one(one, two), one, two)
+    poll_until(lambda: shared_one(one, two), one, two)
     assert one.log.poll(10, timeout=0.3) == two.log.poll(10, timeout=0.3) == []
     for member in (one, two):
         member.go_on()
-        assert values(polled(member.log, 10)) == [b"first", b"second"]
+        assert values(poll_some(member.log, 10)) == [b"first", b"second"]
 
 
-def shared_one(one: Watched, two: Watched) -> bool:
+def shared_one(one: GroupReader, two: GroupReader) -> bool:
     return len(one.mine) == len(two.mine) == 1 and one.mine != two.mine
 
 
 def test_who_is_busy_beats_keeps_its_place_and_learns_what_it_lost(logs: KafkaLogs, topics: list[str]) -> None:
     one = logs.member("a", *topics, partitions=PARTITIONS, **LONG)
-    await_that(lambda: bool(one.changes), one)
+    poll_until(lambda: bool(one.changes), one)
     one.go_on()
     assert one.log.beat() == one.mine == all_of(topics)
     two = logs.member("b", *topics, partitions=PARTITIONS, **LONG)
@@ -161,11 +161,11 @@ def test_who_is_busy_beats_keeps_its_place_and_learns_what_it_lost(logs: KafkaLo
         left.append(one.log.beat())
         return len(left[-1]) == PARTITIONS and len(two.mine) == PARTITIONS
 
-    await_that(half, two)
+    poll_until(half, two)
     assert left[-1] == all_of(topics) - two.mine
     # So far nothing was told.
     assert one.mine == all_of(topics)
-    await_that(lambda: len(one.mine) == PARTITIONS, one)
+    poll_until(lambda: len(one.mine) == PARTITIONS, one)
     assert one.changes[1:] == [(left[-1], all_of(topics))]
 
 
@@ -173,13 +173,13 @@ def test_a_beat_loses_no_record(logs: KafkaLogs, topics: list[str]) -> None:
     emails = topics[0]
     numbers = [b"%d" % number for number in range(50)]
     one = logs.member("a", emails, **LONG)
-    await_that(lambda: bool(one.changes), one)
+    poll_until(lambda: bool(one.changes), one)
     one.go_on()
     put(logs.open(), emails, *numbers)
     found: list[Record] = []
     while len(found) < len(numbers):
         one.log.beat()
-        found += polled(one.log, 7)
+        found += poll_some(one.log, 7)
     assert values(found) == numbers
 
 
@@ -187,14 +187,14 @@ def test_positions_pass_from_one_member_to_the_next(logs: KafkaLogs, topics: lis
     emails = topics[0]
     out = logs.topic("out")
     one = logs.member("a", emails, **LONG)
-    await_that(lambda: bool(one.changes), one)
+    poll_until(lambda: bool(one.changes), one)
     one.go_on()
     put(logs.open(), emails, b"first", b"second")
-    (record,) = polled(one.log, 1)
+    (record,) = poll_some(one.log, 1)
     one.log.append(out, b"of first")
     commit(one.log, {Partition(emails, 0): record.offset + 1})
     one.log.close()
     two = logs.member("b", emails, **LONG)
-    await_that(lambda: bool(two.changes), two)
+    poll_until(lambda: bool(two.changes), two)
     two.go_on()
-    assert values(polled(two.log, 10)) == [b"second"]
+    assert values(poll_some(two.log, 10)) == [b"second"]

@@ -17,8 +17,8 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.kafka import KafkaLog
 from stream_bayes.eventlog.kafka.transactions import TransactionAttempt
 from tests.support.broker import Broker, kafka_jars
-from tests.support.kafka_logs import KafkaLogs, Other, Watched, again, await_that
-from tests.support.logs import PATIENCE, commit, everything, first, polled, put, values
+from tests.support.kafka_logs import ChildProcess, GroupReader, KafkaLogs, poll_until, retry_while_unavailable
+from tests.support.logs import PATIENCE, commit, everything, first, poll_some, put, values
 
 if TYPE_CHECKING:
     from tests.support.broker import RemoteBroker
@@ -76,7 +76,7 @@ def logs(broker: Broker | RemoteBroker) -> Iterator[KafkaLogs]:
 
 def left_open(logs: KafkaLogs, member: str, seconds: int, topic: str) -> None:
     """A transaction of a process that was killed, which the broker would end after so many seconds."""
-    with Other(OPEN, logs.address, f"{logs.group('readers')}.{member}", str(seconds), topic) as other:
+    with ChildProcess(OPEN, logs.address, f"{logs.group('readers')}.{member}", str(seconds), topic) as other:
         assert other.says() == "open"
 
 
@@ -96,7 +96,7 @@ def test_the_broker_ends_the_transaction_of_one_that_does_not_come_back(logs: Ka
     left_open(logs, "a", 1, topic)
     log = logs.open()
     # The broker looks for such from time to time.
-    again(lambda: log.wait_for_open_transactions(first(topic)))
+    retry_while_unavailable(lambda: log.wait_for_open_transactions(first(topic)))
     assert log.end_offsets(topic)[first(topic)] > 0
     assert everything(log, topic) == []
 
@@ -105,13 +105,13 @@ def test_a_zombie_changes_nothing(logs: KafkaLogs) -> None:
     topic = logs.create("mails")
     out = logs.create("out")
     put(logs.open(), topic, b"one")
-    with Other(ZOMBIE, logs.address, logs.group("readers"), topic, out) as zombie:
+    with ChildProcess(ZOMBIE, logs.address, logs.group("readers"), topic, out) as zombie:
         assert zombie.says() == "ready"
         zombie.send(signal.SIGSTOP)
         heir = logs.member("heir", topic, **SHORT)
-        await_that(lambda: bool(heir.mine), heir)
+        poll_until(lambda: bool(heir.mine), heir)
         heir.go_on()
-        (record,) = polled(heir.log, 1)
+        (record,) = poll_some(heir.log, 1)
         heir.log.append(out, b"of the heir")
         commit(heir.log, {first(topic): record.offset + 1})
         zombie.send(signal.SIGCONT)
@@ -127,11 +127,11 @@ def test_of_two_with_the_same_name_the_later_goes_on(logs: KafkaLogs) -> None:
     topic = logs.topic("mails")
     out = logs.topic("out")
     one = logs.member("a", topic)
-    await_that(lambda: bool(one.changes), one)
+    poll_until(lambda: bool(one.changes), one)
     one.go_on()
     one.log.append(out, b"of the first")
     two = logs.member("a", topic)
-    await_that(lambda: bool(two.changes), two)
+    poll_until(lambda: bool(two.changes), two)
     two.go_on()
     with pytest.raises((LogConflict, LogRebalanced)):
         one.log.commit({first(topic): 0})
@@ -141,13 +141,13 @@ def test_of_two_with_the_same_name_the_later_goes_on(logs: KafkaLogs) -> None:
     try:
         write_one(two, topic, out)
     except LogRebalanced:
-        await_that(lambda: len(two.changes) > 1, two)
+        poll_until(lambda: len(two.changes) > 1, two)
         two.go_on()
         write_one(two, topic, out)
     assert values(everything(two.log, out)) == [b"of the second"]
 
 
-def write_one(member: Watched, topic: str, out: str) -> None:
+def write_one(member: GroupReader, topic: str, out: str) -> None:
     member.log.append(out, b"of the second")
     commit(member.log, {first(topic): 0})
 
@@ -199,7 +199,7 @@ def test_a_transaction_whose_end_the_broker_forgot_is_ended_before_the_next(
     mails = logs.topic("mails")
     member = logs.member("a", mails)
     put(logs.open(), mails, b"mail")
-    await_that(lambda: bool(member.changes), member)
+    poll_until(lambda: bool(member.changes), member)
     member.go_on()
     put(member.log, topic, b"one")
     _leave_open(member.log, topic, mails, committed)
@@ -242,10 +242,10 @@ def test_a_closed_log_leaves_no_thread_behind(logs: KafkaLogs) -> None:
     before = set(threading.enumerate())
     topic = logs.topic("mails")
     member = logs.member("a", topic)
-    await_that(lambda: bool(member.changes), member)
+    poll_until(lambda: bool(member.changes), member)
     member.go_on()
     put(member.log, topic, b"one")
-    assert values(polled(member.log, 1)) == [b"one"]
+    assert values(poll_some(member.log, 1)) == [b"one"]
     assert values(everything(member.log, topic)) == [b"one"]
     member.log.append(topic, b"never written")
     member.log.close()

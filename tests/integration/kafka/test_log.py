@@ -16,8 +16,8 @@ from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogError, LogGap
 from stream_bayes.eventlog.base import Log, records_from
 from stream_bayes.records import Partition, Record
-from tests.support.kafka_logs import KafkaLogs, Watched, await_that, plain_producer
-from tests.support.logs import drained, everything, first, polled, put, values
+from tests.support.kafka_logs import GroupReader, KafkaLogs, plain_producer, poll_until
+from tests.support.logs import everything, first, poll_all, poll_some, put, values
 
 if TYPE_CHECKING:
     from tests.support.broker import Broker, RemoteBroker
@@ -80,7 +80,7 @@ def test_offsets_have_gaps_and_records_come_without(logs: KafkaLogs, with_gaps: 
     assert list(records_from(log, first(with_gaps))) == records
     assert list(records_from(log, first(with_gaps), records[3].offset + 1)) == records[4:]
     reader = logs.reader(with_gaps)
-    assert drained(reader, 3) == records
+    assert poll_all(reader, 3) == records
     assert reader.lag() == {first(with_gaps): 0}
 
 
@@ -102,9 +102,9 @@ def test_a_topic_of_nothing_but_what_was_aborted(logs: KafkaLogs) -> None:
     log = logs.reader(topic)
     log.wait_for_open_transactions(first(topic))
     assert log.end_offsets(topic)[first(topic)] > 0
-    assert everything(log, topic) == list(records_from(log, first(topic))) == drained(log) == []
+    assert everything(log, topic) == list(records_from(log, first(topic))) == poll_all(log) == []
     put(logs.open(), topic, b"kept")
-    assert values(polled(log, 10)) == [b"kept"]
+    assert values(poll_some(log, 10)) == [b"kept"]
 
 
 def test_what_is_not_committed_yet_is_not_seen(logs: KafkaLogs) -> None:
@@ -119,9 +119,9 @@ def test_what_is_not_committed_yet_is_not_seen(logs: KafkaLogs) -> None:
         producer.send(topic, b"two", partition=0)
         producer.flush()
         assert log.end_offsets(topic) == end
-        assert (read(log, topic, 0), values(drained(reader))) == ([b"one"], [b"one"])
+        assert (read(log, topic, 0), values(poll_all(reader))) == ([b"one"], [b"one"])
         producer.commit_transaction()
-    assert values(polled(reader, 10)) == [b"two"]
+    assert values(poll_some(reader, 10)) == [b"two"]
     assert read(log, topic, 0) == [b"one", b"two"]
 
 
@@ -144,7 +144,7 @@ def test_records_of_other_clients(logs: KafkaLogs) -> None:
 def polled_all(log: Log, count: int) -> list[Record]:
     records: list[Record] = []
     while len(records) < count:
-        more = polled(log, count - len(records))
+        more = poll_some(log, count - len(records))
         assert more, f"only {len(records)} records came"
         records += more
     return records
@@ -239,12 +239,12 @@ def test_a_missing_topic_that_may_not_be_made(logs: KafkaLogs) -> None:
 
 
 @pytest.fixture
-def at_five(logs: KafkaLogs) -> tuple[str, Watched]:
+def at_five(logs: KafkaLogs) -> tuple[str, GroupReader]:
     """A topic with NUMBERS, and a member whose group stands behind the fifth of them."""
     topic = logs.topic("mails")
     member = logs.member("a", topic)
     put(logs.open(), topic, *NUMBERS)
-    await_that(lambda: bool(member.changes), member)
+    poll_until(lambda: bool(member.changes), member)
     member.go_on()
     fifth = polled_all(member.log, 5)[4]
     member.log.commit({first(topic): fifth.offset + 1})
@@ -257,7 +257,7 @@ def delete_before(logs: KafkaLogs, topic: str, offset: int) -> None:
         admin.delete_records({TopicPartition(topic, 0): offset})
 
 
-def test_a_trim_takes_nothing_that_a_group_needs(logs: KafkaLogs, at_five: tuple[str, Watched]) -> None:
+def test_a_trim_takes_nothing_that_a_group_needs(logs: KafkaLogs, at_five: tuple[str, GroupReader]) -> None:
     topic, member = at_five
     place = first(topic)
     at = member.log.committed()[place]
@@ -266,7 +266,7 @@ def test_a_trim_takes_nothing_that_a_group_needs(logs: KafkaLogs, at_five: tuple
     assert values(everything(member.log, topic)) == NUMBERS[5:]
 
 
-def test_a_gap_is_told_and_where_the_stream_goes_on(logs: KafkaLogs, at_five: tuple[str, Watched]) -> None:
+def test_a_gap_is_told_and_where_the_stream_goes_on(logs: KafkaLogs, at_five: tuple[str, GroupReader]) -> None:
     topic, member = at_five
     place = first(topic)
     at = member.log.committed()[place]
@@ -276,20 +276,20 @@ def test_a_gap_is_told_and_where_the_stream_goes_on(logs: KafkaLogs, at_five: tu
     assert (gap.value.topic, gap.value.partition, gap.value.wanted, gap.value.begins) == (topic, 0, at, at + 3)
     assert not gap.value.retriable
     member.log.seek({place: gap.value.begins})
-    assert values(polled(member.log, 100)) == NUMBERS[8:]
+    assert values(poll_some(member.log, 100)) == NUMBERS[8:]
 
 
 def test_a_gap_that_comes_while_it_is_read(logs: KafkaLogs) -> None:
     topic = logs.topic("mails")
     member = logs.member("a", topic)
     put(logs.open(), topic, *NUMBERS)
-    await_that(lambda: bool(member.changes), member)
+    poll_until(lambda: bool(member.changes), member)
     member.log.seek({first(topic): 2})
     delete_before(logs, topic, 5)
     with pytest.raises(LogGap, match="begins at offset 5 now, and 2 to 4") as gap:
-        polled(member.log, 100)
+        poll_some(member.log, 100)
     member.log.seek({first(topic): gap.value.begins})
-    assert values(polled(member.log, 100)) == NUMBERS[5:]
+    assert values(poll_some(member.log, 100)) == NUMBERS[5:]
 
 
 def test_a_first_start_on_a_topic_that_begins_late_is_no_gap(logs: KafkaLogs) -> None:
@@ -297,11 +297,11 @@ def test_a_first_start_on_a_topic_that_begins_late_is_no_gap(logs: KafkaLogs) ->
     put(logs.open(), topic, *NUMBERS)
     delete_before(logs, topic, 4)
     member = logs.member("a", topic)
-    await_that(lambda: bool(member.changes), member)
+    poll_until(lambda: bool(member.changes), member)
     assert member.log.committed() == {first(topic): 0}
     member.go_on()
-    assert values(polled(member.log, 100)) == NUMBERS[4:]
-    assert values(drained(logs.reader(topic, group="others"))) == NUMBERS[4:]
+    assert values(poll_some(member.log, 100)) == NUMBERS[4:]
+    assert values(poll_all(logs.reader(topic, group="others"))) == NUMBERS[4:]
 
 
 def test_what_retention_has_removed_is_left_out_of_a_read(logs: KafkaLogs) -> None:
@@ -315,14 +315,14 @@ def test_what_retention_has_removed_is_left_out_of_a_read(logs: KafkaLogs) -> No
     assert log.earliest_offsets(topic) == {first(topic): 6}
 
 
-def test_a_topic_that_was_made_anew(logs: KafkaLogs, at_five: tuple[str, Watched]) -> None:
+def test_a_topic_that_was_made_anew(logs: KafkaLogs, at_five: tuple[str, GroupReader]) -> None:
     topic, member = at_five
     at = member.log.committed()
     with KafkaAdminClient(bootstrap_servers=logs.address) as admin:
         admin.delete_topics([topic])
-        await_that(lambda: topic not in admin.list_topics())
+        poll_until(lambda: topic not in admin.list_topics())
     logs.create("mails")
     log = logs.open()
-    await_that(lambda: log.end_offsets(topic) == {Partition(topic, 0): 0})
+    poll_until(lambda: log.end_offsets(topic) == {Partition(topic, 0): 0})
     with pytest.raises(LogError, match=r"ends at offset 0.*Is this the log that the position was taken from\?"):
         member.log.seek(at)

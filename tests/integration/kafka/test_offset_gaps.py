@@ -11,8 +11,8 @@ from stream_bayes.errors import LogError, LogGap, RecoveryError
 from stream_bayes.eventlog.kafka import connection
 from stream_bayes.records import Offsets, Partition
 from stream_bayes.runtime import Worker
-from tests.support.kafka_workers import Colleague, Make, Scene, await_that
-from tests.support.shared_log import lines
+from tests.support.kafka_workers import KafkaTestBed, Make, WorkerThread, wait_until
+from tests.support.shared_log import log_fields
 from tests.support.workers import all_records, assert_same, events, label, observation, state, stream
 
 pytestmark = pytest.mark.broker
@@ -26,11 +26,11 @@ def emails(count: int, first: int = 0) -> list[tuple[str, bytes]]:
     return [("emails", observation(number, ("ham", "spam")[number % 2])) for number in range(first, first + count)]
 
 
-def ends(scene: Scene, topic: str) -> int:
+def ends(scene: KafkaTestBed, topic: str) -> int:
     return sum(scene.log.end_offsets(topic).values())
 
 
-def assert_recovers(scene: Scene, expected: Worker) -> None:
+def assert_recovers(scene: KafkaTestBed, expected: Worker) -> None:
     """A worker that starts now knows what another one knew when it ended."""
     with scene.open() as log:
         worker = Worker(scene.settings, log)
@@ -41,7 +41,7 @@ def assert_recovers(scene: Scene, expected: Worker) -> None:
         assert worker.processors.keys() == expected.processors.keys()
 
 
-def runs(scene: Scene, partition: int = 0) -> list[list[Any]]:
+def runs(scene: KafkaTestBed, partition: int = 0) -> list[list[Any]]:
     """What the journal has, in order."""
     return [run for entry in events(scene.log, scene.settings.journal, partition) for run in entry["runs"]]
 
@@ -64,7 +64,7 @@ def test_records_that_were_removed_while_nobody_read(make: Make, worker_logs: py
     other = scene.with_settings(**GO_ON)
     worker_logs.clear()
     worker = other.work()
-    (lost,) = lines(worker_logs, "records were removed before they were read")
+    (lost,) = log_fields(worker_logs, "records were removed before they were read")
     (letter,) = scene.letters()
     assert letter.code == "lost-records"
     assert (letter.topic, letter.partition, letter.offset) == (scene.emails, 0, lost["from"])
@@ -124,7 +124,7 @@ def test_records_that_are_removed_while_they_are_read(
     assert offsets[7] < letter.offset < offsets[50]
     ids = [int(event["id"]) for event in events(scene.log, scene.settings.topics.predictions)]
     assert ids == [number for number in range(60) if not letter.offset <= offsets[number] < offsets[50]]
-    assert len(lines(worker_logs, "records were removed before they were read")) == 1
+    assert len(log_fields(worker_logs, "records were removed before they were read")) == 1
     assert_recovers(scene, worker)
 
 
@@ -157,7 +157,7 @@ def test_a_compacted_topic(make: Make, worker_logs: pytest.LogCaptureFixture) ->
     with pytest.raises(LogError, match=f"'{scene.emails}' is compacted: .* Set its cleanup.policy to delete"):
         scene.work()
     scene.with_settings(**GO_ON).work()
-    (warned,) = lines(worker_logs, "a model cannot be made again from its inputs")
+    (warned,) = log_fields(worker_logs, "a model cannot be made again from its inputs")
     assert f"'{scene.emails}' is compacted" in warned["reason"]
 
 
@@ -165,11 +165,11 @@ def test_times_of_those_who_send(make: Make, worker_logs: pytest.LogCaptureFixtu
     scene = make()
     scene.create(scene.emails, **{"message.timestamp.type": "CreateTime"})
     scene.feed(stream(10))
-    with Colleague(scene, "a") as a:
-        await_that(lambda: a.partitions == {0})
-        with Colleague(scene, "b") as b:
-            await_that(lambda: b.is_standby or a.is_standby)
-    warned = lines(worker_logs, "whoever sends a record says when it came")
+    with WorkerThread(scene, "a") as a:
+        wait_until(lambda: a.partitions == {0})
+        with WorkerThread(scene, "b") as b:
+            wait_until(lambda: b.is_standby or a.is_standby)
+    warned = log_fields(worker_logs, "whoever sends a record says when it came")
     assert [line["topic"] for line in warned] == 2 * [scene.emails], "once by each worker"
 
 
@@ -180,7 +180,7 @@ def test_a_topic_that_was_made_again(make: Make) -> None:
     positions = {TopicPartition(scene.emails, 0): OffsetAndMetadata(before, "", -1)}
     with scene.admin() as admin:
         admin.delete_topics([scene.emails])
-        await_that(lambda: not scene.log.end_offsets(scene.emails))
+        wait_until(lambda: not scene.log.end_offsets(scene.emails))
     scene.create(scene.emails)
     with pytest.raises(RecoveryError, match="somebody changed one of them"):
         scene.work()
@@ -194,11 +194,11 @@ def test_a_topic_that_is_made_again_while_it_is_read(make: Make) -> None:
     """It ends, rather than to wait for ever or to read what another topic has at the same places."""
     scene = make()
     scene.feed(stream(20))
-    colleague = Colleague(scene, "a")
-    await_that(lambda: colleague.partitions == {0} and scene.predicted() == 20)
+    colleague = WorkerThread(scene, "a")
+    wait_until(lambda: colleague.partitions == {0} and scene.predicted() == 20)
     with scene.admin() as admin:
         admin.delete_topics([scene.emails])
-        await_that(lambda: not scene.log.end_offsets(scene.emails))
+        wait_until(lambda: not scene.log.end_offsets(scene.emails))
     scene.create(scene.emails)
     scene.feed(stream(5, 500))
     problem = colleague.ended()

@@ -14,7 +14,7 @@ import pytest
 
 from stream_bayes.events import Prediction
 from tests.support.broker import ConsoleProducer
-from tests.support.kafka_workers import Make, Scene
+from tests.support.kafka_workers import KafkaTestBed, Make
 from tests.support.workers import all_records
 
 pytestmark = pytest.mark.broker
@@ -64,7 +64,7 @@ def mails_of(client: str, *, with_ids: bool) -> list[Outside]:
     return mails
 
 
-def predictions(scene: Scene) -> list[Prediction]:
+def predictions(scene: KafkaTestBed) -> list[Prediction]:
     """All predictions, of all partitions."""
     topic = scene.settings.topics.predictions
     return [

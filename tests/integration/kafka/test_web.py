@@ -10,7 +10,7 @@ import pytest
 from stream_bayes.events import encode
 from tests.support.kafka_workers import Make
 from tests.support.web_events import status
-from tests.support.web_testbed import client, page, until
+from tests.support.web_testbed import client, page, wait_until
 
 if TYPE_CHECKING:
     from tests.support.broker import Broker
@@ -43,7 +43,9 @@ def test_questions_of_all_partitions_are_answered_where_they_were_asked(make: Ma
             answered[place["partition"]].add(place["offset"])
         assert all(answered.values())
         scene.work()
-        until(lambda: sum(p["labels_learned"] for p in http.get("/api/status").json()["partitions"]) == open_before)
+        wait_until(
+            lambda: sum(p["labels_learned"] for p in http.get("/api/status").json()["partitions"]) == open_before
+        )
     scene.check()
     assert scene.letters(0) == scene.letters(1) == []
 
@@ -59,12 +61,12 @@ def test_a_broker_that_goes_and_comes_back(make: Make, killable_broker: Broker) 
         killable_broker.kill()
         lost = http.post(path, json=body)
         assert (lost.status_code, lost.json()["code"]) == (503, "log-unavailable")
-        until(lambda: http.get("/readyz").status_code == 503)
+        wait_until(lambda: http.get("/readyz").status_code == 503)
         assert "cannot read the log" in http.get("/api/status").json()["summary"]
         assert http.get("/healthz").status_code == 200
         killable_broker.start()
-        until(lambda: http.get("/readyz").status_code == 200)
-        until(lambda: http.post(path, json=body).status_code == 200)
+        wait_until(lambda: http.get("/readyz").status_code == 200)
+        wait_until(lambda: http.post(path, json=body).status_code == 200)
     # Whatever became of the first try, the label counts once.
     assert scene.work().processors[0].engine.model_version == 1
     scene.check()

@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from tests.soak import fuzz_events
-from tests.support.kafka_workers import Colleague, Make, Process, Scene, await_that
-from tests.support.shared_log import lines
+from tests.support.fuzzed_records import LIMITS, random_record
+from tests.support.kafka_workers import CommandProcess, KafkaTestBed, Make, WorkerThread, wait_until
+from tests.support.shared_log import log_fields
 from tests.support.workers import all_records, events, label, observation, saved_state, stream
 
 pytestmark = pytest.mark.broker
@@ -24,12 +24,12 @@ _OPEN_MILLISECONDS = 600_000
 
 def test_no_record_stops_a_partition(make: Make) -> None:
     """Each is an event or a letter with its place and its content, and those behind it are read."""
-    scene = make(events={"record_bytes": fuzz_events.LIMITS.record_bytes})
+    scene = make(events={"record_bytes": LIMITS.record_bytes})
     scene.feed(stream(30))
     rng = random.Random(7)
     with scene.plain_producer() as producer:
         for number in range(_FUZZED):
-            record = fuzz_events._record(rng)
+            record = random_record(rng)
             topic = (scene.emails, scene.labels)[number % 2]
             producer.send(topic, record.value, record.key, list(record.headers), partition=0)
         producer.send(scene.emails, None, b"a key and no value", partition=0)
@@ -81,8 +81,8 @@ def test_a_partition_without_a_checkpoint_is_learned_again(make: Make, worker_lo
         scene.feed(stream(20, 1000 * number + 500), number)
     scene.work()
     scene.check()
-    assert lines(worker_logs, "no checkpoint: learning all again from the journal") == [{"partition": 1}]
-    learned_again = {line["partition"]: line["events"] for line in lines(worker_logs, "recovered")}
+    assert log_fields(worker_logs, "no checkpoint: learning all again from the journal") == [{"partition": 1}]
+    learned_again = {line["partition"]: line["events"] for line in log_fields(worker_logs, "recovered")}
     assert learned_again == {0: 0, 1: sum(first.processors[1].engine.counts.values())}
 
 
@@ -90,29 +90,29 @@ def test_who_stands_by_takes_over(make: Make, worker_logs: pytest.LogCaptureFixt
     scene = make(2)
     for number in (0, 1):
         scene.feed(stream(40, 1000 * number), number)
-    with Colleague(scene, "a") as a:
-        await_that(lambda: a.partitions == {0, 1})
-        with Colleague(scene, "b") as b, Colleague(scene, "c") as c:
-            await_that(lambda: sorted(map(len, (a.partitions, b.partitions, c.partitions))) == [0, 1, 1])
+    with WorkerThread(scene, "a") as a:
+        wait_until(lambda: a.partitions == {0, 1})
+        with WorkerThread(scene, "b") as b, WorkerThread(scene, "c") as c:
+            wait_until(lambda: sorted(map(len, (a.partitions, b.partitions, c.partitions))) == [0, 1, 1])
             (idle,) = (one for one in (a, b, c) if not one.partitions)
-            await_that(lambda: idle.is_standby)
+            wait_until(lambda: idle.is_standby)
             busy = a if a is not idle else b
             busy.stop()
-            await_that(lambda: len(idle.partitions) == 1)
+            wait_until(lambda: len(idle.partitions) == 1)
             for number in (0, 1):
                 scene.feed(stream(40, 1000 * number + 500), number)
-            await_that(lambda: caught_up(scene))
+            wait_until(lambda: caught_up(scene))
     settle(scene)
-    assert lines(worker_logs, "no partition is left for this worker: it stands by")
+    assert log_fields(worker_logs, "no partition is left for this worker: it stands by")
 
 
-def settle(scene: Scene) -> None:
+def settle(scene: KafkaTestBed) -> None:
     """One that ends while the group changes may leave its last checkpoint to whoever comes after it."""
     scene.work()
     scene.check()
 
 
-def caught_up(scene: Scene) -> bool:
+def caught_up(scene: KafkaTestBed) -> bool:
     """Whether every e-mail was read: what comes twice is predicted once, and what is no event is not."""
     records = [
         r for place in scene.log.end_offsets(scene.emails) for r in all_records(scene.log, scene.emails, place.number)
@@ -135,7 +135,7 @@ def test_item05_the_end_is_behind_a_transaction_that_is_under_way(make: Make) ->
         producer.send(scene.labels, label(2, "ham"), partition=0)
         producer.flush()
         scene.feed([("labels", label(2, "spam"))])
-        with Process(scene.folder, "run", "--config", scene.config, "--json", "--drain") as process:
+        with CommandProcess(scene.folder, "run", "--config", scene.config, "--json", "--drain") as process:
             reason = process.wait_for("waiting for the log")["reason"]
             assert f"a transaction in {scene.labels}-0 does not end" in reason
             producer.abort_transaction()
@@ -151,12 +151,12 @@ def test_item05_the_end_is_behind_a_transaction_that_is_under_way(make: Make) ->
 def test_two_workers_share_one_budget(make: Make) -> None:
     """Each partition has its share, whoever reads it: a fourth each, and two of them one more."""
     scene = make(4, labels={"budget": _BUDGET, "max_open_requests": 1000})
-    with Colleague(scene, "a") as a, Colleague(scene, "b") as b:
-        await_that(lambda: len(a.partitions) == len(b.partitions) == 2)
+    with WorkerThread(scene, "a") as a, WorkerThread(scene, "b") as b:
+        wait_until(lambda: len(a.partitions) == len(b.partitions) == 2)
         assert a.partitions | b.partitions == {0, 1, 2, 3}
         for number in range(4):
             scene.feed(stream(60, 1000 * number), number)
-        await_that(lambda: caught_up(scene))
+        wait_until(lambda: caught_up(scene))
         taken = a.processors | b.processors
     settle(scene)
     shares = {number: processor.engine.selector.budget.total for number, processor in taken.items()}

@@ -18,7 +18,7 @@ from stream_bayes.errors import LogConflict, LogError
 from stream_bayes.eventlog.sqlite import SqliteLog, file
 from stream_bayes.records import Record
 from tests.support.commands import ENVIRONMENT, PATIENCE
-from tests.support.logs import drained, first, put, values
+from tests.support.logs import first, poll_all, put, values
 
 OPENING = "import sys, time; from stream_bayes.eventlog.sqlite import SqliteLog; path = sys.argv[1]\n"
 HOLDER = "log = SqliteLog(path, 'readers', ['mails']); print('ready', flush=True); sys.stdin.read()"
@@ -101,7 +101,7 @@ def test_a_signal_interrupts_waiting_for_records_and_for_a_lock(path: Path) -> N
                 wait()
         other.execute("ROLLBACK")
         log.commit({})
-        assert values(drained(log)) == [b"one"]
+        assert values(poll_all(log)) == [b"one"]
     signal.signal(signal.SIGALRM, before)
 
 
@@ -173,7 +173,7 @@ def test_times_never_fall_whatever_the_clock_does(path: Path) -> None:
         with SqliteLog(path, clock=lambda: next(times)) as log:
             put(log, topic, topic.encode())
     with SqliteLog(path, "readers", ["mails", "labels"]) as log:
-        assert [(record.timestamp, record.topic) for record in drained(log)] == [
+        assert [(record.timestamp, record.topic) for record in poll_all(log)] == [
             (1_000_000, "mails"),
             (1_000_000, "mails"),
             (1_000_000, "labels"),
@@ -235,4 +235,4 @@ def test_nothing_is_written_to_a_file_that_is_no_longer_there(path: Path) -> Non
             log.commit({})
         moved.rename(path)
         log.commit({})
-        assert values(drained(log)) == [b"one", b"two"]
+        assert values(poll_all(log)) == [b"one", b"two"]

@@ -12,7 +12,7 @@ import pytest
 from stream_bayes.errors import LogError, LogFull
 from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.support.disks import fill, mount
-from tests.support.logs import drained, first, put, values
+from tests.support.logs import first, poll_all, put, values
 
 
 def test_a_full_disk_keeps_what_is_staged_and_goes_on_with_space(small_disk: Path) -> None:
@@ -25,11 +25,11 @@ def test_a_full_disk_keeps_what_is_staged_and_goes_on_with_space(small_disk: Pat
         for _ in range(2):
             with pytest.raises(LogFull, match=r"no space left in .*small\. Nothing of this commit was written"):
                 log.commit({first("mails"): 1})
-        assert values(drained(log)) == [b"one"]
+        assert values(poll_all(log)) == [b"one"]
         assert log.committed() == {first("mails"): 0}
         ballast.unlink()
         log.commit({first("mails"): 1})
-        assert [record.offset for record in drained(log)] == list(range(1, 101))
+        assert [record.offset for record in poll_all(log)] == list(range(1, 101))
         assert log.committed() == {first("mails"): 1}
 
 

@@ -15,7 +15,7 @@ import pytest
 from stream_bayes.errors import LogConflict, LogError, LogLocked
 from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.support.disks import mount
-from tests.support.logs import drained, first, put, values
+from tests.support.logs import first, poll_all, put, values
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_damaged_file_is_reported_where_it_is_read(path: Path) -> None:
         pytest.raises(LogError, match=r"is damaged .* bring back a copy"),
         SqliteLog(path, "readers", ["mails"]) as log,
     ):
-        drained(log)
+        poll_all(log)
 
 
 def test_a_file_cut_short_is_reported(path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_file_cut_short_is_reported(path: Path) -> None:
     for size in (100, 16384, 3 * 16384 + 7):
         os.truncate(path, size)
         with pytest.raises(LogError, match=r"is damaged|not an SQLite file"), SqliteLog(path, "new", ["mails"]) as log:
-            drained(log)
+            poll_all(log)
         path.unlink()
         altered(path, "PRAGMA user_version = 1")
 

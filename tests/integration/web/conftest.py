@@ -8,20 +8,20 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.web_testbed import Office, client, page
+from tests.support.web_testbed import WebTestBed, client, page
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Office:
-    """A log whose worker has asked some questions, and has written a checkpoint."""
-    office = Office(tmp_path)
-    office.send_generated(60)
-    office.work()
-    return office
+def testbed(tmp_path: Path) -> WebTestBed:
+    """A log whose worker has requested some labels and written a checkpoint."""
+    testbed = WebTestBed(tmp_path)
+    testbed.send_generated(60)
+    testbed.work()
+    return testbed
 
 
 @pytest.fixture
-def http(office: Office) -> Iterator[httpx.Client]:
-    """A client of a page about it."""
-    with page(office.settings) as address, client(address) as ready:
+def http(testbed: WebTestBed) -> Iterator[httpx.Client]:
+    """A client of the API."""
+    with page(testbed.settings) as address, client(address) as ready:
         yield ready

@@ -10,11 +10,20 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.web_testbed import Office, client, page, path_of, rescored, said, taken, until
+from tests.support.web_testbed import (
+    WebTestBed,
+    client,
+    page,
+    path_of,
+    submit_label,
+    take_request,
+    wait_until,
+    wait_until_rescored,
+)
 
 
 def test_a_question_has_all_that_a_labeller_wants_to_see(http: httpx.Client) -> None:
-    question = taken(http)
+    question = take_request(http)
     assert question["subject"]
     assert question["sender"]
     assert "".join(piece["text"] for piece in question["pieces"]).strip()
@@ -32,81 +41,81 @@ def test_a_question_has_all_that_a_labeller_wants_to_see(http: httpx.Client) -> 
 
 
 def test_the_queue_is_by_score(http: httpx.Client) -> None:
-    queue = rescored(http)
+    queue = wait_until_rescored(http)
     scores = [request["score"] for request in queue["requests"]]
     assert len(scores) == queue["open"] > 1
     assert scores == sorted(scores, reverse=True)
-    assert taken(http)["place"] == queue["requests"][0]["place"]
+    assert take_request(http)["place"] == queue["requests"][0]["place"]
     again = http.get("/api/requests", params={"limit": 1}).json()
-    assert (len(again["requests"]), again["taken"], again["requests"][0]["taken"]) == (1, 1, True)
+    assert (len(again["requests"]), again["take_request"], again["requests"][0]["taken"]) == (1, 1, True)
 
 
-def test_an_answer_is_in_the_log_at_once(http: httpx.Client, office: Office) -> None:
-    question = taken(http)
-    answer = said(http, question, "spam").json()
-    (label,) = office.labels()
+def test_an_answer_is_in_the_log_at_once(http: httpx.Client, testbed: WebTestBed) -> None:
+    question = take_request(http)
+    answer = submit_label(http, question, "spam").json()
+    (label,) = testbed.labels()
     assert (label["id"], label["label"], label["labeller"]) == (question["id"], "spam", "ann")
     assert label["source"] == {"topic": "emails", **question["place"]}
     guess = max(question["asked"]["probabilities"], key=question["asked"]["probabilities"].__getitem__)
     assert (answer["guess"], answer["differs"], answer["correction"]) == (guess, guess != "spam", False)
-    assert taken(http)["place"] != question["place"]
+    assert take_request(http)["place"] != question["place"]
     changes = http.get("/api/changes", params={"labeller": "ann"}).json()
     assert (changes["today"], changes["mine"], changes["differed"]) == (1, 1, int(guess != "spam"))
 
 
-def test_the_same_answer_again_is_not_written_again(http: httpx.Client, office: Office) -> None:
-    question = taken(http)
-    assert [said(http, question, "ham").status_code for _ in range(3)] == [200] * 3
-    assert len(office.labels()) == 1
+def test_the_same_answer_again_is_not_written_again(http: httpx.Client, testbed: WebTestBed) -> None:
+    question = take_request(http)
+    assert [submit_label(http, question, "ham").status_code for _ in range(3)] == [200] * 3
+    assert len(testbed.labels()) == 1
 
 
-def test_undo_writes_a_correction_that_the_worker_learns(http: httpx.Client, office: Office) -> None:
-    question = taken(http)
-    said(http, question, "spam")
-    office.work()
-    until(lambda: http.get(path_of(question)).json()["answer"]["learned"])
+def test_undo_writes_a_correction_that_the_worker_learns(http: httpx.Client, testbed: WebTestBed) -> None:
+    question = take_request(http)
+    submit_label(http, question, "spam")
+    testbed.work()
+    wait_until(lambda: http.get(path_of(question)).json()["answer"]["learned"])
     again = http.post(f"{path_of(question)}/reopen", json={"labeller": "ann"}).json()
     assert (again["answer"]["label"], again["place"]) == ("spam", question["place"])
-    refused = said(http, question, "unsure")
+    refused = submit_label(http, question, "unsure")
     assert (refused.status_code, refused.json()["code"]) == (409, "cannot-unsay")
-    assert said(http, question, "ham").json()["correction"]
-    assert [label["label"] for label in office.labels()] == ["spam", "ham"]
-    office.work()
-    outcomes = [event["outcome"] for event in office.questions() if event["type"] == "label-outcome"]
+    assert submit_label(http, question, "ham").json()["correction"]
+    assert [label["label"] for label in testbed.labels()] == ["spam", "ham"]
+    testbed.work()
+    outcomes = [event["outcome"] for event in testbed.label_requests() if event["type"] == "label-outcome"]
     assert outcomes == ["answered", "corrected"]
-    until(lambda: http.get("/api/changes").json()["corrected"] == 1)
+    wait_until(lambda: http.get("/api/changes").json()["corrected"] == 1)
 
 
 def test_two_labellers_and_an_answer_that_comes_too_late(http: httpx.Client) -> None:
-    first = taken(http, "ann")
-    second = taken(http, "bob")
+    first = take_request(http, "ann")
+    second = take_request(http, "bob")
     assert first["place"] != second["place"]
-    refused = said(http, first, "spam", "bob")
+    refused = submit_label(http, first, "spam", "bob")
     assert (refused.status_code, refused.json()["code"]) == (409, "taken")
-    assert said(http, first, "spam", "ann").status_code == 200
-    late = said(http, first, "ham", "bob")
+    assert submit_label(http, first, "spam", "ann").status_code == 200
+    late = submit_label(http, first, "ham", "bob")
     assert (late.status_code, late.json()["code"]) == (409, "answered")
     mine = http.post(f"{path_of(first)}/reopen", json={"labeller": "bob"})
     assert (mine.status_code, mine.json()["code"]) == (409, "not-yours")
 
 
 def test_skipping_lets_go(http: httpx.Client) -> None:
-    first = taken(http)
+    first = take_request(http)
     assert http.post(f"{path_of(first)}/release", json={"labeller": "ann"}).status_code == 204
-    assert taken(http, "bob")["place"] == first["place"]
-    assert taken(http, skip=[first["place"]])["place"] != first["place"]
+    assert take_request(http, "bob")["place"] == first["place"]
+    assert take_request(http, skip=[first["place"]])["place"] != first["place"]
 
 
-def test_the_worker_learns_and_the_charts_move(office: Office) -> None:
-    with page(office.settings) as address, client(address) as http:
+def test_the_worker_learns_and_the_charts_move(testbed: WebTestBed) -> None:
+    with page(testbed.settings) as address, client(address) as http:
         before = http.get("/api/charts").json()
-        with office.working():
+        with testbed.working():
             for _ in range(4):
-                question = taken(http)
-                assert said(http, question, office.truth[question["id"]]).status_code == 200
-            office.send_generated(40)
-            until(lambda: http.get("/api/charts").json()["curve"][-1]["labels"] >= 4)
-            until(lambda: http.get("/api/charts").json()["curve"][-1]["events"] >= 100)
+                question = take_request(http)
+                assert submit_label(http, question, testbed.truth[question["id"]]).status_code == 200
+            testbed.send_generated(40)
+            wait_until(lambda: http.get("/api/charts").json()["curve"][-1]["labels"] >= 4)
+            wait_until(lambda: http.get("/api/charts").json()["curve"][-1]["events"] >= 100)
             state = http.get("/api/status").json()
         after = http.get("/api/charts").json()
         assert len(after["curve"]) > len(before["curve"])
@@ -116,13 +125,13 @@ def test_the_worker_learns_and_the_charts_move(office: Office) -> None:
         assert state["partitions"][0]["labels_learned"] == 4
 
 
-def test_a_try_learns_nothing(http: httpx.Client, office: Office) -> None:
+def test_a_try_learns_nothing(http: httpx.Client, testbed: WebTestBed) -> None:
     raw = b64encode(b"From: a@b.example\nSubject: cheap pills\n\nbuy now").decode()
     first = http.post("/api/predict", json={"raw": raw}).json()
     assert http.post("/api/predict", json={"raw": raw}).json() == first
     assert first["reasons"] is not None
     assert first["label"] in ("ham", "spam")
-    assert office.labels() == []
+    assert testbed.labels() == []
     text = http.post("/api/predict", json={"text": "buy now", "subject": "cheap"}).json()
     assert 0.0 <= text["interval"][0] <= text["interval"][1] <= 1.0
 
@@ -161,36 +170,36 @@ def test_a_posterior_is_a_density(http: httpx.Client) -> None:
     assert (unknown.status_code, unknown.json()["code"]) == (404, "no-posterior")
 
 
-def test_wrong_answers_are_refused(http: httpx.Client, office: Office) -> None:
-    question = taken(http)
+def test_wrong_answers_are_refused(http: httpx.Client, testbed: WebTestBed) -> None:
+    question = take_request(http)
     for label in ("eggs", 1, True, "Spam", 2**70):
-        refused = said(http, question, label)
+        refused = submit_label(http, question, label)
         assert (refused.status_code, refused.json()["code"]) == (422, "bad-label"), label
     for nothing in ("", "x" * 300, None, ["spam"]):
-        assert said(http, question, nothing).status_code == 422
+        assert submit_label(http, question, nothing).status_code == 422
     for body in ({"labeller": "", "label": "spam"}, {"labeller": "a\nb", "label": "spam"}, {"label": "spam"}):
         assert http.post(f"{path_of(question)}/label", json=body).status_code == 422
     nowhere = http.post("/api/requests/0/999999/label", json={"labeller": "ann", "label": "spam"})
     assert (nowhere.status_code, nowhere.json()["code"]) == (404, "unknown")
-    assert office.labels() == []
+    assert testbed.labels() == []
 
 
-def test_unsure_closes_a_question_without_a_label(http: httpx.Client, office: Office) -> None:
-    question = taken(http)
-    answer = said(http, question, "unsure").json()
+def test_unsure_closes_a_question_without_a_label(http: httpx.Client, testbed: WebTestBed) -> None:
+    question = take_request(http)
+    answer = submit_label(http, question, "unsure").json()
     assert (answer["differs"], answer["correction"]) == (None, False)
-    office.work()
-    outcomes = [event["outcome"] for event in office.questions() if event["type"] == "label-outcome"]
+    testbed.work()
+    outcomes = [event["outcome"] for event in testbed.label_requests() if event["type"] == "label-outcome"]
     assert outcomes == ["unsure"]
     assert http.get("/api/changes").json()["unsure"] == 1
 
 
 def test_news_come_as_they_happen(http: httpx.Client) -> None:
-    question = taken(http)
+    question = take_request(http)
     with http.stream("GET", "/api/events") as stream:
         lines = stream.iter_lines()
         first = json.loads(next(line for line in lines if line.startswith("data:")).removeprefix("data:"))
-        said(http, question, "spam")
+        submit_label(http, question, "spam")
         second = json.loads(next(line for line in lines if line.startswith("data:")).removeprefix("data:"))
         while second["open"] == first["open"]:
             second = json.loads(next(line for line in lines if line.startswith("data:")).removeprefix("data:"))
@@ -200,7 +209,7 @@ def test_news_come_as_they_happen(http: httpx.Client) -> None:
 
 def test_health_and_counters(http: httpx.Client) -> None:
     assert http.get("/healthz").json()["ready"]
-    said(http, taken(http), "spam")
+    submit_label(http, take_request(http), "spam")
     metrics = http.get("/metrics")
     assert metrics.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert "stream_bayes_web_labels_sent_total 1.0\n" in metrics.text
@@ -208,5 +217,5 @@ def test_health_and_counters(http: httpx.Client) -> None:
 
 
 def test_a_question_was_asked_when_it_came_to_the_log(http: httpx.Client) -> None:
-    asked = datetime.fromisoformat(taken(http)["asked"]["at"])
+    asked = datetime.fromisoformat(take_request(http)["asked"]["at"])
     assert abs((datetime.now(UTC) - asked).total_seconds()) < 60.0

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run
-from tests.support.web_processes import TOKEN, address, command, ended, started, told
+from tests.support.web_processes import TOKEN, address, command, read_event, started, wait_for_exit
 
 
 def test_ctrl_c_once_ends_it_with_a_stream_open(log_folder: Path) -> None:
@@ -27,7 +27,7 @@ def test_ctrl_c_once_ends_it_with_a_stream_open(log_folder: Path) -> None:
         with client.stream("GET", "/api/events", timeout=PATIENCE) as events:
             lines = events.iter_lines()
             assert next(lines).startswith("event: ")
-            code, output, errors = ended(process, signal.SIGINT)
+            code, output, errors = wait_for_exit(process, signal.SIGINT)
             # To its end: a stream that is cut would raise.
             assert all(isinstance(line, str) for line in lines)
     assert (code, output, errors) == (0, "", "")
@@ -35,7 +35,7 @@ def test_ctrl_c_once_ends_it_with_a_stream_open(log_folder: Path) -> None:
 
 def test_beyond_the_machine_a_token_is_made_up_and_shown_once(log_folder: Path) -> None:
     with command(log_folder, "--host", "0.0.0.0", "--json") as process:
-        ready = told(process, "listening")
+        ready = read_event(process, "listening")
         found = re.fullmatch(r"http://(.+):([0-9]+)/", ready["url"])
         assert found
         assert found[1] == socket.gethostname()
@@ -43,7 +43,7 @@ def test_beyond_the_machine_a_token_is_made_up_and_shown_once(log_folder: Path) 
             assert client.get("/").status_code == 401
             assert client.post("/api/login", json={"token": ready["token"]}).status_code == 204
             assert client.get("/api/session").json()["secured"]
-        code, output, errors = ended(process, signal.SIGTERM)
+        code, output, errors = wait_for_exit(process, signal.SIGTERM)
     assert (code, output) == (0, "")
     assert ready["token"] not in errors
 
@@ -69,7 +69,7 @@ def test_a_token_of_the_environment_is_asked_for_and_not_shown(log_folder: Path)
         )
         message = f"stream-bayes: 127.0.0.1:{port} is in use by another program; choose another with --port\n"
         assert (taken.returncode, taken.stdout, taken.stderr) == (2, "", message)
-        code, output, errors = ended(process, signal.SIGINT)
+        code, output, errors = wait_for_exit(process, signal.SIGINT)
     assert (code, output, errors) == (0, "", "")
 
 
@@ -103,6 +103,6 @@ def test_without_the_extra_it_says_so(log_folder: Path, missing: str) -> None:
         main()
     """
     with started(log_folder, sys.executable, "-c", dedent(text)) as process:
-        code, output, errors = ended(process)
+        code, output, errors = wait_for_exit(process)
     assert (code, output) == (2, "")
     assert errors == "stream-bayes: the page needs the extra: pip install 'stream_bayes[web]'\n"

@@ -14,20 +14,29 @@ import httpx
 import pytest
 
 from stream_bayes.events import Observation
-from stream_bayes.web.services.labeling_service import LabelingService as WebOffice
+from stream_bayes.web.services.labeling_service import LabelingService
 from stream_bayes.web.services.observation_view import RenderedObservation, shown_of
 from tests.support.commands import PATIENCE
-from tests.support.web_testbed import Office, client, page, path_of, rescored, said, taken, until
+from tests.support.web_testbed import (
+    WebTestBed,
+    client,
+    page,
+    path_of,
+    submit_label,
+    take_request,
+    wait_until,
+    wait_until_rescored,
+)
 
 
-def test_a_lease_that_is_over_comes_back(office: Office) -> None:
-    short = office.settings.model_copy(update={"web": office.settings.web.model_copy(update={"lease": "1s"})})
+def test_a_lease_that_is_over_comes_back(testbed: WebTestBed) -> None:
+    short = testbed.settings.model_copy(update={"web": testbed.settings.web.model_copy(update={"lease": "1s"})})
     with page(short) as address, client(address) as http:
-        rescored(http)
-        first = taken(http, "ann")
-        assert taken(http, "bob")["place"] != first["place"]
-        until(lambda: http.get("/api/requests").json()["taken"] == 0)
-        assert taken(http, "bob")["place"] == first["place"]
+        wait_until_rescored(http)
+        first = take_request(http, "ann")
+        assert take_request(http, "bob")["place"] != first["place"]
+        wait_until(lambda: http.get("/api/requests").json()["taken"] == 0)
+        assert take_request(http, "bob")["place"] == first["place"]
         held = http.post(f"{path_of(first)}/hold", json={"labeller": "ann"})
         assert (held.status_code, held.json()["code"]) == (409, "taken")
 
@@ -43,20 +52,20 @@ def test_fifty_labellers_at_once_never_get_the_same(http: httpx.Client) -> None:
     assert len(places) == len(set(places)) == http.get("/api/requests").json()["open"]
 
 
-def test_questions_of_before_are_known_after_a_restart(office: Office) -> None:
-    with page(office.settings) as address, client(address) as http:
+def test_questions_of_before_are_known_after_a_restart(testbed: WebTestBed) -> None:
+    with page(testbed.settings) as address, client(address) as http:
         count = http.get("/api/requests").json()["open"]
-        question = taken(http)
-        said(http, question, "spam")
-    with page(office.settings) as address, client(address) as http:
+        question = take_request(http)
+        submit_label(http, question, "spam")
+    with page(testbed.settings) as address, client(address) as http:
         # The worker has not read it yet.
         assert http.get("/api/requests").json()["open"] == count - 1
         assert http.get("/api/changes", params={"labeller": "ann"}).json()["mine"] == 1
 
 
 def test_a_page_without_a_worker_says_what_to_do(tmp_path: Path) -> None:
-    office = Office(tmp_path)
-    with page(office.settings) as address, client(address) as http:
+    testbed = WebTestBed(tmp_path)
+    with page(testbed.settings) as address, client(address) as http:
         state = http.get("/api/status").json()
         assert not state["healthy"]
         assert "stream-bayes run --log sqlite:///" in state["summary"]
@@ -65,60 +74,62 @@ def test_a_page_without_a_worker_says_what_to_do(tmp_path: Path) -> None:
         assert (missing.status_code, missing.json()["code"]) == (404, "no-model")
 
 
-def test_a_mail_that_retention_removed_can_still_be_seen_as_a_question(office: Office) -> None:
-    with office.open() as log:
+def test_a_mail_that_retention_removed_can_still_be_seen_as_a_question(testbed: WebTestBed) -> None:
+    with testbed.open() as log:
         log.trim(log.end_offsets("emails"))
-    with page(office.settings) as address, client(address) as http:
-        question = taken(http)
+    with page(testbed.settings) as address, client(address) as http:
+        question = take_request(http)
         assert "retention" in question["missing"]
         assert question["pieces"] == []
 
 
 def test_several_partitions(tmp_path: Path) -> None:
-    office = Office(tmp_path, 2)
+    testbed = WebTestBed(tmp_path, 2)
     mails = [(f"m{n}", b"Subject: %d\n\nbody of %d" % (n, n)) for n in range(60)]
-    office.send(mails[::2], 0)
-    office.send(mails[1::2], 1)
-    office.work()
-    with page(office.settings) as address, client(address) as http:
+    testbed.send(mails[::2], 0)
+    testbed.send(mails[1::2], 1)
+    testbed.work()
+    with page(testbed.settings) as address, client(address) as http:
         seen = set()
         for _ in range(http.get("/api/requests").json()["open"]):
-            question = taken(http)
+            question = take_request(http)
             seen.add(question["place"]["partition"])
-            assert said(http, question, "spam").status_code == 200
+            assert submit_label(http, question, "spam").status_code == 200
         assert seen == {0, 1}
         for partition in (0, 1):
-            assert {label["source"]["partition"] for label in office.labels(partition)} == {partition}
+            assert {label["source"]["partition"] for label in testbed.labels(partition)} == {partition}
 
 
-def test_a_log_that_is_gone_is_told_and_found_again(office: Office) -> None:
-    aside = office.path.with_name("aside.db")
-    with page(office.settings) as address, client(address) as http:
-        question = taken(http)
-        office.path.rename(aside)
-        until(lambda: http.get("/readyz").status_code == 503)
+def test_a_log_that_is_gone_is_told_and_found_again(testbed: WebTestBed) -> None:
+    aside = testbed.path.with_name("aside.db")
+    with page(testbed.settings) as address, client(address) as http:
+        question = take_request(http)
+        testbed.path.rename(aside)
+        wait_until(lambda: http.get("/readyz").status_code == 503)
         assert "stream_bayes_web_log_up 0.0\n" in http.get("/metrics").text
         assert "cannot read the log" in http.get("/api/status").json()["summary"]
-        lost = said(http, question, "spam")
+        lost = submit_label(http, question, "spam")
         assert lost.status_code == 503
-        assert str(office.path) not in lost.text
-        aside.rename(office.path)
-        until(lambda: http.get("/readyz").status_code == 200)
-        assert said(http, question, "spam").status_code == 200
-    assert len(office.labels()) == 1
+        assert str(testbed.path) not in lost.text
+        aside.rename(testbed.path)
+        wait_until(lambda: http.get("/readyz").status_code == 200)
+        assert submit_label(http, question, "spam").status_code == 200
+    assert len(testbed.labels()) == 1
 
 
-def test_another_log_in_its_place_is_not_taken_for_it(office: Office, tmp_path: Path) -> None:
-    other = Office(tmp_path / "other")
-    with page(office.settings) as address, client(address) as http:
-        office.path.unlink()
-        other.path.rename(office.path)
-        until(lambda: "another log" in (http.get("/api/status").json()["log_problem"] or ""))
+def test_another_log_in_its_place_is_not_taken_for_it(testbed: WebTestBed, tmp_path: Path) -> None:
+    other = WebTestBed(tmp_path / "other")
+    with page(testbed.settings) as address, client(address) as http:
+        testbed.path.unlink()
+        other.path.rename(testbed.path)
+        wait_until(lambda: "another log" in (http.get("/api/status").json()["log_problem"] or ""))
 
 
-def test_a_worker_that_fell_silent_has_a_lag_that_nobody_knows(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    with office.working(), page(office.settings) as address, client(address) as http:
-        until(lambda: http.get("/api/status").json()["healthy"])
+def test_a_worker_that_fell_silent_has_a_lag_that_nobody_knows(
+    testbed: WebTestBed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with testbed.working(), page(testbed.settings) as address, client(address) as http:
+        wait_until(lambda: http.get("/api/status").json()["healthy"])
         assert http.get("/api/status").json()["partitions"][0]["lag"] == 0
         assert "stream_bayes_worker_up 1.0\n" in http.get("/metrics").text
         monkeypatch.setattr("stream_bayes.web.services.labeling_service._GRACE", -1.0)
@@ -128,12 +139,12 @@ def test_a_worker_that_fell_silent_has_a_lag_that_nobody_knows(office: Office, m
         assert "stream_bayes_worker_up 0.0\n" in http.get("/metrics").text
 
 
-def test_item12_a_clean_stop_is_announced(office: Office) -> None:
-    with page(office.settings) as address, client(address) as http:
-        with office.working():
-            until(lambda: http.get("/api/status").json()["healthy"])
+def test_item12_a_clean_stop_is_announced(testbed: WebTestBed) -> None:
+    with page(testbed.settings) as address, client(address) as http:
+        with testbed.working():
+            wait_until(lambda: http.get("/api/status").json()["healthy"])
             assert http.get("/api/status").json()["stopped_at"] is None
-        until(lambda: http.get("/api/status").json()["stopped_at"] is not None)
+        wait_until(lambda: http.get("/api/status").json()["stopped_at"] is not None)
         state = http.get("/api/status").json()
         at = datetime.fromisoformat(state["stopped_at"]).astimezone(UTC)
         assert not state["healthy"]
@@ -142,30 +153,30 @@ def test_item12_a_clean_stop_is_announced(office: Office) -> None:
         assert "stream_bayes_worker_up 0.0\n" in http.get("/metrics").text
 
 
-def test_item12_the_line_of_changes_says_of_how_many(office: Office) -> None:
-    with page(office.settings) as address, client(address) as http:
-        question = taken(http)
-        said(http, question, office.truth[question["id"]])
-        office.work()
-        until(lambda: http.get("/api/changes").json()["error_after"] is not None)
+def test_item12_the_line_of_changes_says_of_how_many(testbed: WebTestBed) -> None:
+    with page(testbed.settings) as address, client(address) as http:
+        question = take_request(http)
+        submit_label(http, question, testbed.truth[question["id"]])
+        testbed.work()
+        wait_until(lambda: http.get("/api/changes").json()["error_after"] is not None)
         changes = http.get("/api/changes").json()
         assert (changes["today"], changes["compared"], changes["error_after_of"]) == (1, 1, 1)
         assert (changes["error_before"], changes["error_before_of"]) == (None, 0)
 
 
 def test_item12_a_missing_model_does_not_tell_where_checkpoints_are(tmp_path: Path) -> None:
-    office = Office(tmp_path)
-    with page(office.settings) as address, client(address) as http:
+    testbed = WebTestBed(tmp_path)
+    with page(testbed.settings) as address, client(address) as http:
         for partition in (None, 3):
             answer = http.post("/api/predict", json={"text": "hello", "partition": partition})
             assert (answer.status_code, answer.json()["code"]) == (404, "no-model")
-            assert str(office.settings.checkpoint_folder) not in answer.text
+            assert str(testbed.settings.checkpoint_folder) not in answer.text
             assert str(tmp_path) not in answer.text
 
 
 def test_two_people_of_one_name_have_two_questions(http: httpx.Client) -> None:
-    first = taken(http, seat="desk")
-    second = taken(http, seat="sofa")
+    first = take_request(http, seat="desk")
+    second = take_request(http, seat="sofa")
     assert first["place"] != second["place"]
     body = {"labeller": "ann", "seat": "sofa", "label": "spam"}
     assert http.post(f"{path_of(first)}/label", json=body).json()["code"] == "taken"
@@ -175,7 +186,7 @@ def test_the_session_says_what_the_learner_is(http: httpx.Client, tmp_path: Path
     session = http.get("/api/session").json()
     assert (session["mail"], session["numbers"]) == (True, False)
     assert "word" in session["kinds"]
-    numbers = Office(tmp_path / "numbers", learner={"name": "BayesianLinearRegression", "parameters": {}})
+    numbers = WebTestBed(tmp_path / "numbers", learner={"name": "BayesianLinearRegression", "parameters": {}})
     with page(numbers.settings) as address, client(address) as other:
         session = other.get("/api/session").json()
         assert (session["mail"], session["numbers"], session["kinds"]) == (False, True, [])
@@ -224,13 +235,13 @@ _MAX_CPU_SECONDS = 0.1
 @pytest.mark.parametrize("learner", ["SpamFilter", "MultinomialNB"])
 def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path, learner: str) -> None:
     """The CPU time of the thread that answers, so that the load of the machine does not count; the best of several."""
-    service = Office(tmp_path, learner={"name": learner, "parameters": {"buckets": 2**12}})
-    service.send_generated(60)
-    service.work()
-    with WebOffice(service.settings) as office:
-        until(lambda: office.desk.ready)
-        entry = office.desk.questions.waiting()[0]
-        office.letters.question(entry).model_dump_json()
+    testbed = WebTestBed(tmp_path, learner={"name": learner, "parameters": {"buckets": 2**12}})
+    testbed.send_generated(60)
+    testbed.work()
+    with LabelingService(testbed.settings) as service:
+        wait_until(lambda: service.desk.ready)
+        entry = service.desk.questions.waiting()[0]
+        service.letters.question(entry).model_dump_json()
         too_long: dict[tuple[str, int], float] = {}
         for size in (240_000, 1 << 20, 4 << 20):
             for name, made in _HOSTILE_MAILS.items():
@@ -239,9 +250,9 @@ def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path,
                 for _ in range(5):
                     begin = time.thread_time()
                     shown = shown_of(observation)
-                    opinion = office.models.opinion(observation, 0)
+                    opinion = service.models.opinion(observation, 0)
                     sheet = RenderedObservation(observation, shown, 0)
-                    question = office.letters.question_of(entry, sheet, opinion)
+                    question = service.letters.question_of(entry, sheet, opinion)
                     question.model_dump_json()
                     seconds = min(seconds, time.thread_time() - begin)
                     if seconds < _MAX_CPU_SECONDS:
@@ -254,12 +265,12 @@ def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path,
 def test_item08_a_hostile_mail_does_not_keep_the_page_from_answering(tmp_path: Path) -> None:
     head = b"Subject: s\nContent-Type: text/html\n\n<a href='http://"
     mails = [head + b"@" * 250_000 + b":x:'>y</a>", head + b"a@" * 400_000 + b":x:'>y</a>"]
-    office = Office(tmp_path)
-    office.send([(f"mail-{number}", raw) for number, raw in enumerate(mails)])
-    office.work()
-    with page(office.settings) as address, client(address) as http, ThreadPoolExecutor(1) as pool:
+    testbed = WebTestBed(tmp_path)
+    testbed.send([(f"mail-{number}", raw) for number, raw in enumerate(mails)])
+    testbed.work()
+    with page(testbed.settings) as address, client(address) as http, ThreadPoolExecutor(1) as pool:
         # The model is open, and its kernels are loaded.
-        until(lambda: http.post("/api/predict", json={"text": "hello"}).status_code == 200)
+        wait_until(lambda: http.post("/api/predict", json={"text": "hello"}).status_code == 200)
         places = [request["place"] for request in http.get("/api/requests").json()["requests"]]
         assert places
         for place in places:

@@ -22,7 +22,7 @@ from stream_bayes.web.readmodel.log_follower import LogFollower
 from stream_bayes.web.readmodel.state_store import StateStore
 from stream_bayes.web.services.log_writer import LogWriter
 from tests.support.web_events import request
-from tests.support.web_testbed import Office, client, page, path_of, said, taken, until
+from tests.support.web_testbed import WebTestBed, client, page, path_of, submit_label, take_request, wait_until
 from tests.support.workers import settings_in
 
 
@@ -95,28 +95,28 @@ def test_a_label_that_nobody_waits_for_any_more_is_not_written(tmp_path: Path, m
         assert [Label.model_validate_json(record.value).id for record in log.read("labels", 0, 0, 10)] == ["a"]
 
 
-def test_health_answers_while_the_log_is_locked(http: httpx.Client, office: Office) -> None:
-    question = taken(http)
-    locked = sqlite3.connect(office.path, isolation_level=None)
+def test_health_answers_while_the_log_is_locked(http: httpx.Client, testbed: WebTestBed) -> None:
+    question = take_request(http)
+    locked = sqlite3.connect(testbed.path, isolation_level=None)
     locked.execute("BEGIN IMMEDIATE")
     with ThreadPoolExecutor(60) as pool:
-        answers = [pool.submit(said, http, question, "spam") for _ in range(50)]
+        answers = [pool.submit(submit_label, http, question, "spam") for _ in range(50)]
         # With all threads of the pool waiting for the lock, before any of them has given up.
         assert http.get("/healthz").status_code == 200
         assert not all(answer.done() for answer in answers)
         locked.execute("ROLLBACK")
         locked.close()
         assert {answer.result().status_code for answer in answers} <= {200, 503}
-    assert said(http, question, "spam").status_code == 200
-    assert {label["label"] for label in office.labels()} == {"spam"}
+    assert submit_label(http, question, "spam").status_code == 200
+    assert {label["label"] for label in testbed.labels()} == {"spam"}
 
 
-def test_a_second_thought_is_written_though_the_worker_is_late(http: httpx.Client, office: Office) -> None:
-    question = taken(http)
-    said(http, question, "spam")
-    first = office.labels()[0]
+def test_a_second_thought_is_written_though_the_worker_is_late(http: httpx.Client, testbed: WebTestBed) -> None:
+    question = take_request(http)
+    submit_label(http, question, "spam")
+    first = testbed.labels()[0]
     http.post(f"{path_of(question)}/reopen", json={"labeller": "ann"})
-    said(http, question, "ham")
+    submit_label(http, question, "ham")
     source = Source("emails", 0, question["place"]["offset"])
     late = LabelOutcome(
         id=question["id"],
@@ -127,32 +127,32 @@ def test_a_second_thought_is_written_though_the_worker_is_late(http: httpx.Clien
         source=source,
         at=datetime.fromisoformat(first["at"]).astimezone(UTC),
     )
-    with office.open() as log:
+    with testbed.open() as log:
         log.append("label-requests", encode(late), partition=0)
         log.commit({})
     after = request(question["place"]["offset"] + 100_000)
-    with office.open() as log:
+    with testbed.open() as log:
         log.append("label-requests", encode(after), partition=0)
         log.commit({})
     # The page reads in order: what is known of this one comes after what was told late.
-    until(lambda: http.get(f"/api/requests/0/{after.source.offset}").status_code == 200)
-    assert said(http, question, "spam").status_code == 200
-    assert [label["label"] for label in office.labels()] == ["spam", "ham", "spam"]
+    wait_until(lambda: http.get(f"/api/requests/0/{after.source.offset}").status_code == 200)
+    assert submit_label(http, question, "spam").status_code == 200
+    assert [label["label"] for label in testbed.labels()] == ["spam", "ham", "spam"]
 
 
 def test_labels_that_cannot_be_are_refused_where_any_label_is_possible(tmp_path: Path) -> None:
-    office = Office(tmp_path, learner={"name": "MultinomialNB", "parameters": {}})
-    office.send([(f"m{n}", b"Subject: %d\n\nbody of %d" % (n, n)) for n in range(30)])
-    office.work()
-    with page(office.settings) as address, client(address) as http:
-        question = taken(http)
+    testbed = WebTestBed(tmp_path, learner={"name": "MultinomialNB", "parameters": {}})
+    testbed.send([(f"m{n}", b"Subject: %d\n\nbody of %d" % (n, n)) for n in range(30)])
+    testbed.work()
+    with page(testbed.settings) as address, client(address) as http:
+        question = take_request(http)
         for label in ('""', "1e400", "NaN", str(2**64), '"' + "x" * 257 + '"', '"\\ud800"', "null", "[]"):
             body = f'{{"labeller": "ann", "label": {label}}}'
             refused = http.post(
                 f"{path_of(question)}/label", content=body, headers={"content-type": "application/json"}
             )
             assert refused.status_code == 422, (label, refused.text)
-        assert said(http, question, 2**40).status_code == 200
+        assert submit_label(http, question, 2**40).status_code == 200
 
 
 def test_item05_a_copy_of_a_label_is_no_answer_of_its_own(tmp_path: Path) -> None:

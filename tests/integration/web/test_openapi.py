@@ -15,7 +15,7 @@ import pytest
 
 from stream_bayes.web.api.schemas import DensityBody
 from tests.support.commands import PATIENCE
-from tests.support.web_testbed import Office, client, page
+from tests.support.web_testbed import WebTestBed, client, page
 from tests.support.workers import events
 
 TOKEN = "a-token-of-16-or-more"
@@ -32,18 +32,18 @@ AND_SCHEMA = ("--checks", f"{CHECKS},response_schema_conformance")
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Office:
+def testbed(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
     """A log with questions and a checkpoint."""
-    office = Office(tmp_path_factory.mktemp("office"))
-    office.send_generated(60)
-    office.work()
-    return office
+    testbed = WebTestBed(tmp_path_factory.mktemp("testbed"))
+    testbed.send_generated(60)
+    testbed.work()
+    return testbed
 
 
 @pytest.fixture
-def address(office: Office) -> Iterator[str]:
+def address(testbed: WebTestBed) -> Iterator[str]:
     """Of a page about it that has a token, and where nobody has failed yet."""
-    with page(office.settings, TOKEN) as found, client(found, TOKEN):
+    with page(testbed.settings, TOKEN) as found, client(found, TOKEN):
         yield found
 
 
@@ -121,7 +121,9 @@ def test_no_request_breaks_the_server(tmp_path: Path, address: str, operations: 
         assert http.get("/readyz").json()["ready"]
 
 
-def test_no_answer_to_a_question_breaks_the_server_or_the_worker(tmp_path: Path, office: Office, address: str) -> None:
+def test_no_answer_to_a_question_breaks_the_server_or_the_worker(
+    tmp_path: Path, testbed: WebTestBed, address: str
+) -> None:
     """The same, where the places are those of a question; and all that was written into the log is good."""
     with client(address, TOKEN) as http:
         place = http.get("/api/requests").json()["requests"][0]["place"]
@@ -132,8 +134,8 @@ def test_no_answer_to_a_question_breaks_the_server_or_the_worker(tmp_path: Path,
     sent = json.loads((tmp_path / "sent.har").read_text())["log"]["entries"]
     held = [one for one in sent if one["request"]["url"].endswith("/hold") and one["response"]["status"] == 200]
     assert held, "no request has reached the question"
-    office.work()
-    with office.open() as log:
+    testbed.work()
+    with testbed.open() as log:
         assert events(log, "dead-letters") == []
 
 
@@ -171,12 +173,12 @@ def test_what_can_be_no_label_is_refused(
     tmp_path: Path, scene: tuple[dict[str, Any], dict[str, Any]], label: str
 ) -> None:
     learner, observation = scene
-    office = Office(tmp_path, learner=learner)
-    with office.open() as log:
+    testbed = WebTestBed(tmp_path, learner=learner)
+    with testbed.open() as log:
         log.append("emails", json.dumps({"id": "1", **observation}).encode(), partition=0)
         log.commit({})
-    office.work()
-    with page(office.settings) as address, client(address) as http:
+    testbed.work()
+    with page(testbed.settings) as address, client(address) as http:
         body = f'{{"labeller": "ann", "label": {label}}}'
         answer = http.post("/api/requests/0/0/label", content=body, headers={"content-type": "application/json"})
-    assert (answer.status_code, office.labels()) == (422, [])
+    assert (answer.status_code, testbed.labels()) == (422, [])

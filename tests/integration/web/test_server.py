@@ -12,14 +12,14 @@ import httpx
 import pytest
 
 from tests.support.commands import PATIENCE
-from tests.support.web_processes import address, asked, ended, said, script, told
+from tests.support.web_processes import address, open_request, read_event, read_line, script, wait_for_exit
 
 
 def test_a_token_that_is_made_up_is_a_line_for_people_too(tmp_path: Path) -> None:
     text = "serve(Starlette(), WebSettings(port=0), made_up='made-up')"
     with script(tmp_path, text) as process:
         address(process)
-        code, _, errors = ended(process, signal.SIGTERM)
+        code, _, errors = wait_for_exit(process, signal.SIGTERM)
     assert (code, errors) == (0, "Everybody needs this token, which is not shown again: made-up\n")
 
 
@@ -38,7 +38,7 @@ def test_where_nothing_can_listen(tmp_path: Path, host: str, message: str) -> No
             print(type(problem).__name__, problem)
     """
     with script(tmp_path, text) as process:
-        code, output, errors = ended(process)
+        code, output, errors = wait_for_exit(process)
     assert (code, errors) == (0, "")
     assert output.startswith(f"ConfigError {message}")
 
@@ -48,7 +48,7 @@ def test_on_the_other_loopback_address(tmp_path: Path) -> None:
         url = address(process)
         assert url.startswith("http://[::1]:")
         assert httpx.get(url, trust_env=False, timeout=PATIENCE).status_code == 404
-        assert ended(process, signal.SIGTERM)[0] == 0
+        assert wait_for_exit(process, signal.SIGTERM)[0] == 0
 
 
 def test_an_application_that_cannot_start_is_an_error_and_no_trace(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_an_application_that_cannot_start_is_an_error_and_no_trace(tmp_path: Pat
             print(problem)
     """
     with script(tmp_path, text) as process:
-        assert ended(process) == (0, "the log is not there\n", "")
+        assert wait_for_exit(process) == (0, "the log is not there\n", "")
 
 
 SLOW = """
@@ -85,14 +85,14 @@ SLOW = """
 
 def test_what_is_being_answered_is_answered_to_its_end(tmp_path: Path) -> None:
     # It answers only once nobody can connect any more.
-    with script(tmp_path, SLOW) as process, asked(process, "/until-the-end") as connection:
-        assert ended(process, signal.SIGTERM) == (0, "", "")
+    with script(tmp_path, SLOW) as process, open_request(process, "/until-the-end") as connection:
+        assert wait_for_exit(process, signal.SIGTERM) == (0, "", "")
         assert connection.recv(65536).endswith(b"done")
 
 
 def test_what_takes_for_ever_is_not_waited_for(tmp_path: Path) -> None:
-    with script(tmp_path, SLOW) as process, asked(process, "/for-ever"):
-        assert ended(process, signal.SIGTERM) == (0, "", "")
+    with script(tmp_path, SLOW) as process, open_request(process, "/for-ever"):
+        assert wait_for_exit(process, signal.SIGTERM) == (0, "", "")
 
 
 def test_the_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
@@ -107,15 +107,15 @@ def test_the_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
     with script(tmp_path, text) as process:
         address(process)
         process.send_signal(signal.SIGINT)
-        assert said(process) == "leaving\n"
-        assert ended(process, signal.SIGINT)[0] == 130
+        assert read_line(process) == "leaving\n"
+        assert wait_for_exit(process, signal.SIGINT)[0] == 130
 
 
 def test_beyond_the_machine_it_says_its_name_and_who_may_listen(tmp_path: Path) -> None:
     text = "serve(Starlette(), WebSettings(host='0.0.0.0', port=0), made_up='made-up')"
     with script(tmp_path, text) as process:
         assert address(process).startswith(f"http://{socket.gethostname()}:")
-        warning, token = ended(process, signal.SIGTERM)[2].splitlines()
+        warning, token = wait_for_exit(process, signal.SIGTERM)[2].splitlines()
     assert warning == "Plain HTTP: whoever can listen on the way can read the token"
     assert token.endswith(": made-up")
 
@@ -131,11 +131,11 @@ def test_what_was_not_foreseen_is_in_the_log_with_its_trace(tmp_path: Path, as_j
         serve(app, WebSettings(port=0), as_json={as_json})
     """
     with script(tmp_path, text) as process:
-        url = told(process, "listening")["url"] if as_json else address(process)
+        url = read_event(process, "listening")["url"] if as_json else address(process)
         answer = httpx.get(url, trust_env=False, timeout=PATIENCE)
         assert (answer.status_code, answer.json()["code"]) == (500, "internal")
         assert "what happened" not in answer.text
-        code, _, errors = ended(process, signal.SIGTERM)
+        code, _, errors = wait_for_exit(process, signal.SIGTERM)
     assert code == 0
     if as_json:
         (line,) = errors.splitlines()
@@ -162,5 +162,5 @@ def test_as_many_connections_as_the_system_allows(tmp_path: Path) -> None:
         assert httpx.get(url, trust_env=False, timeout=PATIENCE).status_code == 404
         for connection in connections:
             connection.close()
-        assert ended(process, signal.SIGTERM)[0] == 0
+        assert wait_for_exit(process, signal.SIGTERM)[0] == 0
     assert soft > 256

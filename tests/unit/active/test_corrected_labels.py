@@ -21,7 +21,7 @@ from stream_bayes.evaluation.metrics import one_minus_roca_percent
 from stream_bayes.testing import answer, assert_close, events, targets
 from tests.support.drifting_mails import drifting_mails
 from tests.support.engines import KINDS, Kind, Stream, fold, predictions, run, settings_for
-from tests.support.label_requests import waiting
+from tests.support.label_requests import open_request_offsets
 from tests.support.learners import LEARNERS
 
 ADDITIVE = [name for name, learner in LEARNERS.items() if learner.is_additive]
@@ -64,7 +64,7 @@ def taught(name: str, *, mistaken: bool) -> tuple[Engine, BatchResult]:
     unlabelled = list(observed(name, 20, seed=2))
     places = {stream.observe({"features": x}, None, f"asked {row}"): row for row, (x, _) in enumerate(unlabelled)}
     engine, _ = run(settings_for(kind_of(name), **PLENTY), stream, (5,))
-    asked = [places[place] for place in waiting(engine)]
+    asked = [places[place] for place in open_request_offsets(engine)]
     begin = len(stream.records)
     assert len(asked) > 6
     for row in asked[::2] if mistaken else ():

@@ -19,7 +19,7 @@ from tests.support.commands import Run
 from tests.support.engines import KINDS, Stream, settings_for
 from tests.support.engines import run as run_engine
 from tests.support.events import GOLDEN, MOMENT, PLACE
-from tests.support.label_requests import different, requests
+from tests.support.label_requests import dissimilar_observations, requests
 from tests.support.workers import feed, settings_in, write_config
 
 BY_TYPE: dict[str, bytes] = {json.loads(value)["type"]: value for value in GOLDEN}
@@ -32,7 +32,7 @@ class Scene:
         self.settings: Settings = settings_in(folder, labels=labels)
         self.config = write_config(self.settings, folder / "stream_bayes.toml")
         self.run = command
-        self.more(different(300))
+        self.more(dissimilar_observations(300))
         with SqliteLog(folder / "log.db") as log:
             self.asked = requests(log)
         answers = [{"id": self.asked[0]["id"], "label": "ham", "labeller": "ann"}, {"id": "id-299", "label": "spam"}]

@@ -13,8 +13,19 @@ from stream_bayes.events import DeadLetter, LabelRequest, Observation
 from stream_bayes.mail.parse.identity import message_digest
 from stream_bayes.records import Record
 from stream_bayes.runtime.decoding import NO_LIMITS, decode_records
-from tests.support.engines import KINDS, PLENTY, Stream, codes, everything, fold, predictions, run, said, settings_for
-from tests.support.label_requests import as_then, decided_in, outcomes
+from tests.support.engines import (
+    KINDS,
+    PLENTY,
+    Stream,
+    codes,
+    comparable_state,
+    encoded_result,
+    fold,
+    predictions,
+    run,
+    settings_for,
+)
+from tests.support.label_requests import outcomes, replay_decisions, replayed_events
 
 SPAM = KINDS["SpamFilter"]
 WORDS = KINDS["MultinomialNB"]
@@ -184,9 +195,9 @@ def test_item04_a_refused_label_is_refused_again_in_a_replay() -> None:
     again = Engine(settings)
     good = Observation(id="p", features={"x": 2, "z": 1}, label="a")
     arrivals = [stream.arrivals[0]._replace(event=good), *stream.arrivals[1:]]
-    replayed = fold(again, as_then(arrivals, outcome), (10,), decided_in(outcome))
+    replayed = fold(again, replayed_events(arrivals, outcome), (10,), replay_decisions(outcome))
     assert replayed.rejected == outcome.rejected
-    assert everything(again) == everything(engine)
+    assert comparable_state(again) == comparable_state(engine)
 
 
 def test_item07_unknown_fields_are_counted_and_kept() -> None:
@@ -197,8 +208,8 @@ def test_item07_unknown_fields_are_counted_and_kept() -> None:
     one, outcome = run(settings_for(WORDS), stream)
     whole, same = run(settings_for(WORDS), stream, (10,))
     assert (one.unknown_fields, whole.unknown_fields) == (3, 3)
-    assert said(outcome) == said(same)
-    assert everything(one) == everything(whole)
+    assert encoded_result(outcome) == encoded_result(same)
+    assert comparable_state(one) == comparable_state(whole)
 
 
 @pytest.mark.parametrize("cut", [1, 10])
@@ -226,8 +237,8 @@ def test_item01_labels_by_the_place_of_a_duplicate_do_not_depend_on_cuts_or_memo
     stream.answer("a", "p", offset=1)
     plain, expected = run(settings_for(WORDS), stream, (1,))
     engine, outcome = run(settings_for(WORDS, observation_cache_bytes=0), stream, (cut,))
-    assert said(outcome) == said(expected)
-    assert everything(engine) == everything(plain)
+    assert encoded_result(outcome) == encoded_result(expected)
+    assert comparable_state(engine) == comparable_state(plain)
     assert engine.counts["learn"] == 1
 
 
@@ -266,5 +277,5 @@ def test_item04_a_malformed_label_leaves_the_prediction(label: object, cut: int)
     assert [event.id for event in predictions(outcome)] == ["p"]
     assert engine.refused == {"wrong-shape": 2}
     again = Engine(settings_for(WORDS))
-    fold(again, as_then(stream.arrivals, outcome), (10,), decided_in(outcome))
-    assert everything(again) == everything(engine)
+    fold(again, replayed_events(stream.arrivals, outcome), (10,), replay_decisions(outcome))
+    assert comparable_state(again) == comparable_state(engine)

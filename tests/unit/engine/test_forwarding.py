@@ -20,8 +20,17 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.memory import ABORT, Aborted, MemoryLog, MemoryStore
 from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
-from tests.support.engines import KINDS, Stream, codes, everything, fold, random_stream, said, settings_for
-from tests.support.label_requests import as_then, decided_in
+from tests.support.engines import (
+    KINDS,
+    Stream,
+    codes,
+    comparable_state,
+    encoded_result,
+    fold,
+    random_stream,
+    settings_for,
+)
+from tests.support.label_requests import replay_decisions, replayed_events
 from tests.support.logs import Logs
 from tests.support.workers import INPUTS, all_records, assert_nothing_lost, events, observation, settings_in, work
 
@@ -128,9 +137,11 @@ def test_item05_neither_cuts_nor_a_silent_pass_change_anything(
     stream = random_stream(KINDS[name], seed, length)
     one_by_one, cut, silent = (Engine(settings, 0, 2) for _ in range(3))
     outcome = fold(one_by_one, stream.arrivals, (1,))
-    assert said(fold(cut, stream.arrivals, sizes)) == said(outcome)
-    again = fold(silent, as_then(stream.arrivals, outcome), sizes, decided_in(outcome, one_by_one.request_policy))
-    assert everything(cut) == everything(silent) == everything(one_by_one)
+    assert encoded_result(fold(cut, stream.arrivals, sizes)) == encoded_result(outcome)
+    again = fold(
+        silent, replayed_events(stream.arrivals, outcome), sizes, replay_decisions(outcome, one_by_one.request_policy)
+    )
+    assert comparable_state(cut) == comparable_state(silent) == comparable_state(one_by_one)
     assert again.forwards == []
     assert len(outcome.forwards) == one_by_one.counts["forward"]
 

@@ -10,8 +10,8 @@ import pytest
 from stream_bayes.engine import BatchResult, Engine
 from stream_bayes.events import LabelOutcome, LabelRequest, Observation, Prediction
 from stream_bayes.learners.base.classifier import Classifier
-from tests.support.engines import KINDS, Kind, Stream, codes, everything, fold, random_stream, run, settings_for
-from tests.support.label_requests import as_then, decided_in, outcomes, waiting
+from tests.support.engines import KINDS, Kind, Stream, codes, comparable_state, fold, random_stream, run, settings_for
+from tests.support.label_requests import open_request_offsets, outcomes, replay_decisions, replayed_events
 
 WORDS = KINDS["MultinomialNB"]
 SPAM = KINDS["SpamFilter"]
@@ -32,8 +32,10 @@ def after(stream: Stream, kind: Kind = WORDS, **labels: Any) -> tuple[Engine, Ba
     own = settings_for(kind, **{**ASKING, **labels})
     engine, outcome = run(own, stream, (3,))
     silent = Engine(own)
-    again = fold(silent, as_then(stream.arrivals, outcome), (1,), decided_in(outcome, engine.request_policy))
-    assert everything(silent) == everything(engine)
+    again = fold(
+        silent, replayed_events(stream.arrivals, outcome), (1,), replay_decisions(outcome, engine.request_policy)
+    )
+    assert comparable_state(silent) == comparable_state(engine)
     assert not outcomes(again)
     return engine, outcome
 
@@ -75,7 +77,7 @@ def test_an_answer_closes_its_question() -> None:
     stream.answer("a", "p0", labeller="ann")
     stream.answer("a", "p0", labeller="ann")
     engine, outcome = after(stream)
-    assert (waiting(engine), outcomes(outcome)) == ([1], [(0, "answered", False)])
+    assert (open_request_offsets(engine), outcomes(outcome)) == ([1], [(0, "answered", False)])
     assert counts(engine) == {"asked": 2, "answered": 1, "repeated": 1}
     event = outcome.outputs[-1]
     assert isinstance(event, LabelOutcome)
@@ -125,7 +127,7 @@ def test_questions_that_can_no_longer_be_answered_make_room_for_others() -> None
     assert list(outcome.requests)[:3] == [0, 1, 2]
     gone = [place for place, what, _ in outcomes(outcome) if what == "expired"]
     assert gone[:3] == [0, 1, 2]
-    assert all(place >= 12 for place in waiting(engine))
+    assert all(place >= 12 for place in open_request_offsets(engine))
     assert counts(engine)["expired"] == len(gone)
 
 
@@ -135,7 +137,7 @@ def test_unsure_closes_a_question_without_a_label(kind: Kind) -> None:
     stream.answer("unsure", "p0", labeller="ann")
     stream.answer("unsure", "p0", labeller="ann")
     engine, outcome = after(stream, kind)
-    assert (outcomes(outcome), waiting(engine)) == ([(0, "unsure", False)], [1])
+    assert (outcomes(outcome), open_request_offsets(engine)) == ([(0, "unsure", False)], [1])
     assert (engine.model_version, engine.counts["unsure"], counts(engine)["unsure"]) == (0, 2, 1)
     assert outcome.abstentions == [("labels", 0), ("labels", 1)]
     assert engine.selector.budget.used == 2, "it has cost its place"
@@ -196,7 +198,7 @@ def test_an_answer_that_is_no_label_leaves_its_question_open() -> None:
     engine, outcome = after(stream, LINEAR)
     assert outcomes(outcome) == [(0, "refused", True), (0, "answered", False)]
     assert (codes(outcome), outcome.rejected[0].observation) == (["bad-input"], 0)
-    assert (counts(engine), waiting(engine)) == ({"asked": 1, "refused": 1, "answered": 1}, [])
+    assert (counts(engine), open_request_offsets(engine)) == ({"asked": 1, "refused": 1, "answered": 1}, [])
 
 
 def test_an_answer_about_what_the_log_has_lost_closes_its_question() -> None:
@@ -208,17 +210,17 @@ def test_an_answer_about_what_the_log_has_lost_closes_its_question() -> None:
     silent = Engine(own)
     first = engine.process([observed])
     outcome = engine.process([answered], {0: None})
-    assert (outcomes(outcome), waiting(engine)) == ([(0, "refused", False)], [])
-    silent.process([observed], None, decided_in(first))
-    silent.process(as_then([answered], outcome), None, decided_in(outcome))
-    assert everything(silent) == everything(engine)
+    assert (outcomes(outcome), open_request_offsets(engine)) == ([(0, "refused", False)], [])
+    silent.process([observed], None, replay_decisions(first))
+    silent.process(replayed_events([answered], outcome), None, replay_decisions(outcome))
+    assert comparable_state(silent) == comparable_state(engine)
 
 
 def test_a_label_with_another_id_is_no_answer() -> None:
     stream = asked(1)
     stream.answer("a", "somebody", 0)
     engine, outcome = after(stream)
-    assert (codes(outcome), outcomes(outcome), waiting(engine)) == (["wrong-id"], [], [0])
+    assert (codes(outcome), outcomes(outcome), open_request_offsets(engine)) == (["wrong-id"], [], [0])
 
 
 def test_each_labeller_is_judged_by_later_labels() -> None:

@@ -15,8 +15,19 @@ from stream_bayes.engine.state import bookkeeping_of, compatibility_key_of, rest
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.events import DeadLetter
 from stream_bayes.persistence.snapshot import Arrays
-from tests.support.engines import KINDS, Kind, Stream, everything, fold, random_stream, run, said, settings_for, streams
-from tests.support.label_requests import as_then, decided_in
+from tests.support.engines import (
+    KINDS,
+    Kind,
+    Stream,
+    comparable_state,
+    encoded_result,
+    fold,
+    random_stream,
+    run,
+    settings_for,
+    streams,
+)
+from tests.support.label_requests import replay_decisions, replayed_events
 
 CUTS = st.sampled_from(((1,), (1000,), (2, 5)))
 
@@ -35,8 +46,13 @@ def test_a_silent_pass_ends_in_the_same_state(name: str, data: st.DataObject) ->
     stream = data.draw(streams(KINDS[name]))
     loud, outcome = run(own, stream, data.draw(CUTS))
     silent = Engine(own)
-    again = fold(silent, as_then(stream.arrivals, outcome), data.draw(CUTS), decided_in(outcome, loud.request_policy))
-    assert everything(silent) == everything(loud)
+    again = fold(
+        silent,
+        replayed_events(stream.arrivals, outcome),
+        data.draw(CUTS),
+        replay_decisions(outcome, loud.request_policy),
+    )
+    assert comparable_state(silent) == comparable_state(loud)
     assert again.requests == {}
     assert all(isinstance(event, DeadLetter) for event in again.outputs)
     assert again[2:] == outcome[2:]
@@ -59,7 +75,7 @@ def test_what_was_asked_is_never_decided_again(name: str, other: dict[str, Any])
     loud, outcome = run(settings_for(kind, budget=30), stream)
     assert loud.selector.budget.used == len(outcome.requests) > 2
     silent = Engine(settings_for(kind, **other))
-    fold(silent, as_then(stream.arrivals, outcome), (40,), decided_in(outcome))
+    fold(silent, replayed_events(stream.arrivals, outcome), (40,), replay_decisions(outcome))
     ours = silent.selector.budget
     theirs = loud.selector.budget
     assert (ours.used, ours.audited, ours.seen) == (theirs.used, theirs.audited, theirs.seen)
@@ -82,8 +98,8 @@ def test_an_answer_that_was_unsure_stays_so_whatever_the_settings_say_now() -> N
         assert len(outcome.abstentions) == (unsure != "")
         for now in ("unsure", "no idea", ""):
             silent = Engine(settings_for(kind, abstain_label=now))
-            fold(silent, stream.arrivals, (10,), decided_in(outcome))
-            assert everything(silent) == everything(loud)
+            fold(silent, stream.arrivals, (10,), replay_decisions(outcome))
+            assert comparable_state(silent) == comparable_state(loud)
     # A journal of before there was such an answer.
     before = Engine(settings_for(kind))
     fold(before, stream.arrivals, (10,), ReplayDecisions({}))
@@ -98,15 +114,15 @@ def test_saving_and_going_on_is_as_never_stopping(name: str, data: st.DataObject
     arrivals = data.draw(streams(kind)).arrivals
     stop = data.draw(st.integers(0, len(arrivals)))
     whole = Engine(settings_for(kind))
-    expected = said(fold(whole, arrivals, (1,)))
+    expected = encoded_result(fold(whole, arrivals, (1,)))
     first = Engine(settings_for(kind))
     second = Engine(settings_for(kind, observation_cache_bytes=0))
     before = fold(first, arrivals[:stop], (3,))
     restore(second, *state(first))
-    assert everything(second) == everything(first)
+    assert comparable_state(second) == comparable_state(first)
     after = going_on(second, arrivals, stop)
-    assert [a + b for a, b in zip(said(before), said(after), strict=True)] == [*expected]
-    assert everything(second) == everything(whole)
+    assert [a + b for a, b in zip(encoded_result(before), encoded_result(after), strict=True)] == [*expected]
+    assert comparable_state(second) == comparable_state(whole)
 
 
 def going_on(engine: Engine, arrivals: list[InputEvent], begin: int) -> BatchResult:
@@ -124,10 +140,10 @@ def test_a_state_shares_nothing_with_its_engine() -> None:
     other = Engine(settings_for(kind))
     fold(engine, arrivals[:40], (1,))
     scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
-    taken = everything(engine)
+    taken = comparable_state(engine)
     fold(engine, arrivals[40:], (1,))
     restore(other, scalars, arrays)
-    assert everything(other) == taken
+    assert comparable_state(other) == taken
 
 
 def test_the_shape_is_what_the_state_depends_on() -> None:

@@ -12,8 +12,8 @@ from stream_bayes.config import LabelSettings
 from stream_bayes.engine import BatchResult, Engine
 from stream_bayes.engine.label_requests import selector_for
 from stream_bayes.engine.state import restore
-from tests.support.engines import KINDS, Stream, everything, fold, run, settings_for, streams
-from tests.support.label_requests import as_then, decided_in, outcomes, waiting
+from tests.support.engines import KINDS, Stream, comparable_state, fold, run, settings_for, streams
+from tests.support.label_requests import open_request_offsets, outcomes, replay_decisions, replayed_events
 from tests.support.workers import state
 
 WORDS = KINDS["MultinomialNB"]
@@ -35,7 +35,7 @@ def one_question(later: int) -> Stream:
 def again(engine: Engine, stream: Stream, outcome: BatchResult, then: Engine | None) -> BatchResult:
     """Events that came before, by a journal that says by which terms, or by one that does not."""
     terms = None if then is None else then.request_policy
-    return fold(engine, as_then(stream.arrivals, outcome), (2,), decided_in(outcome, terms))
+    return fold(engine, replayed_events(stream.arrivals, outcome), (2,), replay_decisions(outcome, terms))
 
 
 def going_on(engine: Engine, stream: Stream, begin: int) -> list[tuple[int, str, bool]]:
@@ -52,7 +52,7 @@ def test_what_is_overdue_by_a_shorter_wait_is_closed_at_the_next_event() -> None
     first, outcome = run(asking(request_ttl="1h"), stream, (3,))
     engine = Engine(asking(request_ttl="4s"))
     assert outcomes(again(engine, stream, outcome, first)) == outcomes(outcome) == []
-    assert everything(engine) == everything(first)
+    assert comparable_state(engine) == comparable_state(first)
     stream.put("labels", b"{")
     stream.answer("a", "p")
     assert going_on(engine, stream, 7) == [(0, "expired", False), (0, "late", False)]
@@ -64,7 +64,7 @@ def test_what_had_expired_stays_closed_whatever_the_wait_is_now() -> None:
     assert outcomes(outcome) == [(0, "expired", False)]
     engine = Engine(asking(request_ttl=LONGEST))
     again(engine, stream, outcome, first)
-    assert (waiting(engine), everything(engine)) == ([], everything(first))
+    assert (open_request_offsets(engine), comparable_state(engine)) == ([], comparable_state(first))
     stream.answer("a", "p")
     assert going_on(engine, stream, 7) == [(0, "late", False)]
 
@@ -76,7 +76,7 @@ def test_an_answer_that_came_in_time_did_whatever_the_wait_is_now() -> None:
     assert outcomes(outcome) == [(0, "answered", False)]
     engine = Engine(asking(request_ttl="1ms"))
     again(engine, stream, outcome, first)
-    assert everything(engine) == everything(first)
+    assert comparable_state(engine) == comparable_state(first)
     assert engine.selector.counts["expired"] == engine.selector.counts["late"] == 0
 
 
@@ -87,7 +87,7 @@ def test_what_had_left_the_ring_is_closed_and_nothing_else(then: int, now: int) 
     first, outcome = run(asking(label_history=then, request_ttl="1h"), stream)
     engine = Engine(asking(label_history=now, request_ttl="1h"))
     again(engine, stream, outcome, first)
-    assert waiting(engine) == waiting(first) == ([] if then == 3 else [0])
+    assert open_request_offsets(engine) == open_request_offsets(first) == ([] if then == 3 else [0])
     stream.put("labels", b"{")
     assert going_on(engine, stream, 7) == ([] if then == 3 else [(0, "expired", False)])
 
@@ -107,7 +107,7 @@ def test_a_silent_pass_by_other_terms_ends_in_the_same_state(stream: Stream, the
     first, outcome = run(settings_for(WORDS, request_ttl=then), stream, (5,))
     engine = Engine(settings_for(WORDS, request_ttl=now))
     again(engine, stream, outcome, first)
-    assert everything(engine) == everything(first)
+    assert comparable_state(engine) == comparable_state(first)
 
 
 @settings(max_examples=60, deadline=None)
@@ -125,13 +125,13 @@ def test_each_question_ends_once_or_waits(stream: Stream, spans: list[str], lost
             for part, before, outcome in runs:
                 assert outcomes(again(engine, part, outcome, before)) == []
         if runs:
-            assert everything(engine) == everything(runs[-1][1])
+            assert comparable_state(engine) == comparable_state(runs[-1][1])
         part = Stream()
         part.records = stream.records[cuts[number] : cuts[number + 1]]
         runs.append((part, engine, fold(engine, part.arrivals, (3,))))
     asked = [offset for _, _, outcome in runs for offset in outcome.requests]
     ended = [place for _, _, said in runs for place, what, still in outcomes(said) if what in ENDS and not still]
-    assert sorted(ended + waiting(runs[-1][1])) == sorted(asked)
+    assert sorted(ended + open_request_offsets(runs[-1][1])) == sorted(asked)
 
 
 def test_each_partition_may_ask_though_fewer_may_be_open_than_there_are() -> None:

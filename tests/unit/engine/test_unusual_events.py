@@ -12,11 +12,11 @@ from tests.support.engines import (
     Kind,
     Stream,
     codes,
-    everything,
+    comparable_state,
+    encoded_result,
     fold,
     predictions,
     run,
-    said,
     settings_for,
 )
 
@@ -43,7 +43,7 @@ def test_the_same_label_again_changes_nothing() -> None:
     again.answer("spam", "p")
     again.answer("spam", "p", place)
     outcome = fold(engine, again.arrivals, (1,))
-    assert said(outcome) == ([], [], [], [], [], [])
+    assert encoded_result(outcome) == ([], [], [], [], [], [])
     assert {k: v.tobytes() for k, v in engine.model.learner.state().arrays.items()} == {
         name: array.tobytes() for name, array in before.items()
     }
@@ -96,12 +96,12 @@ def test_a_correction_that_is_refused_leaves_every_bit_as_it_was() -> None:
     for number in range(8):
         stream.observe({"features": {"x": 0.1 + number / 3.0}}, number / 7.0, f"p{number}")
     engine, _ = run(settings_for(kind), stream)
-    before = everything(engine)[1]
+    before = comparable_state(engine)[1]
     # A target that the engine would remember, and this learner does not take.
     late = Stream()
     late.answer(1e49, "p6")
     assert codes(fold(engine, late.arrivals, (1,))) == ["bad-input"]
-    assert everything(engine)[1] == before
+    assert comparable_state(engine)[1] == before
 
 
 def test_a_correction_of_a_mail_is_one_more_step_but_for_the_fusion() -> None:
@@ -117,7 +117,7 @@ def test_a_correction_of_a_mail_is_one_more_step_but_for_the_fusion() -> None:
     once.observe(MAIL, "ham", "p")
     before, _ = run(settings_for(SPAM), once)
     assert (engine.model_version, outcome.late) == (2, [0])
-    arrays, stepped, first = (everything(one)[1] for one in (engine, twice, before))
+    arrays, stepped, first = (comparable_state(one)[1] for one in (engine, twice, before))
     assert arrays["learner.word.weights"] == stepped["learner.word.weights"] != first["learner.word.weights"]
     assert arrays["learner.fusion_factor"] == first["learner.fusion_factor"] != stepped["learner.fusion_factor"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from stream_bayes.errors import LogError
 from stream_bayes.eventlog.factory import open_log
-from tests.support.logs import drained, put, values
+from tests.support.logs import poll_all, put, values
 
 
 def test_a_relative_and_an_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +20,7 @@ def test_a_relative_and_an_absolute_path(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.chdir("/")
         put(log, "mails", b"two")
     with open_log(f"sqlite:///{tmp_path}/folder/log with spaces.db", "readers", ["mails"]) as log:
-        assert values(drained(log)) == [b"one", b"two"]
+        assert values(poll_all(log)) == [b"one", b"two"]
         assert len(log.end_offsets("mails")) == 3
 
 

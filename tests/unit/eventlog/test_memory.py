@@ -8,7 +8,7 @@ import pytest
 
 from stream_bayes.errors import LogError
 from stream_bayes.eventlog.memory import ABORT, EOF, Aborted, MemoryLog, MemoryStore, Sentinel
-from tests.support.logs import drained, first, put, values
+from tests.support.logs import first, poll_all, put, values
 
 
 def filled(*contents: bytes | Sentinel) -> MemoryStore:
@@ -30,7 +30,7 @@ def test_abort_is_a_crash_that_happens_once() -> None:
     with pytest.raises(LogError, match="closed"):
         log.commit({first("mails"): 2})
     log = MemoryLog("readers", ["mails"], store=store)
-    assert [(record.offset, record.value) for record in drained(log)] == [(1, b"two"), (3, b"three")]
+    assert [(record.offset, record.value) for record in poll_all(log)] == [(1, b"two"), (3, b"three")]
     assert store.records("out") == []
     assert not log.ended
 
@@ -47,7 +47,7 @@ def test_eof_ends_one_log_and_the_next_goes_on() -> None:
         assert (log.poll(10, timeout=60.0), log.ended) == ([], True)
     log.commit({first("mails"): 1})
     log.close()
-    assert values(drained(MemoryLog("readers", ["mails"], store=store))) == [b"two"]
+    assert values(poll_all(MemoryLog("readers", ["mails"], store=store))) == [b"two"]
 
 
 def test_a_sentinel_has_its_place_in_time_among_all_topics() -> None:
@@ -56,7 +56,7 @@ def test_a_sentinel_has_its_place_in_time_among_all_topics() -> None:
     for topic, content in (("labels", b"first"), ("mails", EOF), ("labels", b"after the end")):
         store.put(topic, content)
         now += 1.0
-    assert values(drained(MemoryLog("readers", ["mails", "labels"], store=store))) == [b"first"]
+    assert values(poll_all(MemoryLog("readers", ["mails", "labels"], store=store))) == [b"first"]
 
 
 def test_sentinels_are_not_records() -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from stream_bayes.errors import EventError
 from stream_bayes.events import CODES, Label, Limits, Observation, decode, decode_record
-from tests.soak.fuzz_events import outcome_of
 from tests.support.events import HEADERS, LIMITS, MAIL, observed, record_of
+from tests.support.fuzzed_records import outcome_of
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

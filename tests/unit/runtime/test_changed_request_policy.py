@@ -19,7 +19,7 @@ from stream_bayes.runtime import Worker
 from stream_bayes.runtime.journal import JournalEntry
 from stream_bayes.runtime.partition_processor import PartitionProcessor, StageTimer
 from stream_bayes.runtime.recovery import recover
-from tests.support.label_requests import different, requests, waiting
+from tests.support.label_requests import dissimilar_observations, open_request_offsets, requests
 from tests.support.workers import (
     INPUTS,
     JOURNAL,
@@ -80,7 +80,7 @@ def test_each_question_ends_once_though_the_wait_changes(
     tmp_path: Path, log: Log, clock: Clock, lost: bool, spans: tuple[str, str]
 ) -> None:
     first, second = (waits(tmp_path, span) for span in spans)
-    feed(log, different(60))
+    feed(log, dissimilar_observations(60))
     work(first, log)
     asked = requests(log)
     clock.now += 2 * HOURS
@@ -96,7 +96,7 @@ def test_each_question_ends_once_though_the_wait_changes(
     names = [one["id"] for one in asked]
     assert [name for name, what in ends if what == "expired"] == names, "each expires once, now or then"
     assert [name for name, what in ends if what == "late"] == names
-    assert (len(ends), waiting(engine)) == (2 * len(names), [])
+    assert (len(ends), open_request_offsets(engine)) == (2 * len(names), [])
     assert number < saved_state(second)[0]
 
 
@@ -106,16 +106,16 @@ def test_a_journal_without_terms_is_replayed_by_those_of_now(
     encode = JournalEntry.encode
     monkeypatch.setattr(JournalEntry, "encode", lambda entry: encode(entry._replace(policy=None)))
     first = waits(tmp_path, "5h")
-    feed(log, different(60))
+    feed(log, dissimilar_observations(60))
     work(first, log)
     clock.now += 2 * HOURS
     feed(log, [("labels", b"no event")])
-    asked = waiting(work(first, log).processors[0].engine)
+    asked = open_request_offsets(work(first, log).processors[0].engine)
     assert asked
     assert all("terms" not in entry for entry in events(log, JOURNAL))
     lose_checkpoints(first)
-    assert waiting(recovered(waits(tmp_path, "5h"), log).processors[0].engine) == asked
-    assert waiting(recovered(waits(tmp_path, "1h"), log).processors[0].engine) == []
+    assert open_request_offsets(recovered(waits(tmp_path, "5h"), log).processors[0].engine) == asked
+    assert open_request_offsets(recovered(waits(tmp_path, "1h"), log).processors[0].engine) == []
     assert recover(PartitionProcessor(first, 0, 2, log, StageTimer())) is not None, (
         "it does not say how many partitions there were"
     )
@@ -128,7 +128,7 @@ def test_a_journal_without_terms_is_replayed_by_those_of_now(
 def spent(tmp_path: Path, log: Log) -> Settings:
     """Of a worker of one partition that has asked."""
     settings = settings_in(tmp_path, labels={**ASKING, "max_open_requests": 100})
-    feed(log, different(200))
+    feed(log, dissimilar_observations(200))
     work(settings, log)
     assert requests(log)
     return settings

@@ -17,7 +17,7 @@ from stream_bayes.persistence import checkpoint
 from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
 from stream_bayes.runtime.journal import JournalEntry, OffsetRange, new_entry
-from tests.support.label_requests import different, requests, waiting
+from tests.support.label_requests import dissimilar_observations, open_request_offsets, requests
 from tests.support.workers import (
     INPUTS,
     JOURNAL,
@@ -84,7 +84,7 @@ def test_questions_and_their_ends_are_in_one_topic(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, labels=ASKING)
     with opened(settings) as log:
         for first in (0, 300):
-            feed(log, different(300, first))
+            feed(log, dissimilar_observations(300, first))
             work(settings, log)
             asked = requests(log)
             feed(log, answers(asked) * 2)
@@ -96,7 +96,7 @@ def test_questions_and_their_ends_are_in_one_topic(tmp_path: Path) -> None:
     assert [end["source"] for end in ends] == [one["source"] for one in asked], "each ends once"
     assert [end["outcome"] for end in ends[:5]] == ["answered"] * 4 + ["unsure"]
     assert {end["labeller"] for end in ends} == {"ann", "bob"}
-    assert waiting(engine) == []
+    assert open_request_offsets(engine) == []
     assert status["label_outcomes"]["answered"] + len(asked) // 5 == len(asked) == status["labels_requested"]
     assert status["audit"]["answers"] > 0
     assert status["labellers"].keys() == {"ann", "bob"}
@@ -111,7 +111,7 @@ def test_no_restart_exceeds_a_budget(tmp_path: Path, lost: bool) -> None:
             for path in settings.checkpoint_folder.rglob("*.safetensors"):
                 path.unlink()
         with opened(settings) as log:
-            feed(log, different(150, 1000 * number))
+            feed(log, dissimilar_observations(150, 1000 * number))
             budget_now = work(settings, log).processors[0].engine.selector.budget
             asked = requests(log)
         assert budget_now.used == len(asked) <= max(used, budget)
@@ -125,14 +125,14 @@ def test_questions_expire_by_the_clock_of_the_log(tmp_path: Path) -> None:
     now = 1e9
     path = Path(settings.log.removeprefix("sqlite:///"))
     with SqliteLog(path, settings.group, INPUTS, clock=lambda: now) as log:
-        feed(log, different(20))
+        feed(log, dissimilar_observations(20))
         first = work(settings, log).processors[0].engine
-        asked = waiting(first)
+        asked = open_request_offsets(first)
         assert asked
         now += 3600
         feed(log, [("labels", b"no event")])
         engine = work(settings, log).processors[0].engine
-        assert waiting(engine) == []
+        assert open_request_offsets(engine) == []
         assert engine.selector.counts["expired"] == len(asked)
         assert_nothing_lost(settings, log)
         late = [json.dumps({"id": f"id-{asked[0]}", "label": "ham"}).encode()]
@@ -148,7 +148,7 @@ def test_a_checkpoint_of_an_older_format_is_not_used(
     """All is learned again from the journal instead, and the questions stay open and paid for."""
     settings = settings_in(tmp_path, labels=ASKING)
     with opened(settings) as log:
-        feed(log, different(200))
+        feed(log, dissimilar_observations(200))
         before = work(settings, log).processors[0].engine
         monkeypatch.setattr(checkpoint, "CHECKPOINT", checkpoint.CHECKPOINT._replace(version=2, oldest=2))
         worker = Worker(settings, log)

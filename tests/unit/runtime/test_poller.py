@@ -12,7 +12,7 @@ from stream_bayes.records import Record
 from stream_bayes.runtime.partition_processor import StageTimer
 from stream_bayes.runtime.poller import Poller
 from stream_bayes.runtime.rebalance import AssignedPartitions
-from tests.support.logs import put, told
+from tests.support.logs import put, wait_for_assignment
 
 SECONDS = 1000.0
 
@@ -36,7 +36,7 @@ def gathered(last: float) -> tuple[int, int]:
     patience = RetryPolicy()
     settings = Settings()
     with Counted(patience) as log:
-        told(log)
+        wait_for_assignment(log)
         put(log, "emails", b"one", b"two")
         log.polls = 0
         commit = CommitSettings(events=10, milliseconds=int(1000 * SECONDS))

@@ -16,7 +16,7 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Partition
 from stream_bayes.runtime import Worker, retention
 from stream_bayes.runtime.retention import Retention
-from tests.support.label_requests import different, waiting
+from tests.support.label_requests import dissimilar_observations, open_request_offsets
 from tests.support.workers import (
     INPUTS,
     JOURNAL,
@@ -244,8 +244,8 @@ def test_a_question_about_a_removed_observation_is_closed(tmp_path: Path) -> Non
     labels = {"budget": 100, "max_open_requests": 2, "request_ttl": "20d"}
     settings = settings_in(tmp_path, retention={"days": 3.0}, labels=labels)
     with opened(settings, clock) as log:
-        feed(log, different(50))
-        asked = waiting(work(settings, log).processors[0].engine)
+        feed(log, dissimilar_observations(50))
+        asked = open_request_offsets(work(settings, log).processors[0].engine)
     clock.now += 10 * DAY
     with opened(settings, clock) as log:
         feed(log, [("emails", json.dumps({"id": "late", "text": "other words"}).encode())])
@@ -259,5 +259,5 @@ def test_a_question_about_a_removed_observation_is_closed(tmp_path: Path) -> Non
         feed(log, [("emails", json.dumps({"id": "new", "text": "more words"}).encode())])
         worker = work(settings, log)
         assert worker.processors[0].engine.refused["observation-gone"] == 2
-        assert not {*waiting(worker.processors[0].engine)} & {*asked}
+        assert not {*open_request_offsets(worker.processors[0].engine)} & {*asked}
         assert [end["outcome"] for end in events(log, "label-requests")[:2]] == ["refused", "refused"]

@@ -15,7 +15,7 @@ from stream_bayes.eventlog import retry
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.records import Offsets
 from stream_bayes.runtime import Worker
-from tests.support.label_requests import but_the_threshold, different, requests
+from tests.support.label_requests import dissimilar_observations, requests, without_threshold
 from tests.support.logs import Logs, MemoryLogs
 from tests.support.workers import (
     INPUTS,
@@ -80,14 +80,14 @@ def test_limits_that_were_lowered_do_not_change_what_was_learned(logs: Logs, tmp
     lowered = settings_in(tmp_path, events={"record_bytes": 10, "id_bytes": 1}, labels={"budget": 0})
     worker = Worker(lowered, logs.open(settings.group, INPUTS))
     worker.recover()
-    assert_same(but_the_threshold(state(worker.processors[0].engine)), but_the_threshold(expected))
+    assert_same(without_threshold(state(worker.processors[0].engine)), without_threshold(expected))
 
 
 def test_two_partitions_share_the_budget(logs: Logs, tmp_path: Path) -> None:
     settings = settings_in(tmp_path, labels={"budget": 7, "max_open_requests": 100, "audit_fraction": 0.0})
     writer = logs.open(partitions=2)
     for partition in (0, 1):
-        feed(writer, different(500, 1000 * partition), partition)
+        feed(writer, dissimilar_observations(500, 1000 * partition), partition)
     log = logs.open(settings.group, INPUTS, 2)
     work(settings, log)
     first, second = (len(requests(log, partition)) for partition in (0, 1))

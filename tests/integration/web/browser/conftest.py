@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.support.browser import CHROMIUM, NONE, QUIET, Visit, visiting
-from tests.support.web_testbed import Office, page
+from tests.support.web_testbed import WebTestBed, page
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +28,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def address(office: Office) -> Iterator[str]:
+def address(testbed: WebTestBed) -> Iterator[str]:
     """Of the page about it."""
-    with page(office.settings) as found:
+    with page(testbed.settings) as found:
         yield found
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.support.browser import ASK_ALL, VIEWS, Visit, visiting
 from tests.support.hostile_mails import ATTACKS
-from tests.support.web_testbed import Office, page
+from tests.support.web_testbed import WebTestBed, page
 
 pytestmark = pytest.mark.browser
 
@@ -51,19 +51,19 @@ window.asked = async () => { await frames(); expected.at(-1)[1] = performance.no
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Office:
+def testbed(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
     """A log whose worker has asked some questions; the last is about a word of 5 MB."""
-    office = Office(tmp_path_factory.mktemp("office"), events={"record_bytes": 8_000_000}, labels=ASK_ALL)
-    office.send_generated(30)
-    office.send([("long", ATTACKS["5 MB without a space"])])
-    office.work()
-    return office
+    testbed = WebTestBed(tmp_path_factory.mktemp("testbed"), events={"record_bytes": 8_000_000}, labels=ASK_ALL)
+    testbed.send_generated(30)
+    testbed.send([("long", ATTACKS["5 MB without a space"])])
+    testbed.work()
+    return testbed
 
 
 @pytest.fixture(scope="module")
-def address(office: Office) -> Iterator[str]:
+def address(testbed: WebTestBed) -> Iterator[str]:
     """Of the page about it."""
-    with page(office.settings) as found:
+    with page(testbed.settings) as found:
         yield found
 
 
@@ -106,15 +106,15 @@ def test_axe_finds_nothing(browser: Browser, address: str, colours: str) -> None
 
 @pytest.mark.parametrize("colours", COLOURS)
 def test_axe_finds_nothing_where_there_is_nothing(tmp_path: Path, browser: Browser, colours: str) -> None:
-    office = Office(tmp_path)
+    testbed = WebTestBed(tmp_path)
     found = {}
-    with page(office.settings) as address, visiting(browser, address, color_scheme=colours, **STILL) as ann:
+    with page(testbed.settings) as address, visiting(browser, address, color_scheme=colours, **STILL) as ann:
         ann.open()
         expect(ann.the("queue-empty")).to_contain_text("stream-bayes run")
         found["nothing to answer"] = violations(ann)
         ann.turn_to("charts")
         found["nothing to draw"] = violations(ann)
-    with page(office.settings, TOKEN) as address, visiting(browser, address, color_scheme=colours, **STILL) as ann:
+    with page(testbed.settings, TOKEN) as address, visiting(browser, address, color_scheme=colours, **STILL) as ann:
         ann.allowed.append("401 (Unauthorized)")
         ann.open()
         found["login"] = violations(ann)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import Visit, until, visiting
-from tests.support.web_testbed import Office, client, page
+from tests.support.browser import Visit, visiting, wait_until
+from tests.support.web_testbed import WebTestBed, client, page
 
 pytestmark = pytest.mark.browser
 
@@ -28,33 +28,33 @@ CHARTS: dict[str, tuple[str, Callable[[Any], float]]] = {
 MAIL = "From: Rolex Replicas <win@cheap.example>\nSubject: cheap watches\n\nBuy a free prize now, and a meeting.\n"
 
 
-def answer(office: Office, address: str, count: int) -> None:
+def answer(testbed: WebTestBed, address: str, count: int) -> None:
     """Answer so many questions as they should be."""
     with client(address) as http:
         for _ in range(count):
             question = http.post("/api/requests/next", json={"labeller": "bob"}).json()["question"]
             place = f"{question['place']['partition']}/{question['place']['offset']}"
-            body = {"labeller": "bob", "label": office.truth[question["id"]]}
+            body = {"labeller": "bob", "label": testbed.truth[question["id"]]}
             assert http.post(f"/api/requests/{place}/label", json=body).status_code == 200
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Office:
+def testbed(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
     """A log whose worker has learned from a dozen answers, and said several times how it is doing."""
-    office = Office(tmp_path_factory.mktemp("office"))
+    testbed = WebTestBed(tmp_path_factory.mktemp("testbed"))
     for _ in range(3):
-        office.send_generated(50)
-        office.work()
-        with page(office.settings) as address:
-            answer(office, address, 4)
-        office.work()
-    return office
+        testbed.send_generated(50)
+        testbed.work()
+        with page(testbed.settings) as address:
+            answer(testbed, address, 4)
+        testbed.work()
+    return testbed
 
 
 @pytest.fixture(scope="module")
-def address(office: Office) -> Iterator[str]:
+def address(testbed: WebTestBed) -> Iterator[str]:
     """Of the page about it."""
-    with page(office.settings) as found:
+    with page(testbed.settings) as found:
         yield found
 
 
@@ -145,8 +145,8 @@ def test_the_posterior_of_a_word_is_drawn(ann: Visit) -> None:
     expect(ann.the("posterior-facts")).to_be_empty()
 
 
-def test_a_pasted_mail_is_tried_and_nothing_is_learned(ann: Visit, office: Office) -> None:
-    before = _all_that_is_kept(office)
+def test_a_pasted_mail_is_tried_and_nothing_is_learned(ann: Visit, testbed: WebTestBed) -> None:
+    before = _all_that_is_kept(testbed)
     ann.open("try")
     ann.the("try-text").fill(MAIL)
     ann.the("try-go").click()
@@ -162,50 +162,50 @@ def test_a_pasted_mail_is_tried_and_nothing_is_learned(ann: Visit, office: Offic
     expect(ann.the("try-file-name")).to_contain_text("a.eml")
     expect(ann.the("try-result-body")).to_have_text(re.compile("Nothing was learned"))
     assert ann.the("try-result-body").inner_text() == first
-    assert _all_that_is_kept(office) == before
+    assert _all_that_is_kept(testbed) == before
 
 
-def test_a_dropped_file_is_tried(ann: Visit, office: Office) -> None:
-    before = _all_that_is_kept(office)
+def test_a_dropped_file_is_tried(ann: Visit, testbed: WebTestBed) -> None:
+    before = _all_that_is_kept(testbed)
     ann.open("try")
     script = "text => { const all = new DataTransfer(); all.items.add(new File([text], 'b<b>.eml')); return all; }"
     dropped = ann.page.evaluate_handle(script, MAIL)
     ann.the("try-drop").dispatch_event("drop", {"dataTransfer": dropped})
     expect(ann.the("try-file-name")).to_contain_text("b<b>.eml")
     expect(ann.the("try-result")).to_contain_text("Nothing was learned")
-    assert _all_that_is_kept(office) == before
+    assert _all_that_is_kept(testbed) == before
     ann.the("try-file").set_input_files({"name": "big", "mimeType": "text/plain", "buffer": b"a" * 1_100_000})
     expect(ann.the("try-problem")).to_contain_text("at most")
 
 
-def _all_that_is_kept(office: Office) -> Any:
+def _all_that_is_kept(testbed: WebTestBed) -> Any:
     """Ends of all topics, and all checkpoints."""
-    with office.open() as log:
+    with testbed.open() as log:
         ends = {
             topic: list(log.end_offsets(topic).items()) for topic in ("emails", "labels", "label-requests", "status")
         }
-    files = {path: path.read_bytes() for path in office.settings.checkpoint_folder.rglob("*.safetensors")}
+    files = {path: path.read_bytes() for path in testbed.settings.checkpoint_folder.rglob("*.safetensors")}
     return ends, files
 
 
 def test_charts_move_by_themselves(tmp_path: Path, browser: Browser) -> None:
-    office = Office(tmp_path)
-    office.send_generated(40)
-    with page(office.settings) as address, visiting(browser, address) as ann:
+    testbed = WebTestBed(tmp_path)
+    testbed.send_generated(40)
+    with page(testbed.settings) as address, visiting(browser, address) as ann:
         ann.open("charts")
         ann.stay()
         expect(ann.the("chart-curve")).to_have_attribute("data-points", "0")
         expect(ann.the("open-count")).to_have_text("0")
-        with office.working():
+        with testbed.working():
             expect(ann.the("chart-curve")).not_to_have_attribute("data-points", "0")
             expect(ann.the("open-count")).not_to_have_text("0")
-            answer(office, address, 3)
+            answer(testbed, address, 3)
             expect(ann.the("chart-curve")).to_have_attribute("data-last", "3")
             before = ann.the("chart-curve").locator("path.line").first.get_attribute("d")
-            office.send_generated(60)
-            until(ann, lambda: int(ann.the("chart-histogram").get_attribute("data-last") or 0) == 100)
+            testbed.send_generated(60)
+            wait_until(ann, lambda: int(ann.the("chart-histogram").get_attribute("data-last") or 0) == 100)
             expect(ann.the("chart-curve").locator("path.line").first).not_to_have_attribute("d", before or "")
             # 100 mails and three labels.
             expect(ann.the("health-numbers")).to_contain_text("103 events")
         ann.assert_stayed()
-    assert json.dumps(office.labels()).count('"labeller": "bob"') == 3
+    assert json.dumps(testbed.labels()).count('"labeller": "bob"') == 3

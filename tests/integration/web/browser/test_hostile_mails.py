@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.support.browser import ASK_ALL, Visit, visiting
 from tests.support.hostile_mails import ATTACKS, SENTENCE, TRACKER
-from tests.support.web_testbed import Office, page
+from tests.support.web_testbed import WebTestBed, page
 
 pytestmark = pytest.mark.browser
 
@@ -49,19 +49,19 @@ LONGEST = 120_000
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Office:
+def testbed(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
     """A log with all the mails, whose worker asks about each."""
-    office = Office(tmp_path_factory.mktemp("office"), events={"record_bytes": 8_000_000}, labels=ASK_ALL)
-    office.send([(f"attack {number}", raw) for number, raw in enumerate(ATTACKS.values())])
-    office.work()
-    assert len(office.questions()) == len(ATTACKS)
-    return office
+    testbed = WebTestBed(tmp_path_factory.mktemp("testbed"), events={"record_bytes": 8_000_000}, labels=ASK_ALL)
+    testbed.send([(f"attack {number}", raw) for number, raw in enumerate(ATTACKS.values())])
+    testbed.work()
+    assert len(testbed.label_requests()) == len(ATTACKS)
+    return testbed
 
 
 @pytest.fixture
-def ann(browser: Browser, office: Office) -> Iterator[Visit]:
+def ann(browser: Browser, testbed: WebTestBed) -> Iterator[Visit]:
     """A labeller."""
-    with page(office.settings) as address, visiting(browser, address) as visit:
+    with page(testbed.settings) as address, visiting(browser, address) as visit:
         yield visit
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import Visit, until, visiting
+from tests.support.browser import Visit, visiting, wait_until
 from tests.support.commands import COMMAND
 from tests.support.web_processes import address, started
-from tests.support.web_testbed import Office
+from tests.support.web_testbed import WebTestBed
 from tests.support.workers import write_config
 
 pytestmark = pytest.mark.browser
@@ -19,8 +19,8 @@ KEYS = {"spam": "s", "ham": "h"}
 
 
 def test_a_key_that_is_pressed_moves_the_charts(tmp_path: Path, browser: Browser) -> None:
-    office = Office(tmp_path)
-    config = str(write_config(office.settings, tmp_path / "settings.toml"))
+    testbed = WebTestBed(tmp_path)
+    config = str(write_config(testbed.settings, tmp_path / "settings.toml"))
     with (
         started(tmp_path, *COMMAND, "web", "--config", config, "--port", "0") as server,
         visiting(browser, address(server).rstrip("/")) as ann,
@@ -28,34 +28,34 @@ def test_a_key_that_is_pressed_moves_the_charts(tmp_path: Path, browser: Browser
         ann.open()
         ann.stay()
         expect(ann.the("queue-empty")).to_contain_text("stream-bayes run")
-        office.send_generated(60)
+        testbed.send_generated(60)
         with started(tmp_path, *COMMAND, "run", "--config", config):
             # The worker reads the demo's mails, and asks.
             places = [ann.asked()]
             told = []
             for _ in range(4):
-                told.append(office.truth[_shown_id(ann)])
+                told.append(testbed.truth[_shown_id(ann)])
                 places.append(ann.press(KEYS[told[-1]]))
-            labels = office.labels()
+            labels = testbed.labels()
             assert [label["label"] for label in labels] == told
             assert [f"0/{label['source']['offset']}" for label in labels] == places[:4]
             # It learns, and says so.
-            until(ann, lambda: _learned(ann) == 4)
+            wait_until(ann, lambda: _learned(ann) == 4)
             ann.turn_to("charts")
             curve = ann.the("chart-curve")
             expect(curve).to_have_attribute("data-last", "4")
             points = int(curve.get_attribute("data-points") or 0)
             line = _line(ann)
             ann.turn_to("queue")
-            told.append(office.truth[_shown_id(ann)])
+            told.append(testbed.truth[_shown_id(ann)])
             ann.press(KEYS[told[-1]])
-            office.send_generated(60)
+            testbed.send_generated(60)
             ann.turn_to("charts")
             expect(curve).to_have_attribute("data-last", "5")
-            until(ann, lambda: int(curve.get_attribute("data-points") or 0) > points and _line(ann) != line)
+            wait_until(ann, lambda: int(curve.get_attribute("data-points") or 0) > points and _line(ann) != line)
             expect(ann.the("chart-histogram")).to_have_attribute("data-last", "120")
             # What it has learned is in a checkpoint, which explains the next question.
-            until(ann, lambda: ann.fetched(f"/api/requests/{places[-1]}")["opinion"]["model_version"] == 5)
+            wait_until(ann, lambda: ann.fetched(f"/api/requests/{places[-1]}")["opinion"]["model_version"] == 5)
             ann.assert_stayed()
             assert _learned(ann) == 5
         ann.page.goto("about:blank")

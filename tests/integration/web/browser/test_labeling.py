@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.browser import Visit, until
-from tests.support.web_testbed import Office
+from tests.support.browser import Visit, wait_until
+from tests.support.web_testbed import WebTestBed
 
 pytestmark = pytest.mark.browser
 
@@ -18,12 +18,12 @@ def offset_of(label: dict[str, Any]) -> str:
     return f"{label['source']['partition']}/{label['source']['offset']}"
 
 
-def test_keys_answer_and_the_next_mail_comes_by_itself(ann: Visit, office: Office) -> None:
+def test_keys_answer_and_the_next_mail_comes_by_itself(ann: Visit, testbed: WebTestBed) -> None:
     ann.stay()
     places = [ann.asked()]
     for key in ("s", "h", "n"):
         places.append(ann.press(key))
-    labels = office.labels()
+    labels = testbed.labels()
     assert [(label["label"], label["labeller"]) for label in labels] == [
         ("spam", "ann"),
         ("ham", "ann"),
@@ -36,14 +36,14 @@ def test_keys_answer_and_the_next_mail_comes_by_itself(ann: Visit, office: Offic
     ann.assert_stayed()
 
 
-def test_a_question_says_why_it_was_asked_and_what_the_filter_thinks(ann: Visit, office: Office) -> None:
+def test_a_question_says_why_it_was_asked_and_what_the_filter_thinks(ann: Visit, testbed: WebTestBed) -> None:
     for _ in range(6):
         question = ann.fetched(f"/api/requests/{ann.asked()}")
-        ann.press({"spam": "s", "ham": "h"}[office.truth[question["id"]]])
-    office.work()
-    until(ann, lambda: bool(ann.fetched(f"/api/requests/{ann.asked()}")["opinion"]["model_version"] == 6))
+        ann.press({"spam": "s", "ham": "h"}[testbed.truth[question["id"]]])
+    testbed.work()
+    wait_until(ann, lambda: bool(ann.fetched(f"/api/requests/{ann.asked()}")["opinion"]["model_version"] == 6))
     place = ann.asked()
-    until(ann, lambda: ann.fetched(f"/api/requests/{place}")["asked"]["score_now"] is not None)
+    wait_until(ann, lambda: ann.fetched(f"/api/requests/{place}")["asked"]["score_now"] is not None)
     ann.page.reload()
     question = ann.fetched(f"/api/requests/{ann.asked()}")
     asked = question["asked"]
@@ -66,7 +66,7 @@ def test_a_question_says_why_it_was_asked_and_what_the_filter_thinks(ann: Visit,
         expect(ann.the("opinion-body")).to_contain_text(reason["text"])
 
 
-def test_skipping_writes_nothing_and_what_was_skipped_can_be_seen_again(ann: Visit, office: Office) -> None:
+def test_skipping_writes_nothing_and_what_was_skipped_can_be_seen_again(ann: Visit, testbed: WebTestBed) -> None:
     first = ann.asked()
     count = ann.fetched("/api/requests")["open"]
     seen = {first}
@@ -77,11 +77,11 @@ def test_skipping_writes_nothing_and_what_was_skipped_can_be_seen_again(ann: Vis
     expect(ann.the("queue-empty")).to_contain_text("Nothing else is open")
     ann.the("show-skipped").click()
     assert ann.asked() in seen
-    assert office.labels() == []
+    assert testbed.labels() == []
     assert ann.fetched("/api/requests")["taken"] == 1
 
 
-def test_undo_writes_a_correction(ann: Visit, office: Office) -> None:
+def test_undo_writes_a_correction(ann: Visit, testbed: WebTestBed) -> None:
     first = ann.asked()
     second = ann.press("s")
     ann.page.keyboard.press("u")
@@ -93,16 +93,16 @@ def test_undo_writes_a_correction(ann: Visit, office: Office) -> None:
     ann.page.keyboard.press("h")
     expect(ann.the("toast")).to_contain_text("Corrected: Ham.")
     assert ann.asked(other_than=first) == second
-    labels = office.labels()
+    labels = testbed.labels()
     assert [(offset_of(label), label["label"]) for label in labels] == [(first, "spam"), (first, "ham")]
-    office.work()
-    assert [event["outcome"] for event in office.questions() if event["type"] == "label-outcome"] == [
+    testbed.work()
+    assert [event["outcome"] for event in testbed.label_requests() if event["type"] == "label-outcome"] == [
         "answered",
         "corrected",
     ]
 
 
-def test_undo_goes_back_further_and_skip_keeps_the_answer(ann: Visit, office: Office) -> None:
+def test_undo_goes_back_further_and_skip_keeps_the_answer(ann: Visit, testbed: WebTestBed) -> None:
     first = ann.asked()
     second = ann.press("s")
     third = ann.press("h")
@@ -111,10 +111,10 @@ def test_undo_goes_back_further_and_skip_keeps_the_answer(ann: Visit, office: Of
     ann.page.keyboard.press("u")
     assert ann.asked(other_than=second) == first
     assert ann.press("k") == third
-    assert len(office.labels()) == 2
+    assert len(testbed.labels()) == 2
 
 
-def test_help_shows_the_keys_and_changes_them(ann: Visit, office: Office) -> None:
+def test_help_shows_the_keys_and_changes_them(ann: Visit, testbed: WebTestBed) -> None:
     keyboard = ann.page.keyboard
     keyboard.press("?")
     expect(ann.the("help")).to_be_visible()
@@ -132,7 +132,7 @@ def test_help_shows_the_keys_and_changes_them(ann: Visit, office: Office) -> Non
     ann.asked()
     keyboard.press("s")
     ann.press("j")
-    assert [label["label"] for label in office.labels()] == ["spam"]
+    assert [label["label"] for label in testbed.labels()] == ["spam"]
     keyboard.press("?")
     ann.the("keys-reset").click()
     ann.the("keys-on").uncheck()
@@ -142,10 +142,10 @@ def test_help_shows_the_keys_and_changes_them(ann: Visit, office: Office) -> Non
     ann.the("keys-on").check()
     keyboard.press("Escape")
     ann.press("s")
-    assert len(office.labels()) == 2
+    assert len(testbed.labels()) == 2
 
 
-def test_keys_typed_into_a_field_are_no_answers(ann: Visit, office: Office) -> None:
+def test_keys_typed_into_a_field_are_no_answers(ann: Visit, testbed: WebTestBed) -> None:
     place = ann.asked()
     ann.the("labeller").fill("")
     ann.the("labeller").press_sequentially("shnk")
@@ -153,17 +153,17 @@ def test_keys_typed_into_a_field_are_no_answers(ann: Visit, office: Office) -> N
     expect(ann.the("labeller")).to_have_value("shnk")
     ann.page.keyboard.press("Control+s")
     assert ann.asked() == place
-    assert office.labels() == []
+    assert testbed.labels() == []
     ann.press("h")
-    assert office.labels()[0]["labeller"] == "shnk"
+    assert testbed.labels()[0]["labeller"] == "shnk"
 
 
-def test_buttons_do_what_keys_do(ann: Visit, office: Office) -> None:
+def test_buttons_do_what_keys_do(ann: Visit, testbed: WebTestBed) -> None:
     places = [ann.asked()]
     for name in ("Spam", "Ham", "Not sure", "Skip", "Undo"):
         ann.page.get_by_role("button", name=name).first.click()
         places.append(ann.asked(other_than=places[-1]))
-    assert [label["label"] for label in office.labels()] == ["spam", "ham", "unsure"]
+    assert [label["label"] for label in testbed.labels()] == ["spam", "ham", "unsure"]
     # Undo brings back what was skipped last.
     assert places[5] == places[3]
 

@@ -10,46 +10,46 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import ASK_ALL, until, visiting
-from tests.support.web_testbed import Office, page
+from tests.support.browser import ASK_ALL, visiting, wait_until
+from tests.support.web_testbed import WebTestBed, page
 
 pytestmark = pytest.mark.browser
 
 TICKETS = [{"id": f"t{number}", "text": f"word{number} of a ticket"} for number in range(10)]
 
 
-def office_of(folder: Path, learner: dict[str, Any], observations: Sequence[dict[str, Any]]) -> Office:
+def testbed_of(folder: Path, learner: dict[str, Any], observations: Sequence[dict[str, Any]]) -> WebTestBed:
     """A log with these observations, of which a worker has asked."""
-    office = Office(folder, learner=learner, labels=ASK_ALL)
-    with office.open() as log:
+    testbed = WebTestBed(folder, learner=learner, labels=ASK_ALL)
+    with testbed.open() as log:
         for observation in observations:
             log.append("emails", json.dumps(observation).encode(), partition=0)
         log.commit({})
-    office.work()
-    return office
+    testbed.work()
+    return testbed
 
 
 def test_digits_answer_where_the_labels_are_others(tmp_path: Path, browser: Browser) -> None:
     learner = {"name": "MultinomialNB", "parameters": {"classes": ["bug", "praise", "spam"]}}
-    office = office_of(tmp_path, learner, TICKETS)
-    with page(office.settings) as address, visiting(browser, address) as ann:
+    testbed = testbed_of(tmp_path, learner, TICKETS)
+    with page(testbed.settings) as address, visiting(browser, address) as ann:
         ann.open()
         ann.press("2", "3", "1")
         # Letters mean nothing here, and neither does a digit too many.
         ann.page.keyboard.press("s")
         ann.page.keyboard.press("4")
         ann.page.get_by_role("button", name="Praise").click()
-        until(ann, lambda: len(office.labels()) == 4)
+        wait_until(ann, lambda: len(testbed.labels()) == 4)
         ann.page.keyboard.press("?")
         expect(ann.the("help")).to_contain_text("Answer number 3")
         expect(ann.the("keys-body")).not_to_contain_text("Answer number 4")
-    assert [label["label"] for label in office.labels()] == ["praise", "spam", "bug", "praise"]
+    assert [label["label"] for label in testbed.labels()] == ["praise", "spam", "bug", "praise"]
 
 
 def test_a_number_is_typed_where_numbers_are_predicted(tmp_path: Path, browser: Browser) -> None:
     points = [{"id": f"p{n}", "features": {"length": n * 0.5, "width": 1.0 + n % 3}} for n in range(10)]
-    office = office_of(tmp_path, {"name": "BayesianLinearRegression"}, points)
-    with page(office.settings) as address, visiting(browser, address) as ann:
+    testbed = testbed_of(tmp_path, {"name": "BayesianLinearRegression"}, points)
+    with page(testbed.settings) as address, visiting(browser, address) as ann:
         ann.open()
         first = ann.asked()
         expect(ann.page.locator("#text table")).to_contain_text("length")
@@ -58,7 +58,7 @@ def test_a_number_is_typed_where_numbers_are_predicted(tmp_path: Path, browser: 
         field.fill("much")
         field.press("Enter")
         assert field.evaluate("one => one.validationMessage").startswith("A number is needed")
-        assert office.labels() == []
+        assert testbed.labels() == []
         field.fill("-12.5")
         field.press("Enter")
         second = ann.asked(other_than=first)
@@ -70,16 +70,16 @@ def test_a_number_is_typed_where_numbers_are_predicted(tmp_path: Path, browser: 
         assert ann.asked(other_than=third) == second
         field.fill("4")
         field.press("Enter")
-        until(ann, lambda: len(office.labels()) == 3)
-    assert [label["label"] for label in office.labels()] == [-12.5, 3, 4]
-    office.work()
-    outcomes = [event["outcome"] for event in office.questions() if event["type"] == "label-outcome"]
+        wait_until(ann, lambda: len(testbed.labels()) == 3)
+    assert [label["label"] for label in testbed.labels()] == [-12.5, 3, 4]
+    testbed.work()
+    outcomes = [event["outcome"] for event in testbed.label_requests() if event["type"] == "label-outcome"]
     assert outcomes == ["answered", "answered", "corrected"]
 
 
 def test_any_label_is_typed_where_nobody_knows_them_yet(tmp_path: Path, browser: Browser) -> None:
-    office = office_of(tmp_path, {"name": "MultinomialNB"}, TICKETS)
-    with page(office.settings) as address, visiting(browser, address) as ann:
+    testbed = testbed_of(tmp_path, {"name": "MultinomialNB"}, TICKETS)
+    with page(testbed.settings) as address, visiting(browser, address) as ann:
         ann.open()
         first = ann.asked()
         field = ann.page.get_by_label("The label")
@@ -91,14 +91,14 @@ def test_any_label_is_typed_where_nobody_knows_them_yet(tmp_path: Path, browser:
         ann.page.get_by_role("button", name="Not sure").click()
         ann.asked(other_than=second)
         expect(ann.page.locator("main b")).to_have_count(0)
-    assert [label["label"] for label in office.labels()] == ["<b>praise</b>", "unsure"]
+    assert [label["label"] for label in testbed.labels()] == ["<b>praise</b>", "unsure"]
 
 
 def test_a_page_without_questions_says_what_to_do_and_shows_them_when_they_come(
     tmp_path: Path, browser: Browser
 ) -> None:
-    office = Office(tmp_path)
-    with page(office.settings) as address, visiting(browser, address) as ann:
+    testbed = WebTestBed(tmp_path)
+    with page(testbed.settings) as address, visiting(browser, address) as ann:
         ann.open()
         expect(ann.the("queue-empty")).to_contain_text("stream-bayes run --log sqlite:///")
         expect(ann.the("health")).to_have_attribute("data-state", "warn")
@@ -114,8 +114,8 @@ def test_a_page_without_questions_says_what_to_do_and_shows_them_when_they_come(
         for key in "shnku":
             ann.page.keyboard.press(key)
         ann.stay()
-        with office.working():
-            office.send_generated(20)
+        with testbed.working():
+            testbed.send_generated(20)
             ann.asked()
             expect(ann.the("health")).to_have_attribute("data-state", "good")
         count = ann.fetched("/api/requests")["open"]
@@ -125,8 +125,8 @@ def test_a_page_without_questions_says_what_to_do_and_shows_them_when_they_come(
         ann.page.keyboard.press("h")
         expect(ann.the("queue-empty")).to_contain_text("Nothing to answer, and the worker was stopped")
         expect(ann.the("health-words")).to_contain_text("Worker stopped at ")
-        with office.working():
+        with testbed.working():
             expect(ann.the("queue-empty")).to_contain_text("All is answered")
         expect(ann.the("open-count")).to_have_text("0")
         ann.assert_stayed()
-    assert len(office.labels()) == count
+    assert len(testbed.labels()) == count

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import Visit, until, visiting
+from tests.support.browser import Visit, visiting, wait_until
 from tests.support.commands import COMMAND
 from tests.support.web_processes import Started, started
 from tests.support.web_processes import address as printed
-from tests.support.web_testbed import Office, page
+from tests.support.web_testbed import WebTestBed, page
 from tests.support.workers import write_config
 
 pytestmark = pytest.mark.browser
@@ -30,7 +30,7 @@ def bob(browser: Browser, address: str) -> Iterator[Visit]:
         yield visit
 
 
-def test_two_labellers_never_have_the_same_mail(ann: Visit, bob: Visit, office: Office) -> None:
+def test_two_labellers_never_have_the_same_mail(ann: Visit, bob: Visit, testbed: WebTestBed) -> None:
     open_at_first = ann.fetched("/api/requests")["open"]
     before = {"ann": ann.asked(), "bob": bob.asked()}
     seen = [*before.values()]
@@ -40,7 +40,7 @@ def test_two_labellers_never_have_the_same_mail(ann: Visit, bob: Visit, office: 
             seen.append(before[name])
             assert before["ann"] != before["bob"]
     assert len(seen) == len(set(seen)) == 8 <= open_at_first
-    labels = office.labels()
+    labels = testbed.labels()
     assert len({label["id"] for label in labels}) == len(labels) == 6
     assert {(label["labeller"], label["label"]) for label in labels} == {("ann", "spam"), ("bob", "ham")}
     expect(ann.the("changes")).to_contain_text("6 answers (3 yours)")
@@ -61,17 +61,17 @@ def test_who_finds_all_taken_gets_what_another_leaves(browser: Browser, ann: Vis
 
 
 @contextmanager
-def _short_leases(folder: Path) -> Iterator[tuple[Office, str]]:
-    office = Office(folder, web={"lease": f"{LEASE:.0f}s"})
-    office.send_generated(30)
-    office.work()
-    with page(office.settings) as address:
-        yield office, address
+def _short_leases(folder: Path) -> Iterator[tuple[WebTestBed, str]]:
+    testbed = WebTestBed(folder, web={"lease": f"{LEASE:.0f}s"})
+    testbed.send_generated(30)
+    testbed.work()
+    with page(testbed.settings) as address:
+        yield testbed, address
 
 
 def test_a_lease_that_is_over_comes_back_and_a_late_answer_is_told_calmly(tmp_path: Path, browser: Browser) -> None:
     with (
-        _short_leases(tmp_path) as (office, address),
+        _short_leases(tmp_path) as (testbed, address),
         visiting(browser, address, "ann") as ann,
         visiting(browser, address, "bob") as bob,
     ):
@@ -86,13 +86,13 @@ def test_a_lease_that_is_over_comes_back_and_a_late_answer_is_told_calmly(tmp_pa
         expect(ann.the("banners")).to_be_empty()
         assert ann.asked(other_than=place)
         bob.press("h")
-        (label,) = office.labels()
+        (label,) = testbed.labels()
         assert (label["labeller"], label["label"]) == ("bob", "ham")
 
 
 def test_who_is_there_keeps_the_question(tmp_path: Path, browser: Browser) -> None:
     with (
-        _short_leases(tmp_path) as (office, address),
+        _short_leases(tmp_path) as (testbed, address),
         visiting(browser, address, "ann") as ann,
         visiting(browser, address, "bob") as bob,
     ):
@@ -104,20 +104,20 @@ def test_who_is_there_keeps_the_question(tmp_path: Path, browser: Browser) -> No
         bob.open()
         assert bob.asked() != place
         assert ann.press("s") != place
-        assert len(office.labels()) == 1
+        assert len(testbed.labels()) == 1
 
 
 @contextmanager
-def _served(office: Office, port: int = 0) -> Iterator[tuple[Started, str]]:
+def _served(testbed: WebTestBed, port: int = 0) -> Iterator[tuple[Started, str]]:
     """The page in a process of its own."""
-    config = write_config(office.settings, office.path.with_name("settings.toml"))
+    config = write_config(testbed.settings, testbed.path.with_name("settings.toml"))
     command = (*COMMAND, "web", "--config", str(config), "--port", str(port))
     with started(config.parent, *command) as process:
         yield process, printed(process).rstrip("/")
 
 
-def test_a_server_that_goes_away_and_comes_back_loses_nothing(office: Office, browser: Browser) -> None:
-    with _served(office) as (process, address), visiting(browser, address) as ann:
+def test_a_server_that_goes_away_and_comes_back_loses_nothing(testbed: WebTestBed, browser: Browser) -> None:
+    with _served(testbed) as (process, address), visiting(browser, address) as ann:
         ann.open()
         place = ann.asked()
         ann.stay()
@@ -129,13 +129,13 @@ def test_a_server_that_goes_away_and_comes_back_loses_nothing(office: Office, br
         ann.page.keyboard.press("s")
         expect(ann.the("banner-outbox")).to_contain_text("could not be sent")
         expect(ann.the("queue-empty")).to_contain_text("Is stream-bayes web still running?")
-        assert office.labels() == []
-        with _served(office, int(address.rpartition(":")[2])):
+        assert testbed.labels() == []
+        with _served(testbed, int(address.rpartition(":")[2])):
             expect(ann.the("banners")).to_be_empty()
-            until(ann, lambda: len(office.labels()) == 1)
+            wait_until(ann, lambda: len(testbed.labels()) == 1)
             second = ann.asked(other_than=place)
             ann.press("h")
             ann.assert_stayed()
             ann.page.goto("about:blank")
-        labels = [(label["source"]["offset"], label["label"]) for label in office.labels()]
+        labels = [(label["source"]["offset"], label["label"]) for label in testbed.labels()]
         assert labels == [(int(place.split("/")[1]), "spam"), (int(second.split("/")[1]), "ham")]

@@ -4,7 +4,7 @@ import pytest
 
 from stream_bayes.mail.render.reader import render_mail
 from stream_bayes.mail.render.spans import MAX_SHOWN, MAX_SPANS
-from tests.support.rendered_mails import ALTERNATIVES, MIXED, check_letter, told
+from tests.support.rendered_mails import ALTERNATIVES, MIXED, as_text, check_rendered_mail
 
 INSTEAD = "\n\n{HTML part, which most mail programs show instead}\n"
 LINKS = "\n\n{links of the HTML part}\n"
@@ -36,14 +36,14 @@ def letter_of(plain: str, *others: str) -> bytes:
 )
 def test_the_html_is_shown_where_it_says_something_else(html: str, told_as: str) -> None:
     letter = render_mail(letter_of(LUNCH, html))
-    check_letter(letter)
-    assert told(letter.spans) == told_as
+    check_rendered_mail(letter)
+    assert as_text(letter.spans) == told_as
     assert not letter.cut
 
 
 def test_links_of_both_are_shown_once() -> None:
     raw = letter_of(f"{LUNCH} http://x.example/", f"{LUNCH} <a href='http://X.example'>good</a>")
-    assert told(render_mail(raw).spans) == f"{LUNCH} [http://x.example/ -> x.example]"
+    assert as_text(render_mail(raw).spans) == f"{LUNCH} [http://x.example/ -> x.example]"
 
 
 def test_links_are_bounded() -> None:
@@ -55,8 +55,8 @@ def test_links_are_bounded() -> None:
 @pytest.mark.parametrize("unit", ["lunch ", "\u200bF", "lunch"])
 def test_no_text_pushes_another_out_of_sight(unit: str) -> None:
     letter = render_mail(letter_of(unit * MAX_SHOWN, "<p>Buy cheap pills", "<p>and watches" * 5000, "<p>or loans"))
-    check_letter(letter)
-    assert all(text in told(letter.spans) for text in ("{the rest is left out}", "Buy cheap pills", "or loans"))
+    check_rendered_mail(letter)
+    assert all(text in as_text(letter.spans) for text in ("{the rest is left out}", "Buy cheap pills", "or loans"))
     assert letter.cut
     assert len(letter.spans) <= MAX_SPANS
 
@@ -68,13 +68,13 @@ def test_html_with_its_pictures() -> None:
     )
     raw = ALTERNATIVES + f"Content-Type: text/plain\n\n{LUNCH}\n--x\n{related}\n--x--".encode()
     letter = render_mail(raw)
-    assert told(letter.spans) == f"{LUNCH}{INSTEAD}Buy pills"
+    assert as_text(letter.spans) == f"{LUNCH}{INSTEAD}Buy pills"
     assert letter.attachments == ("p.png (image/png)",)
 
 
 def test_two_plain_texts_and_an_invitation() -> None:
     raw = ALTERNATIVES + b"\none\n--x\nContent-Type: text/calendar\n\nBEGIN:VCALENDAR\n--x\n\ntwo\n--x--"
-    assert told(render_mail(raw).spans) == "one\n\n{another part, which some mail programs show instead}\ntwo"
+    assert as_text(render_mail(raw).spans) == "one\n\n{another part, which some mail programs show instead}\ntwo"
 
 
 @pytest.mark.parametrize(
@@ -93,5 +93,5 @@ def test_names_in_pieces(parameters: str, name: str) -> None:
     for field in (f"Content-Disposition: attachment; {parameters}", f"X: y; {parameters}"):
         kind = "application/octet-stream" + (f"; {parameters.replace('file', '')}" if field[0] == "X" else "")
         letter = render_mail(MIXED + f"Content-Type: {kind}\n{field}\n\nMZ\n--x--".encode())
-        check_letter(letter)
+        check_rendered_mail(letter)
         assert letter.attachments == (f"{name} (application/octet-stream)",)

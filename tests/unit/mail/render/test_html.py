@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from stream_bayes.mail.render.reader import render_mail
 from tests.support.hostile_mails import SECRET
-from tests.support.rendered_mails import HTML, check_letter, told
+from tests.support.rendered_mails import HTML, as_text, check_rendered_mail
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ from tests.support.rendered_mails import HTML, check_letter, told
 )
 def test_html(markup: str, text: str) -> None:
     letter = render_mail(HTML + markup.encode())
-    check_letter(letter)
-    assert told(letter.spans) == text
+    check_rendered_mail(letter)
+    assert as_text(letter.spans) == text
     assert not letter.cut
 
 
@@ -80,8 +80,8 @@ def test_html(markup: str, text: str) -> None:
 def test_hidden_text_is_told(attribute: str) -> None:
     markup = f"<p>seen<div {attribute}> <div>not</div> this </div>again"
     letter = render_mail(HTML + markup.encode())
-    check_letter(letter)
-    assert told(letter.spans) == "seen\n{hidden text} not\nthis {end of hidden text}\nagain"
+    check_rendered_mail(letter)
+    assert as_text(letter.spans) == "seen\n{hidden text} not\nthis {end of hidden text}\nagain"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_hidden_text_is_told(attribute: str) -> None:
     ],
 )
 def test_where_hidden_text_begins_and_ends(markup: str, text: str) -> None:
-    assert told(render_mail(HTML + markup.encode()).spans) == text
+    assert as_text(render_mail(HTML + markup.encode()).spans) == text
 
 
 TAGS = [
@@ -122,4 +122,4 @@ TAGS = [
 )
 def test_what_is_in_a_script_is_never_text(before: list[str], after: list[str], within: str) -> None:
     markup = f"{''.join(before)}><script type='x'>{within}{SECRET}</script>{''.join(after)}"
-    assert SECRET not in told(render_mail(HTML + markup.encode()).spans)
+    assert SECRET not in as_text(render_mail(HTML + markup.encode()).spans)

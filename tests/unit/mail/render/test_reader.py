@@ -16,7 +16,7 @@ from stream_bayes.mail.render.spans import MAX_SHOWN, TextSpan
 from stream_bayes.mail.render.summary import preview
 from tests.support.hostile_mails import ATTACKS, SECRET, SENTENCE, TRACKER
 from tests.support.mails import make_mails
-from tests.support.rendered_mails import ALTERNATIVES, HTML, MIXED, PLAIN, check, check_letter, told
+from tests.support.rendered_mails import ALTERNATIVES, HTML, MIXED, PLAIN, as_text, check_rendered_mail, check_spans
 
 CORPORA = os.environ.get("STREAM_BAYES_CORPORA", "")
 
@@ -49,8 +49,8 @@ CORPORA = os.environ.get("STREAM_BAYES_CORPORA", "")
 )
 def test_plain_text(text: str, told_as: str) -> None:
     letter = render_mail(PLAIN + text.encode())
-    check_letter(letter)
-    assert told(letter.spans) == told_as
+    check_rendered_mail(letter)
+    assert as_text(letter.spans) == told_as
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_plain_text(text: str, told_as: str) -> None:
 )
 def test_parts(raw: bytes, told_as: str, attachments: tuple[str, ...]) -> None:
     letter = render_mail(raw)
-    check_letter(letter)
-    assert (told(letter.spans), letter.attachments, letter.size) == (told_as, attachments, len(raw))
+    check_rendered_mail(letter)
+    assert (as_text(letter.spans), letter.attachments, letter.size) == (told_as, attachments, len(raw))
 
 
 def test_a_mail_as_programs_write_it() -> None:
@@ -122,8 +122,8 @@ def test_a_mail_as_programs_write_it() -> None:
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attacks_are_inert(name: str) -> None:
     letter = render_mail(ATTACKS[name])
-    check_letter(letter)
-    assert SENTENCE in told(letter.spans)
+    check_rendered_mail(letter)
+    assert SENTENCE in as_text(letter.spans)
     assert letter.cut == name.startswith("5 MB")
     assert letter.size == len(ATTACKS[name])
     urls = [piece.url for piece in letter.spans if piece.url and TRACKER in piece.url]
@@ -150,15 +150,15 @@ def test_attacks_are_inert(name: str) -> None:
     ],
 )
 def test_attacks_are_told(name: str, seen: str) -> None:
-    assert seen in told(render_mail(ATTACKS[name]).spans)
+    assert seen in as_text(render_mail(ATTACKS[name]).spans)
 
 
 def test_texts() -> None:
-    assert told(render_text("2 &lt; 3 www.x.example")[0]) == "2 < 3 [www.x.example -> www.x.example]"
-    assert told(render_text("a<br>b<script>x</script>")[0]) == "a\nb {script}"
-    assert told(render_text("<3 you\nand <john> too")[0]) == "<3 you\nand <john> too"
-    assert told(render_text("<br>")[0]) == "<br>"
-    assert told(render_text("a\x85b\ud800")[0]) == "a{U+0085 NEXT LINE}b{U+D800 HALF OF A PAIR}"
+    assert as_text(render_text("2 &lt; 3 www.x.example")[0]) == "2 < 3 [www.x.example -> www.x.example]"
+    assert as_text(render_text("a<br>b<script>x</script>")[0]) == "a\nb {script}"
+    assert as_text(render_text("<3 you\nand <john> too")[0]) == "<3 you\nand <john> too"
+    assert as_text(render_text("<br>")[0]) == "<br>"
+    assert as_text(render_text("a\x85b\ud800")[0]) == "a{U+0085 NEXT LINE}b{U+D800 HALF OF A PAIR}"
     assert render_text("") == ((), False)
     assert render_text("a" * (MAX_SHOWN + 1)) == ((TextSpan("text", "a" * MAX_SHOWN),), True)
     assert not render_text("a" * MAX_SHOWN)[1]
@@ -175,13 +175,13 @@ def test_a_text_cut_within_a_character_is_not_taken_for_latin_1(cut: int, encodi
         + b"\n\n"
         + coded[:cut]
     )
-    assert told(render_mail(raw).spans).startswith("é€😀" * 100)
+    assert as_text(render_mail(raw).spans).startswith("é€😀" * 100)
     assert preview(raw).startswith("é€😀" * 60)
 
 
 def test_numbers_beyond_all_characters_are_no_characters() -> None:
     assert preview(b"Subject: s\n\n&#" + b"9" * 5000) == "\ufffd"
-    assert told(render_mail(HTML + b"a&#" + b"0" * 9000 + b"66;" + b"&#x" + b"f" * 9000).spans) == "aB\ufffd"
+    assert as_text(render_mail(HTML + b"a&#" + b"0" * 9000 + b"66;" + b"&#x" + b"f" * 9000).spans) == "aB\ufffd"
 
 
 @given(
@@ -192,7 +192,7 @@ def test_numbers_beyond_all_characters_are_no_characters() -> None:
 )
 def test_any_bytes_are_a_letter(prefix: bytes, rest: bytes) -> None:
     letter = render_mail(prefix + rest)
-    check_letter(letter)
+    check_rendered_mail(letter)
     assert letter == render_mail(prefix + rest)
     assert letter.size == len(prefix + rest)
 
@@ -200,7 +200,7 @@ def test_any_bytes_are_a_letter(prefix: bytes, rest: bytes) -> None:
 @given(st.text() | st.text("<>/a!-\"'= &#;bhtp:.\u200b\u0301\n", max_size=200))
 def test_any_text_has_pieces(text: str) -> None:
     pieces, cut = render_text(text)
-    check(pieces)
+    check_spans(pieces)
     assert not cut
     if any("!" < character < "\x7f" for character in text) and "<" not in text and "&" not in text:
         assert pieces
@@ -209,7 +209,7 @@ def test_any_text_has_pieces(text: str) -> None:
 def test_mails_of_every_encoding_are_read() -> None:
     for raw in make_mails(300, seed=8):
         letter = render_mail(raw)
-        check_letter(letter)
+        check_rendered_mail(letter)
         assert letter.spans
         assert not letter.cut
 
@@ -219,5 +219,5 @@ def test_real_mails_are_read() -> None:
     mails = islice(open_corpus(Path(CORPORA) / "spamassassin.jsonl.gz"), 2000)
     letters = [render_mail(mail.raw) for mail in mails]
     for letter in letters:
-        check_letter(letter)
+        check_rendered_mail(letter)
     assert all(letter.spans or letter.attachments for letter in letters)

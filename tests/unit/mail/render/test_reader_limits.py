@@ -7,7 +7,7 @@ import pytest
 from stream_bayes.mail.parse.parsed_mail import MAX_PARSED
 from stream_bayes.mail.render.reader import render_mail, render_text
 from stream_bayes.mail.render.spans import MAX_SHOWN, MAX_SPANS
-from tests.support.rendered_mails import ALTERNATIVES, HTML, PLAIN, check_letter
+from tests.support.rendered_mails import ALTERNATIVES, HTML, PLAIN, check_rendered_mail
 
 
 def test_an_address_that_was_cut_is_no_link() -> None:
@@ -63,7 +63,7 @@ def test_four_times_the_mail_takes_about_four_times_as_long(name: str) -> None:
     for size in (MAX_PARSED // 4, MAX_PARSED):
         raw = (head + unit * (size // len(unit)))[:size]
         start = time.process_time()
-        check_letter(render_mail(raw))
+        check_rendered_mail(render_mail(raw))
         seconds.append(time.process_time() - start)
     # Work that grows as the square of 256 KiB takes minutes; the half second is for small times that vary.
     assert seconds[1] < 8 * seconds[0] + 0.5
@@ -72,7 +72,7 @@ def test_four_times_the_mail_takes_about_four_times_as_long(name: str) -> None:
 def test_parts_within_parts() -> None:
     raw = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (depth, depth) for depth in range(3000))
     letter = render_mail(raw)
-    check_letter(letter)
+    check_rendered_mail(letter)
     assert letter.cut
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from stream_bayes.config import Settings
 from stream_bayes.eventlog.memory import MemoryStore
-from tests.support.shared_log import PARTITIONS, SharedLog, more
+from tests.support.shared_log import PARTITIONS, SharedLog, feed_more
 from tests.support.workers import INPUTS, settings_in
 
 
@@ -22,7 +22,7 @@ def settings(tmp_path: Path) -> Settings:
 def store() -> MemoryStore:
     """Two partitions of inputs."""
     made = MemoryStore(PARTITIONS)
-    more(made, 0)
+    feed_more(made, 0)
     return made
 
 

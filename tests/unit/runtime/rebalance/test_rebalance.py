@@ -9,7 +9,7 @@ from stream_bayes.errors import LogError
 from stream_bayes.eventlog.memory import MemoryStore
 from stream_bayes.records import Partition
 from stream_bayes.runtime import Worker, rebalance
-from tests.support.shared_log import SharedLog, check, lines, more, read_by_another, records_of
+from tests.support.shared_log import SharedLog, check, feed_more, log_fields, read_by_another, records_of
 from tests.support.workers import INPUTS, work
 
 
@@ -17,15 +17,15 @@ def test_gaps_are_no_records(settings: Settings, store: MemoryStore, worker_logs
     count = records_of(store, [Partition(topic, number) for topic in INPUTS for number in (0, 1)])
     worker = read_by_another(settings, store, 0, 1)
     check(settings, store)
-    assert worker.events == lines(worker_logs, "stopped")[0]["events"] == count
+    assert worker.events == log_fields(worker_logs, "stopped")[0]["events"] == count
     for path in settings.checkpoint_folder.rglob("*.safetensors"):
         path.unlink()
     worker_logs.clear()
-    more(store, 500)
+    feed_more(store, 500)
     read_by_another(settings, store, 0, 1)
     check(settings, store)
-    assert sum(line["events"] for line in lines(worker_logs, "recovered")) == count
-    assert lines(worker_logs, "no checkpoint: learning all again from the journal") == [
+    assert sum(line["events"] for line in log_fields(worker_logs, "recovered")) == count
+    assert log_fields(worker_logs, "no checkpoint: learning all again from the journal") == [
         {"partition": 0},
         {"partition": 1},
     ]
@@ -41,19 +41,19 @@ def test_a_partition_that_goes_and_comes_back(
             log.give(0)
         if poll == 9:
             others.append(read_by_another(settings, store, 1))
-            more(store, 500)
+            feed_more(store, 500)
         if poll == 15:
             log.give(0, 1)
 
     log.before_poll = change
     worker = work(settings, log)
     check(settings, store)
-    assert [line["partition"] for line in lines(worker_logs, "recovered")] == [0, 1, 1, 1], (
+    assert [line["partition"] for line in log_fields(worker_logs, "recovered")] == [0, 1, 1, 1], (
         "here, there, and here again"
     )
-    assert [line["partitions"] for line in lines(worker_logs, "lost")] == ["1"]
+    assert [line["partitions"] for line in log_fields(worker_logs, "lost")] == ["1"]
     total = records_of(store, [Partition(topic, number) for topic in INPUTS for number in (0, 1)])
-    there, here = (line["events"] for line in lines(worker_logs, "stopped"))
+    there, here = (line["events"] for line in log_fields(worker_logs, "stopped"))
     assert (there, here) == (others[0].events, worker.events)
     assert there + here == total
     assert min(there, here) > 0
@@ -65,8 +65,8 @@ def test_what_was_kept_is_not_learned_again(
     log.before_poll = lambda poll: log.give(0, 1) if poll % 5 == 4 and poll < 40 else None
     work(settings, log)
     check(settings, store)
-    assert [line["partition"] for line in lines(worker_logs, "recovered")] == [0, 1]
-    assert not lines(worker_logs, "lost")
+    assert [line["partition"] for line in log_fields(worker_logs, "recovered")] == [0, 1]
+    assert not log_fields(worker_logs, "lost")
 
 
 def test_records_that_were_gathered_are_dropped_at_a_change(settings: Settings, store: MemoryStore) -> None:
@@ -88,9 +88,9 @@ def test_a_commit_that_is_given_up(
     log.before_poll = give_up
     work(settings, log)
     check(settings, store)
-    warnings = lines(worker_logs, "partitions may be another worker's by now")
+    warnings = log_fields(worker_logs, "partitions may be another worker's by now")
     assert warnings == [{"reason": "the group has changed"}] * len(moments)
-    assert len(lines(worker_logs, "recovered")) == 2 + 2 * len(moments)
+    assert len(log_fields(worker_logs, "recovered")) == 2 + 2 * len(moments)
 
 
 def test_the_last_commit_is_given_up(settings: Settings, store: MemoryStore, log: SharedLog) -> None:
@@ -114,9 +114,9 @@ def test_more_workers_than_partitions(
     log.give()
     worker = work(settings, log)
     assert (worker.events, worker.processors) == (0, {})
-    assert len(lines(worker_logs, "no partition is left for this worker: it stands by")) == 1
+    assert len(log_fields(worker_logs, "no partition is left for this worker: it stands by")) == 1
     nothing = ("events", "predictions", "labels_learned", "duplicates", "dead_letters")
-    assert lines(worker_logs, "stopped") == [dict.fromkeys(nothing, 0)]
+    assert log_fields(worker_logs, "stopped") == [dict.fromkeys(nothing, 0)]
     worker = Worker(settings, log)
     log.give()
     log.polls = 0
@@ -131,7 +131,7 @@ def test_a_partition_that_is_lost_while_it_is_recovered(
     read_by_another(settings, store, 0, 1)
     for path in settings.checkpoint_folder.rglob("*.safetensors"):
         path.unlink()
-    more(store, 500)
+    feed_more(store, 500)
     worker_logs.clear()
     monkeypatch.setattr(rebalance, "_BEAT_SECONDS", 0.0)
     log = SharedLog(store, settings.group, INPUTS)
@@ -148,7 +148,7 @@ def test_a_partition_that_is_lost_while_it_is_recovered(
     log.before_poll = lambda poll: log.give(0, 1) if poll == 8 else None
     work(settings, log)
     check(settings, store)
-    assert [line["partition"] for line in lines(worker_logs, "recovered")] == [1, 0]
+    assert [line["partition"] for line in log_fields(worker_logs, "recovered")] == [1, 0]
 
 
 def test_records_of_a_partition_that_nobody_spoke_of(settings: Settings, log: SharedLog) -> None:

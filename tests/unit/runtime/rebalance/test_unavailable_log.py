@@ -12,7 +12,7 @@ from stream_bayes.eventlog import retry
 from stream_bayes.eventlog.memory import MemoryStore
 from stream_bayes.records import Offsets, Partition
 from stream_bayes.runtime import Worker
-from tests.support.shared_log import EACH, SharedLog, check, more, read_by_another
+from tests.support.shared_log import EACH, SharedLog, check, feed_more, read_by_another
 from tests.support.workers import assert_same, events, saved_state, settings_in, state, work
 
 
@@ -24,7 +24,7 @@ def test_a_broker_that_comes_back(
     read_by_another(settings, store, 0, 1)
     for path in settings.checkpoint_folder.rglob("*.safetensors"):
         path.unlink()
-    more(store, 500)
+    feed_more(store, 500)
     calls = 0
 
     def answers() -> None:

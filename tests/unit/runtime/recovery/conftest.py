@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.config import Settings
-from tests.support.checkpointed_worker import go_on, more
+from tests.support.checkpointed_worker import feed_more, resume_worker
 from tests.support.workers import settings_in
 
 
@@ -17,8 +17,8 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which a worker has done some work, with several checkpoints."""
     folder = tmp_path_factory.mktemp("worked")
     for first in (0, 50, 100):
-        more(folder, first)
-        go_on(settings_in(folder, checkpoint={"events": 20}))
+        feed_more(folder, first)
+        resume_worker(settings_in(folder, checkpoint={"events": 20}))
     return folder
 
 

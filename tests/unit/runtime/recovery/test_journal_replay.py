@@ -19,7 +19,7 @@ from stream_bayes.records import Partition, Record
 from stream_bayes.runtime import Worker
 from stream_bayes.runtime.journal import JournalEntry
 from stream_bayes.runtime.retention import Retention
-from tests.support.checkpointed_worker import check, files, go_on, more, path_of
+from tests.support.checkpointed_worker import check, feed_more, files, path_of, resume_worker
 from tests.support.commands import Run
 from tests.support.workers import INPUTS, feed, settings_in, stream, work, write_config
 
@@ -29,11 +29,11 @@ def test_a_checkpoint_of_another_log(settings: Settings, tmp_path: Path, worker_
     before = files(settings)
     (tmp_path / "other").mkdir()
     other = settings_in(tmp_path / "other", checkpoint={"folder": settings.checkpoint_folder})
-    more(tmp_path / "other", 0)
+    feed_more(tmp_path / "other", 0)
     with pytest.raises(CheckpointMismatch, match=r"is of another log, so it says nothing of this one: name .*folder"):
-        go_on(other)
+        resume_worker(other)
     elsewhere = settings_in(tmp_path / "other")
-    go_on(elsewhere)
+    resume_worker(elsewhere)
     config = write_config(other, tmp_path / "other.toml")
     code, output, errors = worker_command("rebuild", "--config", config)
     assert (code, output) == (2, "")
@@ -68,7 +68,7 @@ def test_a_stop_while_replaying(settings: Settings, monkeypatch: pytest.MonkeyPa
     assert (code, len(seen), files(settings)) == (0, 3, [])
     assert errors.splitlines()[-1].endswith("stopped before it had recovered")
     monkeypatch.undo()
-    go_on(settings)
+    resume_worker(settings)
     check(settings)
 
 
@@ -77,7 +77,7 @@ def test_other_learner_settings_without_a_checkpoint(settings: Settings, tmp_pat
         path.unlink()
     other = settings_in(tmp_path, learner={"name": "BayesianLinearRegression"})
     with pytest.raises(RecoveryError, match=r"is refused now \(.*\): the journal was written with other") as caught:
-        go_on(other)
+        resume_worker(other)
     assert "learner.name is 'BayesianLinearRegression' now" in str(caught.value)
     code, _, errors = worker_command("rebuild", "--config", write_config(other, tmp_path / "other.toml"), "--json")
     said = [json.loads(line) for line in errors.splitlines()]
@@ -95,27 +95,27 @@ def test_a_log_in_which_a_record_was_changed(settings: Settings) -> None:
         connection.execute(f"UPDATE records_{table} SET value = ? WHERE offset = 5", (b"no event",))
     connection.close()
     with pytest.raises(RecoveryError, match=r"emails-0-5 was learned when it came .*: the log was changed"):
-        go_on(settings)
+        resume_worker(settings)
 
 
 def test_a_checkpoint_of_a_copy_that_went_on_by_itself(settings: Settings, tmp_path: Path) -> None:
     log = path_of(settings)
     copy = tmp_path / "copy.db"
     shutil.copy(log, copy)
-    more(tmp_path, 1000)
+    feed_more(tmp_path, 1000)
     shutil.move(log, tmp_path / "original.db")
     shutil.copy(copy, log)
-    more(tmp_path, 2000)
-    go_on(settings)
+    feed_more(tmp_path, 2000)
+    resume_worker(settings)
     # Back to the original, whose journal reaches as far, with the checkpoints of the copy.
     shutil.move(tmp_path / "original.db", log)
     elsewhere = settings.checkpoint.model_copy(update={"folder": tmp_path / "elsewhere"})
     shutil.copytree(settings.checkpoint_folder, tmp_path / "aside")
     shutil.rmtree(settings.checkpoint_folder)
-    go_on(settings.model_copy(update={"checkpoint": elsewhere}))
+    resume_worker(settings.model_copy(update={"checkpoint": elsewhere}))
     shutil.copytree(tmp_path / "aside", settings.checkpoint_folder)
     with pytest.raises(CheckpointMismatch, match="a copy of this log that went on by itself"):
-        go_on(settings)
+        resume_worker(settings)
 
 
 def test_rebuild_where_the_labels_are_all_gone(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.persistence.checkpoint import Checkpoint
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.runtime import Worker
-from tests.support.checkpointed_worker import check, files, go_on, more, path_of
+from tests.support.checkpointed_worker import check, feed_more, files, path_of, resume_worker
 from tests.support.commands import Run
-from tests.support.label_requests import but_the_threshold, different
+from tests.support.label_requests import dissimilar_observations, without_threshold
 from tests.support.workers import INPUTS, JOURNAL, assert_same, feed, saved_state, settings_in, state, write_config
 
 
@@ -47,8 +47,8 @@ def test_a_damaged_checkpoint_is_passed_over(
         worker.recover()
         assert_same(state(worker.processors[0].engine), expected)
     assert caplog.text.count("passed over") == how_many
-    more(path_of(settings).parent, 150)
-    go_on(settings)
+    feed_more(path_of(settings).parent, 150)
+    resume_worker(settings)
     check(settings)
 
 
@@ -56,13 +56,13 @@ def test_a_checkpoint_of_a_later_version_is_not_passed_over(settings: Settings) 
     newest = files(settings)[0]
     newest.write_bytes(newest.read_bytes().replace(b'"version":"1"', b'"version":"9"'))
     with pytest.raises(SnapshotTooNew, match=newest.name):
-        go_on(settings)
+        resume_worker(settings)
 
 
 def test_other_settings_are_refused_with_what_differs(settings: Settings, tmp_path: Path, worker_command: Run) -> None:
     other = settings_in(tmp_path, learner={"parameters": {"prior_count": 0.25}}, engine={"dedup_window": 999})
     with pytest.raises(CheckpointMismatch, match=r"learner\.parameters\.prior_count: 1\.0 in the checkpoint, 0\.25"):
-        go_on(other)
+        resume_worker(other)
     code, output, errors = worker_command("run", "--config", write_config(other, tmp_path / "other.toml"), "--drain")
     assert (code, output) == (2, "")
     assert ["started" in line for line in errors.splitlines()] == [True, False]
@@ -76,9 +76,9 @@ def test_a_larger_budget_is_no_other_setting(settings: Settings, tmp_path: Path)
         tmp_path, labels={"budget": 500, "max_open_requests": 400, "strategy": "margin", "reserve": 0.1}
     )
     with SqliteLog(path_of(settings)) as writer:
-        feed(writer, different(200, 1000))
+        feed(writer, dissimilar_observations(200, 1000))
     used = saved_state(settings)[1].scalars["selector"]["budget"]["used"]
-    go_on(raised)
+    resume_worker(raised)
     number, saved = saved_state(raised)
     assert saved.scalars["selector"]["budget"]["used"] > used
     with SqliteLog(path_of(settings), raised.group, INPUTS) as log:
@@ -86,7 +86,7 @@ def test_a_larger_budget_is_no_other_setting(settings: Settings, tmp_path: Path)
         worker = Worker(settings_in(tmp_path / "elsewhere"), log)
         worker.recover()
         # By budgets of its own time it would follow other scores, but nothing is decided again.
-        assert_same(but_the_threshold(state(worker.processors[0].engine)), but_the_threshold(saved))
+        assert_same(without_threshold(state(worker.processors[0].engine)), without_threshold(saved))
 
 
 def test_rebuild_makes_the_same_model_and_takes_other_settings(settings: Settings, tmp_path: Path) -> None:
@@ -98,29 +98,29 @@ def test_rebuild_makes_the_same_model_and_takes_other_settings(settings: Setting
     other = settings_in(tmp_path, learner={"parameters": {"prior_count": 0.25}})
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         Worker(other, log).rebuild()
-    more(tmp_path, 150)
-    go_on(other)
+    feed_more(tmp_path, 150)
+    resume_worker(other)
     with pytest.raises(CheckpointMismatch):
-        go_on(settings)
+        resume_worker(settings)
 
 
 def put_an_older_copy_back(settings: Settings, folder: Path) -> None:
     """A log as it was before the newest checkpoints."""
     path = path_of(settings)
     copy = folder / "copy.db"
-    more(folder, 0)
-    go_on(settings)
+    feed_more(folder, 0)
+    resume_worker(settings)
     shutil.copy(path, copy)
-    more(folder, 50)
-    go_on(settings)
+    feed_more(folder, 50)
+    resume_worker(settings)
     shutil.copy(copy, path)
 
 
 def test_a_log_put_back_from_an_older_copy(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, checkpoint={"events": 20})
     put_an_older_copy_back(settings, tmp_path)
-    more(tmp_path, 300)
-    go_on(settings)
+    feed_more(tmp_path, 300)
+    resume_worker(settings)
     check(settings)
 
 
@@ -128,14 +128,14 @@ def test_checkpoints_ahead_of_the_journal_never_come_back(tmp_path: Path) -> Non
     """After an older copy of the log the journal grows beyond them before the first new checkpoint is written."""
     settings = settings_in(tmp_path)
     put_an_older_copy_back(settings, tmp_path)
-    more(tmp_path, 300)
-    more(tmp_path, 400)
+    feed_more(tmp_path, 300)
+    feed_more(tmp_path, 400)
     # A worker that is killed before it writes a checkpoint.
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         killed = Worker(settings_in(tmp_path, checkpoint={"events": 10_000}), log)
         killed._finish = lambda: None  # type: ignore[method-assign]
         killed.run(drain=True)
-    go_on(settings)
+    resume_worker(settings)
     check(settings)
 
 
@@ -147,7 +147,7 @@ def test_a_checkpoint_older_than_the_journal_is_no_use(settings: Settings) -> No
     for checkpoint in files(settings):
         checkpoint.unlink()
     with pytest.raises(RecoveryError, match=r"stream-bayes rebuild"):
-        go_on(settings)
+        resume_worker(settings)
 
 
 def test_inputs_that_are_gone_are_named(settings: Settings) -> None:
@@ -156,7 +156,7 @@ def test_inputs_that_are_gone_are_named(settings: Settings) -> None:
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         log.trim(dict.fromkeys(log.end_offsets("emails"), 5))
     with pytest.raises(RecoveryError, match=r"emails-0 no longer has the records 0 to 4"):
-        go_on(settings)
+        resume_worker(settings)
 
 
 def test_a_checkpoint_that_makes_no_engine(settings: Settings) -> None:

@@ -32,7 +32,7 @@ from stream_bayes.web.services.explanation import ELSE, OTHERS, ModelPrediction,
 from stream_bayes.web.services.model_cache import ModelCache
 from stream_bayes.web.services.prediction import prediction_view
 from tests.support.learners import LEARNERS
-from tests.support.web_checkpoints import taught_something, write_model
+from tests.support.web_checkpoints import trained_clone, write_model
 from tests.support.workers import settings_in
 
 FEATURES: dict[str, Any] = {"a": 2.0, "b": 1, "c": True, "e": 3.0}
@@ -58,7 +58,7 @@ def shares(found: PredictionBody) -> dict[str, float]:
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_has_an_opinion_with_reasons(name: str, tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
-    learner = taught_something(LEARNERS[name])
+    learner = trained_clone(LEARNERS[name])
     write_model(settings, learner)
     models = ModelCache(settings)
     found = models.opinion(WHOLE)
@@ -91,7 +91,7 @@ def test_every_learner_has_an_opinion_with_reasons(name: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", [name for name in LEARNERS if not name.startswith("SpamFilter")])
 def test_a_share_is_what_is_missing_without_the_feature(name: str) -> None:
-    learner = taught_something(LEARNERS[name])
+    learner = trained_clone(LEARNERS[name])
     found = opinion(learner)
     by_name = {text.split(" = ")[0]: share for text, share in shares(found).items()}
 
@@ -198,7 +198,7 @@ def test_of_many_features_those_that_say_most_are_told(count: int) -> None:
 
 
 def test_features_that_are_not_shown_are_added_up() -> None:
-    learner = taught_something(SoftmaxRegression(rate=0.3))
+    learner = trained_clone(SoftmaxRegression(rate=0.3))
     one = opinion(learner, top=1)
     all_of_them = opinion(learner)
     assert len(one.reasons) == 1 < len(all_of_them.reasons)
@@ -208,7 +208,7 @@ def test_features_that_are_not_shown_are_added_up() -> None:
 
 
 def test_where_time_runs_out_the_rest_is_everything_else() -> None:
-    learner = taught_something(GaussianDiscriminant())
+    learner = trained_clone(GaussianDiscriminant())
     event = ModelPrediction(FEATURES, "feature", learner.predictive_many([FEATURES]))
     why = reasons_of(learner, event, 15, seconds=0.0)
     all_of_them = reasons_of(learner, event, 15)
@@ -240,6 +240,6 @@ def test_texts_of_reasons_are_harmless() -> None:
 
 
 def test_what_a_learner_cannot_take_is_refused() -> None:
-    learner = taught_something(MultinomialNB())
+    learner = trained_clone(MultinomialNB())
     with pytest.raises(InputError, match="a count is between 0 and"):
         opinion(learner, Observation(id="q", features={"x": -1.0}))

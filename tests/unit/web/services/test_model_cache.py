@@ -16,15 +16,15 @@ from stream_bayes import BayesianLinearRegression, BernoulliNB, SpamFilter
 from stream_bayes.events import Observation
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.web.services.model_cache import ModelCache, NoModel
-from tests.support.web_checkpoints import Clock, Mailroom, folder_of, mails, write_model
+from tests.support.web_checkpoints import Clock, MailWorker, checkpoint_store_of, mails, write_model
 from tests.support.workers import settings_in
 
 SPAM = Observation(id="new", text="cheap pills http://shop.example/y", sender="offer@shop.example")
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Mailroom:
-    return Mailroom(tmp_path)
+def room(tmp_path: Path) -> MailWorker:
+    return MailWorker(tmp_path)
 
 
 def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -33,7 +33,7 @@ def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
 
-def test_a_checkpoint_believes_what_the_worker_does(room: Mailroom) -> None:
+def test_a_checkpoint_believes_what_the_worker_does(room: MailWorker) -> None:
     worker = room.work(*mails(40))
     before = contents(room.settings.checkpoint_folder)
     models = ModelCache(room.settings)
@@ -62,7 +62,7 @@ def test_the_learner_is_that_of_the_checkpoint_whatever_the_settings_say(tmp_pat
     assert (opinion.mean, opinion.model_version) == (learner.predict_one({"x": 1.0}), 7)
 
 
-def test_a_newer_checkpoint_is_noticed_within_a_second(room: Mailroom) -> None:
+def test_a_newer_checkpoint_is_noticed_within_a_second(room: MailWorker) -> None:
     clock = Clock()
     room.work(*mails(20))
     models = ModelCache(room.settings, clock)
@@ -72,7 +72,7 @@ def test_a_newer_checkpoint_is_noticed_within_a_second(room: Mailroom) -> None:
     assert models.opinion(SPAM).model_version == 20
     clock.now = 1.1
     assert models.opinion(SPAM).model_version == 30
-    for path in folder_of(room.settings).folder.iterdir():
+    for path in checkpoint_store_of(room.settings).folder.iterdir():
         path.unlink()
     clock.now = 2.2
     with pytest.raises(NoModel, match="no checkpoint yet"):
@@ -86,7 +86,7 @@ def test_a_model_that_is_made_anew_is_noticed(tmp_path: Path) -> None:
     models = ModelCache(settings, clock)
     assert models.newest().model_version == 50
     for number, version in ((9, 3), (4, 1)):
-        folder_of(settings).path_of(9).unlink()
+        checkpoint_store_of(settings).path_of(9).unlink()
         write_model(settings, BernoulliNB(), number, version)
         clock.now += 1.1
         assert models.newest().model_version == version
@@ -189,7 +189,7 @@ def test_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_the_partition_that_has_learned_most_speaks_first(tmp_path: Path) -> None:
-    room = Mailroom(tmp_path, partitions=3)
+    room = MailWorker(tmp_path, partitions=3)
     room.work(*mails(10), partition=0)
     room.work(*mails(30), partition=2)
     models = ModelCache(room.settings)
@@ -215,7 +215,7 @@ def test_few_models_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_many_threads_get_the_answers_of_one(tmp_path: Path) -> None:
-    room = Mailroom(tmp_path)
+    room = MailWorker(tmp_path)
     room.work(*mails(40))
     texts = [f"cheap pills lunch {word} at http://{word}.example" for word in ("noon", "bread", "buy", "now")] * 30
     asked = [Observation(id="q", raw=f"Subject: {text}\n\n{text}".encode()) for text in texts]
@@ -231,7 +231,7 @@ def test_checkpoints_that_come_and_go_while_they_are_read(tmp_path: Path) -> Non
     clock = Clock()
     over = Event()
     write_model(settings, BernoulliNB(classes=("ham", "spam")))
-    folder = CheckpointStore(folder_of(settings).folder, keep=1)
+    folder = CheckpointStore(checkpoint_store_of(settings).folder, keep=1)
     found = folder.newest()
     assert found is not None
 

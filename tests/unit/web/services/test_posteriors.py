@@ -31,7 +31,7 @@ from stream_bayes.web.api.schemas import DensityBody
 from stream_bayes.web.services.model_cache import ModelCache
 from stream_bayes.web.services.posteriors import NamedPosterior, NoPosterior, density, density_of, kinds_of
 from tests.support.learners import LEARNERS
-from tests.support.web_checkpoints import Mailroom, mails, taught_something
+from tests.support.web_checkpoints import MailWorker, mails, trained_clone
 
 MAIL = """\
 Received: from relay.shop.example [10.1.2.3]
@@ -93,7 +93,9 @@ def test_a_density_without_bound_is_cut_off(posterior: Any) -> None:
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> ModelCache:
-    room = Mailroom(tmp_path_factory.mktemp("mails"), learner={"name": "SpamFilter", "parameters": {"buckets": 2**22}})
+    room = MailWorker(
+        tmp_path_factory.mktemp("mails"), learner={"name": "SpamFilter", "parameters": {"buckets": 2**22}}
+    )
     extra = {"id": "x", "label": "ham", "text": "cheap bread", "sender": "offer@shop.example", "subject": "lunch"}
     room.work(*mails(20), extra)
     return ModelCache(room.settings)
@@ -255,7 +257,7 @@ def test_categories() -> None:
         with pytest.raises(NoPosterior, match="a category is a feature with its value; known are "):
             density_of(learner, "feature", text)
     with pytest.raises(NoPosterior, match="with buckets no names are kept"):
-        density_of(taught_something(CategoricalNB(buckets=64)), "feature", "a = 1")
+        density_of(trained_clone(CategoricalNB(buckets=64)), "feature", "a = 1")
 
 
 def test_coins() -> None:
@@ -275,7 +277,7 @@ def test_coins() -> None:
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_draws_what_it_says_it_can(name: str) -> None:
-    learner = taught_something(LEARNERS[name])
+    learner = trained_clone(LEARNERS[name])
     before = LEARNERS[name].clone()
     for kind in kinds_of(type(learner)):
         for one in (learner, before):

@@ -18,14 +18,23 @@ from stream_bayes.web.readmodel.state_store import StateStore
 from stream_bayes.web.services import model_cache, rescoring
 from stream_bayes.web.services.model_cache import ModelCache
 from stream_bayes.web.services.rescoring import Rescorer
-from tests.support.web_testbed import HEADERS, Office, client, page, rescored, said, taken, until
+from tests.support.web_testbed import (
+    HEADERS,
+    WebTestBed,
+    client,
+    page,
+    submit_label,
+    take_request,
+    wait_until,
+    wait_until_rescored,
+)
 from tests.support.workers import all_records
 
 
-def _own_scores(office: Office, strategy: str) -> dict[int, float]:
+def _own_scores(testbed: WebTestBed, strategy: str) -> dict[int, float]:
     """What the label of each mail is worth by the newest checkpoint, by offset."""
-    model = ModelCache(office.settings).newest(0).model
-    with office.open() as log:
+    model = ModelCache(testbed.settings).newest(0).model
+    with testbed.open() as log:
         records = list(all_records(log, "emails", 0))
     assert all(HEADERS[0] in record.headers for record in records)
     contents = [model.prepare(Observation(id="a", raw=record.value)) for record in records]
@@ -40,23 +49,23 @@ def test_item09_order_of_the_queue_is_the_strategys_score(
     # A newer checkpoint is opened at once, however long that takes on this machine.
     monkeypatch.setattr(model_cache, "_SHARE", 1.0)
     labels = {"budget": 200, "max_open_requests": 30, "similarity": 1.0, "strategy": strategy}
-    office = Office(tmp_path, labels=labels)
-    office.send_generated(100)
-    office.work()
-    with page(office.settings) as address, client(address) as http:
-        before = rescored(http)["requests"]
+    testbed = WebTestBed(tmp_path, labels=labels)
+    testbed.send_generated(100)
+    testbed.work()
+    with page(testbed.settings) as address, client(address) as http:
+        before = wait_until_rescored(http)["requests"]
         for _ in range(6):
-            question = taken(http)
-            said(http, question, office.truth[question["id"]])
+            question = take_request(http)
+            submit_label(http, question, testbed.truth[question["id"]])
         # The answers are learned, and a newer checkpoint is written.
-        office.work()
-        own = _own_scores(office, strategy)
+        testbed.work()
+        own = _own_scores(testbed, strategy)
 
         def is_up_to_date() -> bool:
             waiting = http.get("/api/requests").json()["requests"]
             return all(one["score"] == pytest.approx(own[one["place"]["offset"]], rel=1e-6) for one in waiting)
 
-        until(is_up_to_date)
+        wait_until(is_up_to_date)
         requests = http.get("/api/requests").json()["requests"]
         offsets = [request["place"]["offset"] for request in requests]
         assert len(offsets) >= 10
@@ -68,18 +77,18 @@ def test_item09_order_of_the_queue_is_the_strategys_score(
         first = http.get(f"/api/requests/0/{offsets[0]}").json()["asked"]
         last = http.get(f"/api/requests/0/{offsets[-1]}").json()["asked"]
         assert (first["rank"], last["rank"]) == (1.0, 0.0)
-        assert taken(http)["place"]["offset"] == offsets[0]
+        assert take_request(http)["place"]["offset"] == offsets[0]
 
 
 class _Rescoring:
     """The open questions of a log with their rescorer, which is called here, and the places that it has read."""
 
-    def __init__(self, office: Office, log: Log) -> None:
+    def __init__(self, testbed: WebTestBed, log: Log) -> None:
         self.desk = StateStore(10.0, None)
         self.reads: list[Place] = []
         self._log = log
-        self._watch = LogFollower(office.settings, self.desk, lambda: log)
-        self._models = ModelCache(office.settings)
+        self._watch = LogFollower(testbed.settings, self.desk, lambda: log)
+        self._models = ModelCache(testbed.settings)
         self.rescorer = Rescorer(self.desk, self._models, self._read, "epistemic")
         self.look()
 
@@ -107,21 +116,21 @@ class _Rescoring:
             entry.scored_at = 1
 
 
-def _asked_office(folder: Path, mails: list[tuple[str, bytes]] | None = None) -> Office:
+def _testbed_with_requests(folder: Path, mails: list[tuple[str, bytes]] | None = None) -> WebTestBed:
     labels = {"budget": 200, "max_open_requests": 30, "similarity": 1.0}
-    office = Office(folder, labels=labels)
+    testbed = WebTestBed(folder, labels=labels)
     if mails is None:
-        office.send_generated(100)
+        testbed.send_generated(100)
     else:
-        office.send(mails)
-    office.work()
-    return office
+        testbed.send(mails)
+    testbed.work()
+    return testbed
 
 
 def test_item09_observations_are_read_once_for_all_checkpoints(tmp_path: Path) -> None:
-    office = _asked_office(tmp_path)
-    with office.open() as log:
-        rescoring_of = _Rescoring(office, log)
+    testbed = _testbed_with_requests(tmp_path)
+    with testbed.open() as log:
+        rescoring_of = _Rescoring(testbed, log)
         places = rescoring_of.places()
         assert len(places) >= 10
         for _ in range(3):
@@ -134,9 +143,9 @@ def test_item09_observations_are_read_once_for_all_checkpoints(tmp_path: Path) -
 def test_item09_reads_of_one_look_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer waits behind few reads only; the other questions have their turn in the next looks."""
     monkeypatch.setattr(rescoring, "_READS_AT_ONCE", 4)
-    office = _asked_office(tmp_path)
-    with office.open() as log:
-        rescoring_of = _Rescoring(office, log)
+    testbed = _testbed_with_requests(tmp_path)
+    with testbed.open() as log:
+        rescoring_of = _Rescoring(testbed, log)
         rescoring_of.make_old()
         count = len(rescoring_of.places())
         for looks in range(1, count // 4 + 2):
@@ -150,10 +159,10 @@ def test_item09_large_mails_are_bounded_in_bytes(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(rescoring, "_BYTES_AT_ONCE", 1 << 17)
     monkeypatch.setattr(rescoring, "_KEPT_BYTES", 1 << 18)
     mails = [(mail.id, mail.raw + b" and more" * 20_000) for mail in mailbox(1, 100)]
-    office = _asked_office(tmp_path, mails)
-    own = _own_scores(office, "epistemic")
-    with office.open() as log:
-        rescoring_of = _Rescoring(office, log)
+    testbed = _testbed_with_requests(tmp_path, mails)
+    own = _own_scores(testbed, "epistemic")
+    with testbed.open() as log:
+        rescoring_of = _Rescoring(testbed, log)
         places = rescoring_of.places()
         assert len(places) >= 8
         for checkpoint in range(2):
