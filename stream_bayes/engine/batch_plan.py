@@ -83,14 +83,11 @@ class PlanningState(Protocol):
     label_history: LabelHistory
     dedup_window: DedupWindow
     observation_cache: ObservationCache
+    abstain_label: str | None
 
     @property
     def routing(self) -> Routing:
         """The partition of the engine among those of its topic."""
-
-    @property
-    def abstain_label(self) -> str | None:
-        """The label by which a labeller abstains."""
 
 
 class BatchPlanner:

@@ -52,6 +52,10 @@ class Engine:
         """How many partitions the observations topic has: more than share the budget where it has grown since."""
         self._topic = settings.topics.observations
         self._requests = LabelRequests(settings, self.model, partition, partitions)
+        self.selector: LabelSelector = self._requests.selector
+        """The selector, with the partition's share of the budget and the open label requests."""
+        self.abstain_label = self._requests.abstain_label
+        """The text by which a labeller abstains; None if there is none."""
         self.model_version = 0
         """How many labels were learned."""
         self.clock = 0
@@ -63,16 +67,6 @@ class Engine:
         """Counts of dead letters by code."""
         self.unknown_fields = 0
         """Fields of JSON events that were ignored."""
-
-    @property
-    def selector(self) -> LabelSelector:
-        """The selector, with the partition's share of the budget and the open label requests."""
-        return self._requests.selector
-
-    @property
-    def abstain_label(self) -> str | None:
-        """The text by which a labeller abstains; None if there is none."""
-        return self._requests.abstain_label
 
     @property
     def routing(self) -> Routing:
