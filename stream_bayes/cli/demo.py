@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_bayes.cli.app import Json, replace_what_cannot_be_written, stop_at_once
+from stream_bayes.cli.app import Json, exit_now, replace_unencodable_output
 from stream_bayes.cli.startup import STOPPED
 from stream_bayes.signals import handle_signals
 
@@ -50,8 +50,8 @@ def demo(
 
     from stream_bayes.demo.startup_screen import StartupScreen
 
-    replace_what_cannot_be_written()
-    with StartupScreen(Console(stderr=True), stop_at_once):
+    replace_unencodable_output()
+    with StartupScreen(Console(stderr=True), exit_now):
         from stream_bayes.demo.mail_sources import corpus_mails, generated_mails
         from stream_bayes.demo.scenario import ScenarioOptions
         from stream_bayes.demo.workspace import Workspace
