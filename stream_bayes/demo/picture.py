@@ -67,25 +67,25 @@ def _campaigns(x: Axis, campaigns: Sequence[Span]) -> list[str]:
     marks = []
     for span in campaigns:
         if span.start > 0:
-            place = x.place(float(span.start))
-            marks.append(_upright(place, "campaign"))
-            marks.append(_slanted(place, span.name))
+            position = x.place(float(span.start))
+            marks.append(_upright(position, "campaign"))
+            marks.append(_slanted(position, span.name))
     return marks
 
 
 def _kill(x: Axis, crash: Crash | None) -> list[str]:
     if crash is None:
         return []
-    place = x.place(float(crash.mail))
-    return [_upright(place, "kill"), words(place + 6.0, _BOTTOM - 8.0, "SIGKILL", kind="name of-kill")]
+    position = x.place(float(crash.mail))
+    return [_upright(position, "kill"), words(position + 6.0, _BOTTOM - 8.0, "SIGKILL", kind="name of-kill")]
 
 
-def _upright(place: float, kind: str) -> str:
-    return element("line", x1=round(place, 1), x2=round(place, 1), y1=_TOP - 4.0, y2=_BOTTOM, class_=kind)
+def _upright(position: float, kind: str) -> str:
+    return element("line", x1=round(position, 1), x2=round(position, 1), y1=_TOP - 4.0, y2=_BOTTOM, class_=kind)
 
 
-def _slanted(place: float, name: str) -> str:
-    turned = f"translate({place:.1f} {_TOP - 8.0:g}) rotate(-40)"
+def _slanted(position: float, name: str) -> str:
+    turned = f"translate({position:.1f} {_TOP - 8.0:g}) rotate(-40)"
     return element("text", text(name), class_="name", transform=turned)
 
 
