@@ -1,4 +1,4 @@
-"""What the commands share: the application, how it ends, and what it says then."""
+"""The typer application: options common to all commands, exit codes and error output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stream_bayes.kernels.common.jit_stats import NOTICE
 from stream_bayes.kernels.common.jit_stats import logger as kernel_logger
 
 FAILED = 2
-_LAST_WORD = "stopped"
+_STOPPED_TEXT = "stopped"
 _SHOW_CURSOR = b"\x1b[?25h"
 
 app = typer.Typer(
@@ -34,30 +34,30 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 
 
 def main() -> None:
-    """Run the command line; errors of this package or of a file end it with one line and code 2, Ctrl-C with 130."""
-    NOTICE.announce = _say_compiling
+    """Run the command line; errors of this package or of files exit with one line and code 2, Ctrl-C with 130."""
+    NOTICE.announce = _show_compile_notice
     try:
         app(prog_name="stream-bayes")
     except (StreamBayesError, OSError) as problem:
-        give_up_output()
-        say(reason_of(problem))
+        discard_output()
+        print_error(reason_of(problem))
         sys.exit(FAILED)
-    except SystemExit as ending:
-        if ending.code == STOPPED:
-            say(_LAST_WORD)
+    except SystemExit as exit_:
+        if exit_.code == STOPPED:
+            print_error(_STOPPED_TEXT)
         raise
 
 
-def _say_compiling(text: str) -> None:
-    """Show the notice that kernels are compiled: as one of the lines that a worker or the page logs, or by itself."""
+def _show_compile_notice(text: str) -> None:
+    """Log the notice that kernels are being compiled, or print it if nothing is logged."""
     if logging.getLogger("stream_bayes").handlers:
         kernel_logger.info(text)
     else:
-        say(text)
+        print_error(text)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_given: bool) -> None:
+    if is_given:
         typer.echo(f"stream-bayes {__version__}")
         raise typer.Exit
 
@@ -65,45 +65,45 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Take the options that come before a command."""
+    """Handle the options before the command."""
 
 
-def replace_what_cannot_be_written() -> None:
-    """Let an output that is not UTF-8 show a question mark instead of failing."""
+def replace_unencodable_output() -> None:
+    """Replace characters that the encoding of the output lacks by question marks."""
     for stream in (sys.stdout, sys.stderr):
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
 
 
-def give_up_output() -> None:
-    """Throw away what cannot be written: Python would try again at its end, and end with a code of its own."""
+def discard_output() -> None:
+    """Discard output that cannot be written; else Python retries at exit and changes the exit code."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
 
 
-def leave_the_screen() -> NoReturn:
-    """End at once, from whatever is being drawn."""
-    # Past the buffer, which may be in use right now.
+def exit_from_screen() -> NoReturn:
+    """Restore the cursor and exit at once, even while the screen is being drawn."""
+    # Not through the buffer, which may be in use at this moment.
     for stream in (sys.stdout, sys.stderr):
         if stream.isatty():
             os.write(stream.fileno(), _SHOW_CURSOR)
-    stop_at_once()
+    exit_now()
 
 
-def stop_at_once() -> NoReturn:
-    """End the process as Ctrl-C does, with nothing left to be raised, caught or flushed."""
-    say(_LAST_WORD)
+def exit_now() -> NoReturn:
+    """Exit with the code of Ctrl-C, without exceptions or flushing."""
+    print_error(_STOPPED_TEXT)
     os._exit(STOPPED)
 
 
-def say(text: str) -> None:
-    """One line on the error output, whatever the text has in it; where it cannot be written it is not said."""
+def print_error(text: str) -> None:
+    """Print one line to standard error; line breaks become spaces, and write errors are ignored."""
     with suppress(OSError, ValueError):
         typer.echo(f"stream-bayes: {' '.join(text.split())}", err=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from stream_bayes.cli.app import Json, give_up_output, say
+from stream_bayes.cli.app import Json, discard_output, print_error
 from stream_bayes.errors import reason_of
 
 if TYPE_CHECKING:
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 DELIVERED = 0
 QUARANTINED = 1
 # EX_TEMPFAIL of sysexits.h: a mail server keeps the mail and tries again.
-TROUBLE: Final = 75
-_PIECE = 1 << 20
-# Of a mail that is learned, as much as is needed to recognise it: no mail server takes larger ones.
+TEMPORARY_FAILURE: Final = 75
+_CHUNK_BYTES = 1 << 20
+# The part of a learned mail that identifies it; mail servers accept no larger ones.
 _MAX_MAIL_BYTES = 64 << 20
 _MODEL = (
-    "Where the filter is kept; by default $XDG_DATA_HOME/stream_bayes/spam.model, else below ~/.local/share. To judge "
-    "mails also a worker's checkpoint, or its folder of checkpoints: the newest."
+    "File of the filter; by default $XDG_DATA_HOME/stream_bayes/spam.model, else below ~/.local/share. To classify "
+    "mails also a checkpoint of a worker, or a folder of checkpoints: the newest is used."
 )
 _LEARN = (
-    "Learn the mail instead of judging it; the first one makes the file. A mail learned before with the other label is "
-    "corrected, and one with the same label changes nothing."
+    "Learn the mail instead of classifying it; the first mail creates the file. A mail learned before with the other "
+    "label is corrected; with the same label nothing changes."
 )
-_FILTER = "What the first --learn makes: default, the exact one, or light. Later, the file says what it is."
-_COST = "How many spams let through are as bad as one lost ham; by default what the model says, 20 for a new one."
+_FILTER = "The filter that the first --learn creates: default (exact) or light. Ignored if the file exists."
+_COST = "Cost of a ham in quarantine, in spams delivered; by default that of the model, 20 for a new one."
 
 
 def _check_cost(cost: float | None) -> float | None:
@@ -50,21 +50,21 @@ def _check_cost(cost: float | None) -> float | None:
 
 
 class MailLabel(StrEnum):
-    """What a mail can be."""
+    """The label of a mail."""
 
     SPAM = "spam"
     HAM = "ham"
 
 
 class FilterKind(StrEnum):
-    """What a filter can be at first."""
+    """The kind of a new filter."""
 
     DEFAULT = "default"
     LIGHT = "light"
 
 
 class Verdict(NamedTuple):
-    """What is said of a mail."""
+    """The classification of a mail."""
 
     label: str
     probability: float
@@ -84,16 +84,16 @@ def classify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Judge or learn one mail from standard input.
+    """Classify or learn one mail from standard input.
 
-    Prints one line, `X-Stream-Bayes: spam; probability=0.9973; action=quarantine; log-odds=5.91`, to be put into the
-    header of the mail. At most 64,000 bytes of the mail are looked at.
+    Prints one line, `X-Stream-Bayes: spam; probability=0.9973; action=quarantine; log-odds=5.91`, for the
+    header of the mail. At most 64,000 bytes of the mail are read.
 
-    Ends with code 0 to deliver the mail (or after learning it), 1 to quarantine it, 75 after trouble such as an
-    unreadable model, which tells a mail server to try again later, and 2 when called wrongly.
+    Exit codes: 0 to deliver the mail (or after learning it), 1 to quarantine it, 75 after an error such as an
+    unreadable model, which tells a mail server to try again later, and 2 for wrong options.
 
     \b
-    For procmail; formail takes a line of that name out that came with the mail:
+    For procmail; formail removes a line of that name that came with the mail:
       VERDICT=`stream-bayes classify`
       :0 fw
       | formail -I "${VERDICT:-X-Stream-Bayes:}"
@@ -108,17 +108,17 @@ def classify(
         to "$HOME/Maildir/.Junk"
     """
     if learn is not None and cost is not None:
-        message = "is for judging a mail, and --learn does not judge it"
+        message = "is for classifying a mail, and --learn does not classify it"
         raise typer.BadParameter(message, param_hint="--cost")
     try:
         code = _classify(_default_path() if model is None else model.expanduser(), learn, kind, cost, as_json)
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
-    # Whatever it is, python would end with code 1, which means quarantine.
+    # An uncaught exception would exit with code 1, which means quarantine.
     except Exception as problem:
-        give_up_output()
-        say(f"{reason_of(problem)}; nothing is decided: try again later (code {TROUBLE})")
-        code = TROUBLE
+        discard_output()
+        print_error(f"{reason_of(problem)}; nothing is decided: try again later (code {TEMPORARY_FAILURE})")
+        code = TEMPORARY_FAILURE
     raise typer.Exit(code)
 
 
@@ -130,7 +130,7 @@ def _classify(path: Path, learn: MailLabel | None, kind: FilterKind | None, cost
         if as_json:
             _print(json.dumps({"learned": learn, "model": str(path), "change": change}))
         return DELIVERED
-    verdict = _judge(path, _read_mail(MAX_RAW), kind, cost)
+    verdict = _classify_mail(path, _read_mail(MAX_RAW), kind, cost)
     _print(json.dumps(verdict._asdict()) if as_json else _header_line(verdict))
     return QUARANTINED if verdict.action == "quarantine" else DELIVERED
 
@@ -145,40 +145,40 @@ def _print(line: str) -> None:
 
 def _default_path() -> Path:
     base = os.environ.get("XDG_DATA_HOME", "")
-    # A relative path in it is to be ignored, as the XDG specification has it.
+    # The XDG specification says to ignore a relative path.
     folder = Path(base) if base.startswith("/") else Path("~/.local/share").expanduser()
     return folder / "stream_bayes" / "spam.model"
 
 
 def _read_mail(size: int) -> bytes:
-    """The beginning of the mail; the rest is read too, since the writer may fail on a closed pipe."""
+    """Read the beginning of the mail; the rest is read and dropped, since the writer may fail on a closed pipe."""
     if sys.stdin is None:
         message = "there is no standard input"
         raise OSError(message)
     if sys.stdin.isatty():
-        say("type or paste the mail, then press Ctrl-D")
+        print_error("type or paste the mail, then press Ctrl-D")
     raw = sys.stdin.buffer.read(size)
-    while sys.stdin.buffer.read(_PIECE):
+    while sys.stdin.buffer.read(_CHUNK_BYTES):
         pass
     return raw
 
 
-def _judge(path: Path, raw: bytes, kind: FilterKind | None, cost: float | None) -> Verdict:
+def _classify_mail(path: Path, raw: bytes, kind: FilterKind | None, cost: float | None) -> Verdict:
     from stream_bayes.decisions import spam_losses
 
     if not path.exists():
         message = f"there is no model at {path}; to make one: stream-bayes classify --learn spam --model FILE < MAIL"
         raise FileNotFoundError(message)
-    model, _ = _loaded(path, kind)
+    model, _ = _load(path, kind)
     losses = spam_losses(model.false_positive_cost, model.false_negative_cost) if cost is None else spam_losses(cost)
-    said = model.predictive_many([raw])
-    ham, spam = said.probabilities[0].tolist()
+    prediction = model.predictive_many([raw])
+    ham, spam = prediction.probabilities[0].tolist()
     action = losses.bayes_action({"ham": ham, "spam": spam}).action
-    return Verdict(MailLabel.SPAM if spam > ham else MailLabel.HAM, spam, float(said.spam_log_odds[0]), action)
+    return Verdict(MailLabel.SPAM if spam > ham else MailLabel.HAM, spam, float(prediction.spam_log_odds[0]), action)
 
 
 def _header_line(verdict: Verdict) -> str:
-    """A header field as RFC 5322 has it: one line of ASCII of at most 78 characters."""
+    """Format the header field: one line of ASCII of at most 78 characters (RFC 5322)."""
     numbers = f"probability={verdict.probability:.4f}; action={verdict.action}; log-odds={verdict.log_odds:.2f}"
     return f"X-Stream-Bayes: {verdict.label}; {numbers}"
 
@@ -188,50 +188,50 @@ def _learn(path: Path, mail: bytes, label: MailLabel, kind: FilterKind | None) -
     from stream_bayes.mail.filter.learned_mails import save_filter
 
     if path.is_symlink() and not path.exists():
-        message = f"{path} leads to {path.readlink()}, which is not there"
+        message = f"{path} leads to {path.readlink()}, which does not exist"
         raise FileNotFoundError(message)
     path = path.resolve()
-    if _is_of_worker(path):
+    if _is_checkpoint(path):
         message = f"{path} belongs to a worker, which learns from the log: send it a label (stream-bayes send)"
         raise typer.BadParameter(message, param_hint="--learn")
-    with _locked(path):
-        model, learned = _opened(path, kind)
+    with _lock_model(path):
+        model, learned = _load_or_create(path, kind)
         change = learned.learn(model, mail[:MAX_RAW], mail, spam=label is MailLabel.SPAM)
         if change != "unchanged":
             save_filter(path, model, learned)
     return change
 
 
-def _opened(path: Path, kind: FilterKind | None) -> tuple[SpamFilter, LearnedMails]:
+def _load_or_create(path: Path, kind: FilterKind | None) -> tuple[SpamFilter, LearnedMails]:
     from stream_bayes.mail.filter import SpamFilter
     from stream_bayes.mail.filter.learned_mails import LearnedMails
 
     if path.exists():
-        return _loaded(path, kind)
+        return _load(path, kind)
     return (SpamFilter.light() if kind is FilterKind.LIGHT else SpamFilter()), LearnedMails()
 
 
-def _loaded(path: Path, kind: FilterKind | None) -> tuple[SpamFilter, LearnedMails]:
-    """The filter of a file with its record, and a word on a kind that was asked for and is not that of the file."""
+def _load(path: Path, kind: FilterKind | None) -> tuple[SpamFilter, LearnedMails]:
+    """Load the filter and its learned mails; warn if --filter names another kind."""
     from stream_bayes.mail.filter.composition import ALL_MEMBERS, LIGHT_MEMBERS
     from stream_bayes.mail.filter.learned_mails import LearnedMails, load_filter
 
-    model, learned = (_worker_filter(path), LearnedMails()) if _is_of_worker(path) else load_filter(path)
+    model, learned = (_filter_of_checkpoint(path), LearnedMails()) if _is_checkpoint(path) else load_filter(path)
     if kind is not None and model.members != (LIGHT_MEMBERS if kind is FilterKind.LIGHT else ALL_MEMBERS):
-        say(f"the filter in {path} is not the {kind} one: --filter {kind} changes nothing")
+        print_error(f"the filter in {path} is not the {kind} one: --filter {kind} changes nothing")
     return model, learned
 
 
-def _is_of_worker(path: Path) -> bool:
-    """Whether a path is a checkpoint or a folder, which can only be one of checkpoints."""
+def _is_checkpoint(path: Path) -> bool:
+    """Whether a path is a checkpoint or a folder of checkpoints."""
     from stream_bayes.persistence.checkpoint import CHECKPOINT
     from stream_bayes.persistence.snapshot import format_of
 
     return path.is_dir() or (path.exists() and format_of(path) == CHECKPOINT.format)
 
 
-def _worker_filter(path: Path) -> SpamFilter:
-    """The filter of a checkpoint, or of the newest one in a folder."""
+def _filter_of_checkpoint(path: Path) -> SpamFilter:
+    """Load the filter of a checkpoint, or of the newest one in a folder."""
     from stream_bayes.engine.state import learner_of
     from stream_bayes.errors import SnapshotError
     from stream_bayes.mail.filter import SpamFilter
@@ -246,12 +246,12 @@ def _worker_filter(path: Path) -> SpamFilter:
 
 
 def _newest_checkpoint(folder: Path) -> Checkpoint:
-    """The newest of a folder; of several partitions below it, that of the one that has learned most labels."""
+    """Return the newest checkpoint; of several partitions, that of the one with the most learned labels."""
     from stream_bayes.persistence.checkpoint_store import CheckpointStore
 
     below = {found.parent for found in folder.rglob("checkpoint-*.safetensors")}
-    for place in sorted(below, key=lambda place: (-_labels_learned(place), place)):
-        found = CheckpointStore(place).newest()
+    for path in sorted(below, key=lambda path: (-_labels_learned(path), path)):
+        found = CheckpointStore(path).newest()
         if found is not None:
             return found[1]
     message = f"{folder} is a folder without a checkpoint; `stream-bayes run` writes them"
@@ -259,7 +259,7 @@ def _newest_checkpoint(folder: Path) -> Checkpoint:
 
 
 def _labels_learned(folder: Path) -> int:
-    """Those that the newest checkpoint of a partition says; -1 if it says nothing that can be read."""
+    """Return the labels learned by the newest checkpoint of a partition; -1 if it cannot be read."""
     from stream_bayes.errors import SnapshotError
     from stream_bayes.persistence.checkpoint import CHECKPOINT
     from stream_bayes.persistence.checkpoint_store import CheckpointStore
@@ -273,10 +273,10 @@ def _labels_learned(folder: Path) -> int:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One at a time from reading the model to writing it, so that no mail that is learned meanwhile gets lost."""
+def _lock_model(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock from reading the model to writing it, so that no concurrent update is lost."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Beside the model, which is replaced, and never removed: one who waits for it would hold what nobody else sees.
+    # A separate file that is never deleted: the model is replaced, and a deleted lock would exclude nobody.
     with path.with_name(f"{path.name}.lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

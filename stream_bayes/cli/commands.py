@@ -1,6 +1,6 @@
-"""All commands, in the order in which --help lists them.
+"""Registration of all commands, in the order of --help.
 
-Only typer is imported until a command runs, so that `stream-bayes --help` is there at once.
+Heavy imports stay inside the commands, so that `stream-bayes --help` is fast.
 """
 
 from stream_bayes.cli import (

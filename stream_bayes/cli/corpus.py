@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stream_bayes.cli.app import Json, replace_what_cannot_be_written
+from stream_bayes.cli.app import Json, replace_unencodable_output
 from stream_bayes.errors import ParameterError
 
 if TYPE_CHECKING:
     from stream_bayes.evaluation.corpora.listing import CorpusListing
 
-_PATH = "A corpus or a folder of them; by default $STREAM_BAYES_CORPORA and what --get has got."
+_PATH = "A corpus or a folder of corpora; by default $STREAM_BAYES_CORPORA and what --get has downloaded."
 _GET = "Download a public corpus first: sms-spam or trec07."
 
 
@@ -24,26 +24,26 @@ def corpus(
     get: Annotated[str | None, typer.Option("--get", metavar="NAME", help=_GET)] = None,
     as_json: Json = False,
 ) -> None:
-    """List the corpora that are there, or get a public one.
+    """List corpora, or download a public one.
 
-    Prints format, messages, share of spam, and what cannot be read; everything is read through once.
+    Prints the format, the number of messages, the fraction of spam, and problems; each corpus is read completely.
     """
     if path is not None and get is not None:
         message = "name either a path or a corpus to --get, not both"
         raise ParameterError(message)
-    replace_what_cannot_be_written()
-    found = _found(path, get)
+    replace_unencodable_output()
+    found = _list_corpora(path, get)
     if as_json:
-        typer.echo(json.dumps({"corpora": [_described(one) for one in found]}, indent=2))
+        typer.echo(json.dumps({"corpora": [_describe(one) for one in found]}, indent=2))
     elif found:
-        typer.echo("\n".join(_as_text(one) for one in found))
+        typer.echo("\n".join(_format_corpus(one) for one in found))
         named = shlex.quote(found[0].path) if len(found) == 1 else "PATH"
         typer.echo(f"\nTo measure a filter on {'it' if len(found) == 1 else 'one'}: stream-bayes evaluate {named}")
     else:
-        typer.echo(_nothing())
+        typer.echo(_format_empty())
 
 
-def _found(path: Path | None, get: str | None) -> list[CorpusListing]:
+def _list_corpora(path: Path | None, get: str | None) -> list[CorpusListing]:
     from stream_bayes.evaluation.corpora import downloads, listing
 
     if get is not None:
@@ -54,7 +54,7 @@ def _found(path: Path | None, get: str | None) -> list[CorpusListing]:
     return [*listing.corpora_of_environment(), *public]
 
 
-def _nothing() -> str:
+def _format_empty() -> str:
     from stream_bayes.evaluation.corpora.downloads import PUBLIC_CORPORA
     from stream_bayes.evaluation.corpora.listing import CORPORA_VARIABLE
 
@@ -64,7 +64,7 @@ def _nothing() -> str:
     )
 
 
-def _described(one: CorpusListing) -> dict[str, Any]:
+def _describe(one: CorpusListing) -> dict[str, Any]:
     return {
         "name": one.name,
         "path": one.path,
@@ -81,7 +81,7 @@ def _described(one: CorpusListing) -> dict[str, Any]:
     }
 
 
-def _as_text(one: CorpusListing) -> str:
+def _format_corpus(one: CorpusListing) -> str:
     from stream_bayes.evaluation.corpora.mail import counted, shown
 
     share = "" if one.spam_percent is None else f", {one.spam_percent:.1f} % spam"

@@ -1,4 +1,7 @@
-"""Dead letters in a log: reading them, and sending them again exactly once."""
+"""Dead letters in a log: reading, and requeueing each exactly once.
+
+A module of its own, since `dead_letters` must not import pydantic until a command runs.
+"""
 
 from __future__ import annotations
 
@@ -16,42 +19,44 @@ from stream_bayes.records import Record
 
 
 class DeadLetterRecord(NamedTuple):
-    """A dead letter and its place."""
+    """A dead letter, its position, and whether it was requeued."""
 
-    place: str
+    position: str
     """PARTITION-OFFSET in the topic of dead letters."""
     content: DeadLetter
     sent_again: bool
 
 
 def dead_letter_records(log: Log, settings: Settings) -> Iterator[DeadLetterRecord]:
-    """All dead letters that are there, by partition and offset."""
-    again = places_sent_again(log, settings)
-    return (_letter(record, again) for record in _records(log, settings.topics.dead_letters))
+    """Yield all dead letters by partition and offset."""
+    requeued = requeued_positions(log, settings)
+    return (_parse_record(record, requeued) for record in _records(log, settings.topics.dead_letters))
 
 
-def dead_letter_at(log: Log, settings: Settings, place: str) -> DeadLetterRecord:
-    """The dead letter at a place."""
-    partition, _, offset = place.partition("-")
+def dead_letter_at(log: Log, settings: Settings, position: str) -> DeadLetterRecord:
+    """Return the dead letter at PARTITION-OFFSET."""
+    partition, _, offset = position.partition("-")
     if partition.isdecimal() and offset.isdecimal():
         found = log.read(settings.topics.dead_letters, int(partition), int(offset))
         if found and found[0].offset == int(offset):
-            return _letter(found[0], places_sent_again(log, settings))
-    message = f"there is no dead letter {place!r}: stream-bayes dead-letters list prints their places"
+            return _parse_record(found[0], requeued_positions(log, settings))
+    message = f"there is no dead letter {position!r}: stream-bayes dead-letters list prints their places"
     raise InputError(message)
 
 
-def send_again(log: Log, settings: Settings, letter: DeadLetterRecord) -> None:
-    """Stage the record as it was, into the topic it came from, and a note that it was sent again."""
+def requeue_record(log: Log, settings: Settings, letter: DeadLetterRecord) -> None:
+    """Stage the original record for its topic, and a marker that it was requeued."""
     content = letter.content
-    whole = content.payload, content.key, content.headers or ()
-    value, key, headers = whole if content.size is None else _whole(log, content)
-    log.append(content.topic, value, key, content.partition, headers)
-    log.append(_notes(settings), letter.place.encode())
+    if content.size is None:
+        log.append(content.topic, content.payload, content.key, content.partition, content.headers or ())
+    else:
+        value, key, headers = _read_original(log, content)
+        log.append(content.topic, value, key, content.partition, headers)
+    log.append(_requeued_topic(settings), letter.position.encode())
 
 
-def _whole(log: Log, content: DeadLetter) -> tuple[bytes, bytes | None, Headers]:
-    """Value, key and headers of the record itself."""
+def _read_original(log: Log, content: DeadLetter) -> tuple[bytes, bytes | None, Headers]:
+    """Read value, key and headers of the original record."""
     found = log.read(content.topic, content.partition, content.offset)
     if found and found[0].offset == content.offset:
         return found[0].value, found[0].key, found[0].headers
@@ -62,27 +67,27 @@ def _whole(log: Log, content: DeadLetter) -> tuple[bytes, bytes | None, Headers]
     raise InputError(message)
 
 
-def places_sent_again(log: Log, settings: Settings) -> set[str]:
-    """Which letters were sent again before."""
-    notes = _notes(settings)
-    for place in log.end_offsets(notes):
-        log.wait_for_open_transactions(place)
-    return {record.value.decode("utf-8", "replace") for record in _records(log, notes)}
+def requeued_positions(log: Log, settings: Settings) -> set[str]:
+    """Return the positions of the letters that were requeued."""
+    topic = _requeued_topic(settings)
+    for partition in log.end_offsets(topic):
+        log.wait_for_open_transactions(partition)
+    return {record.value.decode("utf-8", "replace") for record in _records(log, topic)}
 
 
-def _notes(settings: Settings) -> str:
+def _requeued_topic(settings: Settings) -> str:
     return f"{settings.topics.dead_letters}-sent-again"
 
 
-def _letter(record: Record, again: set[str]) -> DeadLetterRecord:
-    place = f"{record.partition}-{record.offset}"
+def _parse_record(record: Record, requeued: set[str]) -> DeadLetterRecord:
+    position = f"{record.partition}-{record.offset}"
     try:
         content = DeadLetter.model_validate_json(record.value)
     except ValidationError as problem:
-        message = f"record {place} of {record.topic!r} is no dead letter: somebody else writes to this topic"
+        message = f"record {position} of {record.topic!r} is no dead letter: somebody else writes to this topic"
         raise InputError(message) from problem
-    return DeadLetterRecord(place, content, place in again)
+    return DeadLetterRecord(position, content, position in requeued)
 
 
 def _records(log: Log, topic: str) -> Iterator[Record]:
-    return chain.from_iterable(records_from(log, place) for place in sorted(log.end_offsets(topic)))
+    return chain.from_iterable(records_from(log, partition) for partition in sorted(log.end_offsets(topic)))

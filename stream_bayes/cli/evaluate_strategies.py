@@ -1,4 +1,4 @@
-"""`stream-bayes evaluate --strategies` and `--repeat`: many passes, one table, one picture."""
+"""`stream-bayes evaluate --strategies` and `--repeat`: many runs, one table, one chart."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import NamedTuple
 import typer
 from rich.console import Console
 
-from stream_bayes.cli.app import FAILED, say
-from stream_bayes.cli.evaluate_runs import Task
-from stream_bayes.cli.interruption import interruption
-from stream_bayes.cli.progress import CountBar
+from stream_bayes.cli.app import FAILED, print_error
+from stream_bayes.cli.evaluate_runs import EvaluationTask
+from stream_bayes.cli.interruption import defer_interrupt
+from stream_bayes.cli.progress import SweepProgressBar
 from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.feedback import ACTIVE, MAX_SEED, SEED, FeedbackRegime
@@ -31,28 +31,28 @@ from stream_bayes.evaluation.strategy_comparison import (
 from stream_bayes.evaluation.sweep import Job, SweepResult, sweep
 from stream_bayes.evaluation.tables import strategies_table
 
-FOLDER = Path("label-report")
-"""Where the picture of strategies goes unless somebody says otherwise."""
+DEFAULT_FOLDER = Path("label-report")
+"""The default folder of the chart of strategies."""
 
 
 class SweepOptions(NamedTuple):
-    """The options that ask for many passes, as they were given."""
+    """The options that ask for several runs."""
 
     strategies: str | None
     budgets: str | None
     repeat: int | None
-    others: tuple[str, ...]
-    """Options that were given and are for one pass only."""
+    single_run_options: tuple[str, ...]
+    """Options that were given and are valid for a single run only."""
 
     @property
     def is_one_pass(self) -> bool:
-        """Whether there is only one pass to run after all."""
+        """Whether there is only one run."""
         return self.strategies is None and (self.repeat or 1) == 1
 
     def regime(self, feedback: str | None, strategy: str | None, delay: str | None, seed: int | None) -> FeedbackRegime:
-        """What is told to the filter; with several strategies, what is common to them."""
+        """Return the feedback of the filter; with several strategies, what they have in common."""
         several = self.strategies is not None
-        _refuse_first(
+        _raise_first(
             {
                 "--budgets goes with --strategies; for one budget there is --feedback active:BUDGET": (
                     self.budgets is not None and not several
@@ -62,9 +62,9 @@ class SweepOptions(NamedTuple):
                 ),
             }
         )
-        told = f"{ACTIVE}:1" if several else "immediate" if feedback is None else feedback
-        regime = FeedbackRegime(told, strategy, delay, SEED if seed is None else seed)
-        _refuse_first(
+        name = f"{ACTIVE}:1" if several else "immediate" if feedback is None else feedback
+        regime = FeedbackRegime(name, strategy, delay, SEED if seed is None else seed)
+        _raise_first(
             {
                 "--seed goes with --strategies or --feedback active:BUDGET or partial:FRACTION: "
                 "elsewhere nothing is drawn by chance": seed is not None and not regime.uses_seed
@@ -72,12 +72,14 @@ class SweepOptions(NamedTuple):
         )
         return regime
 
-    def plan(self, task: Task, filter_name: str) -> ComparisonPlan:
-        """The passes that are wished for."""
+    def plan(self, task: EvaluationTask, filter_name: str) -> ComparisonPlan:
+        """Return the runs that the options ask for."""
         regime = task.regime
-        _refuse_first(
+        _raise_first(
             {
-                f"{''.join(self.others[:1])} is for one pass, not for --strategies or --repeat": bool(self.others),
+                f"{''.join(self.single_run_options[:1])} is for one pass, not for --strategies or --repeat": bool(
+                    self.single_run_options
+                ),
                 "--repeat goes with --feedback active:BUDGET or --strategies": not regime.is_active,
                 f"--seed and --repeat together must stay below {MAX_SEED}": (
                     regime.seed + (self.repeat or REPEAT) > MAX_SEED
@@ -93,14 +95,14 @@ class SweepOptions(NamedTuple):
         return ComparisonPlan(task.source, filter_name, parse_strategies(self.strategies), budgets, seeds, regime.delay)
 
 
-def _refuse_first(problems: Mapping[str, bool]) -> None:
+def _raise_first(problems: Mapping[str, bool]) -> None:
     for message, holds in problems.items():
         if holds:
             raise ParameterError(message)
 
 
-class Comparison:
-    """The passes of a plan, and what is printed of them."""
+class StrategyComparison:
+    """Runs the passes of a plan and prints the results."""
 
     def __init__(self, plan: ComparisonPlan, folder: Path | None) -> None:
         self._notes: list[str] = []
@@ -113,38 +115,42 @@ class Comparison:
             large = ", ".join(f"{budget:,}" for budget in plan.budgets if budget not in self._plan.budgets)
             self._notes.append(f"left out, since the stream has no more than {self._messages:,} messages: {large}")
         self._notes += [f"{count} left out as {kind}" for kind, count in corpus.counts.problems.items()]
-        self.folder = FOLDER if folder is None and plan.full else folder
+        self.folder = DEFAULT_FOLDER if folder is None and plan.full else folder
 
-    def perform(self, console: Console, as_json: bool) -> None:
-        """Run all passes and print what they gave: all that are done, whether others fail or Ctrl-C ends them."""
+    def run(self, console: Console, as_json: bool) -> None:
+        """Run all passes and print the results of those that finished, also after failures or Ctrl-C."""
         jobs = self._plan.jobs()
         done = list[SweepResult]()
         failed = list[Failure[Job]]()
-        with interruption() as pressed, CountBar(console, len(jobs)) as tally:
-            for outcome in sweep(jobs, stop=lambda: bool(pressed)):
+        with defer_interrupt() as interrupts, SweepProgressBar(console, len(jobs)) as progress_bar:
+            for outcome in sweep(jobs, stop=lambda: bool(interrupts)):
                 if isinstance(outcome, Failure):
                     failed.append(outcome)
                 else:
                     done.append(outcome)
-                tally.add()
+                progress_bar.advance()
         if len(done) + len(failed) < len(jobs):
             self._notes.append(f"stopped: figures are those of {len(done)} of {len(jobs)} passes")
         if done:
-            self._show(ComparisonResult(self._plan, self._corpus, self._messages, tuple(done), tuple(failed)), as_json)
+            result = ComparisonResult(self._plan, self._corpus, self._messages, tuple(done), tuple(failed))
+            self._print(result, as_json)
         if failed:
-            say(f"{len(failed)} of {len(jobs)} passes failed, the first of them {failed[0].item}: {failed[0].reason}")
-        if pressed or failed:
-            raise typer.Exit(STOPPED if pressed else FAILED)
+            print_error(
+                f"{len(failed)} of {len(jobs)} passes failed, the first of them {failed[0].item}: {failed[0].reason}"
+            )
+        if interrupts or failed:
+            raise typer.Exit(STOPPED if interrupts else FAILED)
 
-    def _show(self, found: ComparisonResult, as_json: bool) -> None:
-        notes = [*self._notes, *found.notes()]
+    def _print(self, result: ComparisonResult, as_json: bool) -> None:
+        notes = [*self._notes, *result.notes()]
         folder = self.folder
         paths = {} if folder is None else {"report": str(folder / PAGE_FILE), "picture": str(folder / PICTURE_FILE)}
         if as_json:
-            shown = {**comparison_to_dict(found), "notes": notes, "report": None, "picture": None, **paths}
+            shown = {**comparison_to_dict(result), "notes": notes, "report": None, "picture": None, **paths}
             typer.echo(json.dumps(shown, indent=2))
         else:
             files = "\n".join(f"{kind}: {path}" for kind, path in paths.items())
-            typer.echo("\n\n".join(part for part in (strategies_table(found, notes), files) if part))
-        if folder is not None:  # after the figures, which are not to be lost if this fails
-            write_strategies(folder, found, notes)
+            typer.echo("\n\n".join(part for part in (strategies_table(result, notes), files) if part))
+        # After the figures: they must not be lost if the report fails.
+        if folder is not None:
+            write_strategies(folder, result, notes)

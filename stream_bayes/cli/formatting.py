@@ -1,4 +1,4 @@
-"""Questions, what became of them, and the status of a worker: each in about one line of a terminal."""
+"""One-line formats of label requests, label outcomes and status events."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _event: TypeAdapter[LabelRequest | LabelOutcome | Status] = TypeAdapter(
 )
 
 
-def plain(value: bytes) -> str | None:
-    """The line for a value that is one of these events; None for any other."""
-    # Most records are others, and long.
+def format_event(value: bytes) -> str | None:
+    """Format a record value that is one of these events; None for any other."""
+    # A cheap test first: most records are other events, and long.
     if b'"label-' not in value and b'"status"' not in value:
         return None
     try:
@@ -30,11 +30,11 @@ def plain(value: bytes) -> str | None:
     except ValidationError:
         return None
     if isinstance(event, LabelRequest):
-        return _of_request(event)
-    return _of_outcome(event) if isinstance(event, LabelOutcome) else _of_status(event)
+        return _format_request(event)
+    return _format_outcome(event) if isinstance(event, LabelOutcome) else _format_status(event)
 
 
-def _of_request(event: LabelRequest) -> str:
+def _format_request(event: LabelRequest) -> str:
     parts = [f"{'asked':<9} {printable(event.id, _ID_CHARACTERS)}", f"{event.strategy} {event.score:.3g}"]
     if event.probabilities:
         label = max(event.probabilities, key=event.probabilities.__getitem__)
@@ -47,7 +47,7 @@ def _of_request(event: LabelRequest) -> str:
     return "  ".join([*parts, printable(text, _TEXT_CHARACTERS)] if text else parts)
 
 
-def _of_outcome(event: LabelOutcome) -> str:
+def _format_outcome(event: LabelOutcome) -> str:
     name = event.id if event.id is not None else f"{event.source.topic} {event.source.partition}-{event.source.offset}"
     parts = [f"{event.outcome:<9} {printable(name, _ID_CHARACTERS)}"]
     if event.label is not None:
@@ -56,7 +56,7 @@ def _of_outcome(event: LabelOutcome) -> str:
     return "  ".join([*parts, "still open"] if event.open else parts)
 
 
-def _of_status(event: Status) -> str:
+def _format_status(event: Status) -> str:
     left = "" if event.labels_remaining is None else f", {event.labels_remaining} left"
     again = f", duplicates {event.duplicates}" if event.duplicates else ""
     parts = [
@@ -67,12 +67,12 @@ def _of_status(event: Status) -> str:
         audit = event.audit
         parts.append(f"audit {audit.accuracy:.3f} ({audit.low:.3f} to {audit.high:.3f}) of {audit.answers}")
     if event.labellers:
-        parts.append(_of_labellers(event))
+        parts.append(_format_labellers(event))
     return "  ".join(parts)
 
 
-def _of_labellers(event: Status) -> str:
-    """How often the busiest were borne out."""
+def _format_labellers(event: Status) -> str:
+    """Format the agreement of the most active labellers."""
     shown = [
         f"{printable(name, _NAME_CHARACTERS)} {figures.agreement:.2f}"
         for name, figures in list(event.labellers.items())[:_MAX_LABELLERS]

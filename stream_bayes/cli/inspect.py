@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stream_bayes.cli.app import FAILED, Json, say
-from stream_bayes.cli.inspect_requests import describe_questions, label_settings, lines_of_questions
+from stream_bayes.cli.app import FAILED, Json, print_error
+from stream_bayes.cli.inspect_requests import describe_requests, label_settings, request_lines
 from stream_bayes.errors import SnapshotDamaged, SnapshotError
 
 if TYPE_CHECKING:
@@ -25,36 +25,33 @@ def inspect(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A file written by a learner's save(path), a checkpoint, or a folder of checkpoints: the newest of "
-            "each partition is taken.",
+            help="A file written by save(path) of a learner, a checkpoint, or a folder of checkpoints: the newest of "
+            "each partition is shown.",
             show_default=False,
         ),
     ],
     config: Annotated[
         Path | None,
-        typer.Option(
-            "--config", metavar="FILE", help="The worker's settings: what is left of the label budget by them."
-        ),
+        typer.Option("--config", metavar="FILE", help="Settings of the worker, to show the remaining label budget."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a saved learner or a checkpoint is.
+    """Describe a saved learner or a checkpoint.
 
-    Prints its class, its parameters, the evidence of each label, and its arrays with their shapes; of a checkpoint
-    also the place in the journal that it stands for, how good the predictions were by then, what became of questions,
-    how far labellers are borne out by later labels, positions, counters and the settings that shape it. Of several
-    partitions --json prints a list of objects.
+    Prints the class, the parameters, the evidence of each label, and the shapes of the arrays; for a checkpoint also
+    its journal offset, the metrics of the predictions, the outcomes of label requests, the agreement of labellers,
+    positions, counters and the settings that it depends on. For several partitions --json prints a list of objects.
     """
     try:
         descriptions = _describe_newest(path, config) if path.is_dir() else [_describe(path, config)]
     except OSError as problem:
-        say(f"cannot read {path}: {(problem.strerror or str(problem)).lower()}")
+        print_error(f"cannot read {path}: {(problem.strerror or str(problem)).lower()}")
         raise typer.Exit(FAILED) from problem
     if as_json:
         found = _with_lists(descriptions)
         typer.echo(json.dumps(found if len(found) > 1 else found[0], indent=2))
     else:
-        typer.echo("\n\n".join(map(_as_text, descriptions)))
+        typer.echo("\n\n".join(map(_format_text, descriptions)))
 
 
 def _describe(path: Path, config: Path | None) -> dict[str, Any]:
@@ -71,14 +68,14 @@ def _describe(path: Path, config: Path | None) -> dict[str, Any]:
 
 
 def _describe_newest(path: Path, config: Path | None) -> list[dict[str, Any]]:
-    """That of the folder itself or, where it has none, of each one below it that has some."""
+    """Describe the newest checkpoint of the folder or, if it has none, of each folder below it."""
     from stream_bayes.persistence.checkpoint_store import CheckpointStore
 
     below = sorted({found.parent for found in path.rglob("checkpoint-*.safetensors")})
     folders = [CheckpointStore(folder) for folder in ([path] if path in below else below)]
     newest = [(folder, found) for folder in folders if (found := folder.newest()) is not None]
     if not newest:
-        say(f"{path} has no checkpoint that is whole; `stream-bayes run` writes them")
+        print_error(f"{path} has no intact checkpoint; `stream-bayes run` writes them")
         raise typer.Exit(FAILED)
     return [_describe_checkpoint(folder.path_of(number), number, found, config) for folder, (number, found) in newest]
 
@@ -93,7 +90,7 @@ def _describe_checkpoint(path: Path, number: int, checkpoint: Checkpoint, config
         "journal_offset": number,
         **(_describe_learner(learner, own) if _is_learner(learner) else {}),
         "metrics": _metrics(learner, checkpoint.arrays) if _is_learner(learner) else {},
-        **describe_questions(checkpoint, label_settings(path, config)),
+        **describe_requests(checkpoint, label_settings(path, config)),
         "state": {name: value for name, value in checkpoint.scalars.items() if name not in ("learner", "selector")},
         "settings": checkpoint.compatibility_key,
         "arrays": _shapes(checkpoint.arrays),
@@ -101,7 +98,7 @@ def _describe_checkpoint(path: Path, number: int, checkpoint: Checkpoint, config
 
 
 def _metrics(learner: dict[str, Any], arrays: Arrays) -> dict[str, float | None]:
-    """How good the predictions were; nothing where nobody here knows the learner."""
+    """Return the metrics of the predictions; empty for an unknown learner class."""
     from stream_bayes.engine.metrics import RunningMetrics
     from stream_bayes.learners import Learner
     from stream_bayes.learners.base.regressor import Regressor
@@ -131,7 +128,7 @@ def _shapes(arrays: Arrays) -> dict[str, Any]:
 
 
 def _labels(parameters: dict[str, Any], arrays: Arrays) -> list[dict[str, Any]]:
-    """Each label with the weight of the events learned for it."""
+    """Return each label with the weight of its learned events."""
     if "labels" in arrays and "class_weight" in arrays:
         labels = json.loads(arrays["labels"].tobytes())
         evidence = arrays["class_weight"]
@@ -147,7 +144,7 @@ def _labels(parameters: dict[str, Any], arrays: Arrays) -> list[dict[str, Any]]:
 
 
 def _with_lists(value: Any) -> Any:
-    """The same with lists where a state has tuples."""
+    """Replace encoded tuples by lists."""
     if isinstance(value, dict):
         return (
             _with_lists(value["tuple"]) if value.keys() == {"tuple"} else {k: _with_lists(v) for k, v in value.items()}
@@ -155,7 +152,7 @@ def _with_lists(value: Any) -> Any:
     return [_with_lists(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def _as_text(description: dict[str, Any]) -> str:
+def _format_text(description: dict[str, Any]) -> str:
     width = max(map(len, description["arrays"]), default=0)
     settings = {name: value for name, value in description.get("settings", {}).items() if name != "learner"}
     metrics = {name: value for name, value in description.get("metrics", {}).items() if value is not None}
@@ -164,12 +161,12 @@ def _as_text(description: dict[str, Any]) -> str:
             f"what came before record {offset}" for offset in (description.get("journal_offset"),) if offset is not None
         ],
         "class": [description[name] for name in ("class",) if name in description],
-        "parameters": [f"{name} = {_plain(value)}" for name, value in description.get("parameters", {}).items()],
+        "parameters": [f"{name} = {_format_value(value)}" for name, value in description.get("parameters", {}).items()],
         "evidence": [f"{entry['label']!r}: {entry['evidence']:g}" for entry in description.get("labels", ())],
         "metrics": [f"{name} = {value:g}" for name, value in metrics.items()],
-        **lines_of_questions(description),
-        "state": list(_lines("", description.get("state", {}))),
-        "settings": list(_lines("", settings)),
+        **request_lines(description),
+        "state": list(_format_nested("", description.get("state", {}))),
+        "settings": list(_format_nested("", settings)),
         "arrays": [
             f"{name:<{width}}  {array['dtype']:<8} {' x '.join(map(str, array['shape'])) or 'one number'}"
             for name, array in sorted(description["arrays"].items())
@@ -179,24 +176,24 @@ def _as_text(description: dict[str, Any]) -> str:
     return "\n".join([description["path"], *(f"  {name:<12}{text}" for name, text in rows)])
 
 
-def _lines(path: str, value: Any) -> Iterator[str]:
-    """A line for each value of nested tables, by its path."""
+def _format_nested(path: str, value: Any) -> Iterator[str]:
+    """Yield a line for each value of nested tables, with its path."""
     if isinstance(value, dict) and value:
         for name, inner in value.items():
-            yield from _lines(f"{path}.{name}" if path else name, inner)
+            yield from _format_nested(f"{path}.{name}" if path else name, inner)
     elif isinstance(value, list) and len(value) > _MAX_ENTRIES:
-        yield f"{path} = {len(value)} entries, from {_plain(value[0])} to {_plain(value[-1])}"
+        yield f"{path} = {len(value)} entries, from {_format_value(value[0])} to {_format_value(value[-1])}"
     elif path == "clock" and isinstance(value, int) and 0 <= value < 2**47:
         yield f"{path} = {value} ({datetime.fromtimestamp(value // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC)"
     else:
-        yield f"{path} = {_plain(value)}"
+        yield f"{path} = {_format_value(value)}"
 
 
-def _plain(value: Any) -> str:
-    """A parameter as one would write it in Python."""
+def _format_value(value: Any) -> str:
+    """Format a parameter as Python source."""
     if isinstance(value, dict) and "posterior" in value:
         return f"{value['posterior']}({', '.join(f'{field:g}' for field in value['fields'])})"
     if isinstance(value, dict) and "tuple" in value:
-        parts = [_plain(part) for part in value["tuple"]]
+        parts = [_format_value(part) for part in value["tuple"]]
         return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
     return repr(value)

@@ -1,4 +1,4 @@
-"""What `stream-bayes inspect` says of the questions of a checkpoint."""
+"""Description of the label requests of a checkpoint, for `stream-bayes inspect`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stream_bayes.cli.run import settings_from
+from stream_bayes.cli.run import load_command_settings
 from stream_bayes.errors import StreamBayesError
 
 if TYPE_CHECKING:
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from stream_bayes.config import LabelSettings
     from stream_bayes.persistence.checkpoint import Checkpoint
 
-_LONGEST_NAME = 60
+_MAX_NAME_LENGTH = 60
 _MAX_NAMED = 5
-# Counted as `asked` and `by_chance` already.
+# Shown as `asked` and `by_chance`.
 _COUNTED = ("asked", "audited")
 
 
 def label_settings(path: Path, config: Path | None) -> LabelSettings | None:
-    """Those of the file that is given; else those of here, if the checkpoint is where these settings have theirs."""
+    """Return the label settings of the file, else those of the working directory if the checkpoint belongs to them."""
     from stream_bayes.engine.label_requests import strategy_of
 
     if config is not None:
-        return settings_from(config).labels
+        return load_command_settings(config).labels
     with suppress(StreamBayesError, OSError):
-        settings = settings_from(None)
+        settings = load_command_settings(None)
         if (settings.checkpoint_folder / settings.group).resolve() in path.resolve().parents:
             strategy_of(settings.labels)
             return settings.labels
     return None
 
 
-def describe_questions(checkpoint: Checkpoint, settings: LabelSettings | None) -> dict[str, Any]:
-    """What was asked and what became of it, the audit and the labellers; nothing where there is none of it."""
+def describe_requests(checkpoint: Checkpoint, settings: LabelSettings | None) -> dict[str, Any]:
+    """Describe the label requests and their outcomes, the audit and the labellers; empty if there are none."""
     from stream_bayes.engine.state import selector_state
 
     selector = _selector(checkpoint, settings)
@@ -43,16 +43,16 @@ def describe_questions(checkpoint: Checkpoint, settings: LabelSettings | None) -
         selector.restore(*selector_state(checkpoint.scalars, checkpoint.arrays))
     except (KeyError, TypeError, ValueError):
         return {}
-    # Of a question that an older version asked only the place is known.
-    waiting = [entry[-1] or str(entry[0]) for entry in selector.requests.state()["open"]]
+    # Requests of an older version have no id.
+    open_ids = [entry[-1] or str(entry[0]) for entry in selector.requests.state()["open"]]
     estimate = selector.audit.estimate()
     budget = selector.budget
     return {
         "questions": {
-            **{"asked": budget.used, "by_chance": budget.audited, "open": waiting},
+            **{"asked": budget.used, "by_chance": budget.audited, "open": open_ids},
             "outcomes": {name: count for name, count in sorted(selector.counts.items()) if name not in _COUNTED},
         },
-        "budget": {"used": budget.used, **(_left(budget, checkpoint) if settings else {})},
+        "budget": {"used": budget.used, **(_remaining_budget(budget, checkpoint) if settings else {})},
         "audit": None if estimate is None else estimate._asdict(),
         "labellers": selector.labellers.figures(),
     }
@@ -70,44 +70,48 @@ def _selector(checkpoint: Checkpoint, settings: LabelSettings | None) -> LabelSe
     )
 
 
-def _left(budget: LabelBudget, checkpoint: Checkpoint) -> dict[str, Any]:
-    """By the clock of the checkpoint, and by limits that are those of now."""
+def _remaining_budget(budget: LabelBudget, checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return the remaining budget at the time of the checkpoint, under the present limits."""
     from stream_bayes.units import milliseconds
 
     clock = int(checkpoint.scalars["clock"])
     figures: dict[str, Any] = {"left": budget.left(clock), "total": budget.total}
     if budget.per_period is not None:
-        begin = clock - milliseconds("period", budget.period)
-        lately = sum(time > begin for time in budget.state()["times"])
-        figures |= {"per_period": budget.per_period, "period": budget.period, "used_in_period": lately}
+        start = clock - milliseconds("period", budget.period)
+        used = sum(time > start for time in budget.state()["times"])
+        figures |= {"per_period": budget.per_period, "period": budget.period, "used_in_period": used}
     return figures
 
 
-def lines_of_questions(description: dict[str, Any]) -> dict[str, list[str]]:
-    """For each section the lines that people read."""
+def request_lines(description: dict[str, Any]) -> dict[str, list[str]]:
+    """Format the description as lines by section."""
     if "questions" not in description:
         return {}
-    questions = description["questions"]
+    requests = description["questions"]
     audit = description["audit"]
     return {
         "questions": [
-            f"{questions['asked']} asked, {questions['by_chance']} of them drawn by chance",
-            *([f"{len(questions['open'])} open: {_named(questions['open'])}"] if questions["open"] else ["none open"]),
-            *(f"{name} = {count}" for name, count in questions["outcomes"].items()),
+            f"{requests['asked']} asked, {requests['by_chance']} of them drawn by chance",
+            *(
+                [f"{len(requests['open'])} open: {_format_ids(requests['open'])}"]
+                if requests["open"]
+                else ["none open"]
+            ),
+            *(f"{name} = {count}" for name, count in requests["outcomes"].items()),
         ],
-        "budget": [_of_budget(description["budget"])],
-        "audit": [_of_audit(audit)] if audit else [],
-        "labellers": [_of_labeller(*each) for each in description["labellers"].items()],
+        "budget": [_format_budget(description["budget"])],
+        "audit": [_format_audit(audit)] if audit else [],
+        "labellers": [_format_labeller(*each) for each in description["labellers"].items()],
     }
 
 
-def _named(ids: list[str]) -> str:
-    shown = ", ".join(f"{name[:_LONGEST_NAME]!r}" for name in ids[:_MAX_NAMED])
+def _format_ids(ids: list[str]) -> str:
+    shown = ", ".join(f"{name[:_MAX_NAME_LENGTH]!r}" for name in ids[:_MAX_NAMED])
     more = len(ids) - _MAX_NAMED
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _of_budget(budget: dict[str, Any]) -> str:
+def _format_budget(budget: dict[str, Any]) -> str:
     if "left" not in budget:
         return f"{budget['used']} used; with the --config of the worker: what is left"
     limits = [] if budget["total"] is None else [f"{budget['total']} in all"]
@@ -116,13 +120,13 @@ def _of_budget(budget: dict[str, Any]) -> str:
     return f"{budget['used']} used, {budget['left']} left now: {'; '.join(limits)}"
 
 
-def _of_audit(audit: dict[str, float]) -> str:
+def _format_audit(audit: dict[str, float]) -> str:
     interval = f"{audit['low']:.3f} to {audit['high']:.3f} with 95 %"
     answers = f"{audit['answers']} {'answer' if audit['answers'] == 1 else 'answers'}"
     return f"accuracy {audit['accuracy']:.3f} ({interval}), by {answers} to questions drawn by chance"
 
 
-def _of_labeller(name: str, figures: dict[str, float]) -> str:
+def _format_labeller(name: str, figures: dict[str, float]) -> str:
     interval = f"{figures['low']:.3f} to {figures['high']:.3f} with 95 %"
     checked = f"{figures['checked']:.0f} of {figures['labels']:.0f} labels checked"
-    return f"{name[:_LONGEST_NAME]!r}: agreement {figures['agreement']:.3f} ({interval}), {checked}"
+    return f"{name[:_MAX_NAME_LENGTH]!r}: agreement {figures['agreement']:.3f} ({interval}), {checked}"

@@ -1,4 +1,4 @@
-"""Ctrl-C, for commands that end what they are at before they stop."""
+"""Deferred Ctrl-C, for commands that finish their unit of work before they stop."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-from stream_bayes.cli.app import leave_the_screen
+from stream_bayes.cli.app import exit_from_screen
 from stream_bayes.signals import handle_signals
 
 
 @contextmanager
-def interruption() -> Iterator[Sequence[int]]:
-    """Ctrl-C noted in the list that is given, to be looked at between pieces of work; the second one ends at once.
+def defer_interrupt() -> Iterator[Sequence[int]]:
+    """Record Ctrl-C in the list that is yielded, to be checked between units of work; a second one exits at once.
 
-    No exception: one raised while compiled code calls back into Python is lost.
+    No exception is raised: it would be lost while compiled code calls back into Python.
     """
-    pressed: list[int] = []
+    interrupts: list[int] = []
 
-    def note(number: int, _: FrameType | None) -> None:
-        if pressed:
-            leave_the_screen()
-        pressed.append(number)
+    def record(number: int, _: FrameType | None) -> None:
+        if interrupts:
+            exit_from_screen()
+        interrupts.append(number)
 
-    usual = signal.getsignal(signal.SIGINT)
-    handle_signals(note, signal.SIGINT)
+    previous = signal.getsignal(signal.SIGINT)
+    handle_signals(record, signal.SIGINT)
     try:
-        yield pressed
+        yield interrupts
     finally:
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(signal.SIGINT, previous)

@@ -17,8 +17,8 @@ from stream_bayes.mail.parse.identity import message_digest
 from stream_bayes.records import Partition, Record, Source
 
 _DIGEST_BYTES = 16
-_RECORDS_AT_ONCE = 500
-# What was committed is in the topic, whatever a worker's limits say about it.
+_BATCH_SIZE = 500
+# Committed records are in the topic, whatever the limits of a worker.
 _NO_LIMITS = Limits(record_bytes=2**62, depth=200, id_bytes=2**62)
 _MAIL = b"message/rfc822"
 _PENDING = 2**62
@@ -40,8 +40,8 @@ CREATE TABLE observation (
     fed_label TEXT
 ) WITHOUT ROWID
 """
-# An observation that comes again keeps its first place, as it does in the engine; its label may be newer. The engine
-# refuses other content under the same id, with its label, and each partition has an engine of its own.
+# A repeated observation keeps its first position, as in the engine; its label may be newer. The engine refuses other
+# content under the same id, with its label, and each partition has its own engine.
 _INSERT = """
 INSERT INTO observation VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6)
 ON CONFLICT (id) DO UPDATE SET
@@ -56,7 +56,7 @@ _SET_LABEL = """
 UPDATE observation SET label = :label, labelled_at = :time, fed_label = iif(:fed, :label, fed_label)
 WHERE id = :id AND coalesce(labelled_at, 0) <= :time
 """
-# The engine refuses a label whose source is another place.
+# The engine refuses a label whose source is another position.
 _SET_LABEL_AT = f"{_SET_LABEL} AND (:partition IS NULL OR (partition = :partition AND offset = :offset))"
 _FIND = "SELECT content, partition, offset, label, fed_label FROM observation WHERE id = ?"
 
@@ -71,20 +71,20 @@ class KnownObservation(NamedTuple):
     content: bytes
     """Digest of its content."""
     source: Source | None
-    """Its place; None while it is staged, and after that until the next `refresh`."""
+    """Its position; None while it is staged, and after that until the next `refresh`."""
     label: object
     """The newest label known for it, or None."""
     fed_label: object
-    """The newest label that came with it or from a feed like this one, and not from a person's answer."""
+    """The newest label that came with it or from a producer, not from a labeller."""
 
 
 class ObservationIndex:
-    """The ids of the observations topic, with the places and the newest labels of the observations.
+    """Positions and newest labels of the observations in a topic, by id.
 
     It is a temporary database that keeps 64 MiB in memory and the rest on disk, about 70 bytes for each observation.
     Labels come from the observations themselves and from the labels topic; of several the newest counts. Labels that
-    the engine refuses do not count: that of other content under a known id, and one whose source is another place than
-    that of the observation.
+    the engine refuses do not count: that of other content under a known id, and one whose source is not the position of
+    the observation.
 
     Parameters
     ----------
@@ -122,32 +122,32 @@ class ObservationIndex:
 
     @property
     def unread(self) -> int:
-        """How many records `scan` has still to read; gaps between offsets count too."""
+        """Number of offsets that `scan` has not read yet, including gaps."""
         ends = {**self._log.end_offsets(self._observations), **self._log.end_offsets(self._labels)}
-        return sum(max(end - self._positions.get(place, 0), 0) for place, end in ends.items())
+        return sum(max(end - self._positions.get(partition, 0), 0) for partition, end in ends.items())
 
     def skip_to_end(self) -> None:
-        """Leave out what is in the topics now."""
+        """Skip the present records of the topics."""
         for topic in (self._observations, self._labels):
             self._positions.update(self._log.end_offsets(topic))
 
     def scan(self) -> Iterator[int]:
-        """Read what the topics have got since the last scan; yields the number of offsets passed, some hundred each.
+        """Read the records since the last scan; yields the number of offsets of each batch.
 
         Observations are read before labels, so that each label finds its observation.
         """
         for topic in (self._observations, self._labels):
-            for place, end in self._log.end_offsets(topic).items():
-                self._log.wait_for_open_transactions(place)
-                yield from self._scan_partition(place, end)
+            for partition, end in self._log.end_offsets(topic).items():
+                self._log.wait_for_open_transactions(partition)
+                yield from self._scan_partition(partition, end)
 
     def refresh(self) -> None:
-        """Scan to the end."""
+        """Scan to the end of the topics."""
         for _ in self.scan():
             pass
 
     def find(self, id_: str) -> KnownObservation | None:
-        """The observation of an id, if it is known."""
+        """Return the observation with an id, if it is known."""
         row = self._database.execute(_FIND, (_key(id_),)).fetchone()
         if row is None:
             return None
@@ -157,28 +157,28 @@ class ObservationIndex:
         return KnownObservation(content, source, label, fed_label)
 
     def add(self, id_: str, content: bytes, label: str | None) -> None:
-        """Note an observation that is staged for the topic, so that its place is not known yet."""
+        """Add an observation that is staged for the topic; its position is not known yet."""
         labelled_at = None if label is None else _PENDING
         engine_content = content[:_ENGINE_DIGEST_BYTES]
         self._database.execute(_INSERT, (_key(id_), content, engine_content, None, None, _encoded(label), labelled_at))
 
     def set_label(self, id_: str, label: str) -> None:
-        """Note a label that is about to be sent."""
+        """Record a label that is about to be sent."""
         values = {"id": _key(id_), "label": _encoded(label), "time": _PENDING, "fed": True}
         self._database.execute(_SET_LABEL, values)
 
-    def _scan_partition(self, place: Partition, end: int) -> Iterator[int]:
-        position = self._positions.get(place, 0)
+    def _scan_partition(self, partition: Partition, end: int) -> Iterator[int]:
+        position = self._positions.get(partition, 0)
         while position < end:
-            records = self._log.read(*place, position, _RECORDS_AT_ONCE)
-            if place.topic == self._observations:
+            records = self._log.read(*partition, position, _BATCH_SIZE)
+            if partition.topic == self._observations:
                 self._database.executemany(_INSERT, _rows(records))
             else:
                 self._database.executemany(_SET_LABEL_AT, self._label_rows(records))
             before = position
-            # An empty answer: only marks of transactions, or what retention has removed, are left before the end.
+            # No records: only transaction markers and deleted records are left before the end.
             position = records[-1].offset + 1 if records else end
-            self._positions[place] = position
+            self._positions[partition] = position
             yield position - before
 
     def _label_rows(self, records: Iterable[Record]) -> Iterator[dict[str, object]]:
@@ -204,14 +204,14 @@ class ObservationIndex:
 
 def _rows(records: Iterable[Record]) -> Iterator[_Row]:
     for record in records:
-        described = _described(record)
+        described = _describe(record)
         if described is not None:
             id_, content, engine_content, label = described
             labelled_at = None if label is None else record.timestamp
             yield _key(id_), content, engine_content, record.partition, record.offset, _encoded(label), labelled_at
 
 
-def _described(record: Record) -> tuple[str, bytes, bytes, object] | None:
+def _describe(record: Record) -> tuple[str, bytes, bytes, object] | None:
     """Id, content digest, content digest of the engine, and label of an observation; None for a record that is none."""
     headers = {name.lower(): value or b"" for name, value in record.headers}
     if headers.get("content-type") == _MAIL and "id" in headers:

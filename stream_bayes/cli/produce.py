@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from stream_bayes.cli.app import Json, replace_what_cannot_be_written
-from stream_bayes.cli.run import PARTITIONS, Config, settings_from, writable
+from stream_bayes.cli.app import Json, replace_unencodable_output
+from stream_bayes.cli.run import PARTITIONS, Config, load_command_settings, open_log_for_writing
 from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import CorpusError, LogUnavailable
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from stream_bayes.evaluation.corpora import Corpus, Mail
 
 _TO = "The log: sqlite:///path/to/file.db, or kafka://host:port,host:port; by default that of the settings."
-_LABELS = "Labels come with the mails, as events of their own N mails later, or not at all."
-_ON_ERROR = "What is wrong in the corpus ends the writing (fail) or is left out and counted (skip)."
-_CHECK = "Look first which mails the log has already; --no-check leaves it to the worker to notice them."
-_TICKS = 10
-"""Transactions a second where there is a rate."""
-_PAUSE = 0.2
+_LABELS = "Send labels with the mails, as separate events N mails later, or not at all."
+_ON_ERROR = "A message that cannot be used ends the command (fail) or is skipped and counted (skip)."
+_CHECK = "Check first which mails are in the log already; with --no-check the worker detects duplicates."
+_COMMITS_PER_SECOND = 10
+"""Transactions per second, if there is a rate."""
+_REDRAW_SECONDS = 0.2
 
 
 def produce(
     corpus: Annotated[Path, typer.Argument(help="A file or a folder of mail.", show_default=False)],
     to: Annotated[str | None, typer.Option("--to", metavar="URL", help=_TO, show_default=False)] = None,
     labels: Annotated[str, typer.Option(metavar="with|later:N|none", help=_LABELS)] = "with",
-    rate: Annotated[float | None, typer.Option(metavar="N", help="Mails a second; else as fast as it goes.")] = None,
+    rate: Annotated[float | None, typer.Option(metavar="N", help="Mails per second; by default no limit.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N mails.")] = None,
     on_error: Annotated[str, typer.Option(metavar="fail|skip", help=_ON_ERROR)] = "fail",
     partitions: Annotated[int | None, typer.Option(min=1, help=PARTITIONS)] = None,
@@ -47,86 +47,86 @@ def produce(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Write a corpus of mails into a log, for a worker to filter.
+    """Write a corpus of mails to a log, for a worker to filter.
 
-    A mail that is in the log already is not written again; if its label is another now, since it was moved to Junk for
-    example, a correction is sent. The id of a mail from a file is a digest of the message, whatever the file is called;
-    a mail that is in the corpus twice is written once. JSON lines and CSV may give ids of their own; without ids, rows
-    with equal text are different mails. To know what is there the whole topic is read first. With --no-check
-    it is not: a worker ignores the mails whose ids it still remembers (engine.dedup_window).
+    A mail that is in the log already is not written again; if its label has changed, for example because it was moved
+    to Junk, a correction is sent. The id of a mail from a file is a digest of the message, whatever the name of the
+    file; a mail that is in the corpus twice is written once. JSON lines and CSV may have ids; without ids, rows with
+    equal text are different mails. The whole topic is read first to find known mails. With --no-check it is not: a
+    worker ignores the mails whose ids are in its window (engine.dedup_window).
 
-    Ctrl-C ends it after a whole transaction.
+    Ctrl-C stops it after a complete transaction.
     """
     from rich.console import Console
 
-    from stream_bayes.cli.interruption import interruption
+    from stream_bayes.cli.interruption import defer_interrupt
     from stream_bayes.cli.observation_index import ObservationIndex
-    from stream_bayes.cli.produce_writer import CorpusProducer, open_labelling
+    from stream_bayes.cli.produce_writer import CorpusProducer, parse_label_timing
     from stream_bayes.evaluation.corpora import open_corpus
 
-    replace_what_cannot_be_written()
-    labelling = open_labelling(labels)
-    pace = _pace(rate)
-    settings = settings_from(config, to)
-    mails = open_corpus(corpus, on_error=on_error, label="unlabelled" if labelling.kind == "none" else None)
-    began = time.monotonic()
+    replace_unencodable_output()
+    timing = parse_label_timing(labels)
+    pace = _make_pace(rate)
+    settings = load_command_settings(config, to)
+    mails = open_corpus(corpus, on_error=on_error, label="unlabelled" if timing.kind == "none" else None)
+    started_at = time.monotonic()
     topics = settings.topics
     with (
-        writable(settings, partitions) as log,
+        open_log_for_writing(settings, partitions) as log,
         ObservationIndex(log, topics.observations, topics.labels, abstain_label=settings.labels.abstain_label) as index,
-        interruption() as pressed,
-        _bar(Console(stderr=True), limit) as bar,
+        defer_interrupt() as interrupts,
+        _progress_bar(Console(stderr=True), limit) as bar,
     ):
         producer = CorpusProducer(
             log,
             topics.observations,
             topics.labels,
-            labelling,
-            at_once=pace.at_once,
+            timing,
+            batch_size=pace.batch_size,
             index=index,
             id_bytes=settings.events.id_bytes,
         )
-        producer.leaves_out = on_error == "skip"
+        producer.skips_errors = on_error == "skip"
         if check:
-            _check(index, bar, pressed)
+            _scan_log(index, bar, interrupts)
         else:
             index.skip_to_end()
-        _write(producer, islice(_told_of_labels(mails), limit), pace, bar, pressed)
-    done = _described(producer, mails, settings.log, time.monotonic() - began, stopped=bool(pressed))
-    typer.echo(json.dumps(done, indent=2) if as_json else f"{_as_text(done)}\n{_next(config, to)}")
-    if pressed:
+        _write_mails(producer, islice(_explain_missing_labels(mails), limit), pace, bar, interrupts)
+    done = _describe(producer, mails, settings.log, time.monotonic() - started_at, stopped=bool(interrupts))
+    typer.echo(json.dumps(done, indent=2) if as_json else f"{_format_result(done)}\n{_next_command(config, to)}")
+    if interrupts:
         raise typer.Exit(STOPPED)
 
 
 class _Pace(NamedTuple):
-    """How fast mails are written."""
+    """The rate of writing, and the mails per transaction."""
 
     rate: float | None
-    at_once: int
+    batch_size: int
 
-    def wait(self, written: int, began: float, pressed: Sequence[int]) -> None:
-        """Until it is time for the next mails, or Ctrl-C."""
-        while self.rate is not None and not pressed:
-            left = began + written / self.rate - time.monotonic()
-            if left <= 0.0:
+    def wait(self, written: int, started_at: float, interrupts: Sequence[int]) -> None:
+        """Sleep until the next mails are due, or Ctrl-C."""
+        while self.rate is not None and not interrupts:
+            remaining = started_at + written / self.rate - time.monotonic()
+            if remaining <= 0.0:
                 return
-            time.sleep(min(left, 1.0 / _TICKS))
+            time.sleep(min(remaining, 1.0 / _COMMITS_PER_SECOND))
 
 
-def _pace(rate: float | None) -> _Pace:
-    from stream_bayes.cli.produce_writer import MAILS_AT_ONCE
+def _make_pace(rate: float | None) -> _Pace:
+    from stream_bayes.cli.produce_writer import BATCH_SIZE
     from stream_bayes.errors import ParameterError
 
     if rate is None:
-        return _Pace(None, MAILS_AT_ONCE)
+        return _Pace(None, BATCH_SIZE)
     if not 0.0 < rate < 1e9:
         message = f"rate must be a number of mails a second above 0; got {rate!r}"
         raise ParameterError(message)
-    return _Pace(rate, min(MAILS_AT_ONCE, max(1, int(rate / _TICKS))))
+    return _Pace(rate, min(BATCH_SIZE, max(1, int(rate / _COMMITS_PER_SECOND))))
 
 
-class _Bar(NamedTuple):
-    """Progress on a terminal; elsewhere nothing."""
+class _ProgressBar(NamedTuple):
+    """Progress bar (rich.progress); nothing is shown without a terminal."""
 
     rich: Progress
     task: TaskID
@@ -138,31 +138,31 @@ class _Bar(NamedTuple):
 
 
 @contextmanager
-def _bar(console: Any, total: int | None) -> Iterator[_Bar]:
+def _progress_bar(console: Any, total: int | None) -> Iterator[_ProgressBar]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TextColumn("{task.fields[now]}")
     shown = console.is_terminal and not console.is_dumb_terminal
     with Progress(*columns, console=console, auto_refresh=False, transient=True, disable=not shown) as rich:
-        yield _Bar(rich, rich.add_task("writing", total=total, now=""))
+        yield _ProgressBar(rich, rich.add_task("writing", total=total, now=""))
 
 
-def _check(index: ObservationIndex, bar: _Bar, pressed: Sequence[int]) -> None:
-    """Read which mails are in the log, up to its end or Ctrl-C."""
-    due = time.monotonic() + _PAUSE
+def _scan_log(index: ObservationIndex, bar: _ProgressBar, interrupts: Sequence[int]) -> None:
+    """Scan the mails in the log, until its end or Ctrl-C."""
+    due = time.monotonic() + _REDRAW_SECONDS
     task = bar.rich.add_task("reading what is there", total=index.unread, now="", visible=False)
-    for passed in index.scan():
-        if pressed:
+    for count in index.scan():
+        if interrupts:
             break
-        bar.rich.update(task, advance=passed)
+        bar.rich.update(task, advance=count)
         if time.monotonic() >= due:
             bar.rich.update(task, visible=True, refresh=True)
-            due = time.monotonic() + _PAUSE
+            due = time.monotonic() + _REDRAW_SECONDS
     bar.rich.remove_task(task)
 
 
-def _told_of_labels(mails: Iterable[Mail]) -> Iterator[Mail]:
-    """The mails; where one has no label, what to do then."""
+def _explain_missing_labels(mails: Iterable[Mail]) -> Iterator[Mail]:
+    """Yield the mails; the error about a missing label gets a hint."""
     try:
         yield from mails
     except CorpusError as problem:
@@ -172,30 +172,33 @@ def _told_of_labels(mails: Iterable[Mail]) -> Iterator[Mail]:
         raise CorpusError(message, problem.kind) from problem
 
 
-def _write(producer: CorpusProducer, mails: Iterator[Mail], pace: _Pace, bar: _Bar, pressed: Sequence[int]) -> None:
-    """All mails; on Ctrl-C, or where the corpus has a problem, what is staged is still written and no more."""
-    began = due = time.monotonic()
+def _write_mails(
+    producer: CorpusProducer, mails: Iterator[Mail], pace: _Pace, bar: _ProgressBar, interrupts: Sequence[int]
+) -> None:
+    """Write all mails; after Ctrl-C or a problem of the corpus only what is staged is written."""
+    started_at = time.monotonic()
+    due = started_at
     try:
         for mail in mails:
-            if pressed:
+            if interrupts:
                 break
             before = producer.written
             producer.add(mail)
             now = time.monotonic()
             if producer.written > before:
-                pace.wait(producer.written, began, pressed)
+                pace.wait(producer.written, started_at, interrupts)
             if now >= due:
-                bar.show(producer, now - began)
-                due = now + _PAUSE
+                bar.show(producer, now - started_at)
+                due = now + _REDRAW_SECONDS
     except LogUnavailable:
         raise
     except BaseException:
         producer.flush()
         raise
-    producer.flush() if pressed else producer.finish()
+    producer.flush() if interrupts else producer.finish()
 
 
-def _described(producer: CorpusProducer, corpus: Corpus, log: str, seconds: float, *, stopped: bool) -> dict[str, Any]:
+def _describe(producer: CorpusProducer, corpus: Corpus, log: str, seconds: float, *, stopped: bool) -> dict[str, Any]:
     return {
         "log": log,
         "mails": producer.written,
@@ -205,13 +208,13 @@ def _described(producer: CorpusProducer, corpus: Corpus, log: str, seconds: floa
         "copies": producer.copies,
         "labels_kept": producer.labels_kept,
         "labels_not_sent": producer.labels_waiting,
-        "left_out": dict(corpus.counts.problems + Counter(producer.left_out)),
+        "left_out": dict(corpus.counts.problems + Counter(producer.skipped)),
         "seconds": round(seconds, 3),
         "stopped": stopped,
     }
 
 
-def _as_text(done: dict[str, Any]) -> str:
+def _format_result(done: dict[str, Any]) -> str:
     from stream_bayes.evaluation.corpora.mail import counted
 
     text = f"wrote {counted(done['mails'], 'mail')} and {counted(done['labels'], 'label')} to {done['log']}"
@@ -230,8 +233,8 @@ def _as_text(done: dict[str, Any]) -> str:
     return "\n".join([text, *left_out])
 
 
-def _next(config: Path | None, to: str | None) -> str:
-    """How to go on, with the same settings."""
+def _next_command(config: Path | None, to: str | None) -> str:
+    """Return the command that filters the mails, with the same settings."""
     options = [("--config", config), ("--log", to)]
     command = ["stream-bayes", "run", *(str(part) for option in options if option[1] is not None for part in option)]
     return f"To filter them: {shlex.join(command)}"

@@ -1,4 +1,4 @@
-"""Mails of a corpus into a log: with their labels, with their labels later, or without."""
+"""Writes the mails of a corpus to a log: with their labels, with labels that follow later, or without."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from stream_bayes.events import Label, encode
 from stream_bayes.events.identity import check_id
 from stream_bayes.mail.parse.identity import message_digest, message_id_of
 
-MAILS_AT_ONCE = 300
-"""In one transaction."""
+BATCH_SIZE = 300
+"""Mails in one transaction."""
 LABELLER = "produce"
 TOO_LARGE = "too-large"
-"""The kind of problem of a mail that the topic does not take."""
+"""Problem of a mail that is too large for the topic."""
 ID_REUSED = "id-reused"
-"""The kind of problem of a mail whose id another mail in the topic has."""
+"""Problem of a mail whose id belongs to another mail in the topic."""
 _CONTENT_TYPE = ("content-type", b"message/rfc822")
 
 
-class Labelling(NamedTuple):
-    """When the log is told what the mails are."""
+class LabelTiming(NamedTuple):
+    """When the labels of the mails are sent."""
 
     kind: str
     """"with" the mail, "later" or "none"."""
@@ -35,26 +35,26 @@ class Labelling(NamedTuple):
     """How many mails later."""
 
 
-def open_labelling(text: str) -> Labelling:
-    """The labelling of that name.
+def parse_label_timing(text: str) -> LabelTiming:
+    """Parse the option --labels.
 
-    >>> open_labelling("later:100")
-    Labelling(kind='later', mails=100)
+    >>> parse_label_timing("later:100")
+    LabelTiming(kind='later', mails=100)
     """
     kind, _, mails = text.partition(":")
     if text in {"with", "none"}:
-        return Labelling(kind)
+        return LabelTiming(kind)
     if kind == "later" and mails.isascii() and mails.isdigit() and len(mails) < 10 and int(mails):
-        return Labelling(kind, int(mails))
+        return LabelTiming(kind, int(mails))
     message = f"labels must be with, later:N (N from 1) or none, not {text!r}"
     raise ParameterError(message)
 
 
 class _StagedLabel(NamedTuple):
-    """A label that is to be sent later, of a mail whose place may not be known before it is committed."""
+    """A label to be sent later; the position of its mail may be unknown until it is committed."""
 
     number: int
-    """The number of the mail that it came with, from 0."""
+    """The number of its mail, from 0."""
     id: str
     label: str
     is_correction: bool = False
@@ -69,11 +69,11 @@ class _WaitingLabel(NamedTuple):
 
 
 class CorpusProducer:
-    """Writes mails, some hundred in a transaction; what is not flushed is not in the log.
+    """Writes mails in transactions of some hundred; what is not flushed is not in the log.
 
-    A mail whose id is in the index is not written again. If its label is another than that of the last feed, the mail
-    has moved, and a Label event is sent instead: a correction, unless the newest label is this one already. The label
-    that a person has given to a mail that did not move stands. Of copies within a corpus the first one's label counts.
+    A mail whose id is in the index is not written again. If its label differs from that of the last run, the mail was
+    moved, and a Label event is sent instead: a correction, unless the newest label is the same already. A label that a
+    person gave to a mail that was not moved is kept. Of copies within a corpus the label of the first counts.
 
     Parameters
     ----------
@@ -81,15 +81,15 @@ class CorpusProducer:
         Opened without a group.
     mails, labels
         The topics.
-    labelling
+    timing
         When labels are sent.
-    at_once
-        Mails in one transaction at most.
+    batch_size
+        Maximum number of mails in one transaction.
     index
-        What is in the topics already; by default only what this producer writes.
+        The observations in the topics; by default only those that this producer writes.
     id_bytes
-        How long an id may be (`events.id_bytes` of the settings). A mail with an id that is longer, or that the engine
-        refuses for another reason, gets its message digest as id.
+        Maximum length of an id (`events.id_bytes` of the settings). A mail whose id is longer or invalid gets its
+        message digest as id.
     """
 
     def __init__(
@@ -97,18 +97,18 @@ class CorpusProducer:
         log: Log,
         mails: str,
         labels: str,
-        labelling: Labelling,
+        timing: LabelTiming,
         *,
-        at_once: int = MAILS_AT_ONCE,
+        batch_size: int = BATCH_SIZE,
         index: ObservationIndex | None = None,
         id_bytes: int = 512,
     ) -> None:
         self._log = log
         self._mails = mails
         self._labels = labels
-        self._labelling = labelling
-        # So that the labels of a transaction are not due within it.
-        self._at_once = min(at_once, max(labelling.mails, 1)) if labelling.kind == "later" else at_once
+        self._timing = timing
+        # The labels of a transaction must not be due within it.
+        self._batch_size = min(batch_size, max(timing.mails, 1)) if timing.kind == "later" else batch_size
         if index is None:
             index = ObservationIndex(log, mails, labels)
             index.skip_to_end()
@@ -125,17 +125,17 @@ class CorpusProducer:
         self.labels_written = 0
         """Labels that are in the log, corrections included."""
         self.corrections = 0
-        """Labels that differ from the one that the mail had."""
+        """Labels that differ from the previous label of the mail."""
         self.already_there = 0
         """Mails that were not written because they were in the topic before."""
         self.copies = 0
         """Mails that were not written because the same mail came before in the corpus."""
         self.labels_kept = 0
-        """Mails whose label by a person differs from the one here, and that did not move since the last feed."""
-        self.leaves_out = False
-        """Whether mails that cannot be written are left out, instead of being an error."""
-        self.left_out: dict[str, int] = {}
-        """How many mails were left out, by the kind of problem."""
+        """Mails that were not moved and whose label by a person differs from that of the corpus."""
+        self.skips_errors = False
+        """Whether mails that cannot be written are skipped instead of raising an error."""
+        self.skipped: dict[str, int] = {}
+        """Number of skipped mails by problem."""
 
     @property
     def labels_waiting(self) -> int:
@@ -143,18 +143,18 @@ class CorpusProducer:
         return len(self._waiting)
 
     def add(self, mail: Mail) -> None:
-        """Stage a mail, or the label of one that is there already, and write all that is staged once it is enough."""
+        """Stage a mail, or the label of a known mail, and flush a full batch."""
         id_ = self._event_id(mail)
         known = self._index.find(id_)
         if known is None:
             self._add_new(mail, id_)
         else:
             self._add_known(mail, id_, known)
-        if self._staged_mails >= self._at_once or self._staged_labels >= MAILS_AT_ONCE:
+        if self._staged_mails >= self._batch_size or self._staged_labels >= BATCH_SIZE:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is staged in one transaction."""
+        """Commit the staged records in one transaction."""
         self._log.commit({})
         self.written += self._staged_mails
         self.labels_written += self._staged_labels
@@ -170,11 +170,11 @@ class CorpusProducer:
             self._staged_later = []
 
     def finish(self) -> None:
-        """Write what is staged, and all labels that wait."""
+        """Commit the staged records and all waiting labels."""
         self.flush()
         while self._waiting:
             self._stage_waiting()
-            if self._staged_labels >= MAILS_AT_ONCE:
+            if self._staged_labels >= BATCH_SIZE:
                 self.flush()
         self.flush()
 
@@ -189,20 +189,20 @@ class CorpusProducer:
     def _add_new(self, mail: Mail, id_: str) -> None:
         number = self.written + self._staged_mails
         headers = [_CONTENT_TYPE, ("id", id_.encode())]
-        label = None if self._labelling.kind == "none" else mail.label
-        if label is not None and self._labelling.kind == "with":
+        label = None if self._timing.kind == "none" else mail.label
+        if label is not None and self._timing.kind == "with":
             headers.append(("label", label.encode()))
-        # The key keeps mails of one id in one partition, also those of other producers.
+        # The key puts mails with one id into one partition, also those of other producers.
         if not self._append(mail, id_.encode(), headers):
             return
         self._index.add(id_, message_digest(mail.raw), label)
         self._added.add(id_)
         self._staged_mails += 1
-        if label is not None and self._labelling.kind == "with":
+        if label is not None and self._timing.kind == "with":
             self._staged_labels += 1
         elif label is not None:
             self._staged_later.append(_StagedLabel(number, id_, label))
-        while self._waiting and self._waiting[0].number + self._labelling.mails <= number:
+        while self._waiting and self._waiting[0].number + self._timing.mails <= number:
             self._stage_waiting()
 
     def _add_known(self, mail: Mail, id_: str, known: KnownObservation) -> None:
@@ -212,20 +212,20 @@ class CorpusProducer:
                 f"mail {mail.id!r:.100} has the id of another mail, which is in the log already{where}: "
                 "give it another id, or leave such mails out with --on-error skip"
             )
-            self._leave_out(CorpusError(message, ID_REUSED))
+            self._skip(CorpusError(message, ID_REUSED))
             return
         if not self._added.add(id_):
             self.copies += 1
             return
         self.already_there += 1
-        if self._labelling.kind == "none" or mail.label is None or mail.label == known.label:
+        if self._timing.kind == "none" or mail.label is None or mail.label == known.label:
             return
         if known.label is not None and known.fed_label in (None, mail.label):
             self.labels_kept += 1
             return
         is_correction = known.label is not None
         self._index.set_label(id_, mail.label)
-        if self._labelling.kind == "later":
+        if self._timing.kind == "later":
             number = self.written + self._staged_mails
             self._staged_later.append(_StagedLabel(number, id_, mail.label, is_correction))
             return
@@ -235,7 +235,7 @@ class CorpusProducer:
         self._stage_label(self._label_event(id_, mail.label), is_correction=is_correction)
 
     def _append(self, mail: Mail, key: bytes, headers: Headers) -> bool:
-        """Stage a mail; or leave it out, where it is too large and may be."""
+        """Stage a mail; False if it is too large and skipped."""
         try:
             self._log.append(self._mails, mail.raw, key, headers=headers)
         except LogError as problem:
@@ -249,24 +249,24 @@ class CorpusProducer:
                 f"takes {most:,}: let it take more (max.message.bytes on Kafka, sqlite.record_bytes), or leave such "
                 "mails out with --on-error skip"
             )
-            self._leave_out(CorpusError(message, TOO_LARGE), problem)
+            self._skip(CorpusError(message, TOO_LARGE), problem)
             return False
         return True
 
-    def _leave_out(self, problem: CorpusError, cause: LogError | None = None) -> None:
+    def _skip(self, problem: CorpusError, cause: LogError | None = None) -> None:
         """Count a mail that cannot be written, or raise the error."""
-        if not self.leaves_out:
+        if not self.skips_errors:
             raise problem from cause
-        self.left_out[problem.kind] = self.left_out.get(problem.kind, 0) + 1
+        self.skipped[problem.kind] = self.skipped.get(problem.kind, 0) + 1
 
     def _label_event(self, id_: str, label: str) -> Label:
-        """The label of a mail that is in the log; without a source if retention has removed the mail already."""
+        """Return the label event of a mail in the log; without a source if retention has deleted the mail."""
         known = self._index.find(id_)
         source = None if known is None else known.source
         return Label(id=id_, label=label, labeller=LABELLER, at=datetime.now(UTC), source=source)
 
     def _stage_waiting(self) -> None:
-        """Stage the label that waits longest."""
+        """Stage the oldest waiting label."""
         waiting = self._waiting.popleft()
         self._stage_label(waiting.event, is_correction=waiting.is_correction)
 

@@ -1,4 +1,4 @@
-"""How far a pass is, or how many are done, on the error output of a terminal; elsewhere nothing."""
+"""Progress bars of `evaluate` on standard error (rich.progress); nothing is shown without a terminal."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rich.progress import Progress as RichProgress
 from stream_bayes.evaluation.metrics import one_minus_roca_percent
 from stream_bayes.evaluation.protocol import PassProgress
 
-_PAUSE = 0.2
-# Ranking all messages again takes longer the more there are; the bar may take this share of the time.
-_SHARE = 0.05
+_MIN_INTERVAL = 0.2
+# The metrics take longer the more messages there are; the bar may use this fraction of the time.
+_MAX_TIME_FRACTION = 0.05
 
 
-class Bar:
-    """A bar with the metrics so far; drawn between chunks only, so that no thread of it is counted as the filter's."""
+class PassProgressBar:
+    """Bar with the metrics so far; drawn between chunks, so that no refresh thread adds to the time of the filter."""
 
     def __init__(self, console: Console, name: str, total: int | None) -> None:
         self._shown = console.is_terminal and not console.is_dumb_terminal
@@ -43,7 +43,7 @@ class Bar:
         self._rich.stop()
 
     def show(self, progress: PassProgress) -> None:
-        """Draw how far the pass is, if it is time."""
+        """Redraw the bar, if it is due."""
         began = time.monotonic()
         if not self._shown or began < self._due:
             return
@@ -52,11 +52,11 @@ class Bar:
         now = f"(1-ROCA)% {'-' if math.isnan(area) else f'{area:.4f}'}   {speed:,.0f} messages/s"
         self._rich.update(self._task, completed=len(progress), now=now, refresh=True)
         ended = time.monotonic()
-        self._due = ended + pause(ended - began)
+        self._due = ended + redraw_interval(ended - began)
 
 
-class CountBar:
-    """How many passes are done."""
+class SweepProgressBar:
+    """Bar with the number of finished passes."""
 
     def __init__(self, console: Console, total: int) -> None:
         shown = console.is_terminal and not console.is_dumb_terminal
@@ -72,15 +72,15 @@ class CountBar:
     def __exit__(self, *_: object) -> None:
         self._rich.stop()
 
-    def add(self) -> None:
-        """One more is done."""
+    def advance(self) -> None:
+        """Count one more pass."""
         self._rich.update(self._task, advance=1, refresh=True)
 
 
-def pause(took: float) -> float:
-    """Seconds until the bar may be drawn again after it took so long.
+def redraw_interval(took: float) -> float:
+    """Return the seconds until the next redraw, given how long the last one took.
 
-    >>> pause(0.001), pause(0.5)
+    >>> redraw_interval(0.001), redraw_interval(0.5)
     (0.2, 10.0)
     """
-    return max(_PAUSE, took / _SHARE)
+    return max(_MIN_INTERVAL, took / _MAX_TIME_FRACTION)

@@ -13,10 +13,10 @@ from stream_bayes.cli.run import (
     Config,
     Group,
     LogUrl,
-    check_engine,
-    existing,
-    opened,
-    settings_from,
+    check_engine_settings,
+    load_command_settings,
+    open_existing_log,
+    open_group_log,
     stop_on_signals,
 )
 from stream_bayes.cli.startup import STOPPED
@@ -36,37 +36,37 @@ def rebuild(
     checkpoints: Checkpoints = None,
     as_json: Json = False,
 ) -> None:
-    """Make a new model from the whole log, with the settings of now.
+    """Rebuild the model from the whole log, with the present settings.
 
-    The inputs are learned again in the order of the journal, and nothing is put out. The new checkpoints replace those
-    of before, once they are written; Ctrl-C before that leaves everything as it was. Stop the workers first. --json
-    prints the model of each partition, and all messages, as JSON, one a line.
+    The inputs are learned again in the order of the journal; no output is written. The new checkpoints replace the old
+    ones once they are written; Ctrl-C before that changes nothing. Stop the workers first. --json prints the model of
+    each partition and all log messages as JSON lines.
     """
     from stream_bayes.runtime import Worker
     from stream_bayes.runtime.logging import report_to_stderr
 
-    settings = settings_from(config, log, group, checkpoints)
-    check_engine(settings)
+    settings = load_command_settings(config, log, group, checkpoints)
+    check_engine_settings(settings)
     _check_processed(settings)
     report_to_stderr(as_json=as_json)
-    with opened(settings) as source:
+    with open_group_log(settings) as source:
         worker = Worker(settings, source)
         stop_on_signals(worker)
         if not worker.rebuild():
             raise typer.Exit(STOPPED)
     for processor in worker.processors.values():
-        made = _described(processor)
-        typer.echo(json.dumps(made) if as_json else _as_text(made))
+        made = _describe(processor)
+        typer.echo(json.dumps(made) if as_json else _format_text(made))
 
 
 def _check_processed(settings: Settings) -> None:
-    with existing(settings) as source:
+    with open_existing_log(settings) as source:
         if not any(source.end_offsets(settings.journal).values()):
             message = f"nothing was processed for group {settings.group!r} in this log yet"
             raise RecoveryError(message)
 
 
-def _described(processor: PartitionProcessor) -> dict[str, Any]:
+def _describe(processor: PartitionProcessor) -> dict[str, Any]:
     engine = processor.engine
     return {
         "partition": processor.number,
@@ -76,12 +76,12 @@ def _described(processor: PartitionProcessor) -> dict[str, Any]:
     }
 
 
-def _as_text(made: dict[str, Any]) -> str:
-    rows = [f"  {name.replace('_', ' '):<{_WIDTH}}{_plain(made[name])}" for name in made if name != "partition"]
+def _format_text(made: dict[str, Any]) -> str:
+    rows = [f"  {name.replace('_', ' '):<{_WIDTH}}{_format_value(made[name])}" for name in made if name != "partition"]
     return "\n".join([f"partition {made['partition']}", *rows])
 
 
-def _plain(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from stream_bayes.runtime import Worker
 
 _LOG = "The log: sqlite:///path/to/file.db, or kafka://host:port,host:port."
-_FOLDER = "Where they are; by default beside the log's file, and for Kafka in ./checkpoints."
-PARTITIONS = "Into how many parts topics are cut that do not exist yet."
+_FOLDER = "Folder of checkpoints; by default next to the file of the log, and for Kafka ./checkpoints."
+PARTITIONS = "Number of partitions of topics that do not exist yet."
 KAFKA_DEBUG = "STREAM_BAYES_KAFKA_DEBUG"
-"""Where this is in the environment, what the Kafka client logs is seen."""
+"""If this environment variable is set, the log of the Kafka client is shown."""
 
 Config = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="Settings; by default ./stream_bayes.toml if it exists.")
 ]
 LogUrl = Annotated[str | None, typer.Option("--log", metavar="URL", help=_LOG)]
-Group = Annotated[str | None, typer.Option(metavar="NAME", help="On whose behalf the log is read.")]
+Group = Annotated[str | None, typer.Option(metavar="NAME", help="The consumer group.")]
 Checkpoints = Annotated[Path | None, typer.Option("--checkpoints", metavar="FOLDER", help=_FOLDER)]
 
 
@@ -45,33 +45,33 @@ def run(
     group: Group = None,
     checkpoints: Checkpoints = None,
     partitions: Annotated[int | None, typer.Option(min=1, help=PARTITIONS)] = None,
-    drain: Annotated[bool, typer.Option("--drain", help="Stop when all there is has been read.")] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="Stop at the end of the log.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Predict and learn from a log until it is stopped.
+    """Predict and learn from a log until stopped.
 
-    SIGTERM or Ctrl-C: it finishes the batch, commits, writes a checkpoint and ends with code 0; a second one ends it
-    at once with 130. Started with SIGINT ignored, as a script's background job is, it ends on SIGTERM alone. Whatever
-    else ends it, the next run goes on where the last commit was. A broker that does not answer is waited for, with
-    --drain not at the beginning. --json prints its messages as JSON, one a line.
+    On SIGTERM or Ctrl-C it finishes the batch, commits, writes a checkpoint and exits with code 0; a second signal
+    exits at once with 130. If it was started with SIGINT ignored, as background jobs of scripts are, only SIGTERM stops
+    it. After a crash the next run continues from the last commit. It waits for a broker that does not answer; with
+    --drain not at startup. --json prints log messages as JSON lines.
     """
     from stream_bayes.runtime import Worker
     from stream_bayes.runtime.logging import report_to_stderr
     from stream_bayes.runtime.worker import tune_gc
 
-    settings = settings_from(config, log, group, checkpoints)
-    check_engine(settings)
+    settings = load_command_settings(config, log, group, checkpoints)
+    check_engine_settings(settings)
     report_to_stderr(as_json=as_json)
     tune_gc()
-    end_on_signals()
-    with opened(settings, partitions, patient=not drain) as source:
+    exit_on_signals()
+    with open_group_log(settings, partitions, wait=not drain) as source:
         worker = Worker(settings, source)
         stop_on_signals(worker)
         worker.run(drain=drain)
 
 
-def check_engine(settings: Settings) -> None:
-    """Refuse what an engine would refuse, before there is a log and a line that says it has started."""
+def check_engine_settings(settings: Settings) -> None:
+    """Validate the learner and the label settings before the log is opened."""
     from stream_bayes.engine.label_requests import selector_for
     from stream_bayes.engine.model_adapter import ModelAdapter, open_learner
 
@@ -79,47 +79,50 @@ def check_engine(settings: Settings) -> None:
     selector_for(settings.labels, 0, 1)
 
 
-def settings_from(
+def load_command_settings(
     config: Path | None, log: str | None = None, group: str | None = None, checkpoints: Path | None = None
 ) -> Settings:
-    """The settings of the file and the environment, and what the command line says besides."""
+    """Load the settings with the options of the command line."""
     from stream_bayes.config import load_settings
 
-    given = {"log": log, "group": group, "checkpoint.folder": checkpoints}
-    return load_settings(config, os.environ, given).settings
+    overrides = {"log": log, "group": group, "checkpoint.folder": checkpoints}
+    return load_settings(config, os.environ, overrides).settings
 
 
 @contextmanager
-def opened(settings: Settings, partitions: int | None = None, *, patient: bool = False) -> Iterator[Log]:
-    """The log, open for the group of the settings; new topics get so many partitions, or as many as those of now.
+def open_group_log(settings: Settings, partitions: int | None = None, *, wait: bool = False) -> Iterator[Log]:
+    """Open the log for the consumer group of the settings.
 
-    Who is patient waits for one that may be there later.
+    New topics get `partitions`, by default as many as the inputs have. With `wait`, an unavailable log is retried.
     """
     from stream_bayes.eventlog.retry import RetryPolicy
 
     retry = RetryPolicy()
-    # Then an error is an error, also one that may pass.
-    retry.stopping = not patient
-    count = retry(lambda: _agreed(settings, partitions))
+    # A stopping policy raises errors at once.
+    retry.stopping = not wait
+    count = retry(lambda: _partition_count(settings, partitions))
     inputs = settings.topics.observations, settings.topics.labels
-    with _member(settings) as member, retry(lambda: _open(settings, settings.group, inputs, count, member)) as log:
+    with (
+        _instance_id(settings) as member,
+        retry(lambda: _open_log(settings, settings.group, inputs, count, member)) as log,
+    ):
         yield log
 
 
-def existing(settings: Settings) -> Log:
-    """The log, open for single records; where there is none, none is made."""
+def open_existing_log(settings: Settings) -> Log:
+    """Open the log to read single records; raise if it does not exist."""
     path = Path(settings.log.removeprefix("sqlite:///"))
     if settings.log.startswith("sqlite:///") and not path.exists():
         raise FileNotFoundError(errno.ENOENT, "there is no such log", str(path))
-    return _open(settings)
+    return _open_log(settings)
 
 
-def writable(settings: Settings, partitions: int | None = None) -> Log:
-    """The log, open for new records; new topics get so many partitions, or as many as the inputs have."""
-    return _open(settings, partitions=_agreed(settings, partitions))
+def open_log_for_writing(settings: Settings, partitions: int | None = None) -> Log:
+    """Open the log to append records; new topics get `partitions`, by default as many as the inputs have."""
+    return _open_log(settings, partitions=_partition_count(settings, partitions))
 
 
-def _open(
+def _open_log(
     settings: Settings,
     group: str | None = None,
     topics: Sequence[str] = (),
@@ -129,47 +132,47 @@ def _open(
     from stream_bayes.eventlog.factory import open_log
 
     if os.environ.get(KAFKA_DEBUG):
-        _show_client()
+        _log_kafka_client()
     return open_log(
         settings.log, group, topics, partitions, kafka=settings.kafka, member=member, sqlite=settings.sqlite
     )
 
 
-def _agreed(settings: Settings, wanted: int | None) -> int:
-    """How many partitions the inputs have or get; an error where that is not what is wanted."""
-    with _open(settings) as log:
+def _partition_count(settings: Settings, requested: int | None) -> int:
+    """Return the number of partitions of the inputs; raise if it differs from the one requested."""
+    with _open_log(settings) as log:
         known = {topic: len(log.end_offsets(topic)) for topic in (settings.topics.observations, settings.topics.labels)}
-    for topic, there in known.items():
-        if wanted is not None and there not in (0, wanted):
-            noun = "partition" if there == 1 else "partitions"
-            message = f"{topic!r} has {there} {noun}, not {wanted}: leave --partitions out, or name other topics"
+    for topic, count in known.items():
+        if requested is not None and count not in (0, requested):
+            noun = "partition" if count == 1 else "partitions"
+            message = f"{topic!r} has {count} {noun}, not {requested}: leave --partitions out, or name other topics"
             raise LogError(message)
-    return wanted or max(known.values()) or 1
+    return requested or max(known.values()) or 1
 
 
 @contextmanager
-def _member(settings: Settings) -> Iterator[str | None]:
-    """The name of this worker in its group, held by it alone; none where the log has no use for one."""
+def _instance_id(settings: Settings) -> Iterator[str | None]:
+    """Hold the group instance id of this worker; None for a log without consumer groups."""
     if not settings.log.startswith("kafka://"):
         yield None
         return
     from stream_bayes.eventlog.kafka.instance_id import InstanceIdLease
 
-    # Of the machine, not of the folder that a worker was started in: names must differ on the whole machine.
+    # In the temporary folder of the machine, since ids must differ on the whole machine.
     folder = Path(gettempdir()) / f"stream_bayes-{os.getuid()}" / settings.group
-    with InstanceIdLease(folder, settings.kafka.instance_id) as slot:
-        yield slot.member
+    with InstanceIdLease(folder, settings.kafka.instance_id) as lease:
+        yield lease.member
 
 
-def _show_client() -> None:
-    """Let what the Kafka client says be seen."""
+def _log_kafka_client() -> None:
+    """Show the log of the Kafka client."""
     logger = logging.getLogger("kafka")
     logger.setLevel(logging.INFO)
     logger.handlers = [logging.StreamHandler()]
 
 
-def topic_named(settings: Settings, name: str) -> str:
-    """A topic by its own name or by what it is for: `predictions`, `label-requests`, ..; `journal` is the group's."""
+def resolve_topic(settings: Settings, name: str) -> str:
+    """Return a topic by its name or its role, such as `predictions`; `journal` is that of the group."""
     topics: dict[str, str] = {**dict(settings.topics), "journal": settings.journal}
     if name in topics.values():
         return name
@@ -177,28 +180,28 @@ def topic_named(settings: Settings, name: str) -> str:
     if role in topics:
         return topics[role]
     known = ", ".join(role.replace("_", "-") for role in topics)
-    message = f"{name!r} is no topic of the settings: name one of {known}, or its own name"
+    message = f"{name!r} is not a topic of the settings: use one of {known}, or the name of the topic"
     raise InputError(message)
 
 
-def end_on_signals() -> None:
-    """End at once while there is nothing that would have to be finished: no worker reads yet."""
+def exit_on_signals() -> None:
+    """Exit at once on a signal, as long as no worker has started."""
 
     def handle(*_: int | FrameType | None) -> None:
         try:
             logging.getLogger(__name__).info("stopped before it had begun")
         finally:
-            # Also where the signal came in the middle of writing another line.
+            # Even if the signal interrupted the writing of another line.
             os._exit(0)
 
     handle_signals(handle, signal.SIGTERM, signal.SIGINT)
 
 
 def stop_on_signals(worker: Worker) -> None:
-    """Stop in good order at the first signal, and at once at the second."""
+    """Shut down gracefully at the first signal, and exit at once at the second."""
 
     def handle(*_: int | FrameType | None) -> None:
-        # No exception: one raised while compiled code calls back into Python would be lost.
+        # No exception: it would be lost while compiled code calls back into Python.
         if worker.stopping:
             os._exit(STOPPED)
         worker.stop()

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from stream_bayes.cli.app import Json, say
-from stream_bayes.cli.run import Config, LogUrl, existing, settings_from, topic_named, writable
+from stream_bayes.cli.app import Json, print_error
+from stream_bayes.cli.run import (
+    Config,
+    LogUrl,
+    load_command_settings,
+    open_existing_log,
+    open_log_for_writing,
+    resolve_topic,
+)
 from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import EventError, InputError
 
@@ -20,12 +27,12 @@ if TYPE_CHECKING:
     from stream_bayes.eventlog.base import Log
     from stream_bayes.events import Label, Observation
 
-_AT_ONCE = 300
-_TOPIC = "Its name, or its role: observations or labels, as a rule."
+_BATCH_SIZE = 300
+_TOPIC = "Name or role of the topic, usually observations or labels."
 
 
-class _Line(NamedTuple):
-    """A record to be written."""
+class _OutputRecord(NamedTuple):
+    """A record to write."""
 
     value: bytes
     key: bytes | None
@@ -38,31 +45,31 @@ def send(
     log: LogUrl = None,
     as_json: Json = False,
 ) -> None:
-    """Append events to a topic: JSON objects from standard input, one a line.
+    """Append events to a topic: JSON lines from standard input.
 
-    All lines are read and checked first, and nothing is written if one is bad. The key of a record is the id of its
-    event; a label that names its source goes to the partition of that.
+    All lines are read and validated first; nothing is written if one is invalid. The key of a record is the id of its
+    event; a label with a source goes to the partition of the source.
     """
-    from stream_bayes.cli.interruption import interruption
+    from stream_bayes.cli.interruption import defer_interrupt
 
-    settings = settings_from(config, log)
-    name = topic_named(settings, topic)
-    partitions = _partitions(settings)
-    reader = _Reader(settings, name, partitions)
+    settings = load_command_settings(config, log)
+    name = resolve_topic(settings, topic)
+    partitions = _partition_count(settings)
+    parser = _LineParser(settings, name, partitions)
     with TemporaryFile() as checked:
-        for number, line in _lines():
-            reader.read(line, number)
+        for number, line in _read_lines():
+            parser.parse(line, number)
             checked.write(line + b"\n")
         checked.seek(0)
-        with writable(settings) as source, interruption() as pressed:
-            sent = _write(source, name, map(reader.read, checked), pressed)
+        with open_log_for_writing(settings) as source, defer_interrupt() as interrupts:
+            sent = _write_records(source, name, map(parser.parse, checked), interrupts)
     typer.echo(json.dumps({"sent": sent}) if as_json else f"{sent:,} record{'' if sent == 1 else 's'} sent to {name}")
-    if pressed:
+    if interrupts:
         raise typer.Exit(STOPPED)
 
 
-class _Reader:
-    """From lines to records of a topic; what the worker would refuse there is an error that names its line."""
+class _LineParser:
+    """Parses lines to records of a topic; raises for what the worker would refuse, with the line number."""
 
     def __init__(self, settings: Settings, topic: str, partitions: int) -> None:
         from stream_bayes.events import Label, Observation
@@ -75,10 +82,10 @@ class _Reader:
         self._kind = kinds.get(topic)
         self._limits = limits_of(settings)
 
-    def read(self, line: bytes, number: int = 0) -> _Line:
-        """The record of a line."""
+    def parse(self, line: bytes, number: int = 0) -> _OutputRecord:
+        """Parse a line."""
         try:
-            partition = None if self._kind is None else self._checked(line, self._kind)
+            partition = None if self._kind is None else self._validate(line, self._kind)
             content = json.loads(line)
         except EventError as problem:
             message = f"line {number}: {problem} ({problem.code}); nothing was sent"
@@ -88,12 +95,12 @@ class _Reader:
             if isinstance(content, dict):
                 id_ = content.get("id")
                 key = id_.encode("utf-8", "surrogatepass") if isinstance(id_, str) and id_ else None
-                return _Line(line.strip(), key, partition)
+                return _OutputRecord(line.strip(), key, partition)
             message = f"line {number} is no JSON object; nothing was sent"
         raise InputError(message)
 
-    def _checked(self, line: bytes, kind: type[Observation] | type[Label]) -> int | None:
-        """The partition of a label's source, if the line is what belongs here."""
+    def _validate(self, line: bytes, kind: type[Observation] | type[Label]) -> int | None:
+        """Validate the event; return the partition of the source of a label."""
         from stream_bayes.events import decode
         from stream_bayes.records import Record
 
@@ -101,7 +108,7 @@ class _Reader:
         if not isinstance(event, kind):
             code = "wrong-topic"
             noun = event.type
-            message = f"a {noun} does not belong into {self._topic!r}"
+            message = f"a {noun} does not belong in {self._topic!r}"
             raise EventError(code, message)
         source = getattr(event, "source", None)
         if source is not None and source.partition >= self._partitions:
@@ -111,10 +118,10 @@ class _Reader:
         return None if source is None else int(source.partition)
 
 
-def _partitions(settings: Settings) -> int:
-    """How many the inputs have: those of a label and of its observation must be the same."""
+def _partition_count(settings: Settings) -> int:
+    """Return the number of partitions of the inputs; a label and its observation share the partition."""
     try:
-        with existing(settings) as log:
+        with open_existing_log(settings) as log:
             return (
                 max(len(log.end_offsets(topic)) for topic in (settings.topics.observations, settings.topics.labels))
                 or 1
@@ -123,26 +130,26 @@ def _partitions(settings: Settings) -> int:
         return 1
 
 
-def _lines() -> Iterator[tuple[int, bytes]]:
-    """What stands in standard input, but empty lines, each with its number."""
+def _read_lines() -> Iterator[tuple[int, bytes]]:
+    """Yield the non-empty lines of standard input with their numbers."""
     if sys.stdin is None:
         message = "there is no standard input"
         raise InputError(message)
     if sys.stdin.isatty():
-        say("type or paste events, one a line, then press Ctrl-D")
+        print_error("type or paste events, one a line, then press Ctrl-D")
     for number, line in enumerate(sys.stdin.buffer, 1):
         if line.strip():
             yield number, line.strip()
 
 
-def _write(log: Log, topic: str, lines: Iterable[_Line], pressed: Sequence[int]) -> int:
-    """Append all, some hundred in a transaction, or what there is until Ctrl-C; how many."""
+def _write_records(log: Log, topic: str, lines: Iterable[_OutputRecord], interrupts: Sequence[int]) -> int:
+    """Append the records in batches until the end or Ctrl-C; return their number."""
     sent = 0
     for sent, (value, key, partition) in enumerate(lines, 1):
         log.append(topic, value, key, partition)
-        if sent % _AT_ONCE == 0:
+        if sent % _BATCH_SIZE == 0:
             log.commit({})
-            if pressed:
+            if interrupts:
                 break
     log.commit({})
     return sent

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_bayes.cli.app import Json, replace_what_cannot_be_written
-from stream_bayes.cli.run import Config, Group, LogUrl, existing, settings_from, topic_named
+from stream_bayes.cli.app import Json, replace_unencodable_output
+from stream_bayes.cli.run import Config, Group, LogUrl, load_command_settings, open_existing_log, resolve_topic
 from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import LogError
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from stream_bayes.eventlog.base import Log
     from stream_bayes.records import Partition, Record
 
-_LOOK_EVERY = 0.2
+_POLL_SECONDS = 0.2
 _KEY_CHARACTERS = 40
 _VALUE_CHARACTERS = 400
-_TOPIC = "Its name, or its role: observations, labels, predictions, label-requests, dead-letters, status, journal."
+_TOPIC = "Name or role of the topic: observations, labels, predictions, label-requests, dead-letters, status, journal."
 
 
 def tail(
@@ -33,109 +33,112 @@ def tail(
     config: Config = None,
     log: LogUrl = None,
     group: Group = None,
-    lines: Annotated[int, typer.Option(min=0, metavar="N", help="So many of the newest records.")] = 10,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with those that come, until Ctrl-C.")] = False,
+    lines: Annotated[int, typer.Option(min=0, metavar="N", help="Number of newest records.")] = 10,
+    follow: Annotated[bool, typer.Option("--follow", help="Print new records as they arrive, until Ctrl-C.")] = False,
     as_json: Json = False,
 ) -> None:
     """Print the newest records of a topic, one a line.
 
-    PARTITION-OFFSET, time (UTC), key and the beginning of the value; of questions, of what became of them, and of the
-    status what matters to people. With --json events are printed as they are, and what is no JSON as an object with its
-    value in base64.
+    Prints PARTITION-OFFSET, time (UTC), key and the beginning of the value; label requests, their outcomes and status
+    events are summarized. With --json events are printed unchanged, and other records as an object with the value in
+    base64.
     """
-    from stream_bayes.cli.interruption import interruption
+    from stream_bayes.cli.interruption import defer_interrupt
 
-    replace_what_cannot_be_written()
-    settings = settings_from(config, log, group)
-    name = topic_named(settings, topic)
-    with existing(settings) as source, interruption() as pressed:
+    replace_unencodable_output()
+    settings = load_command_settings(config, log, group)
+    name = resolve_topic(settings, topic)
+    with open_existing_log(settings) as source, defer_interrupt() as interrupts:
         ends = dict(source.end_offsets(name))
         if not ends and not follow:
             message = f"the log has no topic {name!r} yet"
             raise LogError(message)
-        for record in _newest(source, ends, lines):
+        for record in _newest_records(source, ends, lines):
             _print(record, as_json=as_json)
-        while follow and not pressed:
-            for record in _since(source, name, ends):
+        while follow and not interrupts:
+            for record in _read_new(source, name, ends):
                 _print(record, as_json=as_json)
-            time.sleep(_LOOK_EVERY)
-    if pressed:
+            time.sleep(_POLL_SECONDS)
+    if interrupts:
         raise typer.Exit(STOPPED)
 
 
-def _newest(log: Log, ends: dict[Partition, int], count: int) -> Iterator[Record]:
-    """The newest of all partitions together, in the order of their times."""
-    firsts: dict[Partition, int] = {}
-    for topic in {place.topic for place in ends}:
-        firsts |= log.earliest_offsets(topic)
-    last = {place: _last(log, place, (firsts.get(place, 0), end), count) for place, end in ends.items()}
-    records = (_between(log, place, begin, ends[place]) for place, (begin, _) in last.items())
+def _newest_records(log: Log, ends: dict[Partition, int], count: int) -> Iterator[Record]:
+    """Yield the newest records of all partitions in order of time."""
+    starts: dict[Partition, int] = {}
+    for topic in {partition.topic for partition in ends}:
+        starts |= log.earliest_offsets(topic)
+    last = {
+        partition: _tail_start(log, partition, (starts.get(partition, 0), end), count)
+        for partition, end in ends.items()
+    }
+    records = (_read_range(log, partition, begin, ends[partition]) for partition, (begin, _) in last.items())
     in_order = merge(*records, key=lambda record: (record.timestamp, record.partition, record.offset))
-    there = sum(found for _, found in last.values())
-    return islice(in_order, max(there - count, 0), None)
+    count_read = sum(found for _, found in last.values())
+    return islice(in_order, max(count_read - count, 0), None)
 
 
-def _last(log: Log, place: Partition, span: tuple[int, int], count: int) -> tuple[int, int]:
-    """Where to begin for the last records of a partition, and how many there are from there: enough, or all of them."""
+def _tail_start(log: Log, partition: Partition, span: tuple[int, int], count: int) -> tuple[int, int]:
+    """Return the offset where the last records of a partition start, and the number of records from there."""
     first, end = span
-    wanted = count
-    # Offsets may have gaps: one looks further and further back.
+    distance = count
+    # Offsets may have gaps: look further and further back.
     while True:
-        begin = max(end - wanted, first)
-        found = sum(1 for _ in _between(log, place, begin, end))
+        begin = max(end - distance, first)
+        found = sum(1 for _ in _read_range(log, partition, begin, end))
         if found >= count or begin == first:
             return begin, found
-        wanted *= 4
+        distance *= 4
 
 
-def _between(log: Log, place: Partition, begin: int, end: int) -> Iterator[Record]:
+def _read_range(log: Log, partition: Partition, begin: int, end: int) -> Iterator[Record]:
     from stream_bayes.eventlog.base import records_from
 
-    return takewhile(lambda record: record.offset < end, records_from(log, place, begin))
+    return takewhile(lambda record: record.offset < end, records_from(log, partition, begin))
 
 
-def _since(log: Log, topic: str, ends: dict[Partition, int]) -> Iterator[Record]:
-    """What has come to a topic since these ends, which are moved."""
+def _read_new(log: Log, topic: str, ends: dict[Partition, int]) -> Iterator[Record]:
+    """Yield the records after these end offsets, and advance the offsets."""
     from stream_bayes.eventlog.base import records_from
 
-    for place, end in log.end_offsets(topic).items():
-        for record in records_from(log, place, ends.get(place, 0)):
-            ends[place] = record.offset + 1
+    for partition, end in log.end_offsets(topic).items():
+        for record in records_from(log, partition, ends.get(partition, 0)):
+            ends[partition] = record.offset + 1
             yield record
-        ends[place] = max(ends.get(place, 0), end)
+        ends[partition] = max(ends.get(partition, 0), end)
 
 
 def _print(record: Record, *, as_json: bool) -> None:
-    typer.echo(_as_json(record) if as_json else _as_text(record))
+    typer.echo(_format_json(record) if as_json else _format_text(record))
 
 
-def _as_text(record: Record) -> str:
-    from stream_bayes.cli.formatting import plain
+def _format_text(record: Record) -> str:
+    from stream_bayes.cli.formatting import format_event
     from stream_bayes.mail.render.sanitize import printable
 
-    place = f"{record.partition}-{record.offset:<8} {_time(record)}"
-    if (line := plain(record.value)) is not None:
-        return f"{place}  {line}"
+    position = f"{record.partition}-{record.offset:<8} {_format_time(record)}"
+    if (line := format_event(record.value)) is not None:
+        return f"{position}  {line}"
     key = "-" if record.key is None else printable(record.key.decode("utf-8", "replace"), _KEY_CHARACTERS)
     value = printable(record.value[: 4 * _VALUE_CHARACTERS].decode("utf-8", "replace"), _VALUE_CHARACTERS)
-    return f"{place}  {key}  {value}"
+    return f"{position}  {key}  {value}"
 
 
-def _time(record: Record) -> str:
-    """When the log had it; as it is where no calendar has it, as the times of senders on Kafka may be."""
+def _format_time(record: Record) -> str:
+    """Format the time of a record; milliseconds if the date is out of range, as times of Kafka senders may be."""
     try:
         return f"{datetime.fromtimestamp(record.timestamp / 1000.0, UTC):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError, OSError):
         return f"{record.timestamp} ms"
 
 
-def _as_json(record: Record) -> str:
+def _format_json(record: Record) -> str:
     try:
         text = record.value.decode()
         content = json.loads(text)
     except (ValueError, RecursionError):
         key = None if record.key is None else record.key.decode("utf-8", "replace")
-        place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
-        return json.dumps({**place, "key": key, "value": b64encode(record.value).decode()})
-    # One line each, also of what was written as several.
+        position = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+        return json.dumps({**position, "key": key, "value": b64encode(record.value).decode()})
+    # One line for each record, also if it was written on several.
     return json.dumps(content) if "\n" in text or "\r" in text else text

@@ -12,67 +12,67 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from stream_bayes.cli.app import FAILED, Json, say
-from stream_bayes.cli.run import Config, settings_from
+from stream_bayes.cli.app import FAILED, Json, print_error
+from stream_bayes.cli.run import Config, load_command_settings
 
 if TYPE_CHECKING:
     from stream_bayes.config import LearnerSettings
 
 _SPAM = b"From: Win <win@prizes.example>\nSubject: =?utf-8?Q?You_have_won?=\n\nClick http://prizes.example/cash now!\n"
 _HAM = b"From: ann@example.org\nSubject: Lunch\nContent-Type: text/html\n\n<p>Shall we meet at <b>noon</b>?</p>\n"
-# Kernels are the same for tables of every size.
+# Kernels do not depend on the size of the table.
 _SMALL = {"buckets": 2**10}
 
 
 class WarmUpStep(NamedTuple):
-    """One use of the package, and what it took to compile its kernels."""
+    """Compilation of the kernels for one use of the package."""
 
     name: str
     compiled: int
-    """Kernels that were not on disk."""
+    """Kernels that were not cached."""
     seconds: float
 
 
 def warm_up(config: Config = None, as_json: Json = False) -> None:
-    """Compile all kernels before they are needed.
+    """Compile all kernels ahead of time.
 
     A worker, classify, evaluate and the page then start without compiling. Compiles for the mail filter and for the
-    learner of the settings, prints what was compiled and where it is kept. Kernels are kept beside the package if that
-    folder can be written, so that an installation can be warmed up once for all users; NUMBA_CACHE_DIR names another
-    folder. Ends with code 2 if there is no folder to keep them in.
+    learner of the settings; prints what was compiled and where it is cached. The cache is next to the package if that
+    folder is writable, so that one warm-up serves all users of an installation; NUMBA_CACHE_DIR names another folder.
+    Exits with code 2 if no folder is writable.
     """
-    settings = settings_from(config)
+    settings = load_command_settings(config)
     steps: list[WarmUpStep] = []
-    for name, use in _uses(settings.learner):
-        steps.append(_measured(name, use))
+    for name, use in _warm_up_tasks(settings.learner):
+        steps.append(_measure(name, use))
         if not as_json:
-            typer.echo(_line(steps[-1]))
+            typer.echo(_format_step(steps[-1]))
     compiled = sum(step.compiled for step in steps)
-    folder = _folder(compiled)
+    folder = _cache_folder(compiled)
     if as_json:
         found = [step._asdict() for step in steps]
         typer.echo(json.dumps({"steps": found, "compiled": compiled, "folder": folder and str(folder)}, indent=2))
     elif folder is not None:
         typer.echo(f"kept in {folder}")
     if compiled and folder is None:
-        say("nothing was kept: set NUMBA_CACHE_DIR to a folder that can be written")
+        print_error("nothing was kept: set NUMBA_CACHE_DIR to a folder that can be written")
         raise typer.Exit(FAILED)
 
 
-def _uses(learner: LearnerSettings) -> Iterator[tuple[str, Callable[[], None]]]:
+def _warm_up_tasks(learner: LearnerSettings) -> Iterator[tuple[str, Callable[[], None]]]:
     from stream_bayes.config import LearnerSettings
 
     mail_filter = LearnerSettings(name="SpamFilter", parameters=_SMALL)
-    yield "classify", _use_filter
-    yield "worker", partial(_use_worker, mail_filter)
-    yield "evaluate", _use_evaluate
-    yield "page", partial(_use_page, mail_filter)
+    yield "classify", _warm_filter
+    yield "worker", partial(_warm_worker, mail_filter)
+    yield "evaluate", _warm_evaluation
+    yield "page", partial(_warm_web, mail_filter)
     if learner.name != mail_filter.name:
-        yield f"worker with {learner.name}", partial(_use_worker, learner)
-        yield f"page with {learner.name}", partial(_use_page, learner)
+        yield f"worker with {learner.name}", partial(_warm_worker, learner)
+        yield f"page with {learner.name}", partial(_warm_web, learner)
 
 
-def _measured(name: str, use: Callable[[], None]) -> WarmUpStep:
+def _measure(name: str, use: Callable[[], None]) -> WarmUpStep:
     from stream_bayes.kernels.common.jit_stats import compiled_kernels
 
     before = compiled_kernels()
@@ -81,20 +81,20 @@ def _measured(name: str, use: Callable[[], None]) -> WarmUpStep:
     return WarmUpStep(name, compiled_kernels() - before, time.monotonic() - began_at)
 
 
-def _line(step: WarmUpStep) -> str:
+def _format_step(step: WarmUpStep) -> str:
     if not step.compiled:
         return f"{step.name}: nothing to compile"
     return f"{step.name}: compiled {step.compiled} kernels in {step.seconds:.1f} s"
 
 
-def _folder(compiled: int) -> Path | None:
-    """Where the kernels are kept: those compiled now, else most of those loaded; None if nowhere."""
+def _cache_folder(compiled: int) -> Path | None:
+    """Return the cache folder of the kernels compiled now, else of most kernels loaded; None if there is none."""
     from stream_bayes.kernels.common.jit_cache import FOLDERS
 
     return FOLDERS.chosen if compiled else max(FOLDERS.used, key=FOLDERS.used.__getitem__, default=None)
 
 
-def _use_filter() -> None:
+def _warm_filter() -> None:
     """Learn, correct, predict, decide and explain mails in every form."""
     from stream_bayes.mail.filter import SpamFilter
 
@@ -108,8 +108,8 @@ def _use_filter() -> None:
         SpamFilter.from_state(model.state()).predictive_one(_HAM)
 
 
-def _use_worker(learner: LearnerSettings) -> None:
-    """Run a worker on a short stream with questions, labels and corrections; recover; write and read a checkpoint."""
+def _warm_worker(learner: LearnerSettings) -> None:
+    """Run a worker on a short stream with label requests, labels and corrections; recover; use a checkpoint."""
     from stream_bayes.config import Settings
     from stream_bayes.eventlog.memory import MemoryLog, MemoryStore
     from stream_bayes.runtime import Worker
@@ -129,7 +129,7 @@ def _use_worker(learner: LearnerSettings) -> None:
 
 
 def _messages(learner: LearnerSettings, observations: str, labels: str) -> Iterator[tuple[str, bytes]]:
-    """Observations of words, which every learner takes, and two different labels for each."""
+    """Yield observations of words, which every learner accepts, and two different labels for each."""
     from stream_bayes.engine.model_adapter import open_learner
     from stream_bayes.testing.streams import targets
 
@@ -142,8 +142,8 @@ def _messages(learner: LearnerSettings, observations: str, labels: str) -> Itera
             yield labels, json.dumps({"id": f"id-{number}", "label": label}).encode()
 
 
-def _use_evaluate() -> None:
-    """Run every filter of this package over three mails, with all labels and with each strategy of asking."""
+def _warm_evaluation() -> None:
+    """Run every filter of this package over three mails, with all labels and with each query strategy."""
     from stream_bayes.evaluation.factory import open_filter
     from stream_bayes.evaluation.feedback import STRATEGIES, FeedbackRegime
     from stream_bayes.evaluation.protocol import warm_up as run_briefly
@@ -154,8 +154,8 @@ def _use_evaluate() -> None:
         run_briefly(partial(open_filter, "light"), FeedbackRegime("active:2", strategy))
 
 
-def _use_page(learner: LearnerSettings) -> None:
-    """Predict and explain an observation, and draw the posterior of everything that the learner has one of."""
+def _warm_web(learner: LearnerSettings) -> None:
+    """Predict and explain an observation, and compute every posterior of the learner."""
     from stream_bayes.engine.model_adapter import ModelAdapter, open_learner
     from stream_bayes.events import Observation
     from stream_bayes.testing.streams import targets

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_bayes.cli.app import Json
-from stream_bayes.cli.run import Checkpoints, Config, Group, LogUrl, existing
+from stream_bayes.cli.run import Checkpoints, Config, Group, LogUrl, open_existing_log
 from stream_bayes.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from stream_bayes.errors import BackgroundError
 
 _EXTRA = ("fastapi", "h11", "starlette", "uvicorn")
-_HOST = "What to listen on; by default 127.0.0.1, which only this machine reaches."
-_PORT = "By default 8765; 0: any that is free."
-_TOKEN = "A file with the token that everybody must show, and nothing else."
-_LEASE = "For so long a question is one person's; by default 5m."
+_HOST = "Address to listen on; by default 127.0.0.1, which only this machine can reach."
+_PORT = "By default 8765; 0: any free port."
+_TOKEN = "A file that holds only the access token."
+_LEASE = "How long a label request is reserved for one labeller; by default 5m."
 
 
 def web(
@@ -34,19 +34,19 @@ def web(
     lease: Annotated[str | None, typer.Option(metavar="TIME", help=_LEASE)] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the page: label what the engine asks, see what it learns.
+    """Serve the web page: answer label requests, see what the model has learned.
 
-    It reads the log and the newest checkpoint, and writes nothing but labels; a worker beside it learns them. Where
-    others than this machine reach it everybody needs a token: that of the settings (web.token, in the environment
-    STREAM_BAYES__WEB__TOKEN) or of a file, else one is made up and printed. Ctrl-C or SIGTERM ends it with code 0.
-    --json prints its messages as JSON, one a line.
+    It reads the log and the newest checkpoint, and writes only labels; a worker learns them. If other machines can
+    reach it, everyone needs a token: that of the settings (web.token, in the environment STREAM_BAYES__WEB__TOKEN) or
+    of a file, else a random one is generated and printed. Ctrl-C or SIGTERM stops it with code 0. --json prints log
+    messages as JSON lines.
     """
     from stream_bayes.config import load_settings
 
-    page = {"web.host": host, "web.port": port, "web.token_file": token_file, "web.lease": lease}
-    given = {"log": log, "group": group, "checkpoint.folder": checkpoints, **page}
-    settings = load_settings(config, os.environ, given).settings
-    existing(settings).close()
+    web_options = {"web.host": host, "web.port": port, "web.token_file": token_file, "web.lease": lease}
+    overrides = {"log": log, "group": group, "checkpoint.folder": checkpoints, **web_options}
+    settings = load_settings(config, os.environ, overrides).settings
+    open_existing_log(settings).close()
     try:
         _serve(settings, as_json=as_json)
     except ModuleNotFoundError as problem:
@@ -61,13 +61,13 @@ def _serve(settings: Settings, *, as_json: bool) -> None:
     from stream_bayes.web.security.auth import Authenticator, hosts_of, is_loopback, new_token
     from stream_bayes.web.server import serve
 
-    place = settings.web
     token = settings.web.read_token()
-    made_up = None
-    if token is None and not is_loopback(place.host):
-        token = made_up = new_token()
-    # With a token, other sites can do nothing here; the page may then be reached through a proxy, by any name.
-    access = Authenticator(token, hosts_of(place.host) if token is None else None)
+    generated_token = None
+    if token is None and not is_loopback(settings.web.host):
+        generated_token = new_token()
+        token = generated_token
+    # A token protects against other sites, so that any host name of a proxy is accepted.
+    access = Authenticator(token, hosts_of(settings.web.host) if token is None else None)
     failures: list[BackgroundError] = []
     app = make_app(settings, access, failures)
-    serve(app, place, made_up=made_up, as_json=as_json, failures=failures)
+    serve(app, settings.web, made_up=generated_token, as_json=as_json, failures=failures)

@@ -1,4 +1,4 @@
-"""What the predictions are worth, by the labels that the demo knows and the worker does not."""
+"""Scores of the predictions against the true labels, which the worker does not know."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from stream_bayes.typing import BoolArray, FloatArray
 
 WINDOW = 1000
 EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)
-"""Between the bins of the calibration."""
+"""Edges of the calibration bins."""
 _LEAST = 1e-300
 
 
 class ProbabilityBin(NamedTuple):
-    """Mails of similar probability."""
+    """A calibration bin: mails of similar probability."""
 
-    said: float
-    """Their mean probability of spam."""
+    predicted: float
+    """Mean predicted probability of spam."""
     observed: float
-    """The share that was spam."""
+    """Fraction that was spam."""
     mails: int
 
 
 class PredictionScores:
-    """Predictions in the order in which they came, each beside the truth.
+    """Predictions in order of arrival, with the true labels.
 
     Parameters
     ----------
     truth
-        The right labels by id; other mails are counted but not scored.
+        The true labels by id; other mails are counted but not scored.
     """
 
     def __init__(self, truth: Mapping[str, str]) -> None:
@@ -47,41 +47,41 @@ class PredictionScores:
         self.predictions = 0
 
     def add(self, records: Iterable[Record]) -> None:
-        """Take predictions as they stand in the log."""
+        """Add the predictions in these records."""
         for record in records:
             prediction = Prediction.model_validate_json(record.value)
             self.predictions += 1
             self._ids.add(prediction.id)
             label = self._truth.get(prediction.id)
-            said = prediction.probabilities or {}
+            probabilities = prediction.probabilities or {}
             if label is not None:
                 self._spam.append(label == "spam")
-                # Both, since the smaller of the two is the precise one.
-                spam = max(said.get("spam", 0.5), _LEAST)
-                ham = max(said.get("ham", 0.5), _LEAST)
+                # Both are needed, since the smaller one has the higher relative precision.
+                spam = max(probabilities.get("spam", 0.5), _LEAST)
+                ham = max(probabilities.get("ham", 0.5), _LEAST)
                 self._log_odds.append(math.log(spam) - math.log(ham))
 
     @property
     def distinct(self) -> int:
-        """How many mails have a prediction."""
+        """Number of mails with a prediction."""
         return len(self._ids)
 
     def arrays(self) -> tuple[BoolArray, FloatArray]:
-        """Spam or not, and the log-odds of it, of each mail whose label is known."""
+        """Return whether each mail with a known label is spam, and its log-odds."""
         return np.array(self._spam, dtype=np.bool_), np.array(self._log_odds)
 
     def area(self, last: int | None = None) -> float:
-        """(1-ROCA)% of all, or of the last so many; NaN before both labels have come."""
+        """Return (1-ROCA)% of all or the last mails; NaN before both labels have occurred."""
         spam, log_odds = self.arrays()
-        begin = 0 if last is None else max(len(spam) - last, 0)
-        return one_minus_roca_percent(spam[begin:], log_odds[begin:])
+        start = 0 if last is None else max(len(spam) - last, 0)
+        return one_minus_roca_percent(spam[start:], log_odds[start:])
 
     def calibration(self) -> list[ProbabilityBin]:
-        """Said and observed; bins without a mail are left out."""
+        """Return the non-empty calibration bins."""
         spam, log_odds = self.arrays()
         probability = expit(log_odds)
-        places = np.digitize(probability, EDGES)
-        chosen = [places == place for place in range(len(EDGES) + 1)]
+        bin_numbers = np.digitize(probability, EDGES)
+        chosen = [bin_numbers == number for number in range(len(EDGES) + 1)]
         return [
             ProbabilityBin(float(probability[rows].mean()), float(spam[rows].mean()), int(rows.sum()))
             for rows in chosen

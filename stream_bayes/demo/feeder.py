@@ -1,4 +1,4 @@
-"""Mails into the log: at a steady pace, or as fast as the worker follows."""
+"""Writes mails to the log: at a steady pace, or as fast as the worker follows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events.identity import id_header
 
-FIRST = 20
-"""Mails that are sent before the flow begins: with them the worker compiles or loads its kernels."""
-_AHEAD = 0.02
-"""Without a pace mails are ahead of their predictions by this share of all: labels are to come in time to be of use."""
+WARM_UP_MAILS = 20
+"""Mails sent before the others: with them the worker compiles or loads its kernels."""
+_LEAD_FRACTION = 0.02
+"""Without a pace, the maximum lead of mails over predictions as a fraction of all, so that labels arrive in time."""
 _CONTENT_TYPE = ("content-type", b"message/rfc822")
 
 
@@ -22,11 +22,11 @@ class Feeder:
     Parameters
     ----------
     log, topic
-        Where to.
+        The log and the topic to write to.
     mails
-        What.
+        The mails.
     seconds
-        How long it is to take; None: as fast as the worker follows.
+        Duration of the whole; None: as fast as the worker follows.
     """
 
     def __init__(
@@ -36,26 +36,26 @@ class Feeder:
         self._topic = topic
         self._mails = mails
         self._rate = None if seconds is None else len(mails) / seconds
-        self._began: float | None = None
+        self._started_at: float | None = None
         self.sent = 0
 
     @property
     def done(self) -> bool:
-        """Whether all are sent."""
+        """Whether all mails are sent."""
         return self.sent == len(self._mails)
 
-    def send_first(self) -> None:
-        """The few before the flow."""
-        self._send(min(FIRST, len(self._mails)))
+    def send_warm_up(self) -> None:
+        """Send the first few mails."""
+        self._send(min(WARM_UP_MAILS, len(self._mails)))
 
-    def send_due(self, now: float, answered: int) -> None:
-        """Those that are due at this time, when so many have been predicted."""
-        if self._began is None:
-            self._began = now
+    def send_due(self, now: float, predicted: int) -> None:
+        """Send the mails that are due now, given the number of predictions."""
+        if self._started_at is None:
+            self._started_at = now
         if self._rate is None:
-            due = answered + max(int(_AHEAD * len(self._mails)), FIRST)
+            due = predicted + max(int(_LEAD_FRACTION * len(self._mails)), WARM_UP_MAILS)
         else:
-            due = FIRST + int((now - self._began) * self._rate)
+            due = WARM_UP_MAILS + int((now - self._started_at) * self._rate)
         self._send(min(due, len(self._mails)))
 
     def _send(self, up_to: int) -> None:

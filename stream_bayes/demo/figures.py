@@ -1,4 +1,4 @@
-"""The state of a demo in numbers: what the screen shows, and what machines get in the end."""
+"""The state of a demo as numbers, for the screen and for --json."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from stream_bayes.evaluation.corpora.mail import counted
 
 
 class Crash(NamedTuple):
-    """What happened when the worker was killed."""
+    """The kill of the worker, and its recovery."""
 
     mail: int
-    """How many mails had been predicted by then."""
+    """Number of mails predicted before it."""
     replayed: int | None = None
-    """Events that the next worker learned again from the journal; None until it says so."""
+    """Events replayed from the journal; None until the worker reports them."""
     seconds: float = 0.0
-    """How long that took."""
+    """Duration of the replay."""
 
     @property
     def sentence(self) -> str:
-        """In words, as far as it has come."""
+        """The kill and the recovery in words."""
         killed = f"killed with SIGKILL at mail {self.mail:,}"
         if self.replayed is None:
             return f"{killed}; restarting"
@@ -31,72 +31,74 @@ class Crash(NamedTuple):
 
 
 class BudgetFigures(NamedTuple):
-    """How the label budget is spent."""
+    """Use of the label budget."""
 
-    budget: int
-    asked: int
+    total: int
+    requested: int
     answered: int
     newest: tuple[RequestLine, ...]
 
 
 class DemoFigures(NamedTuple):
-    """One moment of the demo."""
+    """The state of the demo at one time."""
 
     phase: str
     """"starting", "compiling", "running" or "ended"."""
     seconds: float
-    """Since the demo began."""
+    """Since the start of the demo."""
     flow_seconds: float
-    """Since the mails began to flow."""
+    """Since the start of the mails."""
     source: str
     mails: int
     sent: int
-    seen: WorkerProgress
-    asking: BudgetFigures
+    progress: WorkerProgress
+    budget: BudgetFigures
     crash: Crash | None
     folder: str
 
     @property
     def lag(self) -> int:
-        """Mails that wait."""
-        return self.sent - self.seen.predicted - self.seen.dead
+        """Mails without a prediction yet."""
+        return self.sent - self.progress.predicted - self.progress.dead_letters
 
     @property
     def exactly_once(self) -> bool:
-        """Whether each mail has one prediction, or is a dead letter, and none has two."""
-        return self.seen.predicted == self.seen.distinct == self.mails - self.seen.dead
+        """Whether each mail has exactly one prediction, or is a dead letter."""
+        return self.progress.predicted == self.progress.distinct == self.mails - self.progress.dead_letters
 
     @property
     def verdict(self) -> str:
-        """What the last look at all predictions found."""
+        """The check of exactly-once processing in words."""
         if not self.exactly_once:
-            return f"{self.seen.predicted:,} predictions of {self.seen.distinct:,} of {self.mails:,} mails: a bug"
-        but = f", but {self.seen.dead:,} that are in the dead letters" if self.seen.dead else ""
-        return f"every mail has exactly one prediction{but}"
+            return (
+                f"{self.progress.predicted:,} predictions of {self.progress.distinct:,} of {self.mails:,} mails: a bug"
+            )
+        exception = f", except {self.progress.dead_letters:,} dead letters" if self.progress.dead_letters else ""
+        return f"every mail has exactly one prediction{exception}"
 
-    def described(self) -> dict[str, Any]:
-        """For machines."""
-        seen = self.seen
-        asking = self.asking
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures for --json."""
+        progress = self.progress
+        budget = self.budget
         return {
             "source": self.source,
             "mails": self.mails,
-            "predictions": seen.predicted,
-            "mails_with_a_prediction": seen.distinct,
-            "dead_letters": seen.dead,
+            "predictions": progress.predicted,
+            "mails_with_a_prediction": progress.distinct,
+            "dead_letters": progress.dead_letters,
             "exactly_once": self.exactly_once,
             "killed": None if self.crash is None else self.crash._asdict(),
-            "one_minus_roca_percent": _finite(seen.area),
-            f"one_minus_roca_percent_of_the_last_{WINDOW}": _finite(seen.recent_area),
-            "labels_requested": asking.asked,
-            "labels_answered": asking.answered,
-            "labels_learned": seen.learned,
-            "labels_remaining": asking.budget - asking.asked,
-            "calibration": [each._asdict() for each in seen.calibration],
-            "stage_seconds": seen.stage_seconds,
+            "one_minus_roca_percent": _finite(progress.area),
+            f"one_minus_roca_percent_of_the_last_{WINDOW}": _finite(progress.recent_area),
+            "labels_requested": budget.requested,
+            "labels_answered": budget.answered,
+            "labels_learned": progress.learned,
+            "labels_remaining": budget.total - budget.requested,
+            "calibration": [each._asdict() for each in progress.calibration],
+            "stage_seconds": progress.stage_seconds,
             "seconds": round(self.seconds, 3),
             "seconds_of_mail": round(self.flow_seconds, 3),
-            "mails_per_second": round(seen.predicted / max(self.flow_seconds, 1e-9), 1),
+            "mails_per_second": round(progress.predicted / max(self.flow_seconds, 1e-9), 1),
             "folder": self.folder,
         }
 

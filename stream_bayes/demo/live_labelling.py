@@ -1,4 +1,4 @@
-"""The demo with a person as its labeller: mails flow, a worker asks, and the page is where the answers are given."""
+"""The demo with a person as the labeller: the worker requests labels, and the web page takes the answers."""
 
 from __future__ import annotations
 
@@ -10,64 +10,67 @@ from typing import NamedTuple
 from stream_bayes.config import TopicSettings
 from stream_bayes.demo.feeder import Feeder
 from stream_bayes.demo.log_follower import TopicFollower
-from stream_bayes.demo.mail_sources import LabelledMails
+from stream_bayes.demo.mail_sources import MailSource
 from stream_bayes.demo.process import PageProcess, WorkerProcess
 from stream_bayes.demo.screen import COMPILING
 from stream_bayes.demo.workspace import Workspace
 from stream_bayes.eventlog.factory import open_log
 from stream_bayes.events import LabelRequest, decode_request
 
-MAILS_A_SECOND = 5.0
+MAILS_PER_SECOND = 5.0
 WELCOME = (
-    f"The page is at {{}}\n{MAILS_A_SECOND:.0f} mails come in a second. Answer with s (spam) and h (ham), then look at "
-    "the charts. Ctrl-C ends it."
+    f"The page is at {{}}\n{MAILS_PER_SECOND:.0f} mails per second. Answer with s (spam) and h (ham), then look at "
+    "the charts. Press Ctrl-C to stop."
 )
-ENDED = "All mails have come; questions that are open stay so. Ctrl-C ends it."
+ENDED = "All mails are sent; open label requests stay open. Press Ctrl-C to stop."
 _TICK = 0.05
 
 
-class Labelled(NamedTuple):
-    """What came of it."""
+class LabellingResult(NamedTuple):
+    """Counts of a demo with a person as the labeller."""
 
     mails: int
     predictions: int
-    asked: int
+    requested: int
     answered: int
 
 
-def play_with_page(
-    post: LabelledMails, place: Workspace, port: int, say: Callable[[str], None], stopped: Callable[[], bool]
-) -> Labelled:
-    """Let mails flow, a worker work and a page be served until somebody stops it; then end both in good order.
+def run_with_web(
+    source: MailSource, workspace: Workspace, port: int, say: Callable[[str], None], stopped: Callable[[], bool]
+) -> LabellingResult:
+    """Run the feeder, a worker and the web page until stopped; then shut both processes down gracefully.
 
-    `say` is called with each thing there is to know: where the page is, and that the worker compiles.
+    `say` is called with each message: the address of the page, and that the worker compiles.
     """
-    worker = WorkerProcess(place.settings, place.reports)
-    page = PageProcess(place.settings, place.folder / "page.log", port)
-    with open_log(place.url) as log, ExitStack() as ends:
-        postman = Feeder(log, TopicSettings().observations, post.mails, len(post.mails) / MAILS_A_SECOND)
-        postman.send_first()
+    worker = WorkerProcess(workspace.settings, workspace.worker_log)
+    page = PageProcess(workspace.settings, workspace.folder / "page.log", port)
+    with open_log(workspace.url) as log, ExitStack() as stack:
+        feeder = Feeder(log, TopicSettings().observations, source.mails, len(source.mails) / MAILS_PER_SECOND)
+        feeder.send_warm_up()
         for process in (worker, page):
             process.start()
-            ends.callback(process.kill)
-        known: set[str] = set()
+            stack.callback(process.kill)
+        announced: set[str] = set()
         while not stopped():
-            worker.look()
-            page.look()
-            news = {WELCOME: page.address is not None, COMPILING: worker.compiling, ENDED: postman.done}
-            for text in [text.format(page.address) for text, holds in news.items() if holds and text not in known]:
+            worker.poll()
+            page.poll()
+            messages = {WELCOME: page.address is not None, COMPILING: worker.compiling, ENDED: feeder.done}
+            for text in [
+                text.format(page.address) for text, holds in messages.items() if holds and text not in announced
+            ]:
                 say(text)
-            known |= {text for text, holds in news.items() if holds}
+            announced |= {text for text, holds in messages.items() if holds}
             if page.address is not None:
-                postman.send_due(time.monotonic(), 0)
+                feeder.send_due(time.monotonic(), 0)
             time.sleep(_TICK)
         page.finish()
         if worker.compiling:
-            # That is not interrupted by a signal; nothing is lost.
+            # A signal does not interrupt compilation; nothing is lost.
             worker.kill()
         worker.finish()
-        requests = [decode_request(record.value) for record in TopicFollower(log, TopicSettings().label_requests).new()]
-        predictions = len(TopicFollower(log, TopicSettings().predictions).new())
-    asked = sum(isinstance(event, LabelRequest) for event in requests)
+        request_records = TopicFollower(log, TopicSettings().label_requests).read_new()
+        requests = [decode_request(record.value) for record in request_records]
+        predictions = len(TopicFollower(log, TopicSettings().predictions).read_new())
+    requested = sum(isinstance(event, LabelRequest) for event in requests)
     answered = {event.source for event in requests if not isinstance(event, LabelRequest) and event.label is not None}
-    return Labelled(postman.sent, predictions, asked, len(answered))
+    return LabellingResult(feeder.sent, predictions, requested, len(answered))

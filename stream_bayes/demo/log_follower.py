@@ -1,4 +1,4 @@
-"""What the worker has written, read as it comes and measured."""
+"""Follows the output of the worker in the log and measures it."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from stream_bayes.eventlog.base import Log, records_from
 from stream_bayes.events import DeadLetter, Status
 from stream_bayes.records import Partition, Record
 
-_RATE_OVER = 4.0
-_FIRST_MEASURED = 200
+_RATE_SECONDS = 4.0
+_MIN_PREDICTIONS = 200
 
 
 class WorkerProgress(NamedTuple):
-    """What the worker has done by some moment."""
+    """Progress of the worker at one time."""
 
     predicted: int
     distinct: int
-    """Mails that have a prediction."""
-    dead: int
-    """Mails that the worker could not use."""
+    """Mails with a prediction."""
+    dead_letters: int
+    """Mails that the worker rejected."""
     rate: float
-    """Predictions a second, of late."""
+    """Predictions per second over the last seconds."""
     area: float
     """(1-ROCA)% of all mails so far."""
     recent_area: float
     """Of the last 1,000."""
     history: tuple[float, ...]
-    """Of recent_area, from moment to moment."""
+    """Values of recent_area over time."""
     calibration: tuple[ProbabilityBin, ...]
     stage_seconds: dict[str, float]
     """Since the worker started."""
     learned: int
-    """Labels."""
+    """Labels learned."""
 
 
 class DemoFollower:
@@ -48,40 +48,40 @@ class DemoFollower:
         self._predictions = TopicFollower(log, topics.predictions)
         self._dead_letters = TopicFollower(log, topics.dead_letters)
         self._statuses = TopicFollower(log, topics.status)
-        self._dead = 0
+        self._dead_letter_count = 0
         self._status: Status | None = None
         self._pace: deque[tuple[float, int]] = deque()
         self._history: list[float] = []
 
     @property
-    def through(self) -> int:
-        """Mails that the worker is through with."""
-        return self.scores.predictions + self._dead
+    def processed(self) -> int:
+        """Mails with a prediction or a dead letter."""
+        return self.scores.predictions + self._dead_letter_count
 
     @property
     def learned(self) -> int:
-        """Labels that the worker has learned, by its newest status."""
+        """Labels learned, from the newest status event."""
         return 0 if self._status is None else self._status.labels_learned
 
     def read(self) -> None:
-        """Take all that is new."""
-        self.scores.add(self._predictions.new())
-        letters = (DeadLetter.model_validate_json(record.value) for record in self._dead_letters.new())
-        self._dead += sum(letter.topic == self._topics.observations for letter in letters)
-        for record in self._statuses.new()[-1:]:
+        """Read all new records."""
+        self.scores.add(self._predictions.read_new())
+        letters = (DeadLetter.model_validate_json(record.value) for record in self._dead_letters.read_new())
+        self._dead_letter_count += sum(letter.topic == self._topics.observations for letter in letters)
+        for record in self._statuses.read_new()[-1:]:
             self._status = Status.model_validate_json(record.value)
 
-    def seen(self, now: float) -> WorkerProgress:
-        """The figures of this moment."""
+    def progress(self, now: float) -> WorkerProgress:
+        """Return the progress at this time."""
         scores = self.scores
         status = self._status
         recent = scores.area(WINDOW)
-        if scores.predictions >= _FIRST_MEASURED:
+        if scores.predictions >= _MIN_PREDICTIONS:
             self._history.append(recent)
         return WorkerProgress(
             scores.predictions,
             scores.distinct,
-            self._dead,
+            self._dead_letter_count,
             self._rate(now),
             scores.area(),
             recent,
@@ -94,7 +94,7 @@ class DemoFollower:
     def _rate(self, now: float) -> float:
         pace = self._pace
         pace.append((now, self.scores.predictions))
-        while len(pace) > 2 and now - pace[0][0] > _RATE_OVER:
+        while len(pace) > 2 and now - pace[0][0] > _RATE_SECONDS:
             pace.popleft()
         (began, before) = pace[0]
         (ended, after) = pace[-1]
@@ -102,16 +102,16 @@ class DemoFollower:
 
 
 class TopicFollower:
-    """Reads a topic of one partition from its beginning, on nobody's behalf."""
+    """Reads a topic of one partition from its beginning, without a consumer group."""
 
     def __init__(self, log: Log, topic: str) -> None:
         self._log = log
-        self._place = Partition(topic, 0)
+        self._partition = Partition(topic, 0)
         self._position = 0
 
-    def new(self) -> list[Record]:
-        """What has come since the last call."""
-        records = list(records_from(self._log, self._place, self._position))
+    def read_new(self) -> list[Record]:
+        """Return the records since the last call."""
+        records = list(records_from(self._log, self._partition, self._position))
         if records:
             self._position = records[-1].offset + 1
         return records

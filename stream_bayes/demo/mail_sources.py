@@ -12,14 +12,14 @@ from stream_bayes.evaluation.corpora import Mail, open_corpus
 from stream_bayes.evaluation.stream import Stream
 
 
-class LabelledMails(NamedTuple):
-    """What is to be sent."""
+class MailSource(NamedTuple):
+    """The mails of a demo with their true labels."""
 
     name: str
-    """Where it comes from."""
+    """Name of the mailbox or corpus."""
     mails: list[GeneratedMail] | list[Mail]
     campaigns: list[Span]
-    """When campaigns of spam start and stop, where that is known."""
+    """Start and end of each spam campaign, if known."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -31,20 +31,20 @@ def _labels(mails: Iterable[GeneratedMail | Mail]) -> dict[str, str]:
     return {mail.id: mail.label for mail in mails if mail.label is not None}
 
 
-def generated_mails(seed: int, mails: int) -> LabelledMails:
-    """So many mails that are made up."""
-    return LabelledMails("generated mailbox", list(mailbox(seed, mails)), spans(mails))
+def generated_mails(seed: int, mails: int) -> MailSource:
+    """Generate mails."""
+    return MailSource("generated mailbox", list(mailbox(seed, mails)), spans(mails))
 
 
-def corpus_mails(path: Path, mails: int, seed: int) -> LabelledMails:
-    """So many mails of a corpus in a random order, since many corpora are sorted by label; all must fit into memory.
+def corpus_mails(path: Path, mails: int, seed: int) -> MailSource:
+    """Take mails of a corpus in random order, since many corpora are sorted by label; all must fit into memory.
 
-    Mails that cannot be read, or of which nothing says what they are, are left out.
+    Mails that cannot be read and mails without a label are skipped.
     """
     corpus = open_corpus(path, on_error="skip")
     found = list(Stream(corpus.name, corpus, shuffle=seed, limit=mails))
     if any(mail.label is not None for mail in found):
-        return LabelledMails(corpus.name, found, [])
+        return MailSource(corpus.name, found, [])
     if not found and not corpus.counts.problems.get("missing-label"):
         message = f"{path}: there is no mail in it that can be read; see stream-bayes corpus {path}"
         raise CorpusError(message, "no-mail")

@@ -78,25 +78,25 @@ def _campaigns(x: Axis, campaigns: Sequence[Span]) -> list[Mark]:
     marks: list[Mark] = []
     for span in campaigns:
         if span.start > 0:
-            place = x.position(float(span.start))
-            marks.append(_upright(place, "campaign"))
-            marks.append(_slanted(place, span.name))
+            position = x.position(float(span.start))
+            marks.append(_upright(position, "campaign"))
+            marks.append(_slanted(position, span.name))
     return marks
 
 
 def _kill(x: Axis, crash: Crash | None) -> list[Mark]:
     if crash is None:
         return []
-    place = x.position(float(crash.mail))
-    return [_upright(place, "kill"), text_mark(place + 6.0, _BOTTOM - 8.0, "SIGKILL", kind="name of-kill")]
+    position = x.position(float(crash.mail))
+    return [_upright(position, "kill"), text_mark(position + 6.0, _BOTTOM - 8.0, "SIGKILL", kind="name of-kill")]
 
 
-def _upright(place: float, kind: str) -> Mark:
-    return mark("line", x1=place, x2=place, y1=_TOP - 4.0, y2=_BOTTOM, class_=kind)
+def _upright(position: float, kind: str) -> Mark:
+    return mark("line", x1=position, x2=position, y1=_TOP - 4.0, y2=_BOTTOM, class_=kind)
 
 
-def _slanted(place: float, name: str) -> Mark:
-    turned = f"translate({place:.1f} {_TOP - 8.0:g}) rotate(-40)"
+def _slanted(position: float, name: str) -> Mark:
+    turned = f"translate({position:.1f} {_TOP - 8.0:g}) rotate(-40)"
     return mark("text", text=name, class_="name", transform=turned)
 
 

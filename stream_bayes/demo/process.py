@@ -1,4 +1,4 @@
-"""The worker of a demo, and its page, in processes of their own that can be killed."""
+"""The worker and the web page of a demo as child processes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from stream_bayes.config import ENV_PREFIX
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING
 
-PATIENCE = 120.0
-"""Seconds that each has to end when it is told to."""
-_LAST_LINES = 3
+SHUTDOWN_SECONDS = 120.0
+"""Time limit of a graceful shutdown."""
+_MAX_ERROR_LINES = 3
 
 
 class RecoveryReport(NamedTuple):
-    """What a worker says of its start."""
+    """The recovery that a worker reports at startup."""
 
     events: int
-    """Events it has learned again from the journal."""
+    """Events replayed from the journal."""
     seconds: float
 
 
 class CommandProcess:
-    """`stream-bayes` with the settings of a demo and no others; what it says goes to a file, as JSON."""
+    """A `stream-bayes` command with the settings of the demo only; its JSON log goes to a file."""
 
     def __init__(self, command: str, settings: Path, reports: Path, *options: str) -> None:
         self._name = "worker" if command == "run" else "page"
@@ -47,11 +47,11 @@ class CommandProcess:
         self._read = 0
 
     def start(self) -> None:
-        """Start it, again if need be."""
-        # Settings in the environment are of other workers, with other logs.
+        """Start or restart the process."""
+        # Settings in the environment belong to other workers.
         environment = {name: value for name, value in os.environ.items() if not name.startswith(ENV_PREFIX)}
         with self._reports.open("ab") as reports:
-            # In a process group of its own: Ctrl-C is for the demo, which then ends it.
+            # In its own process group: Ctrl-C goes to the demo, which then stops it.
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.DEVNULL,
@@ -62,36 +62,36 @@ class CommandProcess:
             )
 
     def kill(self) -> None:
-        """SIGKILL: nothing is finished, nothing is said."""
+        """Kill the process with SIGKILL."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def finish(self) -> None:
-        """SIGTERM, as an operator ends it: it finishes what it does and ends with code 0."""
+        """Shut the process down gracefully with SIGTERM; raise if its exit code is not 0."""
         if self._process is None:
             return
         self._process.send_signal(signal.SIGTERM)
         try:
-            code = self._process.wait(PATIENCE)
+            code = self._process.wait(SHUTDOWN_SECONDS)
         finally:
             self.kill()
-        # Python needs a moment before it can handle a signal: until then nothing was begun that must be finished.
+        # Until Python handles signals, SIGTERM kills it; by then nothing has started.
         if code not in (0, -signal.SIGTERM):
             raise self._failure(code)
 
-    def look(self) -> None:
-        """Read what it has said since; raise if it has ended."""
+    def poll(self) -> None:
+        """Handle new log messages; raise if the process has ended."""
         for line in self._new_lines():
-            said = _as_object(line)
-            self.hear(str(said.get("event", "")), said)
+            message = _parse_object(line)
+            self.handle_message(str(message.get("event", "")), message)
         code = None if self._process is None else self._process.poll()
         if code is not None:
             raise self._failure(code)
 
-    def hear(self, event: str, said: dict[str, Any]) -> None:
-        """It has said something."""
+    def handle_message(self, event: str, message: dict[str, Any]) -> None:
+        """Handle a log message of the process."""
 
     def _new_lines(self) -> list[bytes]:
         if not self._reports.exists():
@@ -102,19 +102,19 @@ class CommandProcess:
         self._read += len(whole) + len(end)
         return whole.split(b"\n") if end else []
 
-    def stuck(self, seconds: float) -> StreamBayesError:
-        """The error of one that does nothing."""
+    def stalled_error(self, seconds: float) -> StreamBayesError:
+        """Return the error of a process without progress."""
         return StreamBayesError(
-            f"the {self._name} has done nothing for {seconds:.0f} s; {self._last_words(_LAST_LINES)}"
+            f"the {self._name} has made no progress for {seconds:.0f} s; {self._last_output(_MAX_ERROR_LINES)}"
         )
 
     def _failure(self, code: int) -> StreamBayesError:
-        return StreamBayesError(f"the {self._name} ended with code {code}; {self._last_words(1)}")
+        return StreamBayesError(f"the {self._name} ended with code {code}; {self._last_output(1)}")
 
-    def _last_words(self, most: int) -> str:
+    def _last_output(self, most: int) -> str:
         lines = self._reports.read_text("utf-8", "replace").strip().splitlines()[-most:]
-        said = f"it said last: {' / '.join(lines)}" if lines else "it said nothing"
-        return f"{said} (see {self._reports})"
+        output = f"its last output: {' / '.join(lines)}" if lines else "it has no output"
+        return f"{output} (see {self._reports})"
 
 
 class WorkerProcess(CommandProcess):
@@ -123,20 +123,20 @@ class WorkerProcess(CommandProcess):
     def __init__(self, settings: Path, reports: Path) -> None:
         super().__init__("run", settings, reports)
         self.recovered: list[RecoveryReport] = []
-        """Of each start, in order."""
+        """One report for each start."""
         self.compiling = False
-        """Whether it has said since its start that it compiles."""
+        """Whether it compiles kernels since its start."""
 
     def start(self) -> None:
-        """Start it, again if need be."""
+        """Start or restart the process."""
         self.compiling = False
         super().start()
 
-    def hear(self, event: str, said: dict[str, Any]) -> None:
-        """It has said something."""
+    def handle_message(self, event: str, message: dict[str, Any]) -> None:
+        """Handle a log message of the process."""
         self.compiling = self.compiling or event.startswith(NOTICE_BEGINNING)
         if event == "recovered":
-            self.recovered.append(RecoveryReport(int(said["events"]), float(said["seconds"])))
+            self.recovered.append(RecoveryReport(int(message["events"]), float(message["seconds"])))
 
 
 class PageProcess(CommandProcess):
@@ -145,15 +145,15 @@ class PageProcess(CommandProcess):
     def __init__(self, settings: Path, reports: Path, port: int) -> None:
         super().__init__("web", settings, reports, "--port", str(port))
         self.address: str | None = None
-        """Where the page is, once it has said so."""
+        """Address of the page, once it is listening."""
 
-    def hear(self, event: str, said: dict[str, Any]) -> None:
-        """It has said something."""
+    def handle_message(self, event: str, message: dict[str, Any]) -> None:
+        """Handle a log message of the process."""
         if event == "listening":
-            self.address = str(said["url"])
+            self.address = str(message["url"])
 
 
-def _as_object(line: bytes) -> dict[str, Any]:
+def _parse_object(line: bytes) -> dict[str, Any]:
     try:
         content = json.loads(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The demo, step by step: mails go in, a worker filters them, questions are answered, the worker is killed once."""
+"""The demo step by step: mails are sent, a worker filters them, label requests are answered, the worker is killed."""
 
 from __future__ import annotations
 
@@ -10,87 +10,88 @@ from stream_bayes.config import TopicSettings
 from stream_bayes.demo.feeder import Feeder
 from stream_bayes.demo.figures import BudgetFigures, Crash, DemoFigures
 from stream_bayes.demo.log_follower import DemoFollower
-from stream_bayes.demo.mail_sources import LabelledMails
+from stream_bayes.demo.mail_sources import MailSource
 from stream_bayes.demo.process import WorkerProcess
 from stream_bayes.demo.simulated_labeller import SimulatedLabeller
 from stream_bayes.demo.workspace import Workspace
 from stream_bayes.eventlog.factory import open_log
 
-LONGEST = 60.0
-"""Seconds of mail at most, when there is a pace."""
-MAILS_A_SECOND = 100.0
-_THINKING = 0.8
-"""Seconds, in the mean."""
+MAX_SECONDS = 60.0
+"""Maximum duration of the mails, if there is a pace."""
+MAILS_PER_SECOND = 100.0
+_ANSWER_SECONDS = 0.8
+"""Mean time to answer a request."""
 _TICK = 0.05
 _FAST_TICK = 0.01
-_SHOWN_EVERY = 0.25
-_KILLED_AT = 0.4
-"""The share of the mails after which the worker is killed."""
-_DOWN = 1.0
-"""Seconds until somebody starts it again."""
-_SETTLING = 60.0
-"""Seconds at most until the last labels are learned."""
-PATIENCE = 60.0
-"""Seconds without anything new from the worker after which the demo gives up."""
-_COMPILING = 5.0
-"""How many times as long it may take while the worker compiles."""
+_REDRAW_SECONDS = 0.25
+_KILL_FRACTION = 0.4
+"""Fraction of the mails after which the worker is killed."""
+_DOWNTIME_SECONDS = 1.0
+"""Time until the restart."""
+_MAX_LEARN_SECONDS = 60.0
+"""Maximum time to learn the last labels."""
+STALL_SECONDS = 60.0
+"""Time without progress of the worker after which the demo fails."""
+_COMPILE_FACTOR = 5.0
+"""Factor on that time while the worker compiles."""
 
 
 class ScenarioOptions(NamedTuple):
-    """How the demo is played."""
+    """Label budget and pace of the demo."""
 
     budget: int
     fast: bool
 
     def flow_seconds(self, mails: int) -> float | None:
-        """How long so many mails take to come; None: as long as they need."""
-        return None if self.fast else min(LONGEST, mails / MAILS_A_SECOND)
+        """Return the duration of the mails; None: no pace."""
+        return None if self.fast else min(MAX_SECONDS, mails / MAILS_PER_SECOND)
 
 
 class Scenario:
-    """One demo; leaving the context ends the worker, whatever has happened.
+    """One demo; leaving the context kills the worker.
 
     Parameters
     ----------
-    post
+    source
         The mails.
-    place
-        The folder, with nothing in it.
-    terms
+    workspace
+        The empty folder.
+    options
         Budget and pace.
     show
-        Called several times a second with the figures of the moment.
+        Called several times per second with the current figures.
     stopped
-        Whether somebody wants it to end; looked at between steps.
+        Whether to stop; checked between steps.
     """
 
     def __init__(
         self,
-        post: LabelledMails,
-        place: Workspace,
-        terms: ScenarioOptions,
+        source: MailSource,
+        workspace: Workspace,
+        options: ScenarioOptions,
         show: Callable[[DemoFigures], None],
         stopped: Callable[[], bool],
     ) -> None:
-        self._post = post
-        self._place = place
-        self._terms = terms
+        self._source = source
+        self._workspace = workspace
+        self._options = options
         self._show = show
         self._stopped = stopped
-        place.write_settings(terms.budget)
+        workspace.write_settings(options.budget)
         topics = TopicSettings()
-        truth = post.labels
-        self._log = open_log(place.url)
-        self._worker = WorkerProcess(place.settings, place.reports)
-        self._postman = Feeder(self._log, topics.observations, post.mails, terms.flow_seconds(len(post.mails)))
-        thinking = 0.0 if terms.fast else _THINKING
-        self._labeller = SimulatedLabeller(self._log, (topics.label_requests, topics.labels), truth, thinking)
-        self._watch = DemoFollower(self._log, topics, truth)
-        self.scores = self._watch.scores
-        self._began = self._show_due = time.monotonic()
-        self._flow_began: float | None = None
+        truth = source.labels
+        self._log = open_log(workspace.url)
+        self._worker = WorkerProcess(workspace.settings, workspace.worker_log)
+        self._feeder = Feeder(self._log, topics.observations, source.mails, options.flow_seconds(len(source.mails)))
+        answer_seconds = 0.0 if options.fast else _ANSWER_SECONDS
+        self._labeller = SimulatedLabeller(self._log, (topics.label_requests, topics.labels), truth, answer_seconds)
+        self._follower = DemoFollower(self._log, topics, truth)
+        self.scores = self._follower.scores
+        self._started_at = time.monotonic()
+        self._show_due = self._started_at
+        self._flow_started_at: float | None = None
         self._done: tuple[int, ...] = ()
-        self._done_at = self._began
+        self._done_at = self._started_at
         self._crash: Crash | None = None
 
     def __enter__(self) -> Self:
@@ -101,91 +102,91 @@ class Scenario:
         self._log.close()
 
     def run(self) -> DemoFigures | None:
-        """Play it to its end: the last figures; None if somebody has stopped it."""
-        some = max(int(_KILLED_AT * len(self._post.mails)), 1)
+        """Run to the end and return the final figures; None if stopped."""
+        kill_at = max(int(_KILL_FRACTION * len(self._source.mails)), 1)
         self._worker.start()
-        self._postman.send_first()
-        if not self._until(lambda: self._watch.through > 0):
+        self._feeder.send_warm_up()
+        if not self._run_until(lambda: self._follower.processed > 0):
             return None
-        self._flow_began = time.monotonic()
-        if not self._until(lambda: self._watch.through >= some):
+        self._flow_started_at = time.monotonic()
+        if not self._run_until(lambda: self._follower.processed >= kill_at):
             return None
-        if not self._kill_and_restart() or not self._until(self._is_through):
+        if not self._kill_and_restart() or not self._run_until(self._is_processed):
             return None
         flow_ended = time.monotonic()
-        return self._finish(flow_ended) if self._until(lambda: self._has_learned(flow_ended)) else None
+        return self._finish(flow_ended) if self._run_until(lambda: self._has_learned(flow_ended)) else None
 
-    def _is_through(self) -> bool:
-        through = self._watch.through >= len(self._post.mails)
-        return self._postman.done and through and self._labeller.idle
+    def _is_processed(self) -> bool:
+        processed = self._follower.processed >= len(self._source.mails)
+        return self._feeder.done and processed and self._labeller.idle
 
     def _has_learned(self, since: float) -> bool:
-        """Whether the worker has learned every answer; it is not waited for without end."""
-        return self._watch.learned >= self._labeller.answered or time.monotonic() > since + _SETTLING
+        """Whether the worker has learned every answer, or the time limit is over."""
+        return self._follower.learned >= self._labeller.answered or time.monotonic() > since + _MAX_LEARN_SECONDS
 
-    def _until(self, done: Callable[[], bool]) -> bool:
-        """Step by step until then; whether nobody stopped it before."""
+    def _run_until(self, done: Callable[[], bool]) -> bool:
+        """Step until the condition holds; False if stopped before."""
         while not done():
             if self._stopped():
                 return False
             self._step()
-            time.sleep(_FAST_TICK if self._terms.fast else _TICK)
+            time.sleep(_FAST_TICK if self._options.fast else _TICK)
         return True
 
     def _step(self) -> None:
         now = time.monotonic()
-        self._worker.look()
-        if self._flow_began is not None:
-            self._postman.send_due(now, self._watch.through)
-        self._watch.read()
-        self._labeller.work(now)
-        self._give_up_if_stuck(now)
+        self._worker.poll()
+        if self._flow_started_at is not None:
+            self._feeder.send_due(now, self._follower.processed)
+        self._follower.read()
+        self._labeller.answer_due(now)
+        self._check_progress(now)
         if now >= self._show_due:
-            self._show_due = now + _SHOWN_EVERY
+            self._show_due = now + _REDRAW_SECONDS
             starting = "compiling" if self._worker.compiling else "starting"
-            self._show(self._figures(starting if self._flow_began is None else "running", now))
+            self._show(self._figures(starting if self._flow_started_at is None else "running", now))
 
-    def _give_up_if_stuck(self, now: float) -> None:
-        done = self._watch.through, self._watch.learned, len(self._worker.recovered)
+    def _check_progress(self, now: float) -> None:
+        done = self._follower.processed, self._follower.learned, len(self._worker.recovered)
         if done != self._done:
             self._done = done
             self._done_at = now
-        if now > self._done_at + PATIENCE * (_COMPILING if self._worker.compiling else 1.0):
-            raise self._worker.stuck(now - self._done_at)
+        if now > self._done_at + STALL_SECONDS * (_COMPILE_FACTOR if self._worker.compiling else 1.0):
+            raise self._worker.stalled_error(now - self._done_at)
 
     def _kill_and_restart(self) -> bool:
-        """SIGKILL in the middle of everything; mails go on to come while the worker is down."""
+        """Kill the worker with SIGKILL and restart it; mails are sent while it is down."""
         self._worker.kill()
-        self._watch.read()
-        self._crash = Crash(self._watch.scores.predictions)
+        self._follower.read()
+        self._crash = Crash(self._follower.scores.predictions)
         starts = len(self._worker.recovered) + 1
-        up = time.monotonic() + (0.0 if self._terms.fast else _DOWN)
-        if not self._until(lambda: time.monotonic() >= up):
+        restart_at = time.monotonic() + (0.0 if self._options.fast else _DOWNTIME_SECONDS)
+        if not self._run_until(lambda: time.monotonic() >= restart_at):
             return False
         self._worker.start()
-        if not self._until(lambda: len(self._worker.recovered) >= starts):
+        if not self._run_until(lambda: len(self._worker.recovered) >= starts):
             return False
-        events, seconds = self._worker.recovered[-1]
-        self._crash = self._crash._replace(replayed=events, seconds=seconds)
+        report = self._worker.recovered[-1]
+        self._crash = self._crash._replace(replayed=report.events, seconds=report.seconds)
         return True
 
     def _finish(self, flow_ended: float) -> DemoFigures:
-        """End the worker as an operator would, then look at all that it has written."""
+        """Shut the worker down gracefully, then read all of its output."""
         self._worker.finish()
-        self._watch.read()
-        return self._figures("ended", flow_ended)._replace(seconds=time.monotonic() - self._began)
+        self._follower.read()
+        return self._figures("ended", flow_ended)._replace(seconds=time.monotonic() - self._started_at)
 
     def _figures(self, phase: str, now: float) -> DemoFigures:
         labeller = self._labeller
         return DemoFigures(
             phase=phase,
-            seconds=now - self._began,
-            flow_seconds=0.0 if self._flow_began is None else now - self._flow_began,
-            source=self._post.name,
-            mails=len(self._post.mails),
-            sent=self._postman.sent,
-            seen=self._watch.seen(now),
-            asking=BudgetFigures(self._terms.budget, labeller.asked, labeller.answered, labeller.newest),
+            seconds=now - self._started_at,
+            flow_seconds=0.0 if self._flow_started_at is None else now - self._flow_started_at,
+            source=self._source.name,
+            mails=len(self._source.mails),
+            sent=self._feeder.sent,
+            progress=self._follower.progress(now),
+            budget=BudgetFigures(self._options.budget, labeller.requested, labeller.answered, labeller.newest),
             crash=self._crash,
-            folder=str(self._place.folder),
+            folder=str(self._workspace.folder),
         )

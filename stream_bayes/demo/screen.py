@@ -1,4 +1,4 @@
-"""The live screen of a demo: one page of 80 columns and 24 rows out of the figures of a moment."""
+"""Layout of the live screen: 80 columns and 24 rows."""
 
 from __future__ import annotations
 
@@ -18,68 +18,68 @@ from stream_bayes.demo.simulated_labeller import SHOWN
 
 WIDTH = 79
 HEIGHT = 23
-"""What a page takes; the terminal must be larger."""
+"""Size of the screen; the terminal must be larger."""
 _INSIDE = WIDTH - 4
 _SUBJECT = 41
-STARTING = "The worker starts in a process of its own ..."
+STARTING = "The worker process starts ..."
 COMPILING = "The worker compiles its kernels for this machine: up to a minute, the first time only ..."
 WAITING = {"starting": STARTING, "compiling": COMPILING}
-"""What is said before mails flow, by the phase."""
+"""Messages before the first prediction, by phase."""
 
 
 def page(figures: DemoFigures) -> RenderableType:
-    """The screen of this moment."""
-    seen = figures.seen
-    asking = figures.asking
+    """Render the figures."""
+    progress = figures.progress
+    budget = figures.budget
     body = Group(
         _flow(figures),
         Text(),
-        _accuracy(seen),
-        _budget(asking),
+        _accuracy(progress),
+        _budget(budget),
         Text(),
-        _calibration(seen.calibration),
+        _calibration(progress.calibration),
         Text(),
-        _questions(asking),
-        Text(stages(seen), "dim", no_wrap=True),
+        _label_requests(budget),
+        Text(stages(progress), "dim", no_wrap=True),
         _event(figures),
     )
     return Panel(body, title=Text(f"{figures.source}, filtered live", "bold"), width=WIDTH)
 
 
 def _event(figures: DemoFigures) -> RenderableType:
-    """What is happening apart from mails, in two rows."""
+    """Render the phase or the kill of the worker, in two rows."""
     crash = "" if figures.crash is None else f"The worker was {figures.crash.sentence}."
-    said = f"{WAITING[figures.phase]} {figures.seconds:.0f} s" if figures.phase in WAITING else crash
-    lines = wrap(said, _INSIDE)[:2]
+    text = f"{WAITING[figures.phase]} {figures.seconds:.0f} s" if figures.phase in WAITING else crash
+    lines = wrap(text, _INSIDE)[:2]
     return Text("\n".join([*lines, *[""] * (2 - len(lines))]), "bold yellow", no_wrap=True)
 
 
 def _flow(figures: DemoFigures) -> RenderableType:
     share = figures.sent / figures.mails
     first = f"mails in {figures.sent:>7,} of {figures.mails:,}   {bar(share, 20)}   {figures.flow_seconds:4.0f} s"
-    second = f"predicted {figures.seen.predicted:>6,}   {figures.seen.rate:,.0f} a second   lag {figures.lag:,}"
+    second = f"predicted {figures.progress.predicted:>6,}   {figures.progress.rate:,.0f} a second   lag {figures.lag:,}"
     return Text(f"{first}\n{second}", no_wrap=True)
 
 
-def _accuracy(seen: WorkerProgress) -> RenderableType:
-    recent = [value for value in seen.history if not math.isnan(value)]
+def _accuracy(progress: WorkerProgress) -> RenderableType:
+    recent = [value for value in progress.history if not math.isnan(value)]
     text = Text("(1-ROCA)%  ", no_wrap=True)
-    text.append(f"all {percent(seen.area):>6}   last {WINDOW:,} ", "default")
-    text.append(f"{percent(seen.recent_area):>6}", "bold cyan")
+    text.append(f"all {percent(progress.area):>6}   last {WINDOW:,} ", "default")
+    text.append(f"{percent(progress.recent_area):>6}", "bold cyan")
     text.append(f"   {sparkline(recent, 28)}", "cyan")
     return text
 
 
-def _budget(asking: BudgetFigures) -> RenderableType:
-    left = asking.budget - asking.asked
-    text = f"labels     asked {asking.asked:>4,}   answered {asking.answered:>4,}   left {left:>4,}   "
-    return Text(f"{text}{bar(asking.asked / max(asking.budget, 1), 20)}", no_wrap=True)
+def _budget(budget: BudgetFigures) -> RenderableType:
+    left = budget.total - budget.requested
+    text = f"labels   requested {budget.requested:>4,}   answered {budget.answered:>4,}   left {left:>4,}   "
+    return Text(f"{text}{bar(budget.requested / max(budget.total, 1), 20)}", no_wrap=True)
 
 
 def _calibration(bins: tuple[ProbabilityBin, ...]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     rows = [
-        ["calibration, P(spam)  said", *(f"{100 * each.said:.1f}" for each in bins)],
+        ["calibration %    predicted", *(f"{100 * each.predicted:.1f}" for each in bins)],
         ["                  observed", *(f"{100 * each.observed:.1f}" for each in bins)],
         ["                     mails", *(f"{each.mails:,}" for each in bins)],
     ]
@@ -91,29 +91,29 @@ def _calibration(bins: tuple[ProbabilityBin, ...]) -> RenderableType:
     return table
 
 
-def _questions(asking: BudgetFigures) -> RenderableType:
+def _label_requests(budget: BudgetFigures) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(width=_SUBJECT, no_wrap=True)
     for _ in range(2):
         table.add_column(justify="right", width=8)
     table.add_column(width=8)
     table.add_row(*(Text(head, "dim") for head in ("newest label requests", "P(spam)", "variance", "answer")))
-    for question in asking.newest:
-        answer = Text(question.answer or "...", {"spam": "red", "ham": "green"}.get(question.answer, "dim"))
-        table.add_row(Text(question.subject), f"{question.probability:.3f}", f"{question.variance:.3f}", answer)
-    for _ in range(SHOWN - len(asking.newest)):
+    for request in budget.newest:
+        answer = Text(request.answer or "...", {"spam": "red", "ham": "green"}.get(request.answer, "dim"))
+        table.add_row(Text(request.subject), f"{request.probability:.3f}", f"{request.variance:.3f}", answer)
+    for _ in range(SHOWN - len(budget.newest)):
         table.add_row("", "", "", "")
     return table
 
 
-def stages(seen: WorkerProgress) -> str:
-    """Seconds of each stage of the worker since it started."""
-    spent = "  ".join(f"{name} {seconds:.1f}" for name, seconds in seen.stage_seconds.items())
+def stages(progress: WorkerProgress) -> str:
+    """Format the seconds of each stage since the start of the worker."""
+    spent = "  ".join(f"{name} {seconds:.1f}" for name, seconds in progress.stage_seconds.items())
     return f"{spent} s" if spent else ""
 
 
 def percent(value: float) -> str:
-    """A figure of (1-ROCA)%; a dash where there is none.
+    """Format (1-ROCA)%; a dash for NaN.
 
     >>> percent(12.345), percent(0.12345), percent(math.nan)
     ('12.35', '0.123', '-')
@@ -127,13 +127,13 @@ _EIGHTHS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """The last of every few numbers as one row of bars, lowest to highest; no wider than there are numbers.
+    """Draw numbers as a row of bars scaled to their range, at most one bar per number.
 
     >>> sparkline([3, 2, 1, 0], width=4)
     '█▆▃▁'
     """
     width = min(width, len(values))
-    chosen = [values[(place + 1) * len(values) // width - 1] for place in range(width)]
+    chosen = [values[(position + 1) * len(values) // width - 1] for position in range(width)]
     low = min(chosen, default=0.0)
     high = max(chosen, default=0.0)
     span = high - low
@@ -141,7 +141,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
 
 
 def bar(share: float, width: int) -> str:
-    """How much of a whole is done.
+    """Draw a bar for a fraction.
 
     >>> bar(0.5, 4)
     '━━╌╌'

@@ -1,4 +1,4 @@
-"""The person who answers label requests, played by somebody who knows the truth."""
+"""A simulated labeller, who answers label requests with the true labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stream_bayes.events import Label, LabelOutcome, LabelRequest, decode_reques
 
 NAME = "demo"
 SHOWN = 6
-"""How many requests there are on the screen."""
+"""Number of requests on the screen."""
 
 
 class RequestLine(NamedTuple):
@@ -25,42 +25,42 @@ class RequestLine(NamedTuple):
     """Of spam."""
     variance: float
     answer: str
-    """Empty as long as there is none."""
+    """Empty until it is answered."""
 
 
 class SimulatedLabeller:
-    """Follows the requests and answers each after a while.
+    """Follows the label requests and answers each after a delay.
 
     Parameters
     ----------
     log, topics
         The log, and its topics of requests and of labels.
     truth
-        The right answers, by id; a request without one is never answered.
-    thinking
-        How long a person thinks over an answer, on average; 0: no time.
+        The true labels by id; a request without one is never answered.
+    answer_seconds
+        Mean time to answer; 0: at once.
     """
 
-    def __init__(self, log: Log, topics: tuple[str, str], truth: Mapping[str, str], thinking: float) -> None:
+    def __init__(self, log: Log, topics: tuple[str, str], truth: Mapping[str, str], answer_seconds: float) -> None:
         requests, self._labels = topics
         self._log = log
         self._truth = truth
-        self._thinking = thinking
+        self._answer_seconds = answer_seconds
         self._requests = TopicFollower(log, requests)
         self._random = Random("labeller")
         self._open: deque[tuple[float, LabelRequest]] = deque()
         self._answers: deque[RequestLine] = deque(maxlen=SHOWN)
-        self.asked = 0
+        self.requested = 0
         self.answered = 0
 
-    def work(self, now: float) -> None:
-        """Take the new requests, answer those that are due."""
-        for record in self._requests.new():
+    def answer_due(self, now: float) -> None:
+        """Read new requests, and answer those that are due."""
+        for record in self._requests.read_new():
             request = decode_request(record.value)
             if isinstance(request, LabelOutcome):
                 continue
-            self._open.append((now + self._thinking * self._random.uniform(0.5, 1.5), request))
-            self.asked += 1
+            self._open.append((now + self._answer_seconds * self._random.uniform(0.5, 1.5), request))
+            self.requested += 1
         due = [request for moment, request in self._open if moment <= now]
         if due:
             self._open = deque((moment, request) for moment, request in self._open if moment > now)
@@ -70,13 +70,13 @@ class SimulatedLabeller:
 
     @property
     def newest(self) -> tuple[RequestLine, ...]:
-        """Of the requests the newest that are answered, the last first; then, where there is room, open ones."""
-        waiting = (_question(request, "") for _, request in reversed(self._open))
+        """The newest answered requests, latest first, then open ones."""
+        waiting = (_request_line(request, "") for _, request in reversed(self._open))
         return (*reversed(self._answers), *waiting)[:SHOWN]
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is open."""
+        """Whether no request is open."""
         return not self._open
 
     def _answer(self, request: LabelRequest) -> None:
@@ -86,9 +86,9 @@ class SimulatedLabeller:
         label = Label(id=request.id, label=answer, labeller=NAME, at=datetime.now(UTC), source=request.source)
         self._log.append(self._labels, encode(label), request.id.encode(), request.source.partition)
         self.answered += 1
-        self._answers.append(_question(request, answer))
+        self._answers.append(_request_line(request, answer))
 
 
-def _question(request: LabelRequest, answer: str) -> RequestLine:
+def _request_line(request: LabelRequest, answer: str) -> RequestLine:
     probability = (request.probabilities or {}).get("spam", 0.5)
     return RequestLine(request.subject or "(no subject)", probability, request.variance, answer)

@@ -1,4 +1,4 @@
-"""What the screen says before the learners are ready; nothing here imports them."""
+"""Spinner while learners are loaded and compiled; imports none of them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LOADING = "Loading the learners ..."
 
 
 class StartupScreen:
-    """Context of loading and compiling: a spinner on a terminal, which shows the notice that kernels are compiled.
+    """Context with a spinner on a terminal, which also shows the notice that kernels are compiled.
 
-    Ctrl-C calls `stop`, which must end the process at once. An exception would not do: raised while LLVM calls back
-    into Python it is lost, and leaves numba with half a kernel.
+    Ctrl-C calls `stop`, which must exit at once. An exception would be lost while LLVM calls back into Python, and
+    leave numba with half a kernel.
     """
 
     def __init__(self, console: Console, stop: Callable[[], NoReturn]) -> None:
@@ -29,11 +29,11 @@ class StartupScreen:
 
     @property
     def text(self) -> str:
-        """What the spinner shows; empty where there is none."""
+        """Text of the spinner; empty without a terminal."""
         return "" if self._status is None else str(self._status.status)
 
     def __enter__(self) -> Self:
-        self._usual = signal.getsignal(signal.SIGINT)
+        self._previous_handler = signal.getsignal(signal.SIGINT)
         handle_signals(self._interrupted, signal.SIGINT)
         self._announce = NOTICE.announce
         if self._status is not None:
@@ -43,7 +43,7 @@ class StartupScreen:
 
     def __exit__(self, *_: object) -> None:
         self._end()
-        signal.signal(signal.SIGINT, self._usual)
+        signal.signal(signal.SIGINT, self._previous_handler)
 
     def _interrupted(self, *_: object) -> None:
         self._end()

@@ -1,4 +1,4 @@
-"""The folder of a demo: its log, its settings, its checkpoints, its picture."""
+"""The folder of a demo: log, settings, checkpoints and chart."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 from stream_bayes.errors import ParameterError
 
 BUCKETS = 1 << 19
-"""Enough for some thousand mails; a checkpoint is then of 36 MB, not of 200."""
-OPEN_REQUESTS = 25
-"""As many as the labeller has on the table."""
+"""Enough for some thousand mails; a checkpoint then has 36 MB instead of 200."""
+MAX_OPEN_REQUESTS = 25
+"""Label requests that are open at the same time."""
 CHECKPOINT_SECONDS = 9.0
 
 
 class Workspace:
-    """Where a demo keeps what it makes.
+    """The files of a demo.
 
     Parameters
     ----------
     folder
-        Made if there is none; a new one among the temporary files by default. One with a demo in it is refused.
+        Created if it does not exist; by default a new temporary folder. A folder with a demo in it is refused.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -32,7 +32,7 @@ class Workspace:
         self.settings = self.folder / "stream_bayes.toml"
         self.checkpoints = self.folder / "checkpoints"
         self.picture = self.folder / "learning_curve.svg"
-        self.reports = self.folder / "worker.log"
+        self.worker_log = self.folder / "worker.log"
         for path in (self.database, self.settings, self.checkpoints):
             if path.exists():
                 message = f"{path} is there already: name another folder, or remove this one"
@@ -44,23 +44,23 @@ class Workspace:
         return f"sqlite:///{self.database}"
 
     def write_settings(self, budget: int) -> None:
-        """The settings of the worker, and of whoever goes on afterwards."""
+        """Write the settings of the worker, also for use after the demo."""
         content = f"""\
 # Written by stream-bayes demo. `stream-bayes config --config {self.settings}` shows all settings there are.
-log = {_quoted(self.url)}
+log = {_quote(self.url)}
 
 [learner]
 parameters = {{ buckets = {BUCKETS} }}
 
 [labels]
 budget = {budget}
-max_open_requests = {OPEN_REQUESTS}
+max_open_requests = {MAX_OPEN_REQUESTS}
 
 [commit]
 milliseconds = 50
 
 [checkpoint]
-folder = {_quoted(str(self.checkpoints))}
+folder = {_quote(str(self.checkpoints))}
 seconds = {CHECKPOINT_SECONDS}
 keep = 2
 
@@ -70,6 +70,6 @@ seconds = 0.5
         self.settings.write_text(content, encoding="utf-8")
 
 
-def _quoted(text: str) -> str:
-    # A string of JSON is one of TOML.
+def _quote(text: str) -> str:
+    # JSON strings are TOML strings.
     return json.dumps(text)

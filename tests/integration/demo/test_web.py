@@ -53,7 +53,7 @@ def test_what_it_asks_is_answered_on_the_page_and_a_signal_ends_both_in_good_ord
     assert process.returncode == 0
     done = json.loads(output)
     assert done["answered"] == 1
-    assert done["mails"] >= done["predictions"] >= done["asked"] > 0
+    assert done["mails"] >= done["predictions"] >= done["requested"] > 0
     assert not workers_of(tmp_path), "nothing is left behind"
 
 

@@ -43,15 +43,17 @@ def test_one_that_ends_by_itself_is_an_error_that_names_its_reports(tmp_path: Pa
     worker.start()
     assert worker._process is not None
     worker._process.wait()
-    with pytest.raises(StreamBayesError, match=r"ended with code 2; it said last: .*no settings.* \(see .*worker.log"):
-        worker.look()
+    with pytest.raises(
+        StreamBayesError, match=r"ended with code 2; its last output: .*no settings.* \(see .*worker.log"
+    ):
+        worker.poll()
     worker.kill()
     worker.finish()
     assert signal.getsignal(signal.SIGINT) is usual
 
 
 def test_one_that_does_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scenario, "PATIENCE", 0.5)
+    monkeypatch.setattr(scenario, "STALL_SECONDS", 0.5)
     place = Workspace(tmp_path)
 
     def hold(_: DemoFigures) -> None:
@@ -60,7 +62,7 @@ def test_one_that_does_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.M
 
     with (
         Scenario(generated_mails(1, 40), place, ScenarioOptions(budget=5, fast=True), hold, lambda: False) as one,
-        pytest.raises(StreamBayesError, match=r"has done nothing for \d+ s; it said .*worker.log"),
+        pytest.raises(StreamBayesError, match=r"has made no progress for \d+ s; it.*worker.log"),
     ):
         one.run()
     assert not workers_of(tmp_path)
@@ -69,11 +71,11 @@ def test_one_that_does_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.M
 def test_that_it_compiles_is_known_when_it_says_so(tmp_path: Path) -> None:
     reports = put(tmp_path / "worker.log", '{"event": "started"}\nno json\n')
     worker = WorkerProcess(tmp_path / "settings", reports)
-    worker.look()
+    worker.poll()
     assert not worker.compiling
     with reports.open("a") as file:
         file.write(f'{{"event": "{NOTICE_BEGINNING} (mail_fold, ...)"}}\n')
         file.write('{"event": "recovered", "events": 0, "seconds": 0}\n')
-    worker.look()
+    worker.poll()
     assert (worker.compiling, len(worker.recovered)) == (True, 1)
-    assert "it said last: no json / " in str(worker.stuck(60.0))
+    assert "its last output: no json / " in str(worker.stalled_error(60.0))

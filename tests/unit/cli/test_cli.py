@@ -142,7 +142,7 @@ def write_other_header(path: Path) -> None:
     ("make", "problem"),
     [
         (lambda _: None, "no such file"),
-        (Path.mkdir, "has no checkpoint"),
+        (Path.mkdir, "has no intact checkpoint"),
         (Path.touch, "not a stream_bayes snapshot"),
         (write_text, "not a stream_bayes snapshot"),
         (write_cut_short, "cut short or damaged"),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from stream_bayes.cli.evaluate_runs import Passes, Task, chosen_filters
+from stream_bayes.cli.evaluate_runs import EvaluationTask, PassRunner, select_filters
 from stream_bayes.errors import CorpusError, ParameterError
 from stream_bayes.evaluation import baselines
 from stream_bayes.evaluation.factory import open_filter
@@ -25,13 +25,13 @@ from stream_bayes.evaluation.tables import comparison_table
 from tests.support.mail_filters import RIVER, Command, Talkative, generated_mails, passed
 
 
-def task(path: Path, feedback: str = "immediate") -> Task:
-    return Task(StreamSource(path), FeedbackRegime(feedback))
+def task(path: Path, feedback: str = "immediate") -> EvaluationTask:
+    return EvaluationTask(StreamSource(path), FeedbackRegime(feedback))
 
 
-def ran(names: Sequence[str], what: Task) -> Passes:
+def ran(names: Sequence[str], what: EvaluationTask) -> PassRunner:
     """On a screen that is no terminal."""
-    passes = Passes(names)
+    passes = PassRunner(names)
     passes.warm_up(what.regime)
     passes.run(what, Console(file=io.StringIO()))
     return passes
@@ -63,9 +63,9 @@ def test_the_table_has_the_best_first_and_says_what_is_missing(corpus: Path) -> 
 
 def test_which_filters_are_compared() -> None:
     here = tuple(baselines.available())
-    assert chosen_filters("default", everything=True) == ("default", "light", *here)
-    assert chosen_filters("mine:Filter", everything=True) == ("default", "light", *here, "mine:Filter")
-    assert chosen_filters("light", everything=False) == ("light",)
+    assert select_filters("default", everything=True) == ("default", "light", *here)
+    assert select_filters("mine:Filter", everything=True) == ("default", "light", *here, "mine:Filter")
+    assert select_filters("light", everything=False) == ("light",)
 
 
 def test_ctrl_c_leaves_out_the_filters_that_have_not_begun(corpus: Path) -> None:

@@ -183,7 +183,7 @@ def test_of_several_partitions_all_are_shown(run: Run, folder: CheckpointStore, 
 def test_a_folder_without_any(run: Run, tmp_path: Path) -> None:
     code, output, errors = run("inspect", tmp_path)
     assert (code, output) == (2, "")
-    assert errors == f"stream-bayes: {tmp_path} has no checkpoint that is whole; `stream-bayes run` writes them\n"
+    assert errors == f"stream-bayes: {tmp_path} has no intact checkpoint; `stream-bayes run` writes them\n"
 
 
 @pytest.mark.parametrize(

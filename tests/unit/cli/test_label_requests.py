@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.cli.formatting import plain
+from stream_bayes.cli.formatting import format_event
 from stream_bayes.config import Settings
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.events import LabelOutcome, LabelRequest, Prediction, encode
@@ -155,13 +155,13 @@ def test_what_no_engine_takes_is_refused_before_the_start(
 
 
 def test_plain_lines() -> None:
-    assert plain(BY_TYPE["label-request"]) == "asked     a  variance 0.2  spam 0.500  9 left  s | hello"
-    assert plain(BY_TYPE["status"]) == (
+    assert format_event(BY_TYPE["label-request"]) == "asked     a  variance 0.2  spam 0.500  9 left  s | hello"
+    assert format_event(BY_TYPE["status"]) == (
         "10 events, 5 learned, lag 3, dead 1, duplicates 1  asked 4 (1 open, 6 left)  "
         "audit 0.750 (0.200 to 0.990) of 4  agree: me 0.50"
     )
     number = LabelRequest(id="m", score=1 / 3, strategy="audit", mean=2.0, variance=0.25, source=PLACE)
-    assert plain(encode(number)) == "asked     m  audit 0.333  2 ± 0.5"
+    assert format_event(encode(number)) == "asked     m  audit 0.333  2 ± 0.5"
     hostile = LabelOutcome(
         id="a\x1b" * 100,
         outcome="refused",
@@ -171,24 +171,24 @@ def test_plain_lines() -> None:
         source=PLACE,
         at=MOMENT,
     )
-    line = plain(encode(hostile))
+    line = format_event(encode(hostile))
     assert line is not None
     assert line.isprintable()
     assert line.endswith("  still open")
     assert len(line) < 130
     old = LabelOutcome(outcome="expired", open=False, source=Source("emails", 0, 3), at=MOMENT)
-    assert plain(encode(old)) == "expired   emails 0-3"
+    assert format_event(encode(old)) == "expired   emails 0-3"
 
 
 @pytest.mark.parametrize(
     "value", [b"", b'"status"', b'{"type":"status"}', BY_TYPE["prediction"], b'{"type":"label-x"}']
 )
 def test_others_have_no_plain_line(value: bytes) -> None:
-    assert plain(value) is None
+    assert format_event(value) is None
 
 
 def test_a_prediction_about_a_status_is_none() -> None:
     event = Prediction(
         id='"status"', label="status", variance=0.1, epistemic_variance=0.1, source=PLACE, model_version=1
     )
-    assert plain(encode(event)) is None
+    assert format_event(encode(event)) is None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.cli.produce_writer import LABELLER, CorpusProducer, Labelling, open_labelling
+from stream_bayes.cli.produce_writer import LABELLER, CorpusProducer, LabelTiming, parse_label_timing
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.eventlog.factory import open_log
@@ -81,7 +81,7 @@ def test_labels_come_later_with_the_place_of_their_mail(run: Run, corpus: Path, 
 def test_a_label_comes_so_many_mails_later() -> None:
     log = MemoryLog()
     most = 0
-    producer = CorpusProducer(log, "emails", "labels", Labelling("later", 4))
+    producer = CorpusProducer(log, "emails", "labels", LabelTiming("later", 4))
     for place in range(50):
         producer.add(Mail(f"m{place}", "ham", b"x"))
         mails, labels = (len(log.read(topic, 0, 0, 100)) for topic in ("emails", "labels"))
@@ -94,7 +94,7 @@ def test_a_label_comes_so_many_mails_later() -> None:
 
 def test_labels_find_their_mails_among_those_of_others_and_in_every_partition() -> None:
     log = MemoryLog(partitions=3)
-    producer = CorpusProducer(log, "emails", "labels", Labelling("later", 10))
+    producer = CorpusProducer(log, "emails", "labels", LabelTiming("later", 10))
     for place in range(60):
         log.append("emails", b"of somebody else", f"other{place}".encode())
         producer.add(Mail(f"m{place}", "spam", b"x"))
@@ -112,7 +112,7 @@ def test_labels_find_their_mails_among_those_of_others_and_in_every_partition() 
 
 def test_an_id_that_the_engine_refuses_is_replaced_by_the_message_digest() -> None:
     log = MemoryLog()
-    producer = CorpusProducer(log, "emails", "labels", Labelling("later", 1))
+    producer = CorpusProducer(log, "emails", "labels", LabelTiming("later", 1))
     producer.add(Mail("x" * 600, "spam", b"x"))
     producer.finish()
     (mail,) = log.read("emails", 0, 0)
@@ -176,14 +176,14 @@ def test_a_wrong_call_gets_one_line_and_writes_nothing(
 
 
 def test_labellings_by_name() -> None:
-    assert [open_labelling(text) for text in ("with", "none", "later:7")] == [
-        Labelling("with"),
-        Labelling("none"),
-        Labelling("later", 7),
+    assert [parse_label_timing(text) for text in ("with", "none", "later:7")] == [
+        LabelTiming("with"),
+        LabelTiming("none"),
+        LabelTiming("later", 7),
     ]
     for text in ("", "with:1", "later", "later:", "later:-1", "later:1.5", "later:1e3", "later:²"):
         with pytest.raises(ParameterError):
-            open_labelling(text)
+            parse_label_timing(text)
 
 
 @pytest.mark.parametrize("as_json", [False, True])

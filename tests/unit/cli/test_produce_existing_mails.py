@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream_bayes.cli.observation_index import ObservationIndex
-from stream_bayes.cli.produce_writer import ID_REUSED, CorpusProducer, Labelling
+from stream_bayes.cli.produce_writer import ID_REUSED, CorpusProducer, LabelTiming
 from stream_bayes.config import Settings
 from stream_bayes.demo.mailbox import mailbox
 from stream_bayes.errors import CorpusError
@@ -75,12 +75,12 @@ def append_mail(log: Log, id_: str, raw: bytes, label: str, partition: int | Non
 
 
 def feed(
-    log: Log, corpus: Iterable[Mail], labelling: Labelling | None = None, abstain: str | None = None
+    log: Log, corpus: Iterable[Mail], labelling: LabelTiming | None = None, abstain: str | None = None
 ) -> CorpusProducer:
     """Write a corpus after a look at what is there."""
     with ObservationIndex(log, "emails", "labels", abstain_label=abstain) as index:
         index.refresh()
-        producer = CorpusProducer(log, "emails", "labels", labelling or Labelling("with"), index=index)
+        producer = CorpusProducer(log, "emails", "labels", labelling or LabelTiming("with"), index=index)
         for mail in corpus:
             producer.add(mail)
         producer.finish()
@@ -222,7 +222,7 @@ def test_item02_the_label_of_a_person_stands_while_the_mail_does_not_move() -> N
 def test_item02_a_label_of_a_person_stands_where_the_mail_was_fed_without_one() -> None:
     log = MemoryLog()
     every = [Mail(f"m{number}", "ham", b"x%d" % number) for number in range(3)]
-    feed(log, every, Labelling("none"))
+    feed(log, every, LabelTiming("none"))
     log.append("labels", encode(Label(id="m0", label="spam", labeller="ann")))
     log.commit({})
     producer = feed(log, every)
@@ -250,7 +250,7 @@ def test_item02_mails_of_a_maildir_that_are_marked_as_deleted_are_not_read(tmp_p
 
 
 def test_item02_a_mail_twice_in_a_corpus_is_one_mail_whose_first_label_counts() -> None:
-    for labelling in (Labelling("with"), Labelling("later", 2)):
+    for labelling in (LabelTiming("with"), LabelTiming("later", 2)):
         log = MemoryLog()
         corpus = [Mail("a", "ham", b"x", named_by_place=True), Mail("b", "ham", b"y", named_by_place=True)]
         corpus += [Mail("c", label, b"x\n", named_by_place=True) for label in ("ham", "spam", "spam", None)]
@@ -263,8 +263,8 @@ def test_item02_a_mail_twice_in_a_corpus_is_one_mail_whose_first_label_counts() 
 def test_item02_labels_that_were_not_sent_follow_and_are_no_corrections() -> None:
     log = MemoryLog(partitions=2)
     every = mails(50)
-    assert counts(feed(log, every, Labelling("none"))) == (50, 0, 0, 0)
-    assert counts(feed(log, every[:20], Labelling("later", 5))) == (0, 20, 0, 20)
+    assert counts(feed(log, every, LabelTiming("none"))) == (50, 0, 0, 0)
+    assert counts(feed(log, every[:20], LabelTiming("later", 5))) == (0, 20, 0, 20)
     assert counts(feed(log, every)) == (0, 30, 0, 50)
     assert {label.id: label.label for label in labels_in(log)} == {mail.id: mail.label for mail in every}
 

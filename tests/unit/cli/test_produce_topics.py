@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.cli.produce_writer import TOO_LARGE, CorpusProducer, Labelling
+from stream_bayes.cli.produce_writer import TOO_LARGE, CorpusProducer, LabelTiming
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.eventlog.factory import open_log
@@ -35,7 +35,7 @@ def test_labels_find_their_mails_where_offsets_have_gaps() -> None:
     log = LogWithGaps(partitions=2)
     log.append("emails", b"before", b"m0")
     log.commit({})
-    producer = CorpusProducer(log, "emails", "labels", Labelling("later", 5))
+    producer = CorpusProducer(log, "emails", "labels", LabelTiming("later", 5))
     for place in range(40):
         producer.add(Mail(f"m{place}", "spam", b"x"))
     producer.finish()
@@ -59,16 +59,16 @@ class SmallLog(MemoryLog):
 
 def test_a_mail_that_the_topic_does_not_take_is_named_or_left_out() -> None:
     log = SmallLog()
-    producer = CorpusProducer(log, "emails", "labels", Labelling("with"))
+    producer = CorpusProducer(log, "emails", "labels", LabelTiming("with"))
     producer.add(Mail("small", "ham", b"x"))
     with pytest.raises(CorpusError, match=r"mail 'large' of 1,000 bytes is too large .* takes 100") as caught:
         producer.add(Mail("large", "ham", b"x" * 1000))
     assert caught.value.kind == TOO_LARGE
-    producer.leaves_out = True
+    producer.skips_errors = True
     for name, size in (("large", 1000), ("small too", 2)):
         producer.add(Mail(name, "ham", b"x" * size))
     producer.finish()
-    assert (producer.written, producer.labels_written, producer.left_out) == (2, 2, {TOO_LARGE: 1})
+    assert (producer.written, producer.labels_written, producer.skipped) == (2, 2, {TOO_LARGE: 1})
     assert [record.key for record in log.read("emails", 0, 0, 10)] == [b"small", b"small too"]
 
 

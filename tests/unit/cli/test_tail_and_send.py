@@ -132,7 +132,7 @@ def test_topics_by_what_they_are_for(tmp_path: Path, run: Run) -> None:
     assert found == ['{"a": 1}\n', '{"a": 1}\n', '{"b": 2}\n', '{"c": 3}\n']
     code, output, errors = run("tail", "prediction", "--config", config)
     assert (code, output) == (2, "")
-    assert "'prediction' is no topic of the settings: name one of observations, labels, predictions" in errors
+    assert "'prediction' is not a topic of the settings: use one of observations, labels, predictions" in errors
 
 
 def test_what_is_not_there(scene: Scene, run: Run) -> None:
@@ -190,8 +190,8 @@ def test_a_label_goes_where_its_observation_is(scene: Scene, run: Run, monkeypat
         ("emails", b"no event", "(not-json)"),
         ("emails", b'{"id": "x"}', "(wrong-shape)"),
         ("emails", b'{"id": "x", "txt": "a"}', "(wrong-shape)"),
-        ("emails", b'{"type": "label", "id": "x", "label": "ham"}', "a label does not belong into 'emails'"),
-        ("labels", b'{"type": "observation", "id": "x", "text": "a"}', "does not belong into 'labels'"),
+        ("emails", b'{"type": "label", "id": "x", "label": "ham"}', "a label does not belong in 'emails'"),
+        ("labels", b'{"type": "observation", "id": "x", "text": "a"}', "does not belong in 'labels'"),
         ("labels", b'{"id": "", "label": "ham"}', "(bad-id)"),
         (
             "labels",

@@ -18,7 +18,7 @@ from stream_bayes.config import Settings, TopicSettings, load_settings
 from stream_bayes.demo import screen
 from stream_bayes.demo.accuracy import PredictionScores
 from stream_bayes.demo.display import LineDisplay, LiveDisplay, line, open_display
-from stream_bayes.demo.feeder import FIRST, Feeder
+from stream_bayes.demo.feeder import WARM_UP_MAILS, Feeder
 from stream_bayes.demo.figures import Crash
 from stream_bayes.demo.log_follower import DemoFollower
 from stream_bayes.demo.mailbox import mailbox, spans
@@ -64,7 +64,7 @@ def test_scores_are_those_of_all_predictions_and_of_the_last() -> None:
     log_odds = np.log(said[1:]) - np.log1p(-np.array(said[1:]))
     assert watch.scores.area() == pytest.approx(one_minus_roca_percent(spam, log_odds))
     assert watch.scores.area(20) == pytest.approx(one_minus_roca_percent(spam[-20:], log_odds[-20:]))
-    assert (watch.through, watch.scores.distinct) == (50, 50)
+    assert (watch.processed, watch.scores.distinct) == (50, 50)
     bins = watch.scores.calibration()
     assert sum(each.mails for each in bins) == 49
     assert sum(each.observed * each.mails for each in bins) == pytest.approx(spam.sum())
@@ -83,30 +83,30 @@ def test_scores_of_nothing_and_of_certainty() -> None:
 def test_the_postman_keeps_his_pace() -> None:
     mails = list(mailbox(1, 200))
     log = MemoryLog()
-    postman = Feeder(log, "emails", mails, seconds=10.0)
-    postman.send_first()
+    feeder = Feeder(log, "emails", mails, seconds=10.0)
+    feeder.send_warm_up()
     sent = []
     for now in (100.0, 101.0, 105.0, 109.5, 200.0):
-        postman.send_due(now, answered=0)
-        sent.append(postman.sent)
-    assert sent == [FIRST, FIRST + 20, FIRST + 100, 200, 200]
-    assert postman.done
+        feeder.send_due(now, predicted=0)
+        sent.append(feeder.sent)
+    assert sent == [WARM_UP_MAILS, WARM_UP_MAILS + 20, WARM_UP_MAILS + 100, 200, 200]
+    assert feeder.done
     records = log.read("emails", 0, 0, 300)
     assert [(record.key, record.value) for record in records] == [(mail.id.encode(), mail.raw) for mail in mails]
 
 
 def test_without_a_pace_the_postman_waits_for_the_worker() -> None:
-    postman = Feeder(MemoryLog(), "emails", list(mailbox(1, 200)), seconds=None)
-    postman.send_first()
+    feeder = Feeder(MemoryLog(), "emails", list(mailbox(1, 200)), seconds=None)
+    feeder.send_warm_up()
     for answered in (0, 0, 50):
-        postman.send_due(1.0, answered)
-    assert postman.sent == 50 + FIRST
+        feeder.send_due(1.0, answered)
+    assert feeder.sent == 50 + WARM_UP_MAILS
 
 
 def test_the_labeller_answers_after_a_while_with_the_truth() -> None:
     log = MemoryLog()
     topics = ("label-requests", "labels")
-    labeller = SimulatedLabeller(log, topics, {"a": "spam", "b": "ham"}, thinking=1.0)
+    labeller = SimulatedLabeller(log, topics, {"a": "spam", "b": "ham"}, answer_seconds=1.0)
     for offset, id_ in enumerate("abc"):
         source = Source("emails", 0, offset)
         request = LabelRequest(id=id_, score=1.0, strategy="s", variance=0.24, source=source, subject="Hello")
@@ -115,11 +115,11 @@ def test_the_labeller_answers_after_a_while_with_the_truth() -> None:
     ended = LabelOutcome(id="old", outcome="expired", open=False, source=Source("emails", 0, 9), at=moment)
     log.append("label-requests", encode(ended))
     log.commit({})
-    labeller.work(10.0)
-    assert (labeller.asked, labeller.answered, labeller.idle) == (3, 0, False)
-    labeller.work(10.4)
+    labeller.answer_due(10.0)
+    assert (labeller.requested, labeller.answered, labeller.idle) == (3, 0, False)
+    labeller.answer_due(10.4)
     assert labeller.answered == 0
-    labeller.work(11.6)
+    labeller.answer_due(11.6)
     assert (labeller.answered, labeller.idle) == (2, True), "of the third nobody knows what it is"
     labels = [Label.model_validate_json(record.value) for record in log.read("labels", 0, 0, 9)]
     assert {(each.id, each.label, each.source) for each in labels} == {
@@ -132,16 +132,16 @@ def test_the_labeller_answers_after_a_while_with_the_truth() -> None:
 def test_the_newest_answers_are_shown_before_open_requests() -> None:
     log = MemoryLog()
     ids = [f"m{place}" for place in range(20)]
-    labeller = SimulatedLabeller(log, ("label-requests", "labels"), dict.fromkeys(ids, "spam"), thinking=1.0)
+    labeller = SimulatedLabeller(log, ("label-requests", "labels"), dict.fromkeys(ids, "spam"), answer_seconds=1.0)
     for moment, id_ in enumerate(ids):
         source = Source("emails", 0, moment)
         request = LabelRequest(id=id_, score=1.0, strategy="s", variance=0.24, source=source, subject=id_)
         log.append("label-requests", encode(request))
         log.commit({})
-        labeller.work(0.1 * moment)
+        labeller.answer_due(0.1 * moment)
         shown = [question.answer for question in labeller.newest]
         assert shown == ["spam"] * min(labeller.answered, SHOWN) + [""] * (
-            min(labeller.asked, SHOWN) - min(labeller.answered, SHOWN)
+            min(labeller.requested, SHOWN) - min(labeller.answered, SHOWN)
         )
         if not labeller.answered:
             assert labeller.newest[0].subject == id_
@@ -179,7 +179,7 @@ def test_every_screen_has_the_same_size(phase: str, crash: Crash | None) -> None
 
 def test_the_screen_says_what_happens() -> None:
     text = " ".join(" ".join(drawn(screen.page(FIGURES))).replace("│", "").split())
-    for part in ("3,000 of 6,000", "lag 10", "4.32", "0.988", "asked 120", "left 380", "1,234", "fold 12.3"):
+    for part in ("3,000 of 6,000", "lag 10", "4.32", "0.988", "requested 120", "left 380", "1,234", "fold 12.3"):
         assert part in text
     assert "killed with SIGKILL at mail 2,400; restarted; 512 events replayed" in text
     for phase, said in screen.WAITING.items():
@@ -216,8 +216,8 @@ def test_lines_come_every_few_seconds_and_tell_each_event_once() -> None:
 
 def test_the_end_tells_whether_each_mail_has_one_prediction(tmp_path: Path) -> None:
     place = Workspace(tmp_path)
-    seen = FIGURES.seen._replace(predicted=6000, distinct=6000)
-    whole = FIGURES._replace(seen=seen)
+    progress = FIGURES.progress._replace(predicted=6000, distinct=6000)
+    whole = FIGURES._replace(progress=progress)
     assert sentence(whole) == (
         "The worker was killed with SIGKILL at mail 2,400; restarted; 512 events replayed from the journal; "
         "every mail has exactly one prediction."
@@ -229,9 +229,9 @@ def test_the_end_tells_whether_each_mail_has_one_prediction(tmp_path: Path) -> N
     said = commands(whole, place, "stream-bayes")
     assert f"stream-bayes inspect {place.checkpoints}\n" in said
     assert "dead-letters" not in said
-    some = whole._replace(seen=seen._replace(dead=1))
+    some = whole._replace(progress=progress._replace(dead_letters=1))
     assert f"dead-letters list --config {place.settings}\n" in commands(some, place, "stream-bayes")
-    assert sum(each.mails for each in BINS) == sum(each["mails"] for each in whole.described()["calibration"])
+    assert sum(each.mails for each in BINS) == sum(each["mails"] for each in whole.as_dict()["calibration"])
 
 
 @pytest.mark.parametrize("mails", [0, 1, 50, 3000])
