@@ -66,7 +66,7 @@ def test_the_newest_where_offsets_have_gaps(run: Run, monkeypatch: pytest.Monkey
     for number in range(20):
         log.append("status", b'{"n": %d}' % number, partition=int(number % 7 == 0))
         log.commit({})
-    monkeypatch.setattr("stream_bayes.cli.tail.existing", lambda _: log)
+    monkeypatch.setattr("stream_bayes.cli.tail.open_existing_log", lambda _: log)
     _, output, _ = run("tail", "status", "--json", "--lines", str(count))
     found = [json.loads(line)["n"] for line in output.splitlines()]
     assert len(found) == min(count, 20)
@@ -82,7 +82,7 @@ def test_a_time_that_no_calendar_has(run: Run, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(
             log, "read", lambda *place: [record._replace(timestamp=next(times)) for record in read(*place)]
         )
-        monkeypatch.setattr("stream_bayes.cli.tail.existing", lambda _: log)
+        monkeypatch.setattr("stream_bayes.cli.tail.open_existing_log", lambda _: log)
         code, output, errors = run("tail", "emails")
     assert (code, errors) == (0, "")
     assert f"0-0        {2**62} ms  -  x\n" in output
