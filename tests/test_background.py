@@ -94,14 +94,14 @@ def test_item20_the_reason_is_the_last_line_of_the_command(
 @pytest.mark.parametrize(
     ("method", "thread"),
     [
-        ("watching.Watch._run", "web-watch"),
-        ("clerk.Clerk._waiting", "web-clerk"),
-        ("office.Office._warm_up", "web-warm-up"),
-        ("rescoring.Rescorer.rescore", "web-rescoring"),
+        ("readmodel.log_follower.LogFollower._run", "web-log-follower"),
+        ("services.log_writer.LogWriter._next_tasks", "web-log-writer"),
+        ("services.labeling_service.LabelingService._warm_up", "web-warm-up"),
+        ("services.rescoring.Rescorer.rescore", "web-rescoring"),
     ],
 )
 def test_item20_a_thread_that_fails_ends_the_page(folder: Path, method: str, thread: str) -> None:
-    module, kind, name = method.split(".")
+    module, kind, name = method.rsplit(".", 2)
     script = f"""
         import sys
         from stream_bayes.cli import main

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.security.headers import SESSION_COOKIE
+from stream_bayes.web.security.http_messages import SESSION_COOKIE
 from tests.web_guarded import (
     TOKEN,
     access,

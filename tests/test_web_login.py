@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.security.headers import SESSION_COOKIE
+from stream_bayes.web.security.http_messages import SESSION_COOKIE
 from tests.web_guarded import TOKEN, Clock, access, client, open_access, page, proxied, refused, secured, stranger
 from tests.web_served import Served
 

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
+from stream_bayes.web.api.app import secure
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.browser import browser
 from tests.web_guarded import TOKEN, application
 from tests.web_served import Served, served
@@ -32,7 +32,7 @@ def page(browser: Browser) -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def secured() -> Iterator[Served]:
     access = Authenticator(TOKEN)
-    with served(SecurityMiddleware(application(access), access)) as place:
+    with served(secure(application(access), access)) as place:
         yield place
 
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from stream_bayes.events import Observation
-from stream_bayes.web.services.labeling_service import LabelingService as WebOffice
+from stream_bayes.web.services.labeling_service import LabelingService
 from stream_bayes.web.services.observation_view import RenderedObservation, shown_of
 from tests.commands import PATIENCE
 from tests.webs import Office, client, http, office, page, path_of, rescored, said, taken, until
@@ -166,10 +166,10 @@ def test_item12_a_missing_model_does_not_tell_where_checkpoints_are(tmp_path: Pa
 
 
 def test_two_people_of_one_name_have_two_questions(http: httpx.Client) -> None:
-    first = taken(http, seat="desk")
-    second = taken(http, seat="sofa")
+    first = taken(http, session_id="desk")
+    second = taken(http, session_id="sofa")
     assert first["place"] != second["place"]
-    body = {"labeller": "ann", "seat": "sofa", "label": "spam"}
+    body = {"labeller": "ann", "session_id": "sofa", "label": "spam"}
     assert http.post(f"{path_of(first)}/label", json=body).json()["code"] == "taken"
 
 
@@ -229,10 +229,10 @@ def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path,
     service = Office(tmp_path, learner={"name": learner, "parameters": {"buckets": 2**12}})
     service.send_generated(60)
     service.work()
-    with WebOffice(service.settings) as office:
-        until(lambda: office.desk.ready)
-        entry = office.desk.questions.waiting()[0]
-        office.letters.question(entry).model_dump_json()
+    with LabelingService(service.settings) as office:
+        until(lambda: office.store.ready)
+        queued = office.store.queue.waiting()[0]
+        office.observation_view.request_body(queued).model_dump_json()
         too_long: dict[tuple[str, int], float] = {}
         for size in (240_000, 1 << 20, 4 << 20):
             for name, made in _HOSTILE_MAILS.items():
@@ -241,9 +241,9 @@ def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path,
                 for _ in range(5):
                     begin = time.thread_time()
                     shown = shown_of(observation)
-                    opinion = office.models.opinion(observation, 0)
+                    opinion = office.models.predict(observation, 0)
                     sheet = RenderedObservation(observation, shown, 0)
-                    question = office.letters.question_of(entry, sheet, opinion)
+                    question = office.observation_view.body_of(queued, sheet, opinion)
                     question.model_dump_json()
                     seconds = min(seconds, time.thread_time() - begin)
                     if seconds < _MAX_CPU_SECONDS:

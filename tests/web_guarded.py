@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
+from stream_bayes.web.api.app import secure
 from stream_bayes.web.api.schemas import Problem
 from stream_bayes.web.security.auth import Authenticator, hosts_of
-from stream_bayes.web.security.headers import SAFETY
+from stream_bayes.web.security.http_messages import SECURITY_HEADERS
 from stream_bayes.web.security.login import login_router
-from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.web_served import Served, served
 
 TOKEN = "a-token-of-16-or-more"
@@ -116,7 +116,7 @@ def open_access() -> Authenticator:
 @pytest.fixture(scope="module")
 def page(open_access: Authenticator) -> Iterator[Served]:
     """One that everybody on the machine may use."""
-    with served(SecurityMiddleware(application(open_access), open_access)) as place:
+    with served(secure(application(open_access), open_access)) as place:
         yield place
 
 
@@ -129,14 +129,14 @@ def access() -> Authenticator:
 @pytest.fixture(scope="module")
 def secured(access: Authenticator) -> Iterator[Served]:
     """One that needs the token."""
-    with served(SecurityMiddleware(application(access), access)) as place:
+    with served(secure(application(access), access)) as place:
         yield place
 
 
 @pytest.fixture(scope="module")
 def proxied(access: Authenticator) -> Iterator[Served]:
     """The same behind a proxy on this machine, which is believed."""
-    with served(SecurityMiddleware(application(access), access), "127.0.0.0/8") as place:
+    with served(secure(application(access), access), "127.0.0.0/8") as place:
         yield place
 
 
@@ -167,8 +167,8 @@ def refused(answer: httpx.Response, status: int, code: str) -> str:
 def safe(answer: httpx.Response) -> bool:
     """Whether an answer has all the fields that every answer has, once each."""
     names = [name.lower() for name, _ in answer.headers.raw]
-    assert {name: answer.headers.get(name) for name in SAFETY} == dict(SAFETY)
-    assert all(names.count(name.encode()) == 1 for name in SAFETY)
+    assert {name: answer.headers.get(name) for name in SECURITY_HEADERS} == dict(SECURITY_HEADERS)
+    assert all(names.count(name.encode()) == 1 for name in SECURITY_HEADERS)
     assert "server" not in answer.headers
     return True
 
@@ -178,7 +178,7 @@ def assert_no_http(answer: bytes) -> None:
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 ")
     assert json.loads(body)["code"] == "no-http"
-    for name, value in SAFETY.items():
+    for name, value in SECURITY_HEADERS.items():
         assert f"{name}: {value}".encode() in head.lower() or f"{name}: {value}".encode() in head
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stream_bayes.config import Settings
     from stream_bayes.errors import BackgroundError
 
-_EXTRA = ("fastapi", "h11", "starlette", "uvicorn")
+_EXTRA = ("cachetools", "fastapi", "h11", "prometheus_client", "starlette", "uvicorn")
 _HOST = "What to listen on; by default 127.0.0.1, which only this machine reaches."
 _PORT = "By default 8765; 0: any that is free."
 _TOKEN = "A file with the token that everybody must show, and nothing else."
@@ -63,11 +63,12 @@ def _serve(settings: Settings, *, as_json: bool) -> None:
 
     place = settings.web
     token = settings.web.secret()
-    made_up = None
+    generated = None
     if token is None and not is_loopback(place.host):
-        token = made_up = new_token()
+        token = new_token()
+        generated = token
     # With a token, other sites can do nothing here; the page may then be reached through a proxy, by any name.
     access = Authenticator(token, hosts_of(place.host) if token is None else None)
     failures: list[BackgroundError] = []
     app = make_app(settings, access, failures)
-    serve(app, place, made_up=made_up, as_json=as_json, failures=failures)
+    serve(app, place, new_token=generated, as_json=as_json, failures=failures)
