@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stream_bayes.config import Settings
     from stream_bayes.errors import BackgroundError
 
-_EXTRA = ("fastapi", "h11", "starlette", "uvicorn")
+_EXTRA = ("cachetools", "fastapi", "h11", "prometheus_client", "starlette", "uvicorn")
 _HOST = "Address to listen on; by default 127.0.0.1, which only this machine can reach."
 _PORT = "By default 8765; 0: any free port."
 _TOKEN = "A file that holds only the access token."
@@ -70,4 +70,4 @@ def _serve(settings: Settings, *, as_json: bool) -> None:
     access = Authenticator(token, hosts_of(settings.web.host) if token is None else None)
     failures: list[BackgroundError] = []
     app = make_app(settings, access, failures)
-    serve(app, settings.web, made_up=generated_token, as_json=as_json, failures=failures)
+    serve(app, settings.web, new_token=generated_token, as_json=as_json, failures=failures)

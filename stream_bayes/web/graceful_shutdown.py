@@ -1,4 +1,4 @@
-"""An end in good order: streams of events would go on for ever, so they are ended before the rest is waited for."""
+"""Graceful shutdown of event streams: they never end by themselves, so they are ended before the server waits."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ _DISCONNECT: Message = {"type": "http.disconnect"}
 
 
 class GracefulShutdown:
-    """The application, with streams of events that end when they are told to."""
+    """ASGI wrapper that ends the event streams of an application on shutdown."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._over = asyncio.Event()
+        self._shutdown = asyncio.Event()
         self.problem: BaseException | None = None
-        """What kept the application from starting."""
+        """The error that prevented the application's start."""
 
-    def end(self) -> None:
-        """End all streams, those too that are still to come."""
-        self._over.set()
+    def end_streams(self) -> None:
+        """End all event streams, also those that start later."""
+        self._shutdown.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
         if scope["type"] == "lifespan":
-            await self._live(scope, receive, send)
+            await self._run_lifespan(scope, receive, send)
         else:
-            exchange = _Exchange(self._over, receive, send)
+            exchange = _Exchange(self._shutdown, receive, send)
             await self._app(scope, exchange.receive, exchange.send)
             await exchange.close()
 
-    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _run_lifespan(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._app(scope, receive, send)
         except BaseException as problem:
@@ -40,25 +40,26 @@ class GracefulShutdown:
 
 
 class _Exchange:
-    """A request and its answer; to the application the client of a stream has left once all is over."""
+    """A request and its response. On shutdown the application sees a disconnect of every event stream."""
 
-    def __init__(self, over: asyncio.Event, receive: Receive, send: Send) -> None:
-        self._over = over
+    def __init__(self, shutdown: asyncio.Event, receive: Receive, send: Send) -> None:
+        self._shutdown = shutdown
         self._receive = receive
         self._send = send
-        self._received = self._streams = False
+        self._received = False
+        self._streams = False
 
     async def receive(self) -> Message:
         if not self._received:
             message = await self._receive()
             self._received = not message.get("more_body", False)
             return message
-        waiting = [asyncio.ensure_future(one) for one in (self._receive(), self._over_for_streams())]
+        tasks = [asyncio.ensure_future(one) for one in (self._receive(), self._disconnect_stream())]
         try:
-            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             return done.pop().result()
         finally:
-            for task in waiting:
+            for task in tasks:
                 task.cancel()
 
     async def send(self, message: Message) -> None:
@@ -72,12 +73,12 @@ class _Exchange:
         await self._send(message)
 
     async def close(self) -> None:
-        """Write the end of a stream that was ended from here."""
-        if self._streams and self._over.is_set():
+        """Send the end of a stream that was ended by the shutdown."""
+        if self._streams and self._shutdown.is_set():
             await self.send({"type": "http.response.body", "body": b""})
 
-    async def _over_for_streams(self) -> Message:
-        await self._over.wait()
+    async def _disconnect_stream(self) -> Message:
+        await self._shutdown.wait()
         while not self._streams:
             await asyncio.sleep(0.05)
         return _DISCONNECT

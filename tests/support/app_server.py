@@ -11,7 +11,7 @@ from typing import NamedTuple
 import httpx
 from starlette.types import ASGIApp
 
-from stream_bayes.web.server import Server, bound
+from stream_bayes.web.server import Server, bind
 from tests.support.commands import PATIENCE
 
 
@@ -44,7 +44,7 @@ class Served(NamedTuple):
 def served(app: ASGIApp, *trusted_proxies: str) -> Iterator[Served]:
     """Serve an application while the context lasts."""
     ready = Event()
-    with bound("127.0.0.1", 0) as listener:
+    with bind("127.0.0.1", 0) as listener:
         server = Server(app, ready.set, trusted_proxies)
         thread = Thread(target=server.run, args=([listener],), name="server")
         thread.start()

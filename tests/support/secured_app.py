@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 
 from stream_bayes.web.api.schemas import Problem
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.security.headers import SAFETY
+from stream_bayes.web.security.http_messages import SECURITY_HEADERS
 from stream_bayes.web.security.login import login_router
 
 TOKEN = "a-token-of-16-or-more"
@@ -115,8 +115,8 @@ def refused(answer: httpx.Response, status: int, code: str) -> str:
 def safe(answer: httpx.Response) -> bool:
     """Whether an answer has all the fields that every answer has, once each."""
     names = [name.lower() for name, _ in answer.headers.raw]
-    assert {name: answer.headers.get(name) for name in SAFETY} == dict(SAFETY)
-    assert all(names.count(name.encode()) == 1 for name in SAFETY)
+    assert {name: answer.headers.get(name) for name in SECURITY_HEADERS} == dict(SECURITY_HEADERS)
+    assert all(names.count(name.encode()) == 1 for name in SECURITY_HEADERS)
     assert "server" not in answer.headers
     return True
 
@@ -126,7 +126,7 @@ def assert_no_http(answer: bytes) -> None:
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 ")
     assert json.loads(body)["code"] == "no-http"
-    for name, value in SAFETY.items():
+    for name, value in SECURITY_HEADERS.items():
         assert f"{name}: {value}".encode() in head.lower() or f"{name}: {value}".encode() in head
 
 

@@ -19,7 +19,7 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.runtime import Worker
 from stream_bayes.web.api.app import make_app
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.server import Server, bound
+from stream_bayes.web.server import Server, bind
 from tests.support.commands import PATIENCE
 from tests.support.workers import all_records, events, inputs_of, settings_in
 
@@ -126,7 +126,7 @@ def page(settings: Settings, token: str | None = None) -> Iterator[str]:
     access = Authenticator(token, None if token else {"127.0.0.1", "localhost"})
     ready = Event()
     problems = list[BaseException]()
-    with bound("127.0.0.1", 0) as listener:
+    with bind("127.0.0.1", 0) as listener:
         server = Server(make_app(settings, access), ready.set)
 
         def run() -> None:

@@ -1,1 +1,7 @@
-"""The API, a file for each subject; each has a `router`."""
+"""The HTTP API.
+
+app        the application: routes, static files, error handlers, and the composed security middleware
+routes     every route of the API, and the health checks
+schemas    JSON bodies of requests and responses
+metrics    Prometheus metrics
+"""

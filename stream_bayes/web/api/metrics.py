@@ -1,4 +1,4 @@
-"""The counters of the worker and of the page in the text format of Prometheus."""
+"""Prometheus metrics of the worker and of the page, in the text exposition format."""
 
 from __future__ import annotations
 
@@ -8,33 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from prometheus_client import Metric, generate_latest
+from prometheus_client.registry import Collector
+
 from stream_bayes.events import Status
 from stream_bayes.web.readmodel.state_store import StateStore
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
+_PREFIX = "stream_bayes_"
 Sample = tuple[Mapping[str, str], float | None]
 
-
-class Family(NamedTuple):
-    """A metric, with a sample for each set of labels."""
-
-    name: str
-    kind: str
-    help: str
-    samples: list[Sample]
-
-    def lines(self) -> Iterator[str]:
-        """As Prometheus reads them; what is not known is left out."""
-        yield f"# HELP {self.name} {self.help}"
-        yield f"# TYPE {self.name} {self.kind}"
-        for labels, value in self.samples:
-            if value is not None and not math.isnan(value):
-                yield f"{self.name}{_braced(labels)} {value!r}"
-
-
-# Each with its kind, the field of a status event, and what it is.
-_OF_STATUS = (
+# Name, type, field of a status event, and help.
+_STATUS_METRICS = (
     ("events_total", "counter", "events_in", "Events taken since the beginning of the stream."),
     ("predictions_total", "counter", "predictions", "Predictions made."),
     ("labels_learned_total", "counter", "labels_learned", "Labels learned."),
@@ -44,15 +28,21 @@ _OF_STATUS = (
     ("duplicates_total", "counter", "duplicates", "Observations ignored since their id had been seen."),
     ("forwarded_total", "counter", "forwarded", "Labels sent on to the partition of their observation."),
     ("lag", "gauge", "lag", "Records that wait to be read."),
-    ("checkpoint_age_seconds", "gauge", "checkpoint_age_seconds", "Since the newest checkpoint, when it was said."),
+    ("checkpoint_age_seconds", "gauge", "checkpoint_age_seconds", "Age of the newest checkpoint at the last status."),
+)
+# Name, field of a status event, the label of its keys, and help.
+_MAPPED_COUNTERS = (
+    ("dead_letters_total", "dead_letters_by_code", "code", "Records that could not be used, by code."),
+    ("label_outcomes_total", "label_outcomes", "outcome", "Outcomes of label requests and labels."),
+    ("stage_seconds_total", "stage_seconds", "stage", "Time spent since the worker started."),
 )
 _AUDIT = {
-    "accuracy": "By questions drawn by chance, without bias.",
-    "low": "Where its interval of 95 % begins.",
-    "high": "Where it ends.",
-    "answers": "That it rests on.",
+    "accuracy": "Unbiased accuracy, by questions drawn at random.",
+    "low": "Lower bound of its 95 % interval.",
+    "high": "Upper bound of its 95 % interval.",
+    "answers": "Labels that it is computed from.",
 }
-_OF_PAGE = {
+_PAGE_COUNTERS = {
     "labels_sent": "Labels that were sent from this page.",
     "corrections_sent": "Corrections that were sent from this page.",
     "leases": "Questions handed to labellers.",
@@ -60,73 +50,91 @@ _OF_PAGE = {
 }
 
 
-def exposition(desk: StateStore, silent_after: float, login_failures: int) -> str:
-    """All of it; a worker is up if it has said something within so many seconds."""
-    with desk.read_lock():
-        statuses = [status for _, status in sorted(desk.history.newest.items())]
-        waiting, taken = desk.questions.count(time.monotonic())
-        counts = dict(desk.counts)
-        well = desk.ready and desk.problem is None
-    heard = max((status.at for status in statuses), default=None)
-    has_stopped = all(status.stopped for status in statuses)
-    working = heard is not None and not has_stopped and (datetime.now(UTC) - heard).total_seconds() <= silent_after
-    up = Family(
-        "stream_bayes_worker_up",
-        "gauge",
-        "1 if a worker has said something lately and was not stopped.",
-        [({}, float(working))],
-    )
-    counts["login_failures"] = login_failures
-    families = [up, *_worker(statuses), *_page(counts, waiting, taken, up=well)]
-    return "".join(f"{line}\n" for family in families for line in family.lines())
+def exposition(store: StateStore, silent_after: float, login_failures: int) -> str:
+    """Return all metrics as text. A worker is up if it has reported within `silent_after` seconds."""
+    with store.read_lock():
+        statuses = [status for _, status in sorted(store.history.newest.items())]
+        waiting, leased = store.queue.count(time.monotonic())
+        counts = {**store.counts, "login_failures": login_failures}
+        is_log_up = store.ready and store.problem is None
+    page = PageMetrics(counts, waiting, leased, is_log_up)
+    return generate_latest(StateCollector(statuses, silent_after, page)).decode()
 
 
-def _worker(statuses: list[Status]) -> Iterator[Family]:
-    now = datetime.now(UTC)
-    places = [{"group": status.group, "partition": str(status.partition)} for status in statuses]
-    each = list(zip(places, statuses, strict=True))
-    for name, kind, field, text in _OF_STATUS:
-        samples: list[Sample] = [(place, _number(getattr(status, field))) for place, status in each]
-        yield Family(f"stream_bayes_{name}", kind, text, samples)
-    ages: list[Sample] = [(place, (now - status.at).total_seconds()) for place, status in each]
-    yield Family("stream_bayes_status_age_seconds", "gauge", "Since the worker said how it is doing.", ages)
-    for name, text, field, label in (
-        ("dead_letters_total", "Records that could not be used, by code.", "dead_letters_by_code", "code"),
-        ("label_outcomes_total", "What became of questions and labels.", "label_outcomes", "outcome"),
-        ("stage_seconds_total", "Time spent since the worker started.", "stage_seconds", "stage"),
-    ):
-        spread = [(place, key, value) for place, status in each for key, value in getattr(status, field).items()]
-        counted: list[Sample] = [({**place, label: key}, float(value)) for place, key, value in spread]
-        yield Family(f"stream_bayes_{name}", "counter", text, counted)
-    for name, text in _AUDIT.items():
-        audits: list[Sample] = [
-            (place, None if status.audit is None else float(getattr(status.audit, name))) for place, status in each
-        ]
-        yield Family(f"stream_bayes_audit_{name}", "gauge", text, audits)
-    figures = sorted({name for status in statuses for name in status.metrics})
-    for name in figures:
-        found: list[Sample] = [(place, _number(status.metrics.get(name))) for place, status in each]
-        yield Family(f"stream_bayes_metric_{name}", "gauge", f"{name}, of the predictions whose label has come.", found)
+class PageMetrics(NamedTuple):
+    """Counters and gauges of the page."""
+
+    counts: Mapping[str, int]
+    waiting: int
+    leased: int
+    is_log_up: bool
 
 
-def _page(counts: Mapping[str, int], waiting: int, taken: int, *, up: bool) -> Iterable[Family]:
-    for name, text in _OF_PAGE.items():
-        yield Family(f"stream_bayes_web_{name}_total", "counter", text, [({}, float(counts[name]))])
-    yield Family("stream_bayes_web_questions_open", "gauge", "Questions that wait here.", [({}, float(waiting))])
-    yield Family("stream_bayes_web_questions_taken", "gauge", "Those that labellers have.", [({}, float(taken))])
-    yield Family("stream_bayes_web_log_up", "gauge", "1 if the log can be read.", [({}, float(up))])
+class StateCollector(Collector):
+    """Collects the metrics of one state of the page: nothing is registered or kept."""
+
+    def __init__(self, statuses: list[Status], silent_after: float, page: PageMetrics) -> None:
+        self._now = datetime.now(UTC)
+        self._statuses = [({"group": status.group, "partition": str(status.partition)}, status) for status in statuses]
+        self._silent_after = silent_after
+        self._page = page
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield every metric with its samples."""
+        up_help = "1 if a worker has reported recently and was not stopped."
+        yield _metric("worker_up", "gauge", up_help, [({}, float(self._is_worker_up()))])
+        yield from self._status_metrics()
+        yield from self._audit_metrics()
+        yield from self._learner_metrics()
+        yield from self._page_metrics()
+
+    def _is_worker_up(self) -> bool:
+        if all(status.stopped for _, status in self._statuses):
+            return False
+        newest = max(status.at for _, status in self._statuses)
+        return (self._now - newest).total_seconds() <= self._silent_after
+
+    def _status_metrics(self) -> Iterator[Metric]:
+        for name, kind, field, text in _STATUS_METRICS:
+            yield _metric(name, kind, text, [(labels, getattr(status, field)) for labels, status in self._statuses])
+        ages = [(labels, (self._now - status.at).total_seconds()) for labels, status in self._statuses]
+        yield _metric("status_age_seconds", "gauge", "Age of the newest status event.", ages)
+        for name, field, key_label, text in _MAPPED_COUNTERS:
+            samples = [
+                ({**labels, key_label: key}, value)
+                for labels, status in self._statuses
+                for key, value in getattr(status, field).items()
+            ]
+            yield _metric(name, "counter", text, samples)
+
+    def _audit_metrics(self) -> Iterator[Metric]:
+        for name, text in _AUDIT.items():
+            samples = [
+                (labels, getattr(status.audit, name)) for labels, status in self._statuses if status.audit is not None
+            ]
+            yield _metric(f"audit_{name}", "gauge", text, samples)
+
+    def _learner_metrics(self) -> Iterator[Metric]:
+        for name in sorted({name for _, status in self._statuses for name in status.metrics}):
+            text = f"{name}, over the predictions whose label is known."
+            samples = [(labels, status.metrics.get(name)) for labels, status in self._statuses]
+            yield _metric(f"metric_{name}", "gauge", text, samples)
+
+    def _page_metrics(self) -> Iterator[Metric]:
+        page = self._page
+        for name, text in _PAGE_COUNTERS.items():
+            yield _metric(f"web_{name}_total", "counter", text, [({}, page.counts[name])])
+        yield _metric("web_questions_open", "gauge", "Questions that wait here.", [({}, page.waiting)])
+        yield _metric("web_questions_taken", "gauge", "Those that labellers have.", [({}, page.leased)])
+        yield _metric("web_log_up", "gauge", "1 if the log can be read.", [({}, float(page.is_log_up))])
 
 
-def _number(value: float | None) -> float | None:
-    return None if value is None else float(value)
-
-
-def _braced(labels: Mapping[str, str]) -> str:
-    if not labels:
-        return ""
-    pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
-    return f"{{{pairs}}}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+def _metric(name: str, kind: str, text: str, samples: Iterable[Sample]) -> Metric:
+    """Return a metric without the samples whose value is unknown."""
+    full_name = f"{_PREFIX}{name}"
+    # The library writes the suffix of a counter itself.
+    metric = Metric(full_name.removesuffix("_total") if kind == "counter" else full_name, text, kind)
+    for labels, value in samples:
+        if value is not None and not math.isnan(value):
+            metric.add_sample(full_name, dict(labels), float(value))
+    return metric

@@ -1,4 +1,4 @@
-"""What the page asks and is told, as JSON: the bodies of the API's requests and answers."""
+"""JSON schemas of the API: request and response bodies of label requests, predictions, charts and status."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Labeller = Annotated[
         min_length=1,
         max_length=_LONGEST_NAME,
         pattern=r"^[^\W_][\w .@'-]*$",
-        description="Who answers: a name that this person keeps.",
+        description="The name of the person who answers.",
     ),
 ]
 Answer = Annotated[LabelValue, Field(description="A label: a text, a boolean or a number.")]
@@ -32,39 +32,39 @@ Interval = Annotated[
 
 
 class ApiModel(BaseModel):
-    """A JSON object; unknown fields are refused."""
+    """Base of all bodies: immutable, unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
 
 
 class Problem(ApiModel):
-    """Why a request was not carried out."""
+    """The body of an error response."""
 
     code: Annotated[str, Field(description="The kind of problem: stable, for programs.")]
     detail: Annotated[str, Field(description="What is wrong and what to do, for people.")]
 
 
 class RequestPlace(ApiModel):
-    """Where an observation is: what identifies it for ever."""
+    """Partition and offset of an observation."""
 
     partition: Number
     offset: Offset
 
 
 class SpanBody(ApiModel):
-    """A run of a text as a person may see it: nothing in it is ever markup."""
+    """A span of text to be shown: never markup."""
 
     kind: Annotated[
         Literal["text", "link", "mark"],
-        Field(description="A mark says what is not shown: a hidden character, a script, a picture, a frame."),
+        Field(description="A mark names what is not shown: a hidden character, a script, a picture, a frame."),
     ]
     text: str
-    host: Annotated[str | None, Field(description="Of a link: where it really leads, in ASCII.")] = None
+    host: Annotated[str | None, Field(description="Of a link: the host that it leads to, in ASCII.")] = None
     url: Annotated[str | None, Field(description="Of a link that may be opened: http or https.")] = None
 
 
 class ContributionBody(ApiModel):
-    """What one feature adds to the log-odds, or to the mean."""
+    """The contribution of one feature to the log-odds, or to the mean."""
 
     kind: Annotated[str, Field(description="word, pair, host, sender, network, field, feature, ...")]
     text: str
@@ -77,10 +77,10 @@ class ContributionBody(ApiModel):
 
 
 class PredictionBody(ApiModel):
-    """What the newest checkpoint believes of an observation; nothing is learned from it."""
+    """The prediction of the newest checkpoint for an observation, with its explanation."""
 
     partition: int
-    model_version: Annotated[int, Field(description="Labels it had learned.")]
+    model_version: Annotated[int, Field(description="Labels that the model had learned.")]
     checkpoint_at: Annotated[datetime | None, Field(description="When the checkpoint was written.")] = None
     label: Answer | None = None
     probabilities: dict[str, float] | None = None
@@ -88,26 +88,28 @@ class PredictionBody(ApiModel):
     interval: Interval
     interval_of: Annotated[str | None, Field(description="The label whose probability the interval is of.")] = None
     variance: Annotated[float | None, Field(description="Null: infinite.")]
-    epistemic_variance: Annotated[float | None, Field(description="Ignorance: what more labels would remove.")]
-    aleatoric_variance: Annotated[float | None, Field(description="Noise: what would stay.")]
+    epistemic_variance: Annotated[float | None, Field(description="The part that more labels would remove.")]
+    aleatoric_variance: Annotated[float | None, Field(description="The part that would remain: noise.")]
     action: Annotated[str | None, Field(description="Of a mail: deliver or quarantine.")] = None
-    towards: Annotated[str | None, Field(description="The label that positive shares speak for.")] = None
+    towards: Annotated[str | None, Field(description="The label that positive shares support.")] = None
     total: Annotated[float | None, Field(description="Log-odds of `towards`, or the mean: all shares together.")] = None
     reasons: tuple[ContributionBody, ...] = ()
-    rest: Annotated[dict[str, float], Field(description="What is left of the total, by name.", default_factory=dict)]
+    rest: Annotated[
+        dict[str, float], Field(description="The remaining parts of the total, by name.", default_factory=dict)
+    ]
 
 
 class RequestScore(ApiModel):
-    """Why a question was asked, as it was then."""
+    """Why a label was requested, at the time of the request."""
 
-    at: Annotated[datetime | None, Field(description="When it came to the log.")]
+    at: Annotated[datetime | None, Field(description="The timestamp of the request in the log.")]
     expires_at: datetime | None
-    strategy: Annotated[str, Field(description="By which score it was chosen; 'audit' if by chance.")]
-    score: Annotated[float | None, Field(description="What the answer is worth by it.")]
-    score_now: Annotated[float | None, Field(description="By a newer model; null: none has scored it since.")] = None
-    rank: Annotated[float | None, Field(description="The share of the other open questions that are worth less.")] = (
-        None
-    )
+    strategy: Annotated[str, Field(description="The acquisition strategy; 'audit' if drawn at random.")]
+    score: Annotated[float | None, Field(description="The acquisition score at the time of the request.")]
+    score_now: Annotated[
+        float | None, Field(description="The score by a newer model; null: none has scored it since.")
+    ] = None
+    rank: Annotated[float | None, Field(description="The share of the other open questions with a lower score.")] = None
     probabilities: dict[str, float] | None = None
     mean: float | None = None
     variance: float | None = None
@@ -118,68 +120,67 @@ class RequestScore(ApiModel):
 
 
 class AnswerBody(ApiModel):
-    """An answer that was given."""
+    """A submitted label."""
 
     label: Answer
     labeller: str | None
     at: datetime
-    learned: Annotated[bool, Field(description="Whether the worker has taken it.")]
+    learned: Annotated[bool, Field(description="Whether the worker has learned it.")]
 
 
 class RequestSummary(ApiModel):
-    """A question in the list."""
+    """A label request in the list."""
 
     place: RequestPlace
     id: str
     subject: str | None
     variance: float | None
-    score: Annotated[float | None, Field(description="What the answer is worth, by the newest model.")]
+    score: Annotated[float | None, Field(description="The acquisition score, by the newest model.")]
     probabilities: dict[str, float] | None
     mean: float | None
     asked_at: datetime | None
-    taken: Annotated[bool, Field(description="Whether a labeller has it before them now.")]
+    taken: Annotated[bool, Field(description="Whether it is leased now.")]
 
 
 class RequestList(ApiModel):
-    """The open questions, the highest score first."""
+    """The open label requests, the highest score first."""
 
-    open: Annotated[int, Field(description="All that are open.")]
-    taken: Annotated[int, Field(description="Those that labellers have before them.")]
+    open: Annotated[int, Field(description="The number of open questions.")]
+    taken: Annotated[int, Field(description="The number of leased questions.")]
     requests: tuple[RequestSummary, ...]
 
 
 class RequestBody(ApiModel):
-    """A question as a labeller reads it."""
+    """A label request as a labeller reads it."""
 
     place: RequestPlace
     id: str
     content: Annotated[
-        Literal["mail", "text", "features", "nothing"], Field(description="What the observation is, if it is there.")
+        Literal["mail", "text", "features", "nothing"],
+        Field(description="The kind of the observation; nothing: it cannot be shown."),
     ]
     sender: str | None
     subject: str | None
     pieces: tuple[SpanBody, ...]
     features: Annotated[
-        dict[str, str] | None, Field(description="Instead of a text, where the observation is made of features.")
+        dict[str, str] | None, Field(description="The features of the observation, instead of a text.")
     ] = None
     attachments: tuple[str, ...] = ()
     size: Annotated[int, Field(description="Bytes of the observation.")]
     cut: Annotated[bool, Field(description="Whether only its beginning is shown.")]
-    missing: Annotated[str | None, Field(description="Why the observation cannot be shown, if it cannot.")] = None
-    choices: Annotated[tuple[Answer, ...], Field(description="The possible answers; empty: any label is.")]
+    missing: Annotated[str | None, Field(description="Why the observation cannot be shown.")] = None
+    choices: Annotated[tuple[Answer, ...], Field(description="The possible labels; empty: any label.")]
     numbers: Annotated[bool, Field(description="Whether the answer is a number.")]
-    abstain_label: Annotated[str | None, Field(description="The answer that nobody knows; missing: there is none.")]
+    abstain_label: Annotated[str | None, Field(description="The abstain label; null: there is none.")]
     asked: RequestScore
     opinion: PredictionBody | None = None
-    no_opinion: Annotated[str | None, Field(description="Why there is none, if there is none.")] = None
-    lease_seconds: Annotated[float | None, Field(description="For so long nobody else gets it.")] = None
-    answer: Annotated[AnswerBody | None, Field(description="The answer it has already, when it is taken up again.")] = (
-        None
-    )
+    no_opinion: Annotated[str | None, Field(description="Why there is no prediction.")] = None
+    lease_seconds: Annotated[float | None, Field(description="Seconds of the lease.")] = None
+    answer: Annotated[AnswerBody | None, Field(description="The earlier label of a reopened question.")] = None
 
 
 class NextRequest(ApiModel):
-    """The next question for a labeller, if there is one."""
+    """The next label request for a labeller, if there is one."""
 
     question: RequestBody | None
     open: int
@@ -187,44 +188,48 @@ class NextRequest(ApiModel):
 
 
 class LeaseRequest(ApiModel):
-    """Who has, or lets go of, or takes up again a question."""
+    """Who renews, releases or reopens a lease."""
 
     labeller: Labeller
-    seat: Annotated[
+    session_id: Annotated[
         str,
-        Field(max_length=64, pattern=r"^[A-Za-z0-9-]*$", description="Where they sit: two may have the same name."),
+        Field(
+            max_length=64,
+            pattern=r"^[A-Za-z0-9-]*$",
+            description="The browser session: two people may use the same name.",
+        ),
     ] = ""
 
 
 class TakeRequest(LeaseRequest):
-    """Who wants the next question, and which ones not now."""
+    """Who wants the next label request, and which ones to skip."""
 
     skip: Annotated[tuple[RequestPlace, ...], Field(max_length=_MAX_SKIPPED)] = ()
 
 
 class LabelSubmission(LeaseRequest):
-    """An answer."""
+    """A label for a request."""
 
     label: Answer
 
 
 class LabelReceipt(ApiModel):
-    """An answer is in the log."""
+    """The receipt of a label that is in the log."""
 
     place: RequestPlace
-    correction: Annotated[bool, Field(description="Whether it replaces an earlier answer.")]
-    guess: Annotated[Answer | None, Field(description="What the filter had thought when it asked.")]
-    differs: Annotated[bool | None, Field(description="Whether the answer is another than that.")]
+    correction: Annotated[bool, Field(description="Whether it replaces an earlier label.")]
+    guess: Annotated[Answer | None, Field(description="The predicted label at the time of the request.")]
+    differs: Annotated[bool | None, Field(description="Whether the label differs from the predicted one.")]
 
 
 class LeaseBody(ApiModel):
-    """Whether the labeller still has the question, and for how long."""
+    """The remaining seconds of a lease."""
 
     seconds: float
 
 
 class TryRequest(ApiModel):
-    """Something to be predicted: exactly one of text, raw and features."""
+    """An observation to predict: exactly one of text, raw and features."""
 
     text: Annotated[str | None, Field(max_length=1_000_000)] = None
     raw: Annotated[str | None, Field(max_length=1_400_000, description="A whole message in base64.")] = None
@@ -233,15 +238,17 @@ class TryRequest(ApiModel):
     ] = None
     subject: Annotated[str | None, Field(max_length=1000)] = None
     sender: Annotated[str | None, Field(max_length=1000)] = None
-    partition: Annotated[Number | None, Field(description="Whose model; by default that which knows most.")] = None
+    partition: Annotated[Number | None, Field(description="Whose model; by default the one with the most labels.")] = (
+        None
+    )
 
 
 class DensityBody(ApiModel):
-    """The posterior of something a model has learned."""
+    """A posterior density as points of a curve."""
 
     kind: str
     text: str
-    meaning: Annotated[str, Field(description="What it is the posterior of.")]
+    meaning: Annotated[str, Field(description="The quantity that the posterior is of.")]
     family: Annotated[str, Field(description="Beta, Normal, ... with its parameters.")]
     mean: float
     interval: Interval
@@ -250,3 +257,154 @@ class DensityBody(ApiModel):
     x: tuple[float, ...]
     y: tuple[float, ...]
     note: str | None = None
+
+
+class SessionBody(ApiModel):
+    """What the page needs at its start."""
+
+    csrf: Annotated[str, Field(description="Send it as X-CSRF-Token with every write without a bearer token.")]
+    secured: Annotated[bool, Field(description="Whether the page needs a token, and so has a logout.")]
+    version: str
+    group: str
+    log: str
+    lease_seconds: float
+    mail: Annotated[bool, Field(description="Whether the learner reads mail.")]
+    numbers: Annotated[bool, Field(description="Whether it predicts numbers.")]
+    kinds: Annotated[tuple[str, ...], Field(description="The kinds of posteriors; empty without a checkpoint.")]
+
+
+class Changes(ApiModel):
+    """The labels of today, and the error rate before and after them."""
+
+    today: Annotated[int, Field(description="Labels submitted today, UTC.")]
+    mine: Annotated[int, Field(description="Those of the labeller in the query.")]
+    differed: Annotated[int, Field(description="Labels of today that differ from the predicted one.")]
+    compared: Annotated[int, Field(description="Labels of today that can be compared with a prediction.")]
+    unsure: int
+    corrected: int
+    error_before: Annotated[
+        float | None, Field(description="The error rate over the observations labelled before today's first label.")
+    ]
+    error_before_of: Annotated[int, Field(description="Observations labelled before today's first label.")]
+    error_after: Annotated[float | None, Field(description="The error rate over those labelled since.")]
+    error_after_of: Annotated[int, Field(description="Observations labelled since.")]
+
+
+class CurvePoint(ApiModel):
+    """A point of the learning curve, over all partitions."""
+
+    at: datetime
+    events: int
+    labels: int
+    roca: Annotated[float | None, Field(description="(1-ROCA)% so far; the mean over partitions.")]
+    log_loss: Annotated[float | None, Field(description="The mean so far.")]
+    recent_log_loss: Annotated[float | None, Field(description="The mean over the last 50 labels or some more.")]
+    accuracy: float | None
+    error: Annotated[float | None, Field(description="Root mean squared, where numbers are predicted.")] = None
+
+
+class CalibrationPoint(ApiModel):
+    """The predictions in one tenth: the mean probability, and the observed share."""
+
+    said: float
+    observed: float
+    count: int
+
+
+class BudgetPoint(ApiModel):
+    """Labels requested by then, and what the budget's pace would have requested."""
+
+    at: datetime
+    events: int
+    asked: int
+    planned: float | None
+
+
+class RatePoint(ApiModel):
+    """Throughput and lag."""
+
+    at: datetime
+    per_second: float
+    lag: int
+
+
+class HistogramBin(ApiModel):
+    """A bin of a histogram."""
+
+    low: float
+    high: float
+    counts: dict[str, int]
+
+
+class Charts(ApiModel):
+    """The data of all charts."""
+
+    at: datetime
+    curve: tuple[CurvePoint, ...]
+    calibration: tuple[CalibrationPoint, ...]
+    calibration_label: Annotated[str | None, Field(description="The label that the probabilities are of.")]
+    budget: tuple[BudgetPoint, ...]
+    budget_total: int | None
+    budget_left: int | None
+    rates: tuple[RatePoint, ...]
+    histogram: Annotated[tuple[HistogramBin, ...], Field(description="Probabilities of the newest predictions.")]
+    histogram_of: Annotated[int, Field(description="The number of predictions in the histogram.")]
+    histogram_label: str | None
+    expected_error: Annotated[
+        float | None, Field(description="The expected error rate of these predictions, by their probabilities.")
+    ]
+    scores: Annotated[tuple[HistogramBin, ...], Field(description="Questions by score: open, answered, closed.")]
+
+
+class AuditBody(ApiModel):
+    """The unbiased accuracy by randomly drawn questions, with its 95 % interval."""
+
+    accuracy: float
+    low: float
+    high: float
+    answers: int
+
+
+class PartitionBody(ApiModel):
+    """The newest status of one partition."""
+
+    partition: int
+    at: datetime
+    age_seconds: Annotated[float, Field(description="The age of the newest status event.")]
+    stopped: Annotated[bool, Field(description="Whether the worker was shut down gracefully.")] = False
+    events: int
+    predictions: int
+    labels_learned: int
+    labels_requested: int
+    labels_remaining: int | None
+    open_requests: int
+    dead_letters: int
+    lag: Annotated[int | None, Field(description="Null: unknown, since the worker is silent.")]
+    accuracy: Annotated[
+        float | None, Field(description="Over all labelled observations, which may be the requested ones.")
+    ]
+    log_loss: float | None
+    roca: float | None
+    audit: AuditBody | None
+    checkpoint_age_seconds: float | None
+
+
+class StatusBody(ApiModel):
+    """The state of the worker and of the page."""
+
+    stopped_at: Annotated[
+        datetime | None, Field(description="When the whole worker was shut down gracefully; else null.")
+    ] = None
+    healthy: Annotated[bool, Field(description="Whether the log can be read and the worker has reported recently.")]
+    summary: Annotated[str, Field(description="One sentence: what is wrong, and what to do.")]
+    partitions: tuple[PartitionBody, ...]
+    open: int
+    taken: int
+    log_problem: str | None
+
+
+class Ready(ApiModel):
+    """Readiness of the page."""
+
+    ready: bool
+    detail: str

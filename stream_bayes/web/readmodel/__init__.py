@@ -1,9 +1,8 @@
-"""What the page knows, built from the log.
+"""The state of the page, built from the log.
 
-state_store       all of it together, behind one lock
-log_follower      the thread that follows the topics
-request_queue     open label requests, their leases and answers
-daily_stats       the answers of one day
-status_history    the worker's status over time
-charts            the state as data for charts
+state_store      the whole state behind one lock
+log_follower     the thread that follows the topics
+request_queue    label requests, leases and submitted labels
+statistics       the labels of one day, and the worker's status over time
+charts           the state as data for charts
 """

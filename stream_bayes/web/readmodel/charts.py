@@ -1,4 +1,4 @@
-"""The desk as data for charts."""
+"""Chart data: learning curve, calibration, budget, rates and histograms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from stream_bayes.events import Prediction
-from stream_bayes.web.api.chart_schemas import (
+from stream_bayes.web.api.schemas import (
     BudgetPoint,
     CalibrationPoint,
     Charts,
@@ -18,29 +18,29 @@ from stream_bayes.web.api.chart_schemas import (
     RatePoint,
 )
 from stream_bayes.web.readmodel.state_store import StateStore
-from stream_bayes.web.readmodel.status_history import StatusPoint
+from stream_bayes.web.readmodel.statistics import StatusPoint
 
-MAX_DRAWN = 200
-"""Points of a curve."""
+MAX_CURVE_POINTS = 200
+"""Points of a curve, besides those at growing counts."""
 BINS = 20
 RECENT_LABELS = 50
-"""Of so many labels at least a figure of late is made."""
+"""The recent log loss is over at least this many labels."""
 _STATES = ("open", "answered", "closed")
 
 
-def charts_of(desk: StateStore) -> Charts:
-    """Everything that is drawn; to be called while looking."""
-    history = desk.history
-    points = history.spread(MAX_DRAWN)
+def charts_of(store: StateStore) -> Charts:
+    """Return the data of all charts. Call it within `store.read_lock()`."""
+    history = store.history
+    points = history.spread(MAX_CURVE_POINTS)
     last = history.last
-    label = second_label(desk.predictions)
-    said = [p for one in desk.predictions if (p := _probability(one, label)) is not None]
+    label = second_label(store.predictions)
+    probabilities = [p for one in store.predictions if (p := _probability(one, label)) is not None]
     return Charts(
         at=datetime.now(UTC),
-        curve=tuple(_curve(history.curve(MAX_DRAWN))),
+        curve=tuple(_curve(history.curve(MAX_CURVE_POINTS))),
         calibration=tuple(
-            CalibrationPoint(said=said, observed=observed, count=count)
-            for said, observed, count in history.calibration()
+            CalibrationPoint(said=predicted, observed=observed, count=count)
+            for predicted, observed, count in history.calibration()
         ),
         calibration_label=label,
         budget=tuple(
@@ -50,22 +50,22 @@ def charts_of(desk: StateStore) -> Charts:
         budget_total=None if last is None or last.left is None else last.asked + last.left,
         budget_left=None if last is None else last.left,
         rates=tuple(RatePoint(at=point.at, per_second=point.rate, lag=point.lag) for point in points[1:]),
-        histogram=tuple(_counted([(probability, "said") for probability in said], 0.0, 1.0, ("said",))),
-        histogram_of=len(said),
+        histogram=tuple(_histogram([(probability, "said") for probability in probabilities], 0.0, 1.0, ("said",))),
+        histogram_of=len(probabilities),
         histogram_label=label,
-        expected_error=_expected_error(desk.predictions),
-        scores=tuple(_scores(list(desk.questions.scored()))),
+        expected_error=_expected_error(store.predictions),
+        scores=tuple(_score_histogram(list(store.queue.scored()))),
     )
 
 
 def second_label(predictions: Sequence[Prediction]) -> str | None:
-    """The label that probabilities are drawn of: of two the second one, which is spam where there is mail."""
+    """Return the label whose probability is drawn: of two labels the second one, which is spam for mail."""
     newest = next((one.probabilities for one in reversed(predictions) if one.probabilities), None)
     return None if not newest or len(newest) != 2 else list(newest)[1]
 
 
 def _probability(prediction: Prediction, label: str | None) -> float | None:
-    """That of the label; of more than two labels, that of the most probable one."""
+    """Return the probability of the label, or of the most probable one if there are more than two."""
     table = prediction.probabilities
     if not table:
         return None
@@ -73,9 +73,9 @@ def _probability(prediction: Prediction, label: str | None) -> float | None:
 
 
 def _expected_error(predictions: Sequence[Prediction]) -> float | None:
-    """The mean of 1 - p of the labels decided for: how often a filter is wrong whose probabilities are true."""
-    wrong = [1.0 - max(one.probabilities.values()) for one in predictions if one.probabilities]
-    return math.fsum(wrong) / len(wrong) if wrong else None
+    """Return the mean of 1 - p over the predicted labels: the error rate of a calibrated model."""
+    errors = [1.0 - max(one.probabilities.values()) for one in predictions if one.probabilities]
+    return math.fsum(errors) / len(errors) if errors else None
 
 
 def _curve(points: Sequence[StatusPoint]) -> Iterable[CurvePoint]:
@@ -93,33 +93,35 @@ def _curve(points: Sequence[StatusPoint]) -> Iterable[CurvePoint]:
             labels=point.labels,
             roca=point.roca,
             log_loss=point.log_loss_since(None),
-            recent_log_loss=_recently(point, recent[0]),
+            recent_log_loss=_recent_log_loss(point, recent[0]),
             accuracy=point.accuracy_since(None),
             error=error,
         )
 
 
-def _recently(point: StatusPoint, before: StatusPoint) -> float | None:
-    """The log loss of the last labels, once there are enough of them."""
+def _recent_log_loss(point: StatusPoint, before: StatusPoint) -> float | None:
+    """Return the log loss of the last labels, once there are enough of them."""
     return point.log_loss_since(before) if point.labelled - before.labelled >= RECENT_LABELS else None
 
 
-def _scores(scored: Sequence[tuple[float, str]]) -> Iterable[HistogramBin]:
+def _score_histogram(scored: Sequence[tuple[float, str]]) -> Iterable[HistogramBin]:
     finite = [(score, state) for score, state in scored if math.isfinite(score)]
     if not finite:
         return ()
     low = min(score for score, _ in finite)
     high = max(score for score, _ in finite)
-    return _counted(finite, low, high if high > low else low + max(abs(low), 1.0) * 1e-6, _STATES)
+    return _histogram(finite, low, high if high > low else low + max(abs(low), 1.0) * 1e-6, _STATES)
 
 
-def _counted(values: Sequence[tuple[float, str]], low: float, high: float, names: Sequence[str]) -> list[HistogramBin]:
-    """Bars of equal width from low to high, each with the count of every name."""
+def _histogram(
+    values: Sequence[tuple[float, str]], low: float, high: float, names: Sequence[str]
+) -> list[HistogramBin]:
+    """Return bins of equal width from low to high, each with a count by name."""
     counts = [dict.fromkeys(names, 0) for _ in range(BINS)]
     for value, name in values:
         counts[min(max(int((value - low) / (high - low) * BINS), 0), BINS - 1)][name] += 1
     width = (high - low) / BINS
-    edges = [low + place * width for place in range(BINS + 1)]
+    edges = [low + index * width for index in range(BINS + 1)]
     return [
         HistogramBin(low=left, high=right, counts=row)
         for (left, right), row in zip(pairwise(edges), counts, strict=True)

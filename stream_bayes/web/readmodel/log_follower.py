@@ -1,4 +1,4 @@
-"""Following the topics of a log, on nobody's behalf, and telling the desk what is new."""
+"""A thread that follows the topics of a log, without a consumer group, and updates the state store."""
 
 from __future__ import annotations
 
@@ -21,71 +21,73 @@ from stream_bayes.web.readmodel.state_store import NEWEST_PREDICTIONS, StateStor
 
 logger = logging.getLogger("stream_bayes.web")
 
-LOOK_EVERY = 0.2
-"""Seconds."""
-_TRY_AGAIN = 1.0
-_AT_ONCE = 500
-MAX_QUESTIONS = 100_000
+POLL_SECONDS = 0.2
+_RETRY_SECONDS = 1.0
+_READ_RECORDS = 500
+MAX_REQUESTS = 100_000
 MAX_LABELS = 20_000
-"""How far back one looks, in each partition: questions are few, of labels only those matter that nobody has read."""
+"""Records of each partition read at the start. Requests are few; only labels that the worker has not read matter."""
 STATUS_SAMPLES = 300
-"""Status events of the past that are looked at, in each partition, evenly: in a month there are half a million."""
+"""Evenly spaced past status events read of each partition. In a month there are half a million."""
 FIRST_SAMPLES = 100
-"""Of the first ones all: a quick backfill has its learning curve in them."""
-LATELY = 20_000
-LATE_SAMPLES = 100
-"""Of the last ones, about a day, so many more."""
+"""All of the first ones: a quick backfill has its learning curve in them."""
+RECENT_STATUS = 20_000
+RECENT_SAMPLES = 100
+"""Additional samples of the last ones, which are about a day."""
 MAX_PREDICTIONS = 100
-"""Of each partition at a time: a sample is enough for a histogram."""
+"""Predictions read of each partition in one poll. A sample is enough for a histogram."""
 
 
 class PartitionTail:
-    """A topic that is read on from some distance before its end.
+    """A topic that is read from a number of records before its end.
 
     Parameters
     ----------
     back
-        How many offsets of each partition are looked at when it is first seen.
-    most
-        How many it may be behind: what is older is passed over.
+        Offsets before the end at which reading of a partition starts.
+    max_lag
+        Offsets that reading may be behind. Older records are skipped.
     """
 
-    def __init__(self, topic: str, back: int, most: int | None = None) -> None:
+    def __init__(self, topic: str, back: int, max_lag: int | None = None) -> None:
         self.topic = topic
         self._back = back
-        self.most = most
+        self.max_lag = max_lag
         self.positions: dict[Partition, int] = {}
 
-    def follow(self, log: Log, tell: Callable[[list[Record]], None]) -> None:
-        """Tell what has come, in each partition in its order; what could not be read is told the next time."""
+    def follow(self, log: Log, apply: Callable[[list[Record]], None]) -> None:
+        """Pass new records to `apply`, in order within a partition. A failed read is repeated by the next call."""
         for place, end in log.end_offsets(self.topic).items():
             position = self.positions.get(place, max(end - self._back, 0))
-            if self.most is not None:
-                position = max(position, end - self.most)
+            if self.max_lag is not None:
+                position = max(position, end - self.max_lag)
             while position < end:
-                records = log.read(*place, position, _AT_ONCE)
-                tell(records)
-                # Offsets may end with ones that no record has.
+                records = log.read(*place, position, _READ_RECORDS)
+                apply(records)
+                # The last offsets may have no records.
                 position = records[-1].offset + 1 if records else end
                 self.positions[place] = position
             self.positions[place] = position
 
 
 class LogFollower:
-    """A thread that keeps a desk up to date with a log; when the log is away it waits, and says so at the desk."""
+    """A thread that keeps a state store up to date with a log.
+
+    While the log is unavailable the thread retries, and `store.problem` says why.
+    """
 
     def __init__(
         self,
         settings: Settings,
-        desk: StateStore,
+        store: StateStore,
         open_log: Callable[[], Log],
         on_failure: Callable[[BackgroundError], object] | None = None,
     ) -> None:
         topics = settings.topics
-        self._desk = desk
+        self._store = store
         self._open = open_log
         self._group = settings.group
-        self._questions = PartitionTail(topics.label_requests, MAX_QUESTIONS)
+        self._requests = PartitionTail(topics.label_requests, MAX_REQUESTS)
         self._labels = PartitionTail(topics.labels, MAX_LABELS, MAX_LABELS)
         self._status = PartitionTail(topics.status, 0)
         self._predictions = PartitionTail(topics.predictions, NEWEST_PREDICTIONS, NEWEST_PREDICTIONS)
@@ -93,14 +95,14 @@ class LogFollower:
         self._identity: str | None = None
         self._log: Log | None = None
         self._stop = Event()
-        self._thread = BackgroundThread(self._run, "web-watch", on_failure)
+        self._thread = BackgroundThread(self._run, "web-log-follower", on_failure)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End it, and wait for that."""
+        """Stop the thread and join it."""
         self._stop.set()
         self._thread.join()
 
@@ -110,105 +112,105 @@ class LogFollower:
                 with self._open() as log:
                     self._follow(log)
             except (StreamBayesError, OSError) as problem:
-                self._say(reason_of(problem))
-                self._stop.wait(_TRY_AGAIN)
+                self._set_problem(reason_of(problem))
+                self._stop.wait(_RETRY_SECONDS)
             except Exception as problem:
-                # The boundary of the thread: a fault of ours must not leave a page that looks well and hears nothing.
+                # The boundary of the thread: after a bug the page must show that it does not follow the log.
                 logger.exception("the log cannot be followed")
-                self._say(f"something failed here: {problem!r:.200}")
-                self._stop.wait(_TRY_AGAIN)
+                self._set_problem(f"internal error: {problem!r:.200}")
+                self._stop.wait(_RETRY_SECONDS)
 
-    def _say(self, problem: str | None) -> None:
-        if problem != self._desk.problem:
-            with self._desk.write_lock():
-                self._desk.problem = problem
+    def _set_problem(self, problem: str | None) -> None:
+        if problem != self._store.problem:
+            with self._store.write_lock():
+                self._store.problem = problem
             if problem is not None:
                 logger.warning("the log cannot be read", extra={"fields": {"reason": problem}})
 
     def _follow(self, log: Log) -> None:
         while not self._stop.is_set():
             try:
-                self.look(log)
+                self.poll(log)
             except LogError as problem:
                 if not problem.retriable:
                     raise
-                self._say(str(problem))
-            self._stop.wait(LOOK_EVERY)
+                self._set_problem(str(problem))
+            self._stop.wait(POLL_SECONDS)
 
-    def look(self, log: Log) -> None:
-        """Read what is new, once; an error where the log that was opened is not there any more."""
+    def poll(self, log: Log) -> None:
+        """Read new records once. Raise an error if the log that was opened is gone."""
         log.check_there()
         self._check_same(log)
-        # Questions first: a labeller waits for them.
-        self._questions.follow(log, self._tell)
-        self._labels.follow(log, self._tell)
+        # Label requests first: a labeller waits for them.
+        self._requests.follow(log, self._apply_all)
+        self._labels.follow(log, self._apply_all)
         if not self._sampled:
-            self._tell(_sampled(log, self._status))
+            self._apply_all(_sample_past(log, self._status))
             self._sampled = True
-        self._status.follow(log, self._tell)
+        self._status.follow(log, self._apply_all)
         self._predictions.follow(log, self._add_predictions)
-        self._predictions.most = MAX_PREDICTIONS
-        self._say(None)
-        if not self._desk.ready:
-            with self._desk.write_lock():
-                self._desk.ready = True
+        self._predictions.max_lag = MAX_PREDICTIONS
+        self._set_problem(None)
+        if not self._store.ready:
+            with self._store.write_lock():
+                self._store.ready = True
 
     def _check_same(self, log: Log) -> None:
-        """Places mean something else in another log."""
+        """Raise an error for another log: its partitions and offsets mean other records."""
         if self._identity is None:
             self._identity = log.identity
         if log is not self._log:
             self._log = log
             if log.identity != self._identity:
-                message = "this is another log than before: start the page again"
+                message = "this is another log than the one opened before: restart the page"
                 raise LogError(message)
 
     def _add_predictions(self, records: Iterable[Record]) -> None:
-        told = [found for record in records if (found := _prediction(record)) is not None]
-        # Nobody is told of it: they are drawn when something else is new.
-        with self._desk.read_lock():
-            self._desk.predictions.extend(told)
+        predictions = [found for record in records if (found := _prediction(record)) is not None]
+        # Without a new version: they are drawn with the next change.
+        with self._store.read_lock():
+            self._store.predictions.extend(predictions)
 
-    def _tell(self, records: Iterable[Record]) -> None:
+    def _apply_all(self, records: Iterable[Record]) -> None:
         for record in records:
-            self._tell_one(record)
+            self._apply(record)
 
-    def _tell_one(self, record: Record) -> None:
-        """One record; what cannot be understood is of a version to come, and passed over."""
+    def _apply(self, record: Record) -> None:
+        """Apply one record. One that cannot be decoded is of a newer version, and is skipped."""
         try:
             at = datetime.fromtimestamp(record.timestamp / 1000.0, UTC)
-            if record.topic == self._questions.topic:
-                asked = decode_request(record.value)
-                with self._desk.write_lock():
-                    self._desk.asked(asked, at)
+            if record.topic == self._requests.topic:
+                event = decode_request(record.value)
+                with self._store.write_lock():
+                    self._store.add_request_event(event, at)
             elif record.topic == self._labels.topic:
                 if forwarded_by(record) is not None:
-                    # A copy: the label itself is in another partition.
+                    # A forwarded copy: the label itself is in another partition.
                     return
-                # As the worker reads it: other people's producers write labels too.
+                # Decoded as the worker does: other producers write labels too.
                 label = decode(record, Label, NO_LIMITS)
                 if isinstance(label, Label):
-                    with self._desk.write_lock():
-                        self._desk.labelled(label, at)
+                    with self._store.write_lock():
+                        self._store.add_label(label, at)
             else:
                 status = Status.model_validate_json(record.value)
                 if status.group == self._group:
-                    with self._desk.write_lock():
-                        self._desk.told(status)
+                    with self._store.write_lock():
+                        self._store.add_status(status)
         except (EventError, ValidationError, ValueError, OverflowError, OSError):
-            logger.debug("%s-%s-%s is passed over", record.topic, record.partition, record.offset)
+            logger.debug("%s-%s-%s is skipped", record.topic, record.partition, record.offset)
 
 
-def _sampled(log: Log, tail: PartitionTail) -> list[Record]:
-    """Some of the past of a topic, evenly, in the order of time; the tail goes on behind it."""
+def _sample_past(log: Log, tail: PartitionTail) -> list[Record]:
+    """Return a sample of a topic's past records by time, and move the tail to the end."""
     found: list[Record] = []
     firsts = log.earliest_offsets(tail.topic)
     for place, end in log.end_offsets(tail.topic).items():
         begin = firsts.get(place, 0)
         step = max((end - begin) // STATUS_SAMPLES, 1)
-        lately = range(max(end - LATELY, begin), end, LATELY // LATE_SAMPLES)
+        recent = range(max(end - RECENT_STATUS, begin), end, RECENT_STATUS // RECENT_SAMPLES)
         first = range(begin, min(begin + FIRST_SAMPLES, end))
-        for offset in sorted({*first, *range(begin, end, step), *lately, *range(max(end - 1, begin), end)}):
+        for offset in sorted({*first, *range(begin, end, step), *recent, *range(max(end - 1, begin), end)}):
             found.extend(log.read(*place, offset))
         tail.positions[place] = end
     return sorted(set(found), key=lambda record: (record.timestamp, record.partition, record.offset))

@@ -1,4 +1,4 @@
-"""Questions to labellers: which are open, who has which before them, and what was answered. No clock, no I/O."""
+"""Queue of label requests with leases and submitted labels. It has no clock and does no I/O."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Place = tuple[int, int]
 """Partition and offset of an observation."""
 
 AUDIT = "audit"
-"""Stands for a strategy where a question was drawn by chance."""
-_MAX_HOLDERS = 1000
+"""The strategy of a request that was drawn at random."""
+_MAX_OWNERS = 1000
 MAX_KEPT = 20_000
-"""Questions that are remembered; the oldest that are over are forgotten first."""
+"""Requests kept in memory. The oldest closed ones are dropped first."""
 
 
 class RequestRefused(StreamBayesError):
-    """A labeller cannot have, or answer, a question: somebody else does, or it is over."""
+    """A labeller may not lease or answer a request: somebody else has it, or it is unknown or closed."""
 
     code = "refused"
 
@@ -34,253 +34,253 @@ class RequestRefused(StreamBayesError):
 
 
 class LeaseOwner(NamedTuple):
-    """Who has a question before them: a person, and where they sit; two may have the same name."""
+    """The owner of a lease: a labeller and the browser session. Two people may use the same name."""
 
     labeller: str
-    seat: str = ""
+    session_id: str = ""
 
 
 class SubmittedLabel(NamedTuple):
-    """An answer to a question."""
+    """A label submitted for a request."""
 
     label: Any
     labeller: str | None
     at: datetime
     learned: bool = False
-    """Whether the worker has said so."""
+    """Whether the worker has reported that it learned the label."""
 
 
 @dataclass
 class QueuedRequest:
-    """A question and what is known of it."""
+    """A label request and its state."""
 
     request: LabelRequest
     open: bool = True
-    """Whether the worker still waits for an answer."""
-    given: SubmittedLabel | None = None
+    """Whether the worker still waits for a label."""
+    submitted: SubmittedLabel | None = None
     learned: SubmittedLabel | None = None
-    """The last answer that the worker has taken."""
+    """The last label that the worker accepted."""
     asked_at: datetime | None = None
-    """When the question came to the log."""
-    holder: LeaseOwner | None = None
-    """Who has it before them."""
-    until: float = 0.0
-    """When they lose it."""
+    """The timestamp of the request in the log."""
+    owner: LeaseOwner | None = None
+    """The owner of the lease."""
+    leased_until: float = 0.0
+    """When the lease ends."""
     score: float = math.nan
-    """What the answer is worth by the strategy's score: when it was asked, then by newer models."""
+    """The acquisition score: the one of the request first, then those of newer models."""
     scored_at: int | None = None
-    """When the model was written that gave the score, in nanoseconds; None: the worker gave it."""
+    """When the checkpoint that gave the score was written, in nanoseconds. None: the worker gave the score."""
 
     @property
     def place(self) -> Place:
-        """Where its observation is."""
+        """Partition and offset of the observation."""
         return self.request.source.partition, self.request.source.offset
 
     @property
-    def waits(self) -> bool:
-        """Whether it is for somebody to answer."""
-        return self.open and self.given is None
+    def is_waiting(self) -> bool:
+        """Whether it is open and has no label yet."""
+        return self.open and self.submitted is None
 
     @property
     def state(self) -> str:
-        """In a word: open, answered, or closed without an answer."""
-        if self.given is not None:
+        """One of open, answered, or closed (without a label)."""
+        if self.submitted is not None:
             return "answered"
         return "open" if self.open else "closed"
 
-    def held(self, now: float) -> bool:
-        """Whether somebody has it now."""
-        return self.holder is not None and now < self.until
+    def is_leased(self, now: float) -> bool:
+        """Whether a lease is running."""
+        return self.owner is not None and now < self.leased_until
 
-    def held_by_another(self, holder: LeaseOwner, now: float) -> bool:
-        """Whether somebody else has it now."""
-        return self.holder != holder and self.held(now)
+    def is_leased_to_other(self, owner: LeaseOwner, now: float) -> bool:
+        """Whether somebody else has a running lease."""
+        return self.owner != owner and self.is_leased(now)
 
 
 class RequestQueue:
-    """All questions that are remembered, by the places of their observations.
+    """Label requests by the place of their observation, ordered by score.
 
-    A question that a labeller takes is nobody else's until the lease is over, the answer is given, or it is let go of.
-    Times are in seconds, by any clock that does not go back.
+    A leased request is not handed to anybody else until the lease ends, a label is submitted, or it is released.
+    Times are in seconds, by any monotonic clock.
     """
 
     def __init__(self, lease: float) -> None:
         self.lease = lease
-        self._entries: OrderedDict[Place, QueuedRequest] = OrderedDict()
-        # Those without an answer, the next one first.
+        self._requests: OrderedDict[Place, QueuedRequest] = OrderedDict()
+        # Requests without a label, the next one first.
         self._waiting: list[QueuedRequest] = []
-        # What each of them took last: one has no more than one question before them.
-        self._taken: dict[LeaseOwner, QueuedRequest] = {}
+        # An owner has at most one lease.
+        self._leased: dict[LeaseOwner, QueuedRequest] = {}
         self.strategy: str | None = None
-        """The score by which the newest question was chosen; None before the first."""
+        """The strategy of the newest request. None before the first."""
 
     def __len__(self) -> int:
-        """How many wait for an answer."""
+        """The number of requests without a label."""
         return len(self._waiting)
 
-    def ask(self, request: LabelRequest, at: datetime | None = None) -> None:
-        """The worker asks."""
-        entry = QueuedRequest(request, asked_at=at, score=request.score)
-        if entry.place in self._entries:
+    def add(self, request: LabelRequest, at: datetime | None = None) -> None:
+        """Add a request of the worker. A known one is ignored."""
+        queued = QueuedRequest(request, asked_at=at, score=request.score)
+        if queued.place in self._requests:
             return
-        self._entries[entry.place] = entry
-        insort(self._waiting, entry, key=_order)
+        self._requests[queued.place] = queued
+        insort(self._waiting, queued, key=_order)
         if request.strategy != AUDIT:
             self.strategy = request.strategy
-        self._forget()
+        self._drop_closed()
 
-    def _forget(self) -> None:
-        while len(self._entries) > MAX_KEPT and len(self._entries) > len(self._waiting):
-            place, entry = self._entries.popitem(last=False)
-            if entry.waits:
-                self._entries[place] = entry
+    def _drop_closed(self) -> None:
+        while len(self._requests) > MAX_KEPT and len(self._requests) > len(self._waiting):
+            place, queued = self._requests.popitem(last=False)
+            if queued.is_waiting:
+                self._requests[place] = queued
 
     def get(self, place: Place) -> QueuedRequest:
-        """The question about an observation; a `RequestRefused` where there is none."""
-        entry = self._entries.get(place)
-        if entry is None:
+        """Return the request for an observation. Raise `RequestRefused` if there is none."""
+        queued = self._requests.get(place)
+        if queued is None:
             code = "unknown"
-            message = f"nothing was asked about the observation {place[0]}-{place[1]}, or it was long ago"
+            message = f"there is no question about the observation {place[0]}-{place[1]}, or it is too old"
             raise RequestRefused(code, message)
-        return entry
+        return queued
 
-    def known(self, place: Place) -> QueuedRequest | None:
-        """The question about an observation, if there is one."""
-        return self._entries.get(place)
+    def find(self, place: Place) -> QueuedRequest | None:
+        """Return the request for an observation, or None."""
+        return self._requests.get(place)
 
     def waiting(self) -> list[QueuedRequest]:
-        """Those without an answer, the highest score first; of equals the oldest."""
+        """Return the requests without a label, the highest score first, then the oldest."""
         return self._waiting[:]
 
     def count(self, now: float) -> tuple[int, int]:
-        """How many wait for an answer, and how many of these somebody has before them."""
-        return len(self._waiting), sum(entry.waits and entry.held(now) for entry in self._taken.values())
+        """Count the requests without a label, and those of them that are leased."""
+        return len(self._waiting), sum(queued.is_waiting and queued.is_leased(now) for queued in self._leased.values())
 
-    def take(self, holder: LeaseOwner, skip: Collection[Place], now: float) -> QueuedRequest | None:
-        """The next question for a labeller, theirs for the time of a lease: what they have already, else the best."""
-        if len(self._taken) > _MAX_HOLDERS:
-            self._taken = {who: entry for who, entry in self._taken.items() if entry.held(now)}
-        own = self._taken.get(holder)
-        if own is None or not own.waits or not own.held(now) or own.place in skip:
-            free = (entry for entry in self._waiting if not entry.held_by_another(holder, now))
-            own = next((entry for entry in free if entry.place not in skip), None)
+    def take(self, owner: LeaseOwner, skip: Collection[Place], now: float) -> QueuedRequest | None:
+        """Lease the next request to an owner: the one already leased to them, else the one with the highest score."""
+        if len(self._leased) > _MAX_OWNERS:
+            self._leased = {name: queued for name, queued in self._leased.items() if queued.is_leased(now)}
+        own = self._leased.get(owner)
+        if own is None or not own.is_waiting or not own.is_leased(now) or own.place in skip:
+            free = (queued for queued in self._waiting if not queued.is_leased_to_other(owner, now))
+            own = next((queued for queued in free if queued.place not in skip), None)
         if own is not None:
-            self._hand(own, holder, now)
+            self._lease_to(own, owner, now)
         return own
 
-    def hold(self, place: Place, holder: LeaseOwner, now: float) -> float:
-        """Have a question for one more lease; how long that is. A `RequestRefused` where somebody else has it."""
-        entry = self.get(place)
-        if entry.given is not None and entry.given.labeller != holder.labeller:
+    def renew(self, place: Place, owner: LeaseOwner, now: float) -> float:
+        """Renew the lease and return its seconds. Raise `RequestRefused` if somebody else has the request."""
+        queued = self.get(place)
+        if queued.submitted is not None and queued.submitted.labeller != owner.labeller:
             code = "answered"
-            message = "somebody else has answered this question meanwhile"
+            message = "somebody else has answered this question in the meantime"
             raise RequestRefused(code, message)
-        if entry.held_by_another(holder, now):
+        if queued.is_leased_to_other(owner, now):
             code = "taken"
-            message = "somebody else has this question before them: it was yours until its time was over"
+            message = "somebody else has this question now: your lease has ended"
             raise RequestRefused(code, message)
-        self._hand(entry, holder, now)
+        self._lease_to(queued, owner, now)
         return self.lease
 
-    def release(self, place: Place, holder: LeaseOwner) -> None:
-        """Let go of a question, if they have it."""
-        if self.get(place).holder == holder:
-            self._let_go(holder)
+    def release(self, place: Place, owner: LeaseOwner) -> None:
+        """End the lease, if this owner has it."""
+        if self.get(place).owner == owner:
+            self._end_lease(owner)
 
-    def reopen(self, place: Place, holder: LeaseOwner, now: float) -> QueuedRequest:
-        """Take up again a question that this labeller has answered, to answer it otherwise."""
-        entry = self.get(place)
-        if entry.given is None or entry.given.labeller != holder.labeller:
+    def reopen(self, place: Place, owner: LeaseOwner, now: float) -> QueuedRequest:
+        """Lease a request to the labeller who answered it, so that they can correct their label."""
+        queued = self.get(place)
+        if queued.submitted is None or queued.submitted.labeller != owner.labeller:
             code = "not-yours"
-            message = "only an answer of your own can be taken up again"
+            message = "you can only reopen a question that you answered yourself"
             raise RequestRefused(code, message)
-        self._hand(entry, holder, now)
-        return entry
+        self._lease_to(queued, owner, now)
+        return queued
 
-    def _hand(self, entry: QueuedRequest, holder: LeaseOwner, now: float) -> None:
-        if entry.holder != holder:
-            self._let_go(holder)
-            self._let_go(entry.holder)
-        entry.holder = holder
-        entry.until = now + self.lease
-        self._taken[holder] = entry
+    def _lease_to(self, queued: QueuedRequest, owner: LeaseOwner, now: float) -> None:
+        if queued.owner != owner:
+            self._end_lease(owner)
+            self._end_lease(queued.owner)
+        queued.owner = owner
+        queued.leased_until = now + self.lease
+        self._leased[owner] = queued
 
-    def _let_go(self, holder: LeaseOwner | None) -> None:
-        entry = None if holder is None else self._taken.pop(holder, None)
-        if entry is not None:
-            entry.holder = None
+    def _end_lease(self, owner: LeaseOwner | None) -> None:
+        queued = None if owner is None else self._leased.pop(owner, None)
+        if queued is not None:
+            queued.owner = None
 
-    def give(self, place: Place, given: SubmittedLabel | None) -> None:
-        """An answer is in the log, or what was said to be is not: then the question waits again."""
-        entry = self._entries.get(place)
-        if entry is None:
+    def set_label(self, place: Place, submitted: SubmittedLabel | None) -> None:
+        """Set the label of a request. With None the request waits for a label again."""
+        queued = self._requests.get(place)
+        if queued is None:
             return
-        self._let_go(entry.holder)
-        waited = entry.waits
-        entry.given = given
-        self._line_up(entry, waited=waited)
+        self._end_lease(queued.owner)
+        was_waiting = queued.is_waiting
+        queued.submitted = submitted
+        self._reposition(queued, was_waiting=was_waiting)
 
-    def end(self, place: Place, given: SubmittedLabel | None) -> None:
-        """The worker has closed a question, with the answer that it took or without one; a newer answer stays."""
-        entry = self._entries.get(place)
-        if entry is None:
+    def close(self, place: Place, submitted: SubmittedLabel | None) -> None:
+        """Close a request, with the label that the worker accepted or without one. A newer label is kept."""
+        queued = self._requests.get(place)
+        if queued is None:
             return
-        waited = entry.waits
-        entry.open = False
-        self._line_up(entry, waited=waited)
-        if given is None:
+        was_waiting = queued.is_waiting
+        queued.open = False
+        self._reposition(queued, was_waiting=was_waiting)
+        if submitted is None:
             return
-        entry.learned = given
-        now = entry.given
-        if now is None or now.label == given.label or now.at <= given.at:
-            self.give(place, given)
+        queued.learned = submitted
+        newest = queued.submitted
+        if newest is None or newest.label == submitted.label or newest.at <= submitted.at:
+            self.set_label(place, submitted)
 
     def refuse(self, place: Place, label: Any, *, still_open: bool) -> SubmittedLabel | None:
-        """The worker has refused an answer: what counts now is what it took before, if anything."""
-        entry = self._entries.get(place)
-        if entry is None:
+        """Withdraw a label that the worker refused, and return the label that counts now, if any."""
+        queued = self._requests.get(place)
+        if queued is None:
             return None
-        waited = entry.waits
-        entry.open = still_open
-        self._line_up(entry, waited=waited)
-        if entry.given is not None and entry.given.label == label:
-            self.give(place, entry.learned)
-        return entry.given
+        was_waiting = queued.is_waiting
+        queued.open = still_open
+        self._reposition(queued, was_waiting=was_waiting)
+        if queued.submitted is not None and queued.submitted.label == label:
+            self.set_label(place, queued.learned)
+        return queued.submitted
 
-    def _line_up(self, entry: QueuedRequest, *, waited: bool) -> None:
-        if entry.waits and not waited:
-            insort(self._waiting, entry, key=_order)
-        elif waited and not entry.waits:
-            del self._waiting[bisect_left(self._waiting, _order(entry), key=_order)]
+    def _reposition(self, queued: QueuedRequest, *, was_waiting: bool) -> None:
+        if queued.is_waiting and not was_waiting:
+            insort(self._waiting, queued, key=_order)
+        elif was_waiting and not queued.is_waiting:
+            del self._waiting[bisect_left(self._waiting, _order(queued), key=_order)]
 
     def rescore(self, place: Place, score: float, scored_at: int) -> None:
-        """A newer model has scored a question; one that it cannot score (NaN) keeps its score."""
-        entry = self._entries.get(place)
-        if entry is None:
+        """Set the score by a newer model. With NaN the request keeps its score."""
+        queued = self._requests.get(place)
+        if queued is None:
             return
-        waits = entry.waits
-        if waits:
-            del self._waiting[bisect_left(self._waiting, _order(entry), key=_order)]
-        entry.scored_at = scored_at
+        is_waiting = queued.is_waiting
+        if is_waiting:
+            del self._waiting[bisect_left(self._waiting, _order(queued), key=_order)]
+        queued.scored_at = scored_at
         if not math.isnan(score):
-            entry.score = score
-        if waits:
-            insort(self._waiting, entry, key=_order)
+            queued.score = score
+        if is_waiting:
+            insort(self._waiting, queued, key=_order)
 
-    def rank(self, entry: QueuedRequest) -> float | None:
-        """The share of the other open questions that are worth less; None where there is nothing to compare."""
-        others = len(self._waiting) - entry.waits
-        if math.isnan(entry.score) or others < 1:
+    def rank(self, queued: QueuedRequest) -> float | None:
+        """Return the share of the other waiting requests with a lower score. None without a score or others."""
+        others = len(self._waiting) - queued.is_waiting
+        if math.isnan(queued.score) or others < 1:
             return None
-        # Behind all that are worth as much.
-        behind = bisect_right(self._waiting, -entry.score, key=lambda one: _order(one)[0])
+        # After all that have the same score.
+        behind = bisect_right(self._waiting, -queued.score, key=lambda one: _order(one)[0])
         return (len(self._waiting) - behind) / others
 
     def scored(self) -> Iterator[tuple[float, str]]:
-        """The score of each question, and its state."""
-        return ((entry.request.score, entry.state) for entry in self._entries.values())
+        """Return the score and the state of each request."""
+        return ((queued.request.score, queued.state) for queued in self._requests.values())
 
 
-def _order(entry: QueuedRequest) -> tuple[float, int, int]:
-    source = entry.request.source
-    return (math.inf if math.isnan(entry.score) else -entry.score, source.offset, source.partition)
+def _order(queued: QueuedRequest) -> tuple[float, int, int]:
+    source = queued.request.source
+    return (math.inf if math.isnan(queued.score) else -queued.score, source.offset, source.partition)

@@ -1,4 +1,4 @@
-"""What the page knows: questions, answers, the state of the worker, the newest predictions. For several threads."""
+"""State of the page: label requests, submitted labels, worker status and newest predictions. Thread-safe by a lock."""
 
 from __future__ import annotations
 
@@ -12,140 +12,147 @@ from typing import NamedTuple
 from stream_bayes.engine.intervals import as_key
 from stream_bayes.events import Label, LabelOutcome, LabelRequest, Prediction, Status
 from stream_bayes.records import Source
-from stream_bayes.web.readmodel.daily_stats import DailyStats, DailyTotals, LabelerTotals
 from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest, RequestQueue, SubmittedLabel
-from stream_bayes.web.readmodel.status_history import StatusHistory
+from stream_bayes.web.readmodel.statistics import DailyLabel, DailyStats, DailyTotals, StatusHistory
 
 NEWEST_PREDICTIONS = 2000
 _LEARNED = ("answered", "late", "corrected")
 
 
 class PredictionErrors(NamedTuple):
-    """Wrong guesses among labelled mails."""
+    """The error rate over labelled observations."""
 
     share: float | None = None
-    """None where there are none."""
+    """None without labels."""
     labelled: int = 0
-    """How many mails the share is of."""
+    """The number of labelled observations."""
 
     @classmethod
     def of(cls, accuracy: float | None, labelled: int) -> PredictionErrors:
-        """Those that an accuracy leaves."""
+        """Return the errors for an accuracy."""
         return cls() if accuracy is None else cls(1.0 - accuracy, labelled)
 
 
 class StateStore:
-    """One state, fed by who watches the log and by the answers given here.
+    """The state that the log follower and the labellers' submissions update.
+
+    Methods do not lock: call them within `read_lock` or `write_lock`.
 
     Parameters
     ----------
     lease
-        For how many seconds a question is a labeller's own.
+        Seconds of a lease.
     abstain_label
-        The answer that is no label, where a question does not say it itself.
+        The abstain label, for requests that do not name one.
     """
 
     def __init__(self, lease: float, abstain_label: str | None) -> None:
         self._lock = Lock()
         self._abstain_label = abstain_label
-        self.questions = RequestQueue(lease)
-        self.answers = DailyStats()
+        self.queue = RequestQueue(lease)
+        self.daily_stats = DailyStats()
         self.history = StatusHistory()
         self.predictions: deque[Prediction] = deque(maxlen=NEWEST_PREDICTIONS)
         self.version = 0
-        """Changes with everything that somebody could see."""
+        """Incremented with every visible change."""
         self.ready = False
-        """Whether the log was read to its end once."""
+        """Whether the log has been read to its end once."""
         self.problem: str | None = None
-        """Why the log cannot be read now."""
+        """Why the log cannot be read now, or None."""
         self.counts = {"labels_sent": 0, "corrections_sent": 0, "leases": 0}
-        """What was done here since the page was started."""
+        """Counters since the start of the page."""
 
     @contextmanager
     def write_lock(self) -> Iterator[None]:
-        """Alone with the state; it is another one afterwards."""
+        """Lock the state for a change, and increment its version."""
         with self._lock:
             yield
             self.version += 1
 
     @contextmanager
     def read_lock(self) -> Iterator[None]:
-        """Alone with the state."""
+        """Lock the state for reading."""
         with self._lock:
             yield
 
-    def asked(self, event: LabelRequest | LabelOutcome, at: datetime | None = None) -> None:
-        """An event of the topic of the questions, which came to the log at this time."""
+    def add_request_event(self, event: LabelRequest | LabelOutcome, at: datetime | None = None) -> None:
+        """Add a request or an outcome from the topic of label requests."""
         if isinstance(event, LabelRequest):
-            self.questions.ask(event, at)
+            self.queue.add(event, at)
             return
         place = event.source.partition, event.source.offset
         if event.outcome == "refused":
-            counts = self.questions.refuse(place, event.label, still_open=event.open)
-            if counts is None:
-                self.answers.take_back(place)
+            remaining = self.queue.refuse(place, event.label, still_open=event.open)
+            if remaining is None:
+                self.daily_stats.remove(place)
             else:
-                self._note(place, counts)
+                self._count_label(place, remaining)
             return
-        given = None
+        submitted = None
         if event.outcome in (*_LEARNED, "unsure") and event.label is not None:
-            given = SubmittedLabel(event.label, event.labeller, event.at, learned=True)
-        self.questions.end(place, given)
-        if given is not None:
-            entry = self.questions.known(place)
-            newest = given if entry is None or entry.given is None else entry.given
-            self._note(place, newest, corrected=event.outcome == "corrected")
+            submitted = SubmittedLabel(event.label, event.labeller, event.at, learned=True)
+        self.queue.close(place, submitted)
+        if submitted is not None:
+            queued = self.queue.find(place)
+            newest = submitted if queued is None or queued.submitted is None else queued.submitted
+            self._count_label(place, newest, corrected=event.outcome == "corrected")
 
-    def labelled(self, label: Label, at: datetime) -> None:
-        """A label is in the log, by whomever; what becomes of it the worker will say."""
+    def add_label(self, label: Label, at: datetime) -> None:
+        """Add a label from the log, by any producer. Its outcome follows from the worker."""
         source: Source | None = label.source
-        entry = None if source is None else self.questions.known((source.partition, source.offset))
-        if entry is None or entry.request.id != label.id:
+        queued = None if source is None else self.queue.find((source.partition, source.offset))
+        if queued is None or queued.request.id != label.id:
             return
-        if entry.given is not None and (entry.given.label == label.label or entry.given.at >= at):
+        if queued.submitted is not None and (queued.submitted.label == label.label or queued.submitted.at >= at):
             return
-        given = SubmittedLabel(label.label, label.labeller, at)
-        corrected = entry.given is not None
-        self.questions.give(entry.place, given)
-        self._note(entry.place, given, corrected=corrected)
+        submitted = SubmittedLabel(label.label, label.labeller, at)
+        corrected = queued.submitted is not None
+        self.queue.set_label(queued.place, submitted)
+        self._count_label(queued.place, submitted, corrected=corrected)
 
-    def sent(self, entry: QueuedRequest, given: SubmittedLabel, *, correction: bool) -> None:
-        """A labeller here has answered; the log may have told of it already."""
+    def add_submission(self, queued: QueuedRequest, submitted: SubmittedLabel, *, correction: bool) -> None:
+        """Add a label submitted on this page. It may have been read from the log already."""
         self.counts["corrections_sent" if correction else "labels_sent"] += 1
-        if entry.given is None or entry.given.label != given.label:
-            self.questions.give(entry.place, given)
-        self._note(entry.place, given, corrected=correction)
+        if queued.submitted is None or queued.submitted.label != submitted.label:
+            self.queue.set_label(queued.place, submitted)
+        self._count_label(queued.place, submitted, corrected=correction)
 
-    def _note(self, place: Place, given: SubmittedLabel, *, corrected: bool = False) -> None:
-        entry = self.questions.known(place)
-        guess = None if entry is None else guess_of(entry.request)
-        unsure = given.label == self.abstain_label_of(entry)
-        differs = None if unsure or guess is None else as_key(given.label) != guess
-        self.answers.note(place, given.at, LabelerTotals(given.labeller, differs, unsure, corrected))
+    def _count_label(self, place: Place, submitted: SubmittedLabel, *, corrected: bool = False) -> None:
+        queued = self.queue.find(place)
+        predicted = None if queued is None else predicted_label(queued.request)
+        unsure = submitted.label == self.abstain_label(queued)
+        differs = None if unsure or predicted is None else as_key(submitted.label) != predicted
+        self.daily_stats.add(place, submitted.at, DailyLabel(submitted.labeller, differs, unsure, corrected))
 
-    def abstain_label_of(self, entry: QueuedRequest | None) -> str | None:
-        """The answer to a question that is no label."""
+    def abstain_label(self, queued: QueuedRequest | None) -> str | None:
+        """Return the answer to a request that is no label."""
         return (
-            self._abstain_label if entry is None or entry.request.abstain_label is None else entry.request.abstain_label
+            self._abstain_label
+            if queued is None or queued.request.abstain_label is None
+            else queued.request.abstain_label
         )
 
-    def told(self, status: Status) -> None:
-        """The worker has said how it is doing."""
+    def add_status(self, status: Status) -> None:
+        """Add a status event of the worker."""
         self.history.add(status)
 
-    def tally(self, today: date, labeller: str | None) -> tuple[DailyTotals, PredictionErrors, PredictionErrors]:
-        """The answers of a day, and the errors of the guesses before the first of them and since."""
-        tally = self.answers.tally(today, labeller)
+    def daily_totals(self, today: date, labeller: str | None) -> tuple[DailyTotals, PredictionErrors, PredictionErrors]:
+        """Return the totals of a day, and the errors before its first label and since."""
+        totals = self.daily_stats.totals(today, labeller)
         last = self.history.last
-        if tally.first_at is None or last is None:
-            return tally, PredictionErrors(), PredictionErrors()
-        before = self.history.before(tally.first_at.astimezone(UTC))
+        if totals.first_at is None or last is None:
+            return totals, PredictionErrors(), PredictionErrors()
+        before = self.history.before(totals.first_at.astimezone(UTC))
         labelled_before = 0 if before is None else int(before.labelled)
-        early = PredictionErrors.of(before and before.accuracy_since(None), labelled_before)
-        return tally, early, PredictionErrors.of(last.accuracy_since(before), int(last.labelled) - labelled_before)
+        errors_before = PredictionErrors.of(before and before.accuracy_since(None), labelled_before)
+        return (
+            totals,
+            errors_before,
+            PredictionErrors.of(last.accuracy_since(before), int(last.labelled) - labelled_before),
+        )
 
 
-def guess_of(request: LabelRequest) -> str | None:
-    """The most probable label when a question was asked, as `probabilities` names it."""
+def predicted_label(request: LabelRequest) -> str | None:
+    """Return the most probable label at the time of the request, as `probabilities` names it."""
     table = request.probabilities
     return max(table, key=table.__getitem__) if table else None

@@ -1,4 +1,4 @@
-"""Who may come in: the token, the session made of it, and how often one may be wrong."""
+"""Authentication: the token, the session cookie, the CSRF token, allowed hosts and failed attempts."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ Clock = Callable[[], float]
 
 
 class Authenticator:
-    """What one must show to be let in, and what is accepted.
+    """Checks tokens, session cookies, CSRF tokens and host names.
 
     Parameters
     ----------
     token
-        What everybody must show; None: whoever reaches the page may use it.
+        The token of the page. None: whoever reaches the page may use it.
     hosts
-        The names, without ports, under which the page may be reached; None: any. Where there is no token, they keep
-        out pages of other sites whose name was made to lead here.
+        The host names, without ports, of the page. None: any. Without a token they protect against DNS rebinding.
     clock
         In seconds.
     """
@@ -44,13 +43,13 @@ class Authenticator:
         self, token: str | None = None, hosts: Collection[str] | None = None, clock: Clock = time.monotonic
     ) -> None:
         self.csrf = secrets.token_urlsafe(_SECRET_BYTES)
-        """What the page must send with each write; only a page of this process can have read it."""
+        """The CSRF token that the page sends with each write. Only a page of this process can read it."""
         self.failures = FailedAttempts(clock)
         self._token = token
         self._hosts = None if hosts is None else frozenset(name.lower() for name in hosts)
-        # Nobody can compute it from the token, nor use it once the process has ended.
+        # It cannot be computed from the token, and is invalid after the process has ended.
         self.cookie = hmac.new(secrets.token_bytes(32), _digest(token or ""), sha256).hexdigest()
-        """The value of the session's cookie."""
+        """The value of the session cookie."""
 
     @property
     def secured(self) -> bool:
@@ -62,37 +61,37 @@ class Authenticator:
         return self._token is not None and _same(token, self._token)
 
     def accepts_cookie(self, value: str) -> bool:
-        """Whether this is the value of the session's cookie."""
+        """Whether this is the value of the session cookie."""
         return self._token is not None and _same(value, self.cookie)
 
     def accepts_csrf(self, value: str) -> bool:
-        """Whether this is what the page sends with each write."""
+        """Whether this is the CSRF token."""
         return _same(value, self.csrf)
 
-    def known_as(self, name: str) -> bool:
-        """Whether the page may be reached under the name of a host."""
+    def accepts_host(self, name: str) -> bool:
+        """Whether the page may be reached under a host name."""
         return self._hosts is None or name.lower() in self._hosts
 
 
 class FailedAttempts:
-    """Wrong tokens by address: after ten within a minute no others are counted for a minute, nor answered as such.
+    """Rate limit of wrong tokens by address: after ten within a minute the address must wait for a minute.
 
-    The token itself is always let in: many people may share an address, and one of them must not keep out the others.
+    The right token is always accepted: many people may share an address.
 
-    Addresses are forgotten, the longest silent first, once there are more than a thousand.
+    At most a thousand addresses are kept. The least recent are dropped first.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self.total = 0
-        """Of all addresses, ever."""
+        """Failures of all addresses since the start."""
         self._clock = clock
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._times)
 
-    def note(self, address: str) -> None:
-        """A wrong token came from there."""
+    def add(self, address: str) -> None:
+        """Count a wrong token from an address."""
         source = _source(address)
         times = self._times.setdefault(source, deque(maxlen=_MAX_FAILURES))
         times.append(self._clock())
@@ -103,7 +102,7 @@ class FailedAttempts:
             self._times.popitem(last=False)
 
     def seconds_to_wait(self, address: str) -> int:
-        """How long whoever sends a wrong token from there is told to wait; 0: not at all."""
+        """Return the seconds that an address must wait after a wrong token. 0: no wait."""
         times = self._times.get(_source(address), deque())
         if len(times) < _MAX_FAILURES or times[-1] - times[0] > _WITHIN_SECONDS:
             return 0
@@ -111,7 +110,7 @@ class FailedAttempts:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens there.
+    """Whether an address can be reached from this machine only.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "mail.example")]
     [True, True, True, False, False]
@@ -123,12 +122,12 @@ def is_loopback(host: str) -> bool:
 
 
 def hosts_of(host: str) -> frozenset[str]:
-    """The names under which a page is reached that listens on the loopback interface."""
+    """Return the host names of a page that listens on the loopback interface."""
     return _LOOPBACK_NAMES | {in_url(host).lower()}
 
 
 def in_url(host: str) -> str:
-    """A host as it stands in an address.
+    """Return a host as it is written in a URL.
 
     >>> in_url("::1"), in_url("localhost")
     ('[::1]', 'localhost')
@@ -137,12 +136,12 @@ def in_url(host: str) -> str:
 
 
 def new_token() -> str:
-    """A token that nobody can guess."""
+    """Return a random token."""
     return secrets.token_urlsafe(_SECRET_BYTES)
 
 
 def _same(one: str, other: str) -> bool:
-    # Digests are of one length, so that not even the length shows in the time it takes.
+    # Digests have one length, so that the time does not reveal the length either.
     return hmac.compare_digest(_digest(one), _digest(other))
 
 
@@ -151,7 +150,7 @@ def _digest(text: str) -> bytes:
 
 
 def _source(address: str) -> str:
-    """Whose address it is: who has one of IPv6 has all that begin alike."""
+    """Return the address to count by. An IPv6 client owns the whole prefix."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Logging in and out: the token is shown once, and a cookie stands for it from then on."""
+"""Login page and the routes to log in and out: the token is exchanged for a session cookie."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ from pydantic import Field, ValidationError
 
 from stream_bayes.web.api.schemas import ApiModel, Problem
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.security.headers import CONTENT_POLICY, RequestHead, session_cookie
-from stream_bayes.web.security.responses import HtmlPage, Refusal, not_the_token, unknown
+from stream_bayes.web.security.http_messages import (
+    CONTENT_POLICY,
+    HtmlPage,
+    Refusal,
+    RequestHead,
+    session_cookie,
+    unauthorized,
+    wrong_token,
+)
 
 LOGIN = "/api/login"
 _LONGEST_TOKEN = 1024
@@ -63,33 +70,33 @@ _CONTENT = """<!doctype html>
 """
 _STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
 _HEADERS = {
-    # The style stands in the page: nothing else is served to somebody without the token.
+    # The style is inline: nothing else is served without the token.
     "content-security-policy": CONTENT_POLICY.replace("style-src 'self'", f"style-src 'sha256-{_STYLE_HASH}'"),
     # With no-referrer a browser would send the form with "Origin: null".
     "referrer-policy": "same-origin",
 }
-# A browser that comes by a link from another site keeps the cookie back; going on from here it sends it.
+# After a link from another site a browser does not send the cookie; after this refresh it does.
 _REFRESH = '<meta http-equiv="refresh" content="0; url=/">\n'
 
 
 class Login(ApiModel):
-    """What one logs in with."""
+    """The body of a login."""
 
     token: Annotated[str, Field(min_length=1, max_length=_LONGEST_TOKEN)]
 
 
-def login_page(problem: str | None = None, *, elsewhere: bool = False) -> HtmlPage:
-    """The page that asks for the token.
+def login_page(problem: str | None = None, *, cross_site: bool = False) -> HtmlPage:
+    """Return the login page.
 
     Parameters
     ----------
     problem
-        What was wrong with the one before.
-    elsewhere
+        Why the last login failed.
+    cross_site
         Whether a link from another site led here.
     """
     content = _CONTENT.format(
-        refresh=_REFRESH if elsewhere else "",
+        refresh=_REFRESH if cross_site else "",
         style=_STYLE,
         problem=f'<p id="problem" class="bad" role="alert">{escape(problem)}</p>\n' if problem else "",
         described="problem hint" if problem else "hint",
@@ -106,7 +113,7 @@ _DESCRIBED: dict[str, Any] = {
     }
 }
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
-    303: {"description": "The same, for a form: on to the page."},
+    303: {"description": "The same for a form: a redirect to the page."},
     401: {"model": Problem, "description": "This is not the token."},
     403: {"model": Problem, "description": "Another site sent it."},
     413: {"model": Problem, "description": "It is too large."},
@@ -116,33 +123,33 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def login_router(access: Authenticator) -> APIRouter:
-    """The routes by which one logs in and out."""
+def login_router(authenticator: Authenticator) -> APIRouter:
+    """Return the routes to log in and out."""
     router = APIRouter(tags=["session"])
 
     @router.post(LOGIN, status_code=204, response_class=Response, responses=_PROBLEMS, openapi_extra=_DESCRIBED)
     async def login(request: Request) -> Response:
-        """Log in: the answer sets a cookie that stands for the token."""
+        """Log in: the response sets the session cookie."""
         head = RequestHead.of(request.scope)
         as_form = head.media_type == "application/x-www-form-urlencoded"
-        refusal = _refusal(access, head, _token_in(await request.body(), as_form=as_form))
+        refusal = _refusal(authenticator, head, _parse_token(await request.body(), as_form=as_form))
         if refusal is not None:
             return _response(refusal, as_page=as_form)
-        headers = {"set-cookie": session_cookie(access.cookie, head.scheme)} if access.secured else {}
+        headers = {"set-cookie": session_cookie(authenticator.cookie, head.scheme)} if authenticator.secured else {}
         return (
             Response(status_code=303, headers={**headers, "location": "/"}) if as_form else Response(None, 204, headers)
         )
 
     @router.post("/api/logout", status_code=204, response_class=Response)
     async def logout(request: Request) -> Response:
-        """Log out: the answer takes the cookie away."""
+        """Log out: the response removes the session cookie."""
         return Response(None, 204, {"set-cookie": session_cookie(None, request.scope["scheme"])})
 
     return router
 
 
-def _token_in(body: bytes, *, as_form: bool) -> str | None:
-    """The token that was sent; None if there is none in it."""
+def _parse_token(body: bytes, *, as_form: bool) -> str | None:
+    """Return the token in a body, or None."""
     try:
         if as_form:
             fields = parse_qs(body.decode("utf-8"), strict_parsing=True, max_num_fields=10)
@@ -153,15 +160,15 @@ def _token_in(body: bytes, *, as_form: bool) -> str | None:
         return None
 
 
-def _refusal(access: Authenticator, head: RequestHead, token: str | None) -> Refusal | None:
-    if not access.secured:
+def _refusal(authenticator: Authenticator, head: RequestHead, token: str | None) -> Refusal | None:
+    if not authenticator.secured:
         return Refusal(422, "invalid", _UNREADABLE) if token is None else None
     if token is None:
-        return unknown(_UNREADABLE)
-    return None if access.accepts(token) else not_the_token(access.failures, head.address)
+        return unauthorized(_UNREADABLE)
+    return None if authenticator.accepts(token) else wrong_token(authenticator.failures, head.address)
 
 
 def _response(refusal: Refusal, *, as_page: bool) -> Response:
     if as_page:
-        refusal = refusal.shown_by(login_page(refusal.problem.detail))
+        refusal = refusal.with_page(login_page(refusal.problem.detail))
     return Response(refusal.content, refusal.status, refusal.headers, refusal.media_type)

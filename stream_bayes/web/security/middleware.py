@@ -1,240 +1,387 @@
-"""What stands before the page: every request passes here first, and every answer last."""
+"""ASGI middleware before the routes, one class for each job; `api.app` composes them.
+
+From the outside to the inside:
+
+RejectWebSockets    closes every WebSocket
+SecurityHeaders     adds the security headers to every response
+ErrorResponses      turns a `Refusal` and an unexpected exception into an error response
+HeadCheck           limits the head of a request, and refuses an ambiguous length
+HostCheck           refuses unknown host names
+ConcurrencyLimit    limits requests and event streams that are answered at once
+TokenCheck          refuses requests without the token
+CsrfCheck           refuses requests that another site made a browser send
+MediaTypeCheck      refuses bodies of other media types
+BodyLimit           reads the body within limits of size and time
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.security.headers import RequestHead
+from stream_bayes.web.security.http_messages import (
+    JSON,
+    Refusal,
+    RequestHead,
+    busy,
+    unauthorized,
+    with_security_headers,
+    wrong_token,
+)
 from stream_bayes.web.security.login import LOGIN, login_page
-from stream_bayes.web.security.responses import ErrorResponse, Refusal, busy, not_the_token, unknown
 
 logger = logging.getLogger("stream_bayes.web")
 
-_OPEN = frozenset({"/healthz", "/readyz"})
+_PUBLIC_PATHS = frozenset({"/healthz", "/readyz"})
 _API = "/api/"
 _EVENTS = "/api/events"
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
-_JSON = "application/json"
+_READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _FORM = "application/x-www-form-urlencoded"
 _OWN_SITES = (None, "same-origin", "none")
-# The server refuses a head that it has to wait for when it is longer, and not one that comes all at once.
+# uvicorn limits a head that arrives in parts, but not one that arrives at once.
 _MAX_HEAD_BYTES = 16 << 10
-_MAX_BYTES = 64 << 10
-_MAX_BYTES_OF: Mapping[str, int] = {"/api/predict": 2 << 20}
-# Read and thrown away, so that a browser gets to the answer: it looks for one only once it has sent everything.
-_MAX_THROWN_AWAY = 16 << 20
-_MAX_AT_ONCE = 1000
-_MAX_STREAMS = 400
-_BODY_SECONDS = 30.0
+_MAX_BODY_BYTES = 64 << 10
+_MAX_BODY_BYTES_OF: Mapping[str, int] = {"/api/predict": 2 << 20}
+# Bytes that are read and discarded: a browser reads the response only after it has sent the whole body.
+_MAX_DISCARDED_BYTES = 16 << 20
 _CLOSE = {"connection": "close"}
-_ELSEWHERE = "This was not sent by the page itself but by another site."
+_CROSS_SITE = "This was not sent by the page itself but by another site."
+_INTERNAL = "Something failed here. The reason is in the page's log, on the error output of the program."
 
 
-class SecurityMiddleware:
-    """The page behind its checks: host, token, origin, kind and size of what is sent; every answer gets safe headers.
+class RejectWebSockets:
+    """Closes every WebSocket: the page has none."""
 
-    Parameters
-    ----------
-    app
-        What answers a request that may pass.
-    access
-        Who may come in.
-    most_at_once
-        Requests that are answered at the same time; whoever asks how the page is doing is always answered.
-    most_streams
-        Streams of events that are open at the same time, besides those requests.
-    body_seconds
-        How long a body may take to arrive.
-    """
-
-    def __init__(
-        self,
-        app: ASGIApp,
-        access: Authenticator,
-        *,
-        most_at_once: int = _MAX_AT_ONCE,
-        most_streams: int = _MAX_STREAMS,
-        body_seconds: float = _BODY_SECONDS,
-    ) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._access = access
-        self._body_seconds = body_seconds
-        self._requests = _Room(most_at_once)
-        self._streams = _Room(most_streams)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-        elif scope["type"] == "websocket":
+        """Close a WebSocket, or pass the request on."""
+        if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await self._answer(scope, receive, ErrorResponse(scope, send))
+            await self._app(scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive, answer: ErrorResponse) -> None:
-        head = RequestHead.of(scope)
+
+class HttpMiddleware(ABC):
+    """Base of the other layers: `handle` gets HTTP requests, the lifespan is passed on."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request, or pass the lifespan on."""
+        if scope["type"] == "http":
+            await self.handle(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    @abstractmethod
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle an HTTP request."""
+
+
+class RequestCheck(HttpMiddleware):
+    """Base of layers that only look at the head of a request."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check the head, then pass the request on."""
+        self.check(RequestHead.of(scope))
+        await self._app(scope, receive, send)
+
+    @abstractmethod
+    def check(self, head: RequestHead) -> None:
+        """Raise a `Refusal` if the request must not pass."""
+
+
+class SecurityHeaders(HttpMiddleware):
+    """Adds the security headers to every response."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and add headers to its response."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = with_security_headers(message.get("headers", ()), scope["path"])
+                message = {**message, "headers": headers}
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+class ErrorResponses(HttpMiddleware):
+    """Turns a `Refusal` and every unexpected exception into an error response, which does not reveal the reason."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and respond to its errors."""
+        response = _Response(send)
         try:
-            _check_form(head)
-            _check_host(head, self._access)
-            with self._room(head):
-                self._check_sender(head)
-                body = await self._body(head, receive)
-                if body is not None:
-                    await self._app(scope, _again(body, receive), answer.send)
+            await self._app(scope, receive, response.send)
         except Refusal as refusal:
-            await answer.refuse(refusal)
+            await response.refuse(refusal)
         except Exception as problem:
-            # The one place where everything is caught: nobody outside is told more than that it happened.
-            fields = {"method": ascii(head.method), "path": ascii(head.path)[:200], "error": ascii(str(problem))[:200]}
+            # The one place where everything is caught: the client only learns that it happened.
+            fields = {
+                "method": ascii(scope["method"]),
+                "path": ascii(scope["path"])[:200],
+                "error": ascii(str(problem))[:200],
+            }
             logger.error("a request failed", exc_info=problem, extra={"fields": fields})
-            await answer.fail()
+            await response.fail()
 
-    def _room(self, head: RequestHead) -> AbstractContextManager[None]:
-        if head.path in _OPEN and head.method in _READING:
+
+class _Response:
+    """The response to one request. An internal error is sent once, and only if no response has started."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._started = False
+        self._failed = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            if message["status"] == HTTPStatus.INTERNAL_SERVER_ERROR and not _is_json(message):
+                await self.fail()
+                return
+            self._started = True
+        if not self._failed:
+            await self._send(message)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        await self._send({"type": "http.response.start", "status": refusal.status, "headers": refusal.fields()})
+        await self._send({"type": "http.response.body", "body": refusal.content})
+
+    async def fail(self) -> None:
+        if not self._started:
+            self._started = True
+            self._failed = True
+            await self.refuse(Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", _INTERNAL))
+
+
+class HeadCheck(RequestCheck):
+    """Limits the bytes of the head, and refuses a body whose length is ambiguous."""
+
+    def check(self, head: RequestHead) -> None:
+        """Raise a `Refusal` for a head that is too large or ambiguous."""
+        if head.size > _MAX_HEAD_BYTES:
+            raise Refusal(431, "head-too-large", f"Address and header may have {_MAX_HEAD_BYTES} bytes.", _CLOSE)
+        if head.all("transfer-encoding") and head.all("content-length"):
+            # Request smuggling: a proxy may see the end of the body elsewhere, and another request in it.
+            raise Refusal(400, "no-http", "Transfer-Encoding and Content-Length exclude each other.", _CLOSE)
+
+
+class HostCheck(RequestCheck):
+    """Refuses host names that are not those of the page."""
+
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+        super().__init__(app)
+        self._authenticator = authenticator
+
+    def check(self, head: RequestHead) -> None:
+        """Raise a `Refusal` for a missing or unknown host."""
+        name = head.host
+        if name is None:
+            raise Refusal(400, "host", "The field Host must be the name of this page's host, with its port.")
+        if not self._authenticator.accepts_host(name):
+            detail = f"This page is not called {name}: open it as localhost, or under the address that it listens on."
+            raise Refusal(421, "host", detail)
+
+
+class ConcurrencyLimit(HttpMiddleware):
+    """Limits the requests and event streams that are answered at once. Health checks are always answered."""
+
+    def __init__(self, app: ASGIApp, max_requests: int, max_streams: int) -> None:
+        super().__init__(app)
+        self._requests = _Slots(max_requests)
+        self._streams = _Slots(max_streams)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on within a free slot."""
+        with self._slot(RequestHead.of(scope)):
+            await self._app(scope, receive, send)
+
+    def _slot(self, head: RequestHead) -> AbstractContextManager[None]:
+        if head.path in _PUBLIC_PATHS and head.method in _READ_METHODS:
             return nullcontext()
-        return self._streams.one() if head.path == _EVENTS else self._requests.one()
+        return self._streams.acquire() if head.path == _EVENTS else self._requests.acquire()
 
-    def _check_sender(self, head: RequestHead) -> None:
-        by_bearer = self._check_token(head)
-        if head.method not in _READING:
-            if not by_bearer:
-                self._check_origin(head)
-            _check_media_type(head)
-        elif not by_bearer and head.path.startswith(_API) and _from_elsewhere(head):
-            raise Refusal(403, "csrf", _ELSEWHERE)
 
-    def _check_token(self, head: RequestHead) -> bool:
-        """Whether a token in the header let it in."""
-        access = self._access
-        given = head.bearer
-        if not access.secured or head.path in _OPEN:
-            return False
-        if given is None:
-            if not _is_login(head) and not any(access.accepts_cookie(value) for value in head.cookies()):
-                raise _stranger(head)
-            return False
-        if not access.accepts(given):
-            raise not_the_token(access.failures, head.address)
-        return True
+class _Slots:
+    """A counting semaphore that refuses instead of waiting."""
 
-    def _check_origin(self, head: RequestHead) -> None:
+    def __init__(self, count: int) -> None:
+        self._free = count
+
+    @contextmanager
+    def acquire(self) -> Iterator[None]:
+        if self._free <= 0:
+            raise busy()
+        self._free -= 1
+        try:
+            yield
+        finally:
+            self._free += 1
+
+
+class TokenCheck(RequestCheck):
+    """Refuses requests without the token, sent as a bearer token or exchanged for a session cookie."""
+
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+        super().__init__(app)
+        self._authenticator = authenticator
+
+    def check(self, head: RequestHead) -> None:
+        """Raise a `Refusal` for a missing or wrong token."""
+        authenticator = self._authenticator
+        if not _needs_token(head, authenticator):
+            return
+        if head.bearer is None:
+            if not _is_login(head) and not any(authenticator.accepts_cookie(value) for value in head.cookies()):
+                raise _login_required(head)
+        elif not authenticator.accepts(head.bearer):
+            raise wrong_token(authenticator.failures, head.address)
+
+
+class CsrfCheck(RequestCheck):
+    """Refuses what another site made a browser send. A bearer token, checked by `TokenCheck`, is proof enough."""
+
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+        super().__init__(app)
+        self._authenticator = authenticator
+
+    def check(self, head: RequestHead) -> None:
+        """Raise a `Refusal` for a write without CSRF token, and for an API request of another site."""
+        if _needs_token(head, self._authenticator) and head.bearer is not None:
+            return
+        if head.method not in _READ_METHODS:
+            self._check_write(head)
+        elif head.path.startswith(_API) and _is_cross_site(head):
+            raise Refusal(403, "csrf", _CROSS_SITE)
+
+    def _check_write(self, head: RequestHead) -> None:
         origin = head.one("origin")
         if origin is not None and origin.lower() != head.origin:
             detail = (
                 f"This was not sent by the page itself, which is at {head.origin}. If a proxy stands between, let it "
                 "pass the field Host on and set X-Forwarded-Proto, and name its address in web.trusted_proxies."
             )
-        elif _from_elsewhere(head):
-            detail = _ELSEWHERE
-        elif not _is_login(head) and not self._access.accepts_csrf(head.one("x-csrf-token") or ""):
-            detail = "The field X-CSRF-Token must be what /api/session says: load the page again."
+        elif _is_cross_site(head):
+            detail = _CROSS_SITE
+        elif not _is_login(head) and not self._authenticator.accepts_csrf(head.one("x-csrf-token") or ""):
+            detail = "The field X-CSRF-Token must be the one of /api/session: load the page again."
         else:
             return
         raise Refusal(403, "csrf", detail)
 
-    async def _body(self, head: RequestHead, receive: Receive) -> bytes | None:
-        """All of it; None if the client went away before its end."""
+
+class MediaTypeCheck(RequestCheck):
+    """Refuses bodies that are not JSON. A login may also be a form."""
+
+    def check(self, head: RequestHead) -> None:
+        """Raise a `Refusal` for a write with another media type."""
+        if head.method in _READ_METHODS:
+            return
+        media_type = head.media_type
+        allowed = (JSON, _FORM) if _is_login(head) else (JSON,)
+        if media_type not in allowed and (media_type is not None or head.has_body):
+            raise Refusal(415, "media-type", f"What is sent must be {JSON}.")
+
+
+class BodyLimit(HttpMiddleware):
+    """Reads the whole body before the request is passed on, within limits of size and time.
+
+    Parameters
+    ----------
+    app
+        The next layer.
+    seconds
+        The longest time for a body to arrive.
+    """
+
+    def __init__(self, app: ASGIApp, seconds: float) -> None:
+        super().__init__(app)
+        self._seconds = seconds
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its body, unless the client has disconnected."""
+        body = await self._read(RequestHead.of(scope), receive)
+        if body is not None:
+            await self._app(scope, _replay(body, receive), send)
+
+    async def _read(self, head: RequestHead, receive: Receive) -> bytes | None:
+        """Return the body. None if the client disconnected before its end."""
         if not head.has_body:
             return b""
-        most = _MAX_BYTES_OF.get(head.path, _MAX_BYTES)
-        too_large = Refusal(413, "too-large", f"At most {most} bytes can be sent here.", _CLOSE)
+        max_bytes = _MAX_BODY_BYTES_OF.get(head.path, _MAX_BODY_BYTES)
+        too_large = Refusal(413, "too-large", f"At most {max_bytes} bytes can be sent here.", _CLOSE)
         announced = head.length or 0
-        if announced > _MAX_THROWN_AWAY or (announced > most and head.one("expect") is not None):
+        if announced > _MAX_DISCARDED_BYTES or (announced > max_bytes and head.one("expect") is not None):
             raise too_large
         try:
-            async with asyncio.timeout(self._body_seconds):
-                body = await _collected(receive, most)
+            async with asyncio.timeout(self._seconds):
+                body = await _receive_body(receive, max_bytes)
         except TimeoutError:
             raise Refusal(408, "timeout", "What was sent did not arrive in time.", _CLOSE) from None
-        if body is not None and len(body) > most:
+        if body is not None and len(body) > max_bytes:
             raise too_large
         return body
 
 
-class _Room:
-    """For so many at once."""
+async def _receive_body(receive: Receive, max_bytes: int) -> bytes | None:
+    """Return the body, cut to one byte more than allowed. None if the client disconnected."""
+    body = bytearray()
+    length = 0
+    more = True
+    while more and length <= _MAX_DISCARDED_BYTES:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        part = message.get("body", b"")
+        length += len(part)
+        body += part[: max_bytes + 1 - len(body)]
+        more = message.get("more_body", False)
+    return bytes(body)
 
-    def __init__(self, most: int) -> None:
-        self._left = most
 
-    @contextmanager
-    def one(self) -> Iterator[None]:
-        if self._left <= 0:
-            raise busy()
-        self._left -= 1
-        try:
-            yield
-        finally:
-            self._left += 1
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the body as one message, and then the messages that follow."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return next_message
 
 
-def _stranger(head: RequestHead) -> Refusal:
-    refusal = unknown("A token is needed: log in, or send it as 'Authorization: Bearer TOKEN'.")
-    if not head.wants_page:
-        return refusal
-    return refusal.shown_by(login_page(elsewhere=_from_elsewhere(head)))
+def _needs_token(head: RequestHead, authenticator: Authenticator) -> bool:
+    return authenticator.secured and head.path not in _PUBLIC_PATHS
 
 
 def _is_login(head: RequestHead) -> bool:
     return head.path == LOGIN and head.method == "POST"
 
 
-def _from_elsewhere(head: RequestHead) -> bool:
-    """Whether a browser says that another site made it send this."""
+def _is_cross_site(head: RequestHead) -> bool:
+    """Whether the browser reports that another site made it send the request."""
     return head.one("sec-fetch-site") not in _OWN_SITES
 
 
-def _check_form(head: RequestHead) -> None:
-    if head.size > _MAX_HEAD_BYTES:
-        raise Refusal(431, "head-too-large", f"Address and header may have {_MAX_HEAD_BYTES} bytes.", _CLOSE)
-    if head.all("transfer-encoding") and head.all("content-length"):
-        # Whoever passed it on may see its end elsewhere, and then another request in its body.
-        raise Refusal(400, "no-http", "Transfer-Encoding and Content-Length exclude each other.", _CLOSE)
+def _login_required(head: RequestHead) -> Refusal:
+    refusal = unauthorized("A token is needed: log in, or send it as 'Authorization: Bearer TOKEN'.")
+    if not head.wants_page:
+        return refusal
+    return refusal.with_page(login_page(cross_site=_is_cross_site(head)))
 
 
-def _check_host(head: RequestHead, access: Authenticator) -> None:
-    name = head.host
-    if name is None:
-        raise Refusal(400, "host", "The field Host must be the name of this page's host, with its port.")
-    if not access.known_as(name):
-        detail = f"This page is not called {name}: open it as localhost, or under the address that it listens on."
-        raise Refusal(421, "host", detail)
-
-
-def _check_media_type(head: RequestHead) -> None:
-    kind = head.media_type
-    allowed = (_JSON, _FORM) if _is_login(head) else (_JSON,)
-    if kind not in allowed and (kind is not None or head.has_body):
-        raise Refusal(415, "media-type", f"What is sent must be {_JSON}.")
-
-
-async def _collected(receive: Receive, most: int) -> bytes | None:
-    """What is received, and one byte more than allowed where it is more; None if the client went away."""
-    body = bytearray()
-    length = 0
-    more = True
-    while more and length <= _MAX_THROWN_AWAY:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        part = message.get("body", b"")
-        length += len(part)
-        body += part[: most + 1 - len(body)]
-        more = message.get("more_body", False)
-    return bytes(body)
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """The body as one message, and then whatever else comes."""
-    left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def message() -> Message:
-        return left.pop() if left else await receive()
-
-    return message
+def _is_json(message: Message) -> bool:
+    return any(
+        name.lower() == b"content-type" and value.startswith(JSON.encode())
+        for name, value in message.get("headers", ())
+    )

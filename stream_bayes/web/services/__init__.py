@@ -1,12 +1,10 @@
 """What the routes call.
 
-labeling_service    the parts of the page together
-log_writer          the thread that writes labels and reads observations
-observation_view    an observation as a labeller reads it
-checkpoint_index    which checkpoints there are
-model_cache         the newest checkpoints, opened
-prediction          a model's prediction for an observation
-explanation         why it predicts that
-posteriors          posteriors of words, features and weights
-rescoring           scores of open label requests, kept up to date
+labeling_service    leases label requests, writes labels, reports status; owns the store, the models and the threads
+log_writer          the thread that writes labels to the log and reads observations from it
+observation_view    a label request as a labeller reads it
+model_cache         the models of the newest checkpoints, and an index of these
+prediction          a prediction with its interval and explanation
+posteriors          posterior densities of words, features and weights
+rescoring           the thread that rescores open label requests
 """

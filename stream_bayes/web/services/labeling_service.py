@@ -1,4 +1,4 @@
-"""The parts of the page that routes use, together: the desk, its threads, the models, the letters."""
+"""The service behind the routes: it leases label requests, writes labels, and reports status and charts."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from stream_bayes.learners.base.regressor import Regressor, check_target
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.records import Source
 from stream_bayes.units import milliseconds
-from stream_bayes.web.api import chart_schemas, schemas
+from stream_bayes.web.api import schemas
 from stream_bayes.web.readmodel.charts import charts_of
 from stream_bayes.web.readmodel.log_follower import LogFollower
 from stream_bayes.web.readmodel.request_queue import LeaseOwner, Place, QueuedRequest, RequestRefused, SubmittedLabel
-from stream_bayes.web.readmodel.state_store import StateStore, guess_of
+from stream_bayes.web.readmodel.state_store import StateStore, predicted_label
 from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.services.log_writer import LogWriter
 from stream_bayes.web.services.model_cache import ModelCache
@@ -41,43 +41,43 @@ from stream_bayes.web.services.rescoring import Rescorer
 logger = logging.getLogger("stream_bayes.web")
 
 _LOCK_SECONDS = 4.0
-"""For a lock of another process: less than a labeller waits."""
-_SILENT = 3.0
+"""The longest wait for another process's lock on the log. A labeller waits longer."""
+_SILENT_INTERVALS = 3.0
 _GRACE = 5.0
-"""After so many times the interval of its status events, and so many seconds, a worker is silent."""
+"""A worker is silent after this many intervals of its status events and this many seconds."""
 
 
 class LabelingService:
-    """Everything behind the routes; within its context the threads run.
+    """Store, models and threads of the page. The threads run within its context.
 
     Parameters
     ----------
     settings
-        Those of the worker: which log, which group, where its checkpoints are; and those of the page.
+        Settings of the worker (log, group, checkpoints) and of the page.
     failures
-        Gets the error of each background thread that fails: the page must end then.
+        Receives the error of each background thread that fails. The page must end then.
     """
 
     def __init__(self, settings: Settings, failures: list[BackgroundError] | None = None) -> None:
         self.settings = settings
         self._failures = [] if failures is None else failures
         lease = milliseconds("web.lease", settings.web.lease) / 1000.0
-        opener = partial(open_existing, settings)
-        self.desk = StateStore(lease, settings.labels.abstain_label or None)
+        open_log_of = partial(open_existing_log, settings)
+        self.store = StateStore(lease, settings.labels.abstain_label or None)
         self.models = ModelCache(settings)
-        self.clerk = LogWriter(settings.topics.labels, opener, self._failures.append)
-        self.letters = ObservationView(settings, self.desk, self.clerk, self.models)
-        self._watch = LogFollower(settings, self.desk, opener, self._failures.append)
+        self.log_writer = LogWriter(settings.topics.labels, open_log_of, self._failures.append)
+        self.observation_view = ObservationView(settings, self.store, self.log_writer, self.models)
+        self._log_follower = LogFollower(settings, self.store, open_log_of, self._failures.append)
         self._rescorer = Rescorer(
-            self.desk, self.models, self.letters.observation, settings.labels.strategy, self._failures.append
+            self.store, self.models, self.observation_view.observation, settings.labels.strategy, self._failures.append
         )
 
     def __enter__(self) -> Self:
         folder = self.settings.checkpoint_folder
         if not folder.exists():
-            logger.warning("there are no checkpoints here yet: no explanations", extra={"fields": {"folder": folder}})
-        self.clerk.start()
-        self._watch.start()
+            logger.warning("no checkpoints yet: predictions are not explained", extra={"fields": {"folder": folder}})
+        self.log_writer.start()
+        self._log_follower.start()
         BackgroundThread(self._warm_up, "web-warm-up", self._failures.append).start()
         self._rescorer.start()
         return self
@@ -85,93 +85,95 @@ class LabelingService:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._watch.stop()
+        self._log_follower.stop()
         self._rescorer.stop()
-        self.clerk.stop()
+        self.log_writer.stop()
 
     def _warm_up(self) -> None:
-        """Open the newest checkpoint and load its kernels, so that the first labeller need not wait for it: 2 s."""
+        """Open the newest checkpoint and load its kernels, which takes 2 s, before the first labeller needs them."""
         with suppress(StreamBayesError, OSError):
-            self.models.opinion(Observation(id="warm-up", text="hello"))
+            self.models.predict(Observation(id="warm-up", text="hello"))
 
-    def next(self, holder: LeaseOwner, skip: frozenset[Place]) -> schemas.NextRequest:
-        """The next question of a labeller, theirs for a while."""
-        desk = self.desk
+    def next(self, owner: LeaseOwner, skip: frozenset[Place]) -> schemas.NextRequest:
+        """Lease the next label request to a labeller."""
+        store = self.store
         now = time.monotonic()
-        with desk.write_lock():
-            entry = desk.questions.take(holder, skip, now)
-            waiting, taken = desk.questions.count(now)
-            desk.counts["leases"] += entry is not None
-        question = None if entry is None else self.letters.question(entry, desk.questions.lease)
+        with store.write_lock():
+            queued = store.queue.take(owner, skip, now)
+            waiting, taken = store.queue.count(now)
+            store.counts["leases"] += queued is not None
+        question = None if queued is None else self.observation_view.request_body(queued, store.queue.lease)
         return schemas.NextRequest(question=question, open=waiting, taken=taken)
 
-    def answer(self, place: Place, said: schemas.LabelSubmission) -> schemas.LabelReceipt:
-        """Write an answer to the log; a `RequestRefused` where this labeller may not give it."""
-        desk = self.desk
-        with desk.write_lock():
-            # Nobody else can have it while it is being written.
-            desk.questions.hold(place, LeaseOwner(said.labeller, said.seat), time.monotonic())
-            entry = desk.questions.get(place)
-            before = entry.given
-        self._check(entry, said.label, before)
-        given = SubmittedLabel(said.label, said.labeller, datetime.now(UTC))
-        if before is None or before.label != said.label:
-            self.clerk.write(self._label(entry, given), place[0])
-            with desk.write_lock():
-                desk.sent(entry, given, correction=before is not None)
-        guess = guess_of(entry.request)
-        unsure = said.label == desk.abstain_label_of(entry)
-        known = None if guess is None else label_of(guess)
+    def submit(self, place: Place, submission: schemas.LabelSubmission) -> schemas.LabelReceipt:
+        """Write a label to the log. Raise `RequestRefused` if this labeller may not submit it."""
+        store = self.store
+        with store.write_lock():
+            # Nobody else can lease it while the label is written.
+            store.queue.renew(place, LeaseOwner(submission.labeller, submission.session_id), time.monotonic())
+            queued = store.queue.get(place)
+            before = queued.submitted
+        self._check(queued, submission.label, before)
+        submitted = SubmittedLabel(submission.label, submission.labeller, datetime.now(UTC))
+        if before is None or before.label != submission.label:
+            self.log_writer.write(self._label(queued, submitted), place[0])
+            with store.write_lock():
+                store.add_submission(queued, submitted, correction=before is not None)
+        predicted = predicted_label(queued.request)
+        unsure = submission.label == store.abstain_label(queued)
+        guess = None if predicted is None else label_of(predicted)
         return schemas.LabelReceipt(
             place=schemas.RequestPlace(partition=place[0], offset=place[1]),
             correction=before is not None,
-            guess=known,
-            differs=None if known is None or unsure else known != said.label,
+            guess=guess,
+            differs=None if guess is None or unsure else guess != submission.label,
         )
 
-    def _label(self, entry: QueuedRequest, given: SubmittedLabel) -> Label:
-        source = Source(self.settings.topics.observations, *entry.place)
+    def _label(self, queued: QueuedRequest, submitted: SubmittedLabel) -> Label:
+        source = Source(self.settings.topics.observations, *queued.place)
         try:
-            return Label(id=entry.request.id, label=given.label, labeller=given.labeller, at=given.at, source=source)
+            return Label(
+                id=queued.request.id, label=submitted.label, labeller=submitted.labeller, at=submitted.at, source=source
+            )
         except ValidationError as problem:
             code = "bad-label"
             message = f"this cannot be a label: {problem.errors()[0]['msg']}"
             raise RequestRefused(code, message) from problem
 
-    def _check(self, entry: QueuedRequest, label: schemas.Answer, before: SubmittedLabel | None) -> None:
-        """Refuse what the worker would refuse, or could not do."""
-        abstain_label = self.desk.abstain_label_of(entry)
-        choices = choices_of(entry)
-        if label == abstain_label and type(label) is str:
-            if before is not None and before.label != abstain_label:
+    def _check(self, queued: QueuedRequest, label: schemas.Answer, before: SubmittedLabel | None) -> None:
+        """Raise `RequestRefused` for a label that the worker would refuse."""
+        unsure = self.store.abstain_label(queued)
+        choices = choices_of(queued)
+        if label == unsure and type(label) is str:
+            if before is not None and before.label != unsure:
                 code = "cannot-unsay"
-                message = f"the filter has been told {before.label!r}: that can be corrected, but not unsaid"
+                message = f"the filter has learned {before.label!r}: that can be corrected, but not taken back"
                 raise RequestRefused(code, message)
             return
-        if entry.request.mean is not None:
+        if queued.request.mean is not None:
             try:
                 check_target(label)
             except InputError as problem:
                 code = "bad-label"
                 message = f"the answer to this question is a number: {problem}"
                 raise RequestRefused(code, message) from problem
-        elif entry.request.labels is not None and not any(_same(label, choice) for choice in choices):
+        elif queued.request.labels is not None and not any(_same(label, choice) for choice in choices):
             code = "bad-label"
             message = f"the answers to this question are {', '.join(map(repr, choices))}, not {label!r:.100}"
             raise RequestRefused(code, message)
 
-    def session(self, access: Authenticator) -> chart_schemas.SessionBody:
-        """What a page needs to know first; of the learner what the checkpoint says, else the settings."""
+    def session(self, authenticator: Authenticator) -> schemas.SessionBody:
+        """Return what the page needs at its start. The learner is that of the checkpoint, else of the settings."""
         settings = self.settings
         learner = self.models.learner()
         kind = learner or learner_kind(settings.learner)
-        return chart_schemas.SessionBody(
-            csrf=access.csrf,
-            secured=access.secured,
+        return schemas.SessionBody(
+            csrf=authenticator.csrf,
+            secured=authenticator.secured,
             version=__version__,
             group=settings.group,
             log=redact_url(settings.log),
-            lease_seconds=self.desk.questions.lease,
+            lease_seconds=self.store.queue.lease,
             mail=issubclass(kind, SpamFilter),
             numbers=issubclass(kind, Regressor),
             kinds=() if learner is None else kinds_of(learner),
@@ -180,14 +182,14 @@ class LabelingService:
     @property
     def silent_after(self) -> float:
         """Seconds without a status event after which a worker counts as silent."""
-        return _SILENT * self.settings.status.seconds + _GRACE
+        return _SILENT_INTERVALS * self.settings.status.seconds + _GRACE
 
-    def changes(self, labeller: str | None) -> chart_schemas.Changes:
-        """What the answers of today changed."""
-        with self.desk.read_lock():
-            tally, before, after = self.desk.tally(datetime.now(UTC).date(), labeller)
-        counts = {name: value for name, value in tally._asdict().items() if name != "first_at"}
-        return chart_schemas.Changes(
+    def changes(self, labeller: str | None) -> schemas.Changes:
+        """Return the labels of today, and the error rates before and after them."""
+        with self.store.read_lock():
+            totals, before, after = self.store.daily_totals(datetime.now(UTC).date(), labeller)
+        counts = {name: value for name, value in totals._asdict().items() if name != "first_at"}
+        return schemas.Changes(
             **counts,
             error_before=before.share,
             error_before_of=before.labelled,
@@ -195,22 +197,22 @@ class LabelingService:
             error_after_of=after.labelled,
         )
 
-    def charts(self) -> chart_schemas.Charts:
-        """Everything that is drawn."""
-        with self.desk.read_lock():
-            return charts_of(self.desk)
+    def charts(self) -> schemas.Charts:
+        """Return the data of all charts."""
+        with self.store.read_lock():
+            return charts_of(self.store)
 
-    def state(self) -> chart_schemas.StatusBody:
-        """How the worker is doing."""
-        desk = self.desk
+    def status(self) -> schemas.StatusBody:
+        """Return the state of the worker and of the page."""
+        store = self.store
         now = datetime.now(UTC)
-        with desk.read_lock():
-            waiting, taken = desk.questions.count(time.monotonic())
-            statuses = sorted(desk.history.newest.items())
-            problem = desk.problem
+        with store.read_lock():
+            waiting, taken = store.queue.count(time.monotonic())
+            statuses = sorted(store.history.newest.items())
+            problem = store.problem
         silent = self.silent_after
         partitions = tuple(
-            chart_schemas.PartitionBody(
+            schemas.PartitionBody(
                 partition=number,
                 at=status.at,
                 stopped=bool(status.stopped),
@@ -220,14 +222,14 @@ class LabelingService:
                 accuracy=status.metrics.get("accuracy"),
                 log_loss=status.metrics.get("log_loss"),
                 roca=status.metrics.get("one_minus_roca_percent"),
-                audit=None if status.audit is None else chart_schemas.AuditBody(**status.audit.model_dump()),
+                audit=None if status.audit is None else schemas.AuditBody(**status.audit.model_dump()),
                 **{name: getattr(status, name) for name in _FROM_STATUS},
             )
             for number, status in statuses
         )
-        healthy, summary = self._judged(partitions, waiting, problem)
+        healthy, summary = self._summary(partitions, waiting, problem)
         stopped = bool(partitions) and all(one.stopped for one in partitions)
-        return chart_schemas.StatusBody(
+        return schemas.StatusBody(
             stopped_at=max(one.at for one in partitions) if stopped else None,
             healthy=healthy,
             summary=summary,
@@ -237,15 +239,15 @@ class LabelingService:
             log_problem=problem,
         )
 
-    def _judged(
-        self, partitions: tuple[chart_schemas.PartitionBody, ...], waiting: int, problem: str | None
+    def _summary(
+        self, partitions: tuple[schemas.PartitionBody, ...], waiting: int, problem: str | None
     ) -> tuple[bool, str]:
-        """Whether all is well, and a sentence."""
+        """Return whether all is well, and one sentence about it."""
         if problem is not None:
             return False, f"The page cannot read the log: {problem}"
         if not partitions:
             hint = f"start one with: stream-bayes run --log {redact_url(self.settings.log)}"
-            return False, f"No worker of the group {self.settings.group!r} has said anything yet; {hint}"
+            return False, f"No worker of the group {self.settings.group!r} has reported yet; {hint}"
         stopped = [one for one in partitions if one.stopped]
         if stopped:
             at = max(one.at for one in stopped).astimezone(UTC)
@@ -254,7 +256,10 @@ class LabelingService:
         silent = [one for one in partitions if one.age_seconds > self.silent_after]
         if silent:
             age = min(one.age_seconds for one in silent)
-            return False, f"The worker has been silent for {_ago(age)}: is it running? Answers wait in the log for it."
+            return (
+                False,
+                f"The worker has been silent for {_duration(age)}: is it running? Answers wait in the log for it.",
+            )
         left = [one.labels_remaining for one in partitions if one.labels_remaining is not None]
         if not waiting and left and not sum(left):
             return True, "The worker is running. The label budget is spent: nothing more will be asked."
@@ -272,8 +277,8 @@ _FROM_STATUS = (
 )
 
 
-def open_existing(settings: Settings) -> Log:
-    """The log, for single records and for writing; where there is no file, none is made."""
+def open_existing_log(settings: Settings) -> Log:
+    """Open the log. A missing SQLite file is an error: none is created."""
     path = settings.log.removeprefix(SQLITE)
     if settings.log.startswith(SQLITE) and not Path(path).exists():
         message = f"{path}: there is no such log"
@@ -284,11 +289,11 @@ def open_existing(settings: Settings) -> Log:
 
 
 def _same(label: schemas.Answer, other: schemas.Answer) -> bool:
-    """Equal, and of one kind: true is not 1."""
+    """Whether two labels are equal and of one type: true is not 1."""
     return label == other and isinstance(label, bool) == isinstance(other, bool)
 
 
-def _ago(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"

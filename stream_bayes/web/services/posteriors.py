@@ -1,4 +1,4 @@
-"""What a learner believes of a word, a feature, a weight: the posterior, and in words what it is of."""
+"""Posterior densities of words, features and weights that a learner has learned, as curves with a description."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from stream_bayes.typing import FloatArray
 from stream_bayes.web.api.schemas import DensityBody
 
 NaiveBayes = BernoulliNB | MultinomialNB | PoissonNB | GaussianNB | GaussianDiscriminant
-# No event has it: names of features are texts there.
-_NOBODY = ("", "", "")
-_UNSEEN = "no labelled event has had it"
+# A feature name that no event has: names of features are texts.
+_UNUSED_NAME = ("", "", "")
+_UNSEEN = "no labelled event had it"
 _NEW = f"{_UNSEEN}: this is the prior"
 
 
 def density_of(learner: Learner, kind: str, text: str) -> DensityBody:
-    """The posterior of what a kind and a text name, as a curve; `NoPosterior` where the learner has none."""
+    """Return the posterior density of a word, feature or weight. Raise `NoPosterior` if the learner has none."""
     kinds = kinds_of(type(learner))
     try:
         if isinstance(learner, SpamFilter) and kind != "weight":
-            return density(kind, text, mail_belief(learner, kind, text))
+            return density(kind, text, mail_posterior(learner, kind, text))
         if kind in kinds:
-            return density(kind, text, _belief(learner, text.strip()))
+            return density(kind, text, _named_posterior(learner, text.strip()))
     except (InputError, NumericalError) as problem:
         raise NoPosterior(visible(str(problem))) from problem
     known = f"it has them of a {', a '.join(kinds)}" if kinds else "it keeps none that can be drawn"
@@ -55,7 +55,7 @@ def density_of(learner: Learner, kind: str, text: str) -> DensityBody:
 
 
 def kinds_of(learner: type[Learner]) -> tuple[str, ...]:
-    """What one may ask learners of a class about."""
+    """Return the kinds of posteriors of a learner class."""
     if issubclass(learner, SpamFilter):
         return (*KINDS, "weight")
     if issubclass(learner, WeightBelief):
@@ -65,21 +65,21 @@ def kinds_of(learner: type[Learner]) -> tuple[str, ...]:
     return ("feature", "word") if issubclass(learner, NaiveBayes | CategoricalNB | BetaBernoulli) else ()
 
 
-def _belief(learner: Learner, text: str) -> NamedPosterior:
+def _named_posterior(learner: Learner, text: str) -> NamedPosterior:
     if isinstance(learner, WeightBelief):
-        return _of_weight(learner, text)
+        return _weight_posterior(learner, text)
     if isinstance(learner, SpamFilter | LogOddsFusion):
-        return _of_member(learner, text)
+        return _member_posterior(learner, text)
     if isinstance(learner, BetaBernoulli):
-        return _of_coin(learner, text)
+        return _beta_posterior(learner, text)
     if isinstance(learner, CategoricalNB):
-        return _of_category(learner, text)
+        return _category_posterior(learner, text)
     assert isinstance(learner, NaiveBayes)
-    return _of_feature(learner, text)
+    return _feature_posterior(learner, text)
 
 
 def _names(text: str) -> Iterator[Any]:
-    """What a feature may be called that is shown so: by its name, or with its value, which may be part of its name."""
+    """Yield the feature names that a shown text may stand for: with its value, which may be part of the name."""
     yield text
     name, equals, value = text.partition(" = ")
     if equals:
@@ -87,11 +87,11 @@ def _names(text: str) -> Iterator[Any]:
         yield name
 
 
-def _of_weight(learner: WeightBelief, text: str) -> NamedPosterior:
-    new = _weight(learner, _NOBODY)
+def _weight_posterior(learner: WeightBelief, text: str) -> NamedPosterior:
+    new = _weight(learner, _UNUSED_NAME)
     found = {name: _weight(learner, name) for name in _names(text)}
     name = next((name for name, weight in found.items() if weight != new), text)
-    # Hashed, it shares its weight with others.
+    # A hashed feature shares its weight with others.
     note = _NEW if found[name] == new and learner.buckets is None else None
     return NamedPosterior(found[name], f'weight of "{visible(_shown(name))}"', note)
 
@@ -103,7 +103,7 @@ def _weight(learner: WeightBelief, name: Any) -> Normal | StudentT:
     return StudentT(joint.degrees, float(joint.location[0]), math.sqrt(float(joint.scale[0, 0])))
 
 
-def _of_member(learner: SpamFilter | LogOddsFusion, text: str) -> NamedPosterior:
+def _member_posterior(learner: SpamFilter | LogOddsFusion, text: str) -> NamedPosterior:
     weights = {name: weight for name, weight in learner.weights().items() if isinstance(weight, Normal)}
     if text not in weights:
         message = f"no posterior of a weight of {visible(text, 40)!r}: there are {', '.join(weights) or 'none'}"
@@ -111,7 +111,7 @@ def _of_member(learner: SpamFilter | LogOddsFusion, text: str) -> NamedPosterior
     return NamedPosterior(weights[text], f'weight of "{text}" in the fusion')
 
 
-def _of_coin(learner: BetaBernoulli, text: str) -> NamedPosterior:
+def _beta_posterior(learner: BetaBernoulli, text: str) -> NamedPosterior:
     label = as_key(learner.classes[1])
     if learner.on is None:
         posterior = learner.posterior()
@@ -127,7 +127,7 @@ def _of_coin(learner: BetaBernoulli, text: str) -> NamedPosterior:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """What a value may be that is shown so."""
+    """Yield the values that a shown text may stand for."""
     yield text
     if text in ("True", "False"):
         yield text == "True"
@@ -139,9 +139,9 @@ def _values(text: str) -> Iterator[Any]:
         yield number
 
 
-def _of_category(learner: CategoricalNB, text: str) -> NamedPosterior:
+def _category_posterior(learner: CategoricalNB, text: str) -> NamedPosterior:
     label = _label(learner)
-    (feature, equals, value) = text.partition(" = ")
+    feature, equals, value = text.partition(" = ")
     values = [str(each) for each in learner.categories(feature)]
     if not equals or value not in values:
         known = ", ".join(f"{feature} = {each}" for each in values[:5]) or "none of that feature"
@@ -151,9 +151,9 @@ def _of_category(learner: CategoricalNB, text: str) -> NamedPosterior:
     return NamedPosterior(posterior, f"probability of {visible(text)} in {as_key(label)}")
 
 
-def _of_feature(learner: NaiveBayes, text: str) -> NamedPosterior:
+def _feature_posterior(learner: NaiveBayes, text: str) -> NamedPosterior:
     label = _label(learner)
-    new = _posterior(learner, _NOBODY, label)
+    new = _posterior(learner, _UNUSED_NAME, label)
     found = {name: _posterior(learner, name, label) for name in _names(text)}
     name = next((name for name, posterior in found.items() if posterior != new), text)
     note = _UNSEEN if found[name] == new and getattr(learner, "buckets", None) is None else None
@@ -176,10 +176,10 @@ def _meaning(learner: NaiveBayes, name: str, label: str) -> str:
 
 
 def _label(learner: NaiveBayes | CategoricalNB) -> Any:
-    """Of two labels the one that is told about everywhere; of more the most frequent."""
+    """Return the reported label: of two labels the second, of more the most frequent."""
     label = reported_label(learner.class_posterior())
     if label is None:
-        message = f"no label is known to this {type(learner).__name__} yet, so nothing is known of any feature"
+        message = f"this {type(learner).__name__} has not learned any label yet, so no feature has a posterior"
         raise NoPosterior(message)
     return label
 
@@ -189,12 +189,12 @@ def _shown(name: Any) -> str:
 
 
 Posterior = Beta | Gamma | Normal | StudentT
-"""Of one number."""
+"""Posteriors of one number."""
 
-# A curve of a probability goes so near to 0 and 1, or as far as there is more than so little beyond.
+# The curve of a probability ends this close to 0 and 1, or where this much probability lies beyond.
 _CLOSEST = 1e-4
 _BEYOND = 0.05
-# Points of a curve at equal distances, and at equal steps of probability: a narrow peak is drawn as well as its tails.
+# Points at equal distances and at equal steps of probability, so that a narrow peak and its tails are drawn well.
 _EVEN = 81
 _QUANTILES = 110
 _TAIL = 1e-3
@@ -203,13 +203,13 @@ _QUARTILES = (0.25, 0.5, 0.75)
 
 
 class NoPosterior(StreamBayesError):
-    """A learner has no belief about what was asked for; the message says about what it has."""
+    """A learner has no posterior of this kind. The message names the kinds it has."""
 
     code = "no-posterior"
 
 
 class NamedPosterior(NamedTuple):
-    """A posterior, and what it is of."""
+    """A posterior and a description of its quantity."""
 
     posterior: Posterior
     meaning: str
@@ -217,24 +217,24 @@ class NamedPosterior(NamedTuple):
     seen: int | None = None
     """Labelled events that had it."""
     seen_towards: int | None = None
-    """Those of them with the label that the meaning names."""
+    """Those with the label that `meaning` names."""
 
 
-def density(kind: str, text: str, belief: NamedPosterior) -> DensityBody:
-    """A belief as a curve, with its mean and its interval."""
-    posterior = belief.posterior
+def density(kind: str, text: str, named: NamedPosterior) -> DensityBody:
+    """Return a posterior as a curve, with its mean and its interval."""
+    posterior = named.posterior
     x = _points(posterior)
     y, cut = _heights(posterior, x)
-    notes = [belief.note, "the density has no upper bound: the curve is cut off" if cut else None]
+    notes = [named.note, "the density is unbounded: the curve is cut off" if cut else None]
     return DensityBody(
         kind=visible(kind),
         text=visible(text),
-        meaning=belief.meaning,
+        meaning=named.meaning,
         family=_family(posterior),
         mean=posterior.mean,
         interval=posterior.interval(MASS),
-        seen=belief.seen,
-        seen_towards=belief.seen_towards,
+        seen=named.seen,
+        seen_towards=named.seen_towards,
         x=tuple(x.tolist()),
         y=tuple(y.tolist()),
         note="; ".join(filter(None, notes)) or None,
@@ -255,14 +255,14 @@ def _points(posterior: Posterior) -> FloatArray:
 
 
 def _heights(posterior: Posterior, x: FloatArray) -> tuple[FloatArray, bool]:
-    """The density at each point, and whether it had to be cut off."""
+    """Return the density at each point, and whether it was cut off."""
     y = posterior.density(x)
     unbounded = (isinstance(posterior, Beta) and min(posterior) < 1.0) or (
         isinstance(posterior, Gamma) and posterior.shape < 1.0
     )
     if not unbounded:
         return y, False
-    # As high as where a quarter of the probability is still beyond: what is cut off is seen to go on.
+    # Cut at the density of a quartile: enough of the peak is shown to see that it goes on.
     quartiles = [posterior.quantile(probability) for probability in _QUARTILES]
     within = np.clip(quartiles, x[0], x[-1])
     return np.minimum(y, posterior.density(within).max()), True
@@ -276,9 +276,9 @@ def _family(posterior: Posterior) -> str:
 
 
 KINDS = ("word", "sender", "host")
-"""What one asks about first."""
-# Which members look at which kind, by the first words of their names.
-_VIEWS = {
+"""The kinds that the page offers."""
+# The members that use a kind of feature, by the first word of their names.
+_MEMBERS = {
     "word": {"word"},
     "pair": {"word"},
     "sender": {"senders"},
@@ -293,44 +293,44 @@ _NAME = re.compile(r"[^\s:]+")
 _LONGEST = 200
 
 
-class _Tiny(NamedTuple):
-    """A mail that has one feature of a kind, and what the feature is called."""
+class _ProbeMail(NamedTuple):
+    """A minimal mail that has one feature, with the kind and text of the feature."""
 
     mail: str
     kind: str
     text: str
 
 
-def mail_belief(learner: SpamFilter, kind: str, text: str) -> NamedPosterior:
-    """The probability of spam among the mails that have a feature; kinds are those of an explanation."""
+def mail_posterior(learner: SpamFilter, kind: str, text: str) -> NamedPosterior:
+    """Return the probability of spam among mails with a feature. Kinds are those of an explanation."""
     line = " ".join(text.lower().split())
     prefix, _, plain = kind.rpartition(": ")
     views = {member.split()[0] for member in learner.members}
-    if plain not in _VIEWS or not 0 < len(line) <= _LONGEST or (prefix and not _NAME.fullmatch(prefix)):
-        message = f"no belief about {visible(kind, 40)} {visible(text, 40)!r}: ask about a {', a '.join(KINDS)}"
+    if plain not in _MEMBERS or not 0 < len(line) <= _LONGEST or (prefix and not _NAME.fullmatch(prefix)):
+        message = f"no posterior of {visible(kind, 40)} {visible(text, 40)!r}: ask about a {', a '.join(KINDS)}"
         raise NoPosterior(message)
-    if not views & _VIEWS[plain]:
-        message = f"this filter does not look at {plain}s: its members are {', '.join(learner.members)}"
+    if not views & _MEMBERS[plain]:
+        message = f"this filter does not use {plain}s: its members are {', '.join(learner.members)}"
         raise NoPosterior(message)
-    for tiny in _mails(prefix, plain, line):
-        if (belief := _found(learner, tiny)) is not None:
-            return belief
-    message = f"{visible(text, 40)!r} is not one {plain} to this filter"
+    for probe in _probe_mails(prefix, plain, line):
+        if (named := _posterior_by_probe(learner, probe)) is not None:
+            return named
+    message = f"this filter does not read {visible(text, 40)!r} as one {plain}"
     raise NoPosterior(message)
 
 
-def _found(learner: SpamFilter, tiny: _Tiny) -> NamedPosterior | None:
-    """None where the mail does not have the feature that it was made for."""
-    batch = learner.batch([tiny.mail])
-    named = named_features(batch.raws[0], cast(Shape, batch.shape))
-    if not any((feature.kind, feature.text) == tiny[1:] for feature in named):
+def _posterior_by_probe(learner: SpamFilter, probe: _ProbeMail) -> NamedPosterior | None:
+    """Return the posterior of the probe's feature. None if the probe does not have that feature."""
+    batch = learner.batch([probe.mail])
+    features = named_features(batch.raws[0], cast(Shape, batch.shape))
+    if not any((feature.kind, feature.text) == probe[1:] for feature in features):
         return None
-    shares = {(share.kind, share.text): share for share in learner.explain(tiny.mail, len(named)).shares}
-    share = shares.get(tiny[1:])
-    meaning = _meaning_in_mail(learner, *tiny[1:])
+    shares = {(share.kind, share.text): share for share in learner.explain(probe.mail, len(features)).shares}
+    share = shares.get(probe[1:])
+    meaning = _meaning_in_mail(learner, *probe[1:])
     if share is None:
         return NamedPosterior(
-            Beta(PRIOR_COUNT, PRIOR_COUNT), meaning, "no labelled mail has had it: this is the prior", 0, 0
+            Beta(PRIOR_COUNT, PRIOR_COUNT), meaning, "no labelled mail had it: this is the prior", 0, 0
         )
     return NamedPosterior(share.posterior, meaning, None, share.mails, share.spam)
 
@@ -341,36 +341,36 @@ def _meaning_in_mail(learner: SpamFilter, kind: str, text: str) -> str:
     return f'probability of {as_key(learner.classes[1])} among mails with the {plain} "{visible(text)}"{place}'
 
 
-def _mails(prefix: str, kind: str, line: str) -> Iterator[_Tiny]:
-    """Mails that may have the feature, the likeliest first: what is one word is for the filter to say."""
+def _probe_mails(prefix: str, kind: str, line: str) -> Iterator[_ProbeMail]:
+    """Yield mails that may have the feature, the most likely first. The filter's tokenizer decides."""
     own = f"{prefix}: {kind}" if prefix else kind
     if kind in ("word", "pair"):
         mail = f"{prefix}: {line}\n\n" if prefix else f"\n{line}"
-        yield from (_Tiny(mail, own.replace(kind, each), line) for each in (kind, "pair"))
+        yield from (_ProbeMail(mail, own.replace(kind, each), line) for each in (kind, "pair"))
     elif kind == "sender":
-        yield from _senders(line)
+        yield from _sender_probes(line)
     elif kind == "host":
-        yield from _hosts(own, line)
+        yield from _host_probes(own, line)
     elif kind == "network":
         address = ".".join((*(part for part in line.split(".") if part != "*"), *["0"] * ADDRESS_PARTS))
         whole = ".".join(address.split(".")[:ADDRESS_PARTS])
-        yield _Tiny(f"Received: from [{whole}]\n\n", own, line)
+        yield _ProbeMail(f"Received: from [{whole}]\n\n", own, line)
     else:
         names = [name.strip() for name in line.split(",")]
-        yield _Tiny("".join(f"{name}: x\n" for name in names) + "\n", own, line)
+        yield _ProbeMail("".join(f"{name}: x\n" for name in names) + "\n", own, line)
 
 
-def _senders(line: str) -> Iterator[_Tiny]:
+def _sender_probes(line: str) -> Iterator[_ProbeMail]:
     if (address := _ADDRESS.search(line)) is not None:
-        yield _Tiny(f"From: {address[0]}\n\n", "sender", address[0])
+        yield _ProbeMail(f"From: {address[0]}\n\n", "sender", address[0])
     domain = line.removeprefix("@")
-    yield _Tiny(f"From: nobody@{domain}\n\n", "sender", f"@{domain}")
+    yield _ProbeMail(f"From: nobody@{domain}\n\n", "sender", f"@{domain}")
 
 
-def _hosts(kind: str, line: str) -> Iterator[_Tiny]:
+def _host_probes(kind: str, line: str) -> Iterator[_ProbeMail]:
     head, end = ("", "") if kind == "host" else ("X-Link: ", "\n\n")
     begin = "\n" if kind == "host" else ""
     if line.startswith("@"):
-        yield _Tiny(f"{begin}{head}nobody{line}{end}", kind, line)
+        yield _ProbeMail(f"{begin}{head}nobody{line}{end}", kind, line)
     elif (host := _HOST.match(line)) is not None:
-        yield _Tiny(f"{begin}{head}http://{host[1]}/{end}", kind, host[1])
+        yield _ProbeMail(f"{begin}{head}http://{host[1]}/{end}", kind, host[1])

@@ -1,7 +1,7 @@
-"""Scores of open questions, kept up to date with the newest model.
+"""Rescoring of open label requests with the newest model.
 
-A question is asked for its score at that time. While it waits, other labels are learned, and what its own label is
-worth changes. The queue is ordered by what it is worth now.
+A label is requested for its acquisition score at that time. While the request waits, other labels are learned and its
+score changes. The queue is ordered by the current score.
 """
 
 from __future__ import annotations
@@ -25,176 +25,176 @@ from stream_bayes.web.services.model_cache import ModelCache, NoModel, OpenedMod
 
 logger = logging.getLogger("stream_bayes.web")
 
-_EVERY = 1.0
-"""Seconds between two looks for a newer model."""
-_AT_ONCE = 16
-"""Questions whose new scores are told together."""
-_MOST = 1000
-"""Questions that are scored by one model, those first that are worth most."""
+_POLL_SECONDS = 1.0
+"""Seconds between two checks for a newer model."""
+_BATCH_SIZE = 16
+"""Requests whose new scores are stored together."""
+_MAX_RESCORED = 1000
+"""Requests that are rescored by one model, the highest score first."""
 _READS_AT_ONCE = 100
 _BYTES_AT_ONCE = 8 << 20
-"""Observations that are read in one look, and their bytes: the thread that reads them writes the answers too."""
+"""Observations read in one round, and their bytes. The thread that reads them also writes the labels."""
 _KEPT_BYTES = 64 << 20
-"""Of observations that are kept for the next model: enough for all of them, if they are mails."""
+"""Bytes of observations kept for the next model: enough for all of them, if they are mails."""
 _MAIL_BYTES = max(MAX_HEADER, MAX_RAW)
-"""Of a mail that is longer no learner looks at the rest."""
+"""Learners ignore the rest of a longer mail."""
 _EVENT_BYTES = 1000
-"""What Python takes for an observation besides its content, about."""
+"""Approximate overhead of an observation in memory."""
 _FEATURE_BYTES = 150
-"""What it takes for a feature besides its characters, about."""
+"""Approximate overhead of a feature in memory."""
 
 
-class _ObservationCache:
-    """Observations of open questions, so that each is read from the log once, while there is room.
+class _WaitingObservations:
+    """Cache of the observations of waiting requests, each read from the log once, up to a number of bytes.
 
     Parameters
     ----------
     read
-        Gives the observation at a place; None where it cannot be read.
-    most_bytes
-        Of all that are kept.
+        Returns the observation at a place, or None if it cannot be read.
+    max_bytes
+        Bytes of all cached observations.
     """
 
-    def __init__(self, read: Callable[[Place], Observation | None], most_bytes: int) -> None:
+    def __init__(self, read: Callable[[Place], Observation | None], max_bytes: int) -> None:
         self._read = read
-        self._most_bytes = most_bytes
-        self._kept: dict[Place, Observation | None] = {}
+        self._max_bytes = max_bytes
+        self._cached: dict[Place, Observation | None] = {}
         self.bytes = 0
-        """Of those that are kept."""
+        """Bytes of the cached observations."""
         self._reads_left = 0
         self._bytes_left = 0
 
-    def begin(self, waiting: Iterable[Place], reads: int, most_bytes: int) -> None:
-        """Begin a look at these places, in which so many may be read, until there were so many bytes."""
+    def begin(self, waiting: Iterable[Place], reads: int, max_bytes: int) -> None:
+        """Start a round over these places that reads at most `reads` observations or `max_bytes` bytes."""
         places = set(waiting)
-        for place in [place for place in self._kept if place not in places]:
-            self.bytes -= _size_of(self._kept.pop(place))
+        for place in [place for place in self._cached if place not in places]:
+            self.bytes -= _size_of(self._cached.pop(place))
         self._reads_left = reads
-        self._bytes_left = most_bytes
+        self._bytes_left = max_bytes
 
     def can_get(self, place: Place) -> bool:
-        """Whether an observation is kept, or may be read in this look."""
-        return place in self._kept or (self._reads_left > 0 and self._bytes_left > 0)
+        """Whether an observation is cached, or may be read in this round."""
+        return place in self._cached or (self._reads_left > 0 and self._bytes_left > 0)
 
     def get(self, place: Place) -> Observation | None:
-        """The observation at a place, of a mail only what a learner looks at; None where it cannot be read."""
-        if place in self._kept:
-            return self._kept[place]
+        """Return the observation at a place, a mail cut to what learners read. None if it cannot be read."""
+        if place in self._cached:
+            return self._cached[place]
         observation = self._read(place)
         self._reads_left -= 1
         self._bytes_left -= _size_of(observation)
         if observation is not None and observation.raw is not None and len(observation.raw) > _MAIL_BYTES:
             observation = observation.model_copy(update={"raw": observation.raw[:_MAIL_BYTES]})
-        # None is dropped to make room: the places are looked at in turn, and each would push out the next.
+        # Nothing is evicted to make room: with a cyclic order of access each would evict the next.
         size = _size_of(observation)
-        if self.bytes + size <= self._most_bytes:
-            self._kept[place] = observation
+        if self.bytes + size <= self._max_bytes:
+            self._cached[place] = observation
             self.bytes += size
         return observation
 
 
 class Rescorer:
-    """A thread that scores open questions by the newest checkpoint of their partition.
+    """A thread that rescores open label requests with the newest checkpoint of their partition.
 
-    Observations are kept for the next checkpoint, and in one look only some are read from the log: what is left has its
-    turn in the next one, a second later.
+    Observations are cached for the next checkpoint. One round reads only some of them from the log; the next round, a
+    second later, reads the others.
 
     Parameters
     ----------
-    desk
-        Has the questions.
+    store
+        The store with the request queue.
     models
-        Has the checkpoints.
+        The models of the newest checkpoints.
     read
-        Gives the observation at a place; None where it cannot be read.
+        Returns the observation at a place, or None if it cannot be read.
     strategy
-        The name of the score, for questions that were not chosen by one, as those of the audit.
+        The strategy if no request names one, as those of the audit do not.
     on_failure
-        Called where the thread fails.
+        Called if the thread fails.
     """
 
     def __init__(
         self,
-        desk: StateStore,
+        store: StateStore,
         models: ModelCache,
         read: Callable[[Place], Observation | None],
         strategy: str,
         on_failure: Callable[[BackgroundError], object] | None = None,
     ) -> None:
-        self._desk = desk
+        self._store = store
         self._models = models
-        self._observations = _ObservationCache(read, _KEPT_BYTES)
+        self._observations = _WaitingObservations(read, _KEPT_BYTES)
         self._strategy = strategy
         self._stop = Event()
         self._thread = BackgroundThread(self._run, "web-rescoring", on_failure)
 
     @property
     def kept_bytes(self) -> int:
-        """Of the observations that are kept for the next checkpoint."""
+        """Bytes of the observations cached for the next checkpoint."""
         return self._observations.bytes
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End it, and wait for that."""
+        """Stop the thread and join it."""
         self._stop.set()
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._stop.wait(_EVERY):
+        while not self._stop.wait(_POLL_SECONDS):
             try:
                 self.rescore()
             except (StreamBayesError, OSError) as problem:
-                logger.debug("open questions keep their scores: %s", problem)
+                logger.debug("label requests keep their scores: %s", problem)
 
     def rescore(self) -> None:
-        """Score, once, open questions for which there is a model newer than their scores, as far as a look goes."""
-        with self._desk.read_lock():
-            waiting = self._desk.questions.waiting()[:_MOST]
-            strategy = self._desk.questions.strategy or self._strategy
+        """Rescore once the requests whose score is older than the newest model, within the limits of a round."""
+        with self._store.read_lock():
+            waiting = self._store.queue.waiting()[:_MAX_RESCORED]
+            strategy = self._store.queue.strategy or self._strategy
         if strategy not in STRATEGIES:
             return
-        self._observations.begin((entry.place for entry in waiting), _READS_AT_ONCE, _BYTES_AT_ONCE)
+        self._observations.begin((queued.place for queued in waiting), _READS_AT_ONCE, _BYTES_AT_ONCE)
         by_partition: defaultdict[int, list[QueuedRequest]] = defaultdict(list)
-        for entry in waiting:
-            by_partition[entry.place[0]].append(entry)
-        for partition, entries in by_partition.items():
+        for queued in waiting:
+            by_partition[queued.place[0]].append(queued)
+        for partition, queued_requests in by_partition.items():
             try:
                 opened = self._models.newest(partition)
             except NoModel:
                 continue
-            older = [entry for entry in entries if _is_older(entry, opened)]
-            for begin in range(0, len(older), _AT_ONCE):
+            older = [queued for queued in queued_requests if _is_older(queued, opened)]
+            for begin in range(0, len(older), _BATCH_SIZE):
                 if self._stop.is_set():
                     return
-                self._score(older[begin : begin + _AT_ONCE], opened, strategy)
+                self._score(older[begin : begin + _BATCH_SIZE], opened, strategy)
 
-    def _score(self, entries: Iterable[QueuedRequest], opened: OpenedModel, strategy: str) -> None:
-        found: list[tuple[QueuedRequest, float]] = []
-        for entry in entries:
-            if not self._observations.can_get(entry.place):
+    def _score(self, queued_requests: Iterable[QueuedRequest], opened: OpenedModel, strategy: str) -> None:
+        rescored: list[tuple[QueuedRequest, float]] = []
+        for queued in queued_requests:
+            if not self._observations.can_get(queued.place):
                 continue
-            observation = self._observations.get(entry.place)
-            found.append((entry, _score_of(opened, observation, strategy)))
-        if not found:
+            observation = self._observations.get(queued.place)
+            rescored.append((queued, _score_of(opened, observation, strategy)))
+        if not rescored:
             return
-        with self._desk.write_lock():
-            for entry, score in found:
-                # Also where there is no score: it need not be looked for again.
-                self._desk.questions.rescore(entry.place, score, opened.stamp.changed)
+        with self._store.write_lock():
+            for queued, score in rescored:
+                # Also without a score (NaN), so that it is not computed again.
+                self._store.queue.rescore(queued.place, score, opened.stamp.changed)
 
 
-def _is_older(entry: QueuedRequest, opened: OpenedModel) -> bool:
-    """Whether the score of a question was made before this checkpoint was written."""
-    if entry.scored_at is not None:
-        return entry.scored_at != opened.stamp.changed
-    return entry.asked_at is None or entry.asked_at.timestamp() < opened.stamp.changed / 1e9
+def _is_older(queued: QueuedRequest, opened: OpenedModel) -> bool:
+    """Whether the score is older than this checkpoint."""
+    if queued.scored_at is not None:
+        return queued.scored_at != opened.stamp.changed
+    return queued.asked_at is None or queued.asked_at.timestamp() < opened.stamp.changed / 1e9
 
 
 def _score_of(opened: OpenedModel, observation: Observation | None, strategy: str) -> float:
-    """What the label of an observation is worth; NaN where it is gone, or the model refuses it."""
+    """Return the acquisition score of an observation. NaN if it is gone or the model refuses it."""
     if observation is None:
         return math.nan
     with opened.lock:
@@ -206,7 +206,7 @@ def _score_of(opened: OpenedModel, observation: Observation | None, strategy: st
 
 
 def _size_of(observation: Observation | None) -> int:
-    """Bytes of an observation in memory, about."""
+    """Return the approximate bytes of an observation in memory."""
     if observation is None:
         return _EVENT_BYTES
     content = observation.content

@@ -175,10 +175,10 @@ def test_item12_a_missing_model_does_not_tell_where_checkpoints_are(tmp_path: Pa
 
 
 def test_two_people_of_one_name_have_two_questions(http: httpx.Client) -> None:
-    first = take_request(http, seat="desk")
-    second = take_request(http, seat="sofa")
+    first = take_request(http, session_id="desk")
+    second = take_request(http, session_id="sofa")
     assert first["place"] != second["place"]
-    body = {"labeller": "ann", "seat": "sofa", "label": "spam"}
+    body = {"labeller": "ann", "session_id": "sofa", "label": "spam"}
     assert http.post(f"{path_of(first)}/label", json=body).json()["code"] == "taken"
 
 
@@ -235,13 +235,13 @@ _MAX_CPU_SECONDS = 0.1
 @pytest.mark.parametrize("learner", ["SpamFilter", "MultinomialNB"])
 def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path, learner: str) -> None:
     """The CPU time of the thread that answers, so that the load of the machine does not count; the best of several."""
-    testbed = WebTestBed(tmp_path, learner={"name": learner, "parameters": {"buckets": 2**12}})
-    testbed.send_generated(60)
-    testbed.work()
-    with LabelingService(testbed.settings) as service:
-        wait_until(lambda: service.desk.ready)
-        entry = service.desk.questions.waiting()[0]
-        service.letters.question(entry).model_dump_json()
+    service = WebTestBed(tmp_path, learner={"name": learner, "parameters": {"buckets": 2**12}})
+    service.send_generated(60)
+    service.work()
+    with LabelingService(service.settings) as office:
+        wait_until(lambda: office.store.ready)
+        queued = office.store.queue.waiting()[0]
+        office.observation_view.request_body(queued).model_dump_json()
         too_long: dict[tuple[str, int], float] = {}
         for size in (240_000, 1 << 20, 4 << 20):
             for name, made in _HOSTILE_MAILS.items():
@@ -250,9 +250,9 @@ def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path,
                 for _ in range(5):
                     begin = time.thread_time()
                     shown = shown_of(observation)
-                    opinion = service.models.opinion(observation, 0)
+                    opinion = office.models.predict(observation, 0)
                     sheet = RenderedObservation(observation, shown, 0)
-                    question = service.letters.question_of(entry, sheet, opinion)
+                    question = office.observation_view.body_of(queued, sheet, opinion)
                     question.model_dump_json()
                     seconds = min(seconds, time.thread_time() - begin)
                     if seconds < _MAX_CPU_SECONDS:

@@ -57,40 +57,40 @@ def test_nothing_is_lost_when_a_read_fails_in_the_middle_of_a_look(tmp_path: Pat
         log.commit({})
         failed = 0
         for fails_at in range(1, 20):
-            desk = StateStore(10.0, None)
-            watch = LogFollower(settings, desk, lambda: log)
+            store = StateStore(10.0, None)
+            log_follower = LogFollower(settings, store, lambda: log)
             log.calls = 0
             log.fails_at = fails_at
             for _ in range(3):
                 try:
-                    watch.look(log)
+                    log_follower.poll(log)
                 except LogUnavailable:
                     failed += 1
-            assert len(desk.questions) == 5, f"call {fails_at} had failed"
-            assert desk.ready
+            assert len(store.queue) == 5, f"call {fails_at} had failed"
+            assert store.ready
     assert failed > 5, "some calls have failed"
 
 
 def test_a_label_that_nobody_waits_for_any_more_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_bayes.web.services.log_writer.PATIENCE", 0.2)
+    monkeypatch.setattr("stream_bayes.web.services.log_writer.RESULT_SECONDS", 0.2)
     may_open = Event()
 
     def opened() -> SqliteLog:
         may_open.wait(30)
         return SqliteLog(tmp_path / "log.db")
 
-    clerk = LogWriter("labels", opened)
-    clerk.start()
+    log_writer = LogWriter("labels", opened)
+    log_writer.start()
     first, second = (Label(id=name, label="spam", source=Source("emails", 0, 0)) for name in ("a", "b"))
     with ThreadPoolExecutor(1) as pool:
         # The first is being written when its labeller gives up; the second has not been begun.
-        begun = pool.submit(clerk.write, first, 0)
-        with pytest.raises(LogUnavailable, match="has not answered"):
+        begun = pool.submit(log_writer.write, first, 0)
+        with pytest.raises(LogUnavailable, match="has not responded"):
             begun.result()
-        with pytest.raises(LogUnavailable, match="has not answered"):
-            clerk.write(second, 0)
+        with pytest.raises(LogUnavailable, match="has not responded"):
+            log_writer.write(second, 0)
     may_open.set()
-    clerk.stop()
+    log_writer.stop()
     with SqliteLog(tmp_path / "log.db") as log:
         assert [Label.model_validate_json(record.value).id for record in log.read("labels", 0, 0, 10)] == ["a"]
 
@@ -167,12 +167,12 @@ def test_item05_a_copy_of_a_label_is_no_answer_of_its_own(tmp_path: Path) -> Non
             log.commit({})
             # The times of labels are the log's own, in milliseconds.
             sleep(0.005)
-        desk = StateStore(10.0, None)
-        LogFollower(settings, desk, lambda: log).look(log)
-        entry = desk.questions.known((asked.source.partition, asked.source.offset))
-        assert entry is not None
-        assert entry.given is not None
-        assert entry.given.label == "ham"
+        store = StateStore(10.0, None)
+        LogFollower(settings, store, lambda: log).poll(log)
+        queued = store.queue.find((asked.source.partition, asked.source.offset))
+        assert queued is not None
+        assert queued.submitted is not None
+        assert queued.submitted.label == "ham"
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ def test_item16_labels_that_the_engine_accepts_are_answers_on_the_page(
         log.append("labels", json.dumps({"type": "observation", "id": "17", "text": "x"}).encode(), partition=0)
         log.append("labels", json.dumps(label).encode(), partition=0)
         log.commit({})
-        desk = StateStore(10.0, None)
-        LogFollower(settings, desk, lambda: log).look(log)
-    entry = desk.questions.known((asked.source.partition, asked.source.offset))
-    assert entry is not None
-    assert entry.given is not None
-    assert entry.given.label == "spam"
+        store = StateStore(10.0, None)
+        LogFollower(settings, store, lambda: log).poll(log)
+    queued = store.queue.find((asked.source.partition, asked.source.offset))
+    assert queued is not None
+    assert queued.submitted is not None
+    assert queued.submitted.label == "spam"

@@ -63,7 +63,7 @@ def filled(path: str) -> str:
 
 
 def test_nobody_comes_in_without_the_token(address: str, operations: list[tuple[str, str]]) -> None:
-    others = [("GET", path) for path in ("/", "/static/main.js", "/static/no", DOCUMENT, "/docs", "/no")]
+    others = [("GET", path) for path in ("/", "/static/core/main.js", "/static/no", DOCUMENT, "/docs", "/no")]
     with httpx.Client(base_url=address) as stranger:
         for method, path in [*operations, *others]:
             answer = stranger.request(method, filled(path), json=None if method == "GET" else {})
@@ -90,7 +90,7 @@ def test_a_wrong_token_is_as_good_as_none(address: str, operations: list[tuple[s
 
 def test_with_the_token_everything_is_there(address: str) -> None:
     with client(address, TOKEN) as http:
-        for path in ("/", "/static/main.js", DOCUMENT, "/metrics", "/api/status", "/api/charts", "/api/requests"):
+        for path in ("/", "/static/core/main.js", DOCUMENT, "/metrics", "/api/status", "/api/charts", "/api/requests"):
             assert http.get(path).status_code == 200, path
 
 

@@ -16,7 +16,7 @@ from tests.support.web_processes import address, open_request, read_event, read_
 
 
 def test_a_token_that_is_made_up_is_a_line_for_people_too(tmp_path: Path) -> None:
-    text = "serve(Starlette(), WebSettings(port=0), made_up='made-up')"
+    text = "serve(Starlette(), WebSettings(port=0), new_token='made-up')"
     with script(tmp_path, text) as process:
         address(process)
         code, _, errors = wait_for_exit(process, signal.SIGTERM)
@@ -112,22 +112,22 @@ def test_the_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
 
 
 def test_beyond_the_machine_it_says_its_name_and_who_may_listen(tmp_path: Path) -> None:
-    text = "serve(Starlette(), WebSettings(host='0.0.0.0', port=0), made_up='made-up')"
+    text = "serve(Starlette(), WebSettings(host='0.0.0.0', port=0), new_token='made-up')"
     with script(tmp_path, text) as process:
         assert address(process).startswith(f"http://{socket.gethostname()}:")
         warning, token = wait_for_exit(process, signal.SIGTERM)[2].splitlines()
-    assert warning == "Plain HTTP: whoever can listen on the way can read the token"
+    assert warning == "Plain HTTP: anybody on the network path can read the token"
     assert token.endswith(": made-up")
 
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_what_was_not_foreseen_is_in_the_log_with_its_trace(tmp_path: Path, as_json: bool) -> None:
     text = f"""
-        from stream_bayes.web.security.auth import Access
-        from stream_bayes.web.security.middleware import Guard
+        from stream_bayes.web.security.auth import Authenticator
+        from stream_bayes.web.api.app import secure
         async def fail(request):
             raise RuntimeError("what happened")
-        app = Guard(Starlette(routes=[Route("/", fail)]), Access())
+        app = secure(Starlette(routes=[Route("/", fail)]), Authenticator())
         serve(app, WebSettings(port=0), as_json={as_json})
     """
     with script(tmp_path, text) as process:

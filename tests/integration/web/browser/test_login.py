@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
+from stream_bayes.web.api.app import secure
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.support.app_server import Served, served
 from tests.support.secured_app import TOKEN, application
 
@@ -29,7 +29,7 @@ def page(browser: Browser) -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def secured() -> Iterator[Served]:
     access = Authenticator(TOKEN)
-    with served(SecurityMiddleware(application(access), access)) as place:
+    with served(secure(application(access), access)) as place:
         yield place
 
 

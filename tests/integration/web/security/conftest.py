@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from stream_bayes.web.api.app import secure
 from stream_bayes.web.security.auth import Authenticator, hosts_of
-from stream_bayes.web.security.middleware import SecurityMiddleware
 from tests.support.app_server import Served, served
 from tests.support.secured_app import TOKEN, Clock, application
 
@@ -22,7 +22,7 @@ def open_access() -> Authenticator:
 @pytest.fixture(scope="module")
 def page(open_access: Authenticator) -> Iterator[Served]:
     """One that everybody on the machine may use."""
-    with served(SecurityMiddleware(application(open_access), open_access)) as place:
+    with served(secure(application(open_access), open_access)) as place:
         yield place
 
 
@@ -35,14 +35,14 @@ def access() -> Authenticator:
 @pytest.fixture(scope="module")
 def secured(access: Authenticator) -> Iterator[Served]:
     """One that needs the token."""
-    with served(SecurityMiddleware(application(access), access)) as place:
+    with served(secure(application(access), access)) as place:
         yield place
 
 
 @pytest.fixture(scope="module")
 def proxied(access: Authenticator) -> Iterator[Served]:
     """The same behind a proxy on this machine, which is believed."""
-    with served(SecurityMiddleware(application(access), access), "127.0.0.0/8") as place:
+    with served(secure(application(access), access), "127.0.0.0/8") as place:
         yield place
 
 

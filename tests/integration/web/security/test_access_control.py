@@ -6,9 +6,14 @@ import httpx
 import pytest
 
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.security.headers import SESSION_COOKIE
+from stream_bayes.web.security.http_messages import SESSION_COOKIE
 from tests.support.app_server import Served
-from tests.support.secured_app import TOKEN, assert_no_http, refused, safe
+from tests.support.secured_app import (
+    TOKEN,
+    assert_no_http,
+    refused,
+    safe,
+)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,13 @@ import httpx
 import pytest
 
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.security.headers import SESSION_COOKIE
+from stream_bayes.web.security.http_messages import SESSION_COOKIE
 from tests.support.app_server import Served
-from tests.support.secured_app import TOKEN, Clock, refused
+from tests.support.secured_app import (
+    TOKEN,
+    Clock,
+    refused,
+)
 
 
 def test_logging_in_as_a_program_and_out(stranger: httpx.Client, access: Authenticator) -> None:

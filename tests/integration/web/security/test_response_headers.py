@@ -12,10 +12,10 @@ import httpx
 import pytest
 from starlette.types import Message
 
-from stream_bayes.web.http_protocol import HttpProtocol
+from stream_bayes.web.api.app import secure
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.security.headers import CONTENT_POLICY
-from stream_bayes.web.security.middleware import SecurityMiddleware
+from stream_bayes.web.security.http_messages import CONTENT_POLICY
+from stream_bayes.web.server import HttpProtocol
 from tests.support.app_server import Served, served
 from tests.support.commands import PATIENCE
 from tests.support.secured_app import SECRET, application, assert_no_http, refused, safe
@@ -148,9 +148,7 @@ def test_a_web_socket_is_closed_before_it_is_open(open_access: Authenticator) ->
     async def receive() -> Message:
         return {"type": "websocket.connect"}
 
-    asyncio.run(
-        SecurityMiddleware(application(open_access), open_access)({"type": "websocket", "path": "/"}, receive, send)
-    )
+    asyncio.run(secure(application(open_access), open_access)({"type": "websocket", "path": "/"}, receive, send))
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
@@ -188,7 +186,7 @@ def test_no_failure_in_words_of_its_own(client: httpx.Client) -> None:
 
 def test_too_many_at_once(open_access: Authenticator) -> None:
     with (
-        served(SecurityMiddleware(application(open_access), open_access, most_at_once=0)) as place,
+        served(secure(application(open_access), open_access, max_requests=0)) as place,
         place.client() as browser,
     ):
         for path in ("/", "/api/echo", "/metrics", "/healthz/"):
@@ -204,7 +202,7 @@ def test_too_many_at_once(open_access: Authenticator) -> None:
 
 def test_too_many_streams(open_access: Authenticator) -> None:
     with (
-        served(SecurityMiddleware(application(open_access), open_access, most_streams=2)) as place,
+        served(secure(application(open_access), open_access, max_streams=2)) as place,
         place.client() as browser,
     ):
         with browser.stream("GET", "/api/events"), browser.stream("GET", "/api/events"):
@@ -228,7 +226,7 @@ def opened_again(browser: httpx.Client) -> bool:
 
 def test_as_many_as_there_is_room_for_one_after_another(open_access: Authenticator) -> None:
     with (
-        served(SecurityMiddleware(application(open_access), open_access, most_at_once=1)) as place,
+        served(secure(application(open_access), open_access, max_requests=1)) as place,
         place.client() as browser,
     ):
         for path, status in (("/api/echo", 200), ("/fail", 500), ("/nothing", 404), ("/", 200)):

@@ -12,12 +12,20 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from stream_bayes.web.api.app import secure
 from stream_bayes.web.security.auth import Authenticator
-from stream_bayes.web.security.headers import SESSION_COOKIE
-from stream_bayes.web.security.middleware import SecurityMiddleware
+from stream_bayes.web.security.http_messages import SESSION_COOKIE
 from tests.support.app_server import Served, served
 from tests.support.commands import PATIENCE
-from tests.support.secured_app import MAX_PREDICT, MOST, TOKEN, application, assert_no_http, raw_post, refused
+from tests.support.secured_app import (
+    MAX_PREDICT,
+    MOST,
+    TOKEN,
+    application,
+    assert_no_http,
+    raw_post,
+    refused,
+)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
@@ -159,7 +167,7 @@ def test_no_more_than_some_is_thrown_away(page: Served, open_access: Authenticat
 
 
 def test_a_body_that_does_not_come(open_access: Authenticator) -> None:
-    with served(SecurityMiddleware(application(open_access), open_access, body_seconds=0.5)) as place:
+    with served(secure(application(open_access), open_access, body_seconds=0.5)) as place:
         answer = place.say(raw_post(open_access.csrf, "Content-Length: 10") + b"{")
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert answer.endswith(b'{"code":"timeout","detail":"What was sent did not arrive in time."}')
@@ -175,7 +183,7 @@ def test_a_client_that_leaves_in_the_middle(open_access: Authenticator, caplog: 
             passed_on.append(scope["path"])
         await application(open_access)(scope, receive, send)
 
-    guard = SecurityMiddleware(behind, open_access)
+    guard = secure(behind, open_access)
 
     async def watched(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":

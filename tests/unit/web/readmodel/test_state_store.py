@@ -17,7 +17,7 @@ from stream_bayes.runtime.monitoring import next_curve_count
 from stream_bayes.web.api.metrics import exposition
 from stream_bayes.web.readmodel.charts import BINS, charts_of
 from stream_bayes.web.readmodel.state_store import PredictionErrors, StateStore
-from stream_bayes.web.readmodel.status_history import MAX_POINTS, StatusHistory
+from stream_bayes.web.readmodel.statistics import MAX_POINTS, StatusHistory
 from tests.support.web_events import NOW, request, status
 
 
@@ -94,16 +94,16 @@ def test_points_are_thinned_and_keep_both_ends() -> None:
 
 def test_item10_points_of_the_learning_curve_outlast_many_later_reports() -> None:
     """A backfill reports at growing counts within a second; then nothing changes for a day."""
-    desk = StateStore(10.0, None)
+    store = StateStore(10.0, None)
     count = 0
     second = 0.0
     while count < 5000:
         count = next_curve_count(count)
         second += 0.01
-        desk.told(status(second, events_in=count, predictions=count))
+        store.add_status(status(second, events_in=count, predictions=count))
     for minute in range(1, 3000):
-        desk.told(status(60.0 * minute, events_in=count, predictions=count))
-    curve = charts_of(desk).curve
+        store.add_status(status(60.0 * minute, events_in=count, predictions=count))
+    curve = charts_of(store).curve
     assert len({point.events for point in curve}) >= 20
     assert [point.at for point in curve] == sorted(point.at for point in curve)
 
@@ -118,62 +118,62 @@ def test_calibration_of_several_partitions_is_by_tenths() -> None:
 
 
 def test_answers_of_the_log_are_counted_and_close_their_questions() -> None:
-    desk = StateStore(10.0, "unsure")
+    store = StateStore(10.0, "unsure")
     for offset in range(4):
-        desk.asked(request(offset))
-    desk.asked(outcome(0, "answered", label="spam", labeller="ann"))
-    desk.asked(outcome(1, "answered", label="ham", labeller="bob"))
-    desk.asked(outcome(2, "unsure", label="unsure", labeller="bob"))
-    desk.asked(outcome(3, "expired"))
-    tally, before, after = desk.tally(NOW.date(), "bob")
+        store.add_request_event(request(offset))
+    store.add_request_event(outcome(0, "answered", label="spam", labeller="ann"))
+    store.add_request_event(outcome(1, "answered", label="ham", labeller="bob"))
+    store.add_request_event(outcome(2, "unsure", label="unsure", labeller="bob"))
+    store.add_request_event(outcome(3, "expired"))
+    tally, before, after = store.daily_totals(NOW.date(), "bob")
     assert tally[:6] == (3, 2, 1, 2, 1, 0)
     assert (before, after) == (PredictionErrors(), PredictionErrors())
-    assert desk.questions.waiting() == []
+    assert store.queue.waiting() == []
 
 
 def test_a_label_of_somebody_elses_takes_a_question_away_before_the_worker_says_so() -> None:
-    desk = StateStore(10.0, "unsure")
-    desk.asked(request(0))
+    store = StateStore(10.0, "unsure")
+    store.add_request_event(request(0))
     other = Label(id="another", label="spam", source=Source("emails", 0, 0))
-    desk.labelled(other, NOW)
-    assert len(desk.questions.waiting()) == 1
-    desk.labelled(other.model_copy(update={"id": "mail-0", "labeller": "ann"}), NOW)
-    assert desk.questions.waiting() == []
-    desk.asked(outcome(0, "refused", label="spam").model_copy(update={"open": True}))
-    assert len(desk.questions.waiting()) == 1
-    assert desk.tally(NOW.date(), "ann")[0].today == 0
+    store.add_label(other, NOW)
+    assert len(store.queue.waiting()) == 1
+    store.add_label(other.model_copy(update={"id": "mail-0", "labeller": "ann"}), NOW)
+    assert store.queue.waiting() == []
+    store.add_request_event(outcome(0, "refused", label="spam").model_copy(update={"open": True}))
+    assert len(store.queue.waiting()) == 1
+    assert store.daily_totals(NOW.date(), "ann")[0].today == 0
 
 
 def test_a_label_that_is_read_after_the_worker_has_told_of_it_changes_nothing() -> None:
-    desk = StateStore(10.0, "unsure")
-    desk.asked(request(0))
-    desk.asked(outcome(0, "answered", label="spam", labeller="ann"))
-    desk.labelled(Label(id="mail-0", label="spam", labeller="ann", source=Source("emails", 0, 0)), NOW)
-    given = desk.questions.get((0, 0)).given
+    store = StateStore(10.0, "unsure")
+    store.add_request_event(request(0))
+    store.add_request_event(outcome(0, "answered", label="spam", labeller="ann"))
+    store.add_label(Label(id="mail-0", label="spam", labeller="ann", source=Source("emails", 0, 0)), NOW)
+    given = store.queue.get((0, 0)).submitted
     assert given is not None
     assert given.learned
 
 
 def test_the_error_before_todays_answers_and_after_them() -> None:
-    desk = StateStore(10.0, "unsure")
-    desk.told(status(-60, labelled=10, accuracy=0.5))
-    desk.asked(request(0))
-    desk.asked(outcome(0, "answered", label="ham", labeller="ann"))
-    desk.told(status(60, labelled=20, accuracy=0.7))
-    _, before, after = desk.tally(NOW.date(), None)
+    store = StateStore(10.0, "unsure")
+    store.add_status(status(-60, labelled=10, accuracy=0.5))
+    store.add_request_event(request(0))
+    store.add_request_event(outcome(0, "answered", label="ham", labeller="ann"))
+    store.add_status(status(60, labelled=20, accuracy=0.7))
+    _, before, after = store.daily_totals(NOW.date(), None)
     assert [before.share, after.share] == pytest.approx([0.5, 1.0 - 9 / 10])
     assert (before.labelled, after.labelled) == (10, 10)
 
 
 def test_charts_hold_what_was_said() -> None:
-    desk = StateStore(10.0, "unsure")
+    store = StateStore(10.0, "unsure")
     for second in (0, 10, 20):
         counts = {"predictions": 100 * second, "events_in": 110 * second, "labels_requested": second}
         counts |= {"labels_remaining": 80 - second, "labels_planned": second + 1}
-        desk.told(status(second, labelled=second, log_loss=0.5, one_minus_roca_percent=2.0, **counts))
+        store.add_status(status(second, labelled=second, log_loss=0.5, one_minus_roca_percent=2.0, **counts))
     for p in (0.0, 0.04, 0.5, 1.0):
         known = {"ham": 1.0 - p, "spam": p}
-        desk.predictions.append(
+        store.predictions.append(
             Prediction(
                 id="a",
                 probabilities=known,
@@ -183,9 +183,9 @@ def test_charts_hold_what_was_said() -> None:
                 model_version=1,
             )
         )
-    desk.asked(request(0, score=1.0))
-    desk.asked(request(1, score=3.0))
-    charts = charts_of(desk)
+    store.add_request_event(request(0, score=1.0))
+    store.add_request_event(request(1, score=3.0))
+    charts = charts_of(store)
     assert [(point.events, point.roca, point.log_loss) for point in charts.curve] == [
         (0, None, None),
         (1000, 2.0, 0.5),
@@ -230,11 +230,11 @@ def test_a_plan_is_what_the_pace_asks_for() -> None:
 
 
 def test_counters_are_text_that_prometheus_reads() -> None:
-    desk = StateStore(10.0, None)
-    desk.told(status(0, 3, events_in=12, dead_letters_by_code={'odd"\\\n': 2}, log_loss=0.25, labelled=4))
-    text = exposition(desk, 60.0, 3)
+    store = StateStore(10.0, None)
+    store.add_status(status(0, 3, events_in=12, dead_letters_by_code={'odd"\\\n': 2}, log_loss=0.25, labelled=4))
+    text = exposition(store, 60.0, 3)
     assert 'stream_bayes_events_total{group="g",partition="3"} 12.0\n' in text
-    assert 'stream_bayes_dead_letters_total{group="g",partition="3",code="odd\\"\\\\\\n"} 2.0\n' in text
+    assert 'stream_bayes_dead_letters_total{code="odd\\"\\\\\\n",group="g",partition="3"} 2.0\n' in text
     assert 'stream_bayes_metric_log_loss{group="g",partition="3"} 0.25\n' in text
     assert "stream_bayes_web_log_up 0.0\n" in text
     # What it has said is of last March.
@@ -245,10 +245,10 @@ def test_counters_are_text_that_prometheus_reads() -> None:
 
 
 def test_figures_of_late_wait_for_enough_labels() -> None:
-    desk = StateStore(10.0, None)
+    store = StateStore(10.0, None)
     for second, (labelled, loss) in enumerate([(10, 1.0), (40, 1.0), (60, 1.0), (100, 0.8), (160, 0.65)]):
-        desk.told(status(second, labelled=labelled, log_loss=loss))
-    curve = charts_of(desk).curve
+        store.add_status(status(second, labelled=labelled, log_loss=loss))
+    curve = charts_of(store).curve
     # Of the last point: since the 100th label, 160 x 0.65 - 100 x 0.8 = 24 over 60.
     assert [point.recent_log_loss for point in curve] == [
         None,
@@ -260,10 +260,10 @@ def test_figures_of_late_wait_for_enough_labels() -> None:
 
 
 def test_the_expected_error_is_what_the_probabilities_say() -> None:
-    desk = StateStore(10.0, None)
+    store = StateStore(10.0, None)
     for p in (0.5, 0.9, 1.0):
         known = {"ham": 1.0 - p, "spam": p}
         place = Source("emails", 0, 0)
         said = Prediction(id="a", probabilities=known, variance=0, epistemic_variance=0, source=place, model_version=1)
-        desk.predictions.append(said)
-    assert charts_of(desk).expected_error == pytest.approx((0.5 + 0.1 + 0.0) / 3)
+        store.predictions.append(said)
+    assert charts_of(store).expected_error == pytest.approx((0.5 + 0.1 + 0.0) / 3)

@@ -52,10 +52,10 @@ def test_ten_failures_within_a_minute_make_an_address_wait() -> None:
     clock = Clock()
     failures = FailedAttempts(clock)
     for _ in range(9):
-        failures.note("10.0.0.1")
+        failures.add("10.0.0.1")
         clock.now += 5.0
     assert failures.seconds_to_wait("10.0.0.1") == 0
-    failures.note("10.0.0.1")
+    failures.add("10.0.0.1")
     assert failures.seconds_to_wait("10.0.0.1") == 60
     assert failures.seconds_to_wait("10.0.0.2") == 0
     clock.now += 59.5
@@ -68,7 +68,7 @@ def test_failures_that_come_slowly_are_forgiven() -> None:
     clock = Clock()
     failures = FailedAttempts(clock)
     for _ in range(50):
-        failures.note("10.0.0.1")
+        failures.add("10.0.0.1")
         clock.now += 6.7
         assert failures.seconds_to_wait("10.0.0.1") == 0
 
@@ -77,35 +77,35 @@ def test_after_the_wait_the_next_failures_are_counted_anew() -> None:
     clock = Clock()
     failures = FailedAttempts(clock)
     for _ in range(10):
-        failures.note("10.0.0.1")
+        failures.add("10.0.0.1")
     clock.now += 61.0
-    failures.note("10.0.0.1")
+    failures.add("10.0.0.1")
     assert failures.seconds_to_wait("10.0.0.1") == 0
     for _ in range(9):
-        failures.note("10.0.0.1")
+        failures.add("10.0.0.1")
     assert failures.seconds_to_wait("10.0.0.1") == 60
 
 
 def test_neighbours_in_ipv6_are_one() -> None:
     failures = FailedAttempts(Clock())
     for number in range(10):
-        failures.note(f"2001:db8::{number:x}")
+        failures.add(f"2001:db8::{number:x}")
     assert failures.seconds_to_wait("2001:db8::ffff") == 60
     assert failures.seconds_to_wait("2001:db8:0:1::1") == 0
     for _ in range(10):
-        failures.note("::ffff:10.0.0.1")
+        failures.add("::ffff:10.0.0.1")
     assert failures.seconds_to_wait("10.0.0.1") == 60
 
 
 def test_no_number_of_addresses_takes_more_memory() -> None:
     failures = FailedAttempts(Clock())
     for _ in range(10):
-        failures.note("10.0.0.1")
+        failures.add("10.0.0.1")
     for number in range(999):
-        failures.note(f"name-{number}")
+        failures.add(f"name-{number}")
     assert failures.seconds_to_wait("10.0.0.1") == 60
     for number in range(5000):
-        failures.note(f"x{number}" * 1000)
+        failures.add(f"x{number}" * 1000)
     assert len(failures) == 1000
     assert max(map(len, failures._times)) <= 64
 
@@ -124,9 +124,9 @@ def test_what_only_this_machine_reaches(host: str, answer: bool) -> None:
 def test_names_of_a_loopback_page() -> None:
     assert hosts_of("127.0.0.2") == {"localhost", "127.0.0.1", "[::1]", "127.0.0.2"}
     page = Authenticator(None, hosts_of("::1"))
-    assert page.known_as("LocalHost")
-    assert not page.known_as("localhost.example")
-    assert Authenticator().known_as("anything")
+    assert page.accepts_host("LocalHost")
+    assert not page.accepts_host("localhost.example")
+    assert Authenticator().accepts_host("anything")
 
 
 def test_tokens_that_are_made_up_differ_and_are_long() -> None:

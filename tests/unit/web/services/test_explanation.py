@@ -28,9 +28,15 @@ from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.posteriors import Beta
 from stream_bayes.testing import frozen
 from stream_bayes.web.api.schemas import PredictionBody
-from stream_bayes.web.services.explanation import ELSE, OTHERS, ModelPrediction, log_odds_of, reasons_of
 from stream_bayes.web.services.model_cache import ModelCache
-from stream_bayes.web.services.prediction import prediction_view
+from stream_bayes.web.services.prediction import (
+    ELSE,
+    OTHERS,
+    ModelPrediction,
+    explain_event,
+    log_odds_of,
+    prediction_view,
+)
 from tests.support.learners import LEARNERS
 from tests.support.web_checkpoints import trained_clone, write_model
 from tests.support.workers import settings_in
@@ -39,7 +45,7 @@ FEATURES: dict[str, Any] = {"a": 2.0, "b": 1, "c": True, "e": 3.0}
 WHOLE = Observation(id="q", features=FEATURES)
 
 
-def opinion(learner: Any, observation: Observation = WHOLE, top: int = 15) -> PredictionBody:
+def predict(learner: Any, observation: Observation = WHOLE, top: int = 15) -> PredictionBody:
     return prediction_view(ModelAdapter(learner), observation, top, (0, 1))
 
 
@@ -61,7 +67,7 @@ def test_every_learner_has_an_opinion_with_reasons(name: str, tmp_path: Path) ->
     learner = trained_clone(LEARNERS[name])
     write_model(settings, learner)
     models = ModelCache(settings)
-    found = models.opinion(WHOLE)
+    found = models.predict(WHOLE)
     own: Any = models.newest().model.learner
     before = frozen(learner)
     assert frozen(own) == before, "nothing is learned"
@@ -92,7 +98,7 @@ def test_every_learner_has_an_opinion_with_reasons(name: str, tmp_path: Path) ->
 @pytest.mark.parametrize("name", [name for name in LEARNERS if not name.startswith("SpamFilter")])
 def test_a_share_is_what_is_missing_without_the_feature(name: str) -> None:
     learner = trained_clone(LEARNERS[name])
-    found = opinion(learner)
+    found = predict(learner)
     by_name = {text.split(" = ")[0]: share for text, share in shares(found).items()}
 
     def total(x: dict[str, Any]) -> float:
@@ -110,7 +116,7 @@ def test_a_share_is_what_is_missing_without_the_feature(name: str) -> None:
 @pytest.mark.parametrize("name", LEARNERS)
 def test_before_any_learning(name: str) -> None:
     learner = LEARNERS[name].clone()
-    found = opinion(learner)
+    found = predict(learner)
     if isinstance(learner, Classifier) and len(learner.predict_proba_one(FEATURES)) < 2:
         assert (found.label, found.total, found.reasons, found.interval_of) == (None, None, (), None)
         assert found.interval == pytest.approx((0.025, 0.975)), "nothing is known"
@@ -128,7 +134,7 @@ def test_shares_of_a_line_are_its_weights_times_the_values() -> None:
             "colour": str(generator.choice(["red", "blue"])),
         }
         learner.learn_one(x, 3.0 * x["x"] - 2.0 * x["z"] + (x["colour"] == "red"))
-    found = opinion(learner, Observation(id="q", features={"x": 1.5, "z": -0.5, "colour": "red"}))
+    found = predict(learner, Observation(id="q", features={"x": 1.5, "z": -0.5, "colour": "red"}))
     weights = {name: weight.mean for name, weight in learner.weights().items()}
     assert shares(found) == {
         "x = 1.5": pytest.approx(1.5 * weights["x"]),
@@ -144,14 +150,14 @@ def test_words_of_a_text_and_of_a_mail() -> None:
     for _ in range(20):
         learner.learn_one({"cheap": 1, "pills": 2}, "spam")
         learner.learn_one({"lunch": 1, "now": 1}, "ham")
-    text = opinion(learner, Observation(id="q", text="Pills, pills! lunch zebra"))
+    text = predict(learner, Observation(id="q", text="Pills, pills! lunch zebra"))
     assert shares(text) == {
         "pills": pytest.approx(2.0 * learner.weight("pills")),
         "lunch": pytest.approx(learner.weight("lunch")),
     }
     assert {reason.kind for reason in text.reasons} == {"word"}
     assert text.rest[ELSE] == pytest.approx(learner.intercept_value)
-    mail = opinion(learner, Observation(id="q", raw=b"Subject: lunch\n\npills pills zebra"))
+    mail = predict(learner, Observation(id="q", raw=b"Subject: lunch\n\npills pills zebra"))
     assert shares(mail) == pytest.approx(shares(text))
 
 
@@ -163,7 +169,7 @@ def test_the_label_that_is_told_of_two(labels: tuple[Any, Any], told: str) -> No
     learner = MultinomialNB()
     for label in labels:
         learner.learn_one({"x": 1}, label)
-    found = opinion(learner)
+    found = predict(learner)
     assert (found.interval_of, found.towards) == (told, told)
     assert found.probabilities is not None
     assert told in found.probabilities
@@ -173,14 +179,14 @@ def test_the_interval_is_that_of_the_posterior() -> None:
     learner = BetaBernoulli(on="sender", prior=Beta(2.0, 3.5), classes=("ham", "spam"))
     for label in ("spam", "ham", "ham", "ham", "ham"):
         learner.learn_one({"sender": "bob"}, label)
-    found = opinion(learner, Observation(id="q", features={"sender": "bob"}))
+    found = predict(learner, Observation(id="q", features={"sender": "bob"}))
     assert (found.label, found.interval_of) == ("ham", "spam")
     assert found.interval == pytest.approx(stats.beta(3.0, 7.5).interval(0.95))
     assert shares(found) == {"sender = bob": pytest.approx(math.log(3.0 / 7.5) - math.log(2.0 / 3.5))}
     counts = PoissonRegression(rate=0.1)
     for _ in range(30):
         counts.learn_one({"x": 1.0}, 4.0)
-    rate = opinion(counts, Observation(id="q", features={"x": 1.0}))
+    rate = predict(counts, Observation(id="q", features={"x": 1.0}))
     assert rate.interval == stats.poisson(rate.mean).interval(0.95)
 
 
@@ -190,7 +196,7 @@ def test_of_many_features_those_that_say_most_are_told(count: int) -> None:
     words = [f"word{number}" for number in range(count)]
     learner.learn_one({**dict.fromkeys(words, 1), "aaa": 50}, "ham")
     learner.learn_one({**dict.fromkeys(words, 1), "zzz": 50}, "spam")
-    found = opinion(learner, Observation(id="q", text=" ".join(["zzz", *words])), top=3)
+    found = predict(learner, Observation(id="q", text=" ".join(["zzz", *words])), top=3)
     assert_adds_up(found)
     # Of very many only the first by name are looked at.
     assert list(shares(found)) == (["zzz"] if count < 2000 else [])
@@ -199,8 +205,8 @@ def test_of_many_features_those_that_say_most_are_told(count: int) -> None:
 
 def test_features_that_are_not_shown_are_added_up() -> None:
     learner = trained_clone(SoftmaxRegression(rate=0.3))
-    one = opinion(learner, top=1)
-    all_of_them = opinion(learner)
+    one = predict(learner, top=1)
+    all_of_them = predict(learner)
     assert len(one.reasons) == 1 < len(all_of_them.reasons)
     assert one.reasons[0] == all_of_them.reasons[0]
     assert one.rest[ELSE] == all_of_them.rest[ELSE]
@@ -210,8 +216,8 @@ def test_features_that_are_not_shown_are_added_up() -> None:
 def test_where_time_runs_out_the_rest_is_everything_else() -> None:
     learner = trained_clone(GaussianDiscriminant())
     event = ModelPrediction(FEATURES, "feature", learner.predictive_many([FEATURES]))
-    why = reasons_of(learner, event, 15, seconds=0.0)
-    all_of_them = reasons_of(learner, event, 15)
+    why = explain_event(learner, event, 15, seconds=0.0)
+    all_of_them = explain_event(learner, event, 15)
     assert len(why.reasons) == 1 < len(all_of_them.reasons)
     assert why.reasons[0] in all_of_them.reasons
     assert why.total == all_of_them.total
@@ -225,7 +231,7 @@ def test_certainty_is_finite() -> None:
     odds = log_odds_of(learner.predictive_many([{"outlook": "sunny"}, {"outlook": "rainy"}]), "yes")
     assert np.isfinite(odds).all()
     assert odds[0] > 100.0 > -100.0 > odds[1]
-    assert_adds_up(opinion(learner, Observation(id="q", features={"outlook": "sunny", "windy": True})))
+    assert_adds_up(predict(learner, Observation(id="q", features={"outlook": "sunny", "windy": True})))
 
 
 def test_texts_of_reasons_are_harmless() -> None:
@@ -235,11 +241,11 @@ def test_texts_of_reasons_are_harmless() -> None:
     for _ in range(3):
         learner.learn_one({name: value}, "spam")
         learner.learn_one({}, "ham")
-    (reason,) = opinion(learner, Observation(id="q", features={name: value})).reasons
+    (reason,) = predict(learner, Observation(id="q", features={name: value})).reasons
     assert reason.text == "na⟨U+202E⟩me⟨U+0000⟩ = <b>⟨U+200B⟩val ue"
 
 
 def test_what_a_learner_cannot_take_is_refused() -> None:
     learner = trained_clone(MultinomialNB())
     with pytest.raises(InputError, match="a count is between 0 and"):
-        opinion(learner, Observation(id="q", features={"x": -1.0}))
+        predict(learner, Observation(id="q", features={"x": -1.0}))

@@ -37,8 +37,8 @@ def test_a_checkpoint_believes_what_the_worker_does(room: MailWorker) -> None:
     worker = room.work(*mails(40))
     before = contents(room.settings.checkpoint_folder)
     models = ModelCache(room.settings)
-    assert (models.partitions(), models.why_none(), models.why_none(0)) == ([0], "", "")
-    opinion = models.opinion(SPAM)
+    assert (models.partitions(), models.why_no_model(), models.why_no_model(0)) == ([0], "", "")
+    opinion = models.predict(SPAM)
     learner = worker.processors[0].engine.model.learner
     assert isinstance(learner, SpamFilter)
     content = {"subject": None, "sender": SPAM.sender, "text": SPAM.text}
@@ -49,7 +49,7 @@ def test_a_checkpoint_believes_what_the_worker_does(room: MailWorker) -> None:
     assert shown == [(one.kind, one.text, one.log_odds, one.mails, one.spam) for one in why.shares]
     assert (opinion.towards, opinion.total, opinion.rest) == ("spam", why.log_odds, why.rest)
     models.posterior("word", "pills")
-    assert models.opinion(SPAM) == opinion, "nothing is learned"
+    assert models.predict(SPAM) == opinion, "nothing is learned"
     assert contents(room.settings.checkpoint_folder) == before, "nothing is written"
 
 
@@ -58,7 +58,7 @@ def test_the_learner_is_that_of_the_checkpoint_whatever_the_settings_say(tmp_pat
     learner = BayesianLinearRegression(0.3, 2.5)
     learner.learn_one({"x": 2.0}, 3.0)
     write_model(settings, learner, version=7)
-    opinion = ModelCache(settings).opinion(Observation(id="a", features={"x": 1.0}))
+    opinion = ModelCache(settings).predict(Observation(id="a", features={"x": 1.0}))
     assert (opinion.mean, opinion.model_version) == (learner.predict_one({"x": 1.0}), 7)
 
 
@@ -66,17 +66,17 @@ def test_a_newer_checkpoint_is_noticed_within_a_second(room: MailWorker) -> None
     clock = Clock()
     room.work(*mails(20))
     models = ModelCache(room.settings, clock)
-    assert models.opinion(SPAM).model_version == 20
+    assert models.predict(SPAM).model_version == 20
     room.work(*mails(10, first=20))
     clock.now = 0.9
-    assert models.opinion(SPAM).model_version == 20
+    assert models.predict(SPAM).model_version == 20
     clock.now = 1.1
-    assert models.opinion(SPAM).model_version == 30
+    assert models.predict(SPAM).model_version == 30
     for path in checkpoint_store_of(room.settings).folder.iterdir():
         path.unlink()
     clock.now = 2.2
     with pytest.raises(NoModel, match="no checkpoint yet"):
-        models.opinion(SPAM)
+        models.predict(SPAM)
 
 
 def test_a_model_that_is_made_anew_is_noticed(tmp_path: Path) -> None:
@@ -98,12 +98,12 @@ def test_before_the_first_checkpoint(tmp_path: Path, partition: int | None) -> N
     models = ModelCache(settings)
     assert models.partitions() == []
     with pytest.raises(NoModel) as caught:
-        models.opinion(SPAM, partition)
+        models.predict(SPAM, partition)
     assert (caught.value.code, caught.value.retriable) == ("no-model", True)
     which = "" if partition is None else f" of partition {partition}"
     every = f"no checkpoint{which} yet: the worker writes one every 60 s"
     said = f"{every}; if it does, name its folder with --checkpoints"
-    assert str(caught.value) == models.why_none(partition) == said
+    assert str(caught.value) == models.why_no_model(partition) == said
     assert not settings.checkpoint_folder.exists()
 
 
@@ -134,7 +134,7 @@ def test_when_none_is_whole_it_is_tried_again_later(tmp_path: Path) -> None:
     os.utime(path, ns=(when, when))
     models = ModelCache(settings, clock)
     with pytest.raises(
-        NoModel, match="has no checkpoint that is whole: wait for the worker to write the next one"
+        NoModel, match="has no complete checkpoint: wait for the worker to write the next one"
     ) as caught:
         models.newest()
     assert str(tmp_path) not in str(caught.value)
@@ -142,7 +142,7 @@ def test_when_none_is_whole_it_is_tried_again_later(tmp_path: Path) -> None:
     path.write_bytes(whole)
     os.utime(path, ns=(when, when))
     clock.now = 5.0
-    assert models.why_none().startswith("the newest checkpoint cannot be opened: ")
+    assert models.why_no_model().startswith("the newest checkpoint cannot be opened: ")
     clock.now = 10.1
     assert models.newest().model_version == 12
 
@@ -162,10 +162,10 @@ def not_one(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (later_format, "is a checkpoint of format 7, and this stream_bayes reads up to 3: update stream_bayes"),
-        (unknown_learner, "has no checkpoint that is whole"),
-        (not_one, "has no checkpoint that is whole"),
-        (lambda content: b"", "has no checkpoint that is whole"),
+        (later_format, "is a checkpoint of format 7, and this stream_bayes reads up to 1: update stream_bayes"),
+        (unknown_learner, "has no complete checkpoint"),
+        (not_one, "has no complete checkpoint"),
+        (lambda content: b"", "has no complete checkpoint"),
     ],
 )
 def test_a_file_that_cannot_be_opened(tmp_path: Path, change: Callable[[bytes], bytes], message: str) -> None:
@@ -173,7 +173,7 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path, change: Callable[[bytes], 
     path = write_model(settings, BernoulliNB())
     path.write_bytes(change(path.read_bytes()))
     models = ModelCache(settings)
-    assert message in models.why_none()
+    assert message in models.why_no_model()
     assert models.partitions() == [0]
 
 
@@ -184,8 +184,8 @@ def test_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
     models = ModelCache(settings)
     with pytest.raises(NoModel, match="Not a directory"):
         models.partitions()
-    assert "Not a directory" in models.why_none()
-    assert "not a directory" in models.why_none(0)
+    assert "Not a directory" in models.why_no_model()
+    assert "not a directory" in models.why_no_model(0)
 
 
 def test_the_partition_that_has_learned_most_speaks_first(tmp_path: Path) -> None:
@@ -196,8 +196,8 @@ def test_the_partition_that_has_learned_most_speaks_first(tmp_path: Path) -> Non
     assert models.partitions() == [0, 1, 2]
     versions = {number: models.newest(number).model_version for number in models.partitions()}
     assert versions == {0: 10, 1: 0, 2: 30}
-    assert models.opinion(SPAM).partition == 2
-    assert models.opinion(SPAM, 1).probabilities == {"ham": 0.5, "spam": 0.5}
+    assert models.predict(SPAM).partition == 2
+    assert models.predict(SPAM, 1).probabilities == {"ham": 0.5, "spam": 0.5}
 
 
 def test_few_models_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,10 +220,10 @@ def test_many_threads_get_the_answers_of_one(tmp_path: Path) -> None:
     texts = [f"cheap pills lunch {word} at http://{word}.example" for word in ("noon", "bread", "buy", "now")] * 30
     asked = [Observation(id="q", raw=f"Subject: {text}\n\n{text}".encode()) for text in texts]
     alone = ModelCache(room.settings)
-    expected = [alone.opinion(one) for one in asked]
+    expected = [alone.predict(one) for one in asked]
     models = ModelCache(room.settings)
     with ThreadPoolExecutor(16) as threads:
-        assert list(threads.map(models.opinion, asked)) == expected
+        assert list(threads.map(models.predict, asked)) == expected
 
 
 def test_checkpoints_that_come_and_go_while_they_are_read(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_checkpoints_that_come_and_go_while_they_are_read(tmp_path: Path) -> Non
 
     def ask(_: int) -> int:
         clock.now += 1.1
-        return models.opinion(Observation(id="q", features={"x": 1.0})).model_version
+        return models.predict(Observation(id="q", features={"x": 1.0})).model_version
 
     models = ModelCache(settings, clock)
     writer = Thread(target=write)

@@ -87,7 +87,7 @@ def test_a_density_without_bound_is_cut_off(posterior: Any) -> None:
     assert len(within) >= 5, "the middle is drawn"
     np.testing.assert_allclose([found.y[place] for place in within], posterior.density([found.x[p] for p in within]))
     cut = not isinstance(posterior, StudentT)
-    assert found.note == ("first; the density has no upper bound: the curve is cut off" if cut else "first")
+    assert found.note == ("first; the density is unbounded: the curve is cut off" if cut else "first")
     assert (max(found.y) < posterior.density(found.x).max()) == cut
 
 
@@ -135,7 +135,7 @@ def test_beliefs_of_a_mail_filter(
     assert found.mean == pytest.approx(truth.mean())
     assert found.interval == pytest.approx(truth.interval(0.95), abs=1e-9)
     assert found.family == f"Beta({0.35 + spam:g}, {0.35 + ham:g})"
-    new = "no labelled mail has had it: this is the prior"
+    new = "no labelled mail had it: this is the prior"
     assert (new in (found.note or "")) == (spam + ham == 0)
 
 
@@ -155,15 +155,15 @@ def test_everything_that_explains_a_mail_can_be_asked_about() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
-        ("word", "three words here", "'three words here' is not one word to this filter"),
-        ("word", "", "no belief about word '': ask about a word, a sender, a host"),
+        ("word", "three words here", "this filter does not read 'three words here' as one word"),
+        ("word", "", "no posterior of word '': ask about a word, a sender, a host"),
         ("word", "\n\t", "ask about a word"),
         ("word", "x" * 201, "ask about a word"),
-        ("colour", "red", "no belief about colour 'red'"),
-        ("a\nb: word", "red", "no belief about a b: word 'red'"),
-        ("sender", "<script>", "is not one sender"),
-        ("sender", "\u202e", "'⟨U+202E⟩' is not one sender"),
-        ("host", "@", "'@' is not one host"),
+        ("colour", "red", "no posterior of colour 'red'"),
+        ("a\nb: word", "red", "no posterior of a b: word 'red'"),
+        ("sender", "<script>", "as one sender"),
+        ("sender", "\u202e", "'⟨U+202E⟩' as one sender"),
+        ("host", "@", "'@' as one host"),
         ("weight", "zebra", "no posterior of a weight of 'zebra': there are gram counts, word counts,"),
     ],
 )
@@ -178,7 +178,7 @@ def test_a_filter_that_does_not_look_at_senders() -> None:
     learner = SpamFilter(members=("word counts", "structure counts"), buckets=2**12)
     learner.learn_one("From: ann@office.example\n\nlunch", "ham")
     assert density_of(learner, "word", "lunch").seen == 1
-    with pytest.raises(NoPosterior, match="this filter does not look at senders: its members are word counts, struct"):
+    with pytest.raises(NoPosterior, match="this filter does not use senders: its members are word counts, struct"):
         density_of(learner, "sender", "ann@office.example")
 
 
@@ -198,7 +198,7 @@ def test_weights() -> None:
             assert (found.note, density_of(learner, "feature", text).x) == (None, found.x)
         assert density_of(learner, "weight", "colour = red").meaning == 'weight of "colour = red"'
         new = density_of(learner, "weight", "zebra")
-        assert new.note == "no labelled event has had it: this is the prior"
+        assert new.note == "no labelled event had it: this is the prior"
         assert new.interval == pytest.approx(stats.norm(0.0, 0.5**-0.5).interval(0.95))
     unknown = BayesianLinearRegression(4.0, 0.3, noise="unknown", noise_degrees=2.5)
     unknown.learn_one({"x": 1.0}, 2.0)
@@ -230,7 +230,7 @@ def test_naive_bayes() -> None:
     assert (often.meaning, often.family) == ('how often "pills" is in an event of spam', "Gamma(shape 5, rate 5)")
     for learner in words:
         assert density_of(learner, "word", "pills").note is None
-        assert str(density_of(learner, "word", "zebra").note).startswith("no labelled event has had it")
+        assert str(density_of(learner, "word", "zebra").note).startswith("no labelled event had it")
 
 
 @pytest.mark.parametrize("kind", [GaussianNB, GaussianDiscriminant])
@@ -268,7 +268,7 @@ def test_coins() -> None:
         found = density_of(learner, "feature", text)
         assert (found.meaning, found.family) == ("probability of spam where sender = bob", "Beta(3, 5)")
         assert (found.seen, found.seen_towards, found.note) == (3, 1, None)
-    assert density_of(learner, "feature", "eve").note == "no labelled event has had it: this is the prior"
+    assert density_of(learner, "feature", "eve").note == "no labelled event had it: this is the prior"
     number = BetaBernoulli(on="port")
     number.learn_one({"port": 25}, True)
     assert density_of(number, "feature", "25").family == "Beta(2, 1)"
@@ -292,7 +292,7 @@ def test_learners_that_keep_none() -> None:
     assert kinds_of(GramRegression) == ()
     with pytest.raises(NoPosterior, match="GramRegression has no posterior of a word: it keeps none that can be drawn"):
         density_of(GramRegression(), "word", "pills")
-    with pytest.raises(NoPosterior, match="no label is known to this BernoulliNB yet"):
+    with pytest.raises(NoPosterior, match="this BernoulliNB has not learned any label yet"):
         density_of(BernoulliNB(), "word", "pills")
 
 

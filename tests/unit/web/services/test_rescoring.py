@@ -83,37 +83,37 @@ def test_item09_order_of_the_queue_is_the_strategys_score(
 class _Rescoring:
     """The open questions of a log with their rescorer, which is called here, and the places that it has read."""
 
-    def __init__(self, testbed: WebTestBed, log: Log) -> None:
-        self.desk = StateStore(10.0, None)
+    def __init__(self, office: WebTestBed, log: Log) -> None:
+        self.store = StateStore(10.0, None)
         self.reads: list[Place] = []
         self._log = log
-        self._watch = LogFollower(testbed.settings, self.desk, lambda: log)
-        self._models = ModelCache(testbed.settings)
-        self.rescorer = Rescorer(self.desk, self._models, self._read, "epistemic")
-        self.look()
+        self._log_follower = LogFollower(office.settings, self.store, lambda: log)
+        self._models = ModelCache(office.settings)
+        self.rescorer = Rescorer(self.store, self._models, self._read, "epistemic")
+        self.poll()
 
     def _read(self, place: Place) -> Observation | None:
         self.reads.append(place)
         (record,) = self._log.read("emails", *place)
         return Observation(id="a", raw=record.value)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Read from the log what is new."""
-        self._watch.look(self._log)
+        self._log_follower.poll(self._log)
 
     def places(self) -> list[Place]:
         """Of the questions that wait."""
-        return [entry.place for entry in self.desk.questions.waiting()]
+        return [queued.place for queued in self.store.queue.waiting()]
 
     def unscored(self) -> int:
         """Questions whose scores are not those of the newest checkpoint."""
         newest = self._models.newest(0).stamp.changed
-        return sum(entry.scored_at != newest for entry in self.desk.questions.waiting())
+        return sum(queued.scored_at != newest for queued in self.store.queue.waiting())
 
     def make_old(self) -> None:
         """As if another checkpoint had made the scores."""
-        for entry in self.desk.questions.waiting():
-            entry.scored_at = 1
+        for queued in self.store.queue.waiting():
+            queued.scored_at = 1
 
 
 def _testbed_with_requests(folder: Path, mails: list[tuple[str, bytes]] | None = None) -> WebTestBed:
@@ -174,5 +174,5 @@ def test_item09_large_mails_are_bounded_in_bytes(tmp_path: Path, monkeypatch: py
                 assert rescoring_of.rescorer.kept_bytes <= 1 << 18
             assert rescoring_of.unscored() == 0, checkpoint
         assert len(places) < len(rescoring_of.reads) < 2 * len(places), "some are kept, and not all"
-        for entry in rescoring_of.desk.questions.waiting():
-            assert entry.score == pytest.approx(own[entry.place[1]], rel=1e-6)
+        for queued in rescoring_of.store.queue.waiting():
+            assert queued.score == pytest.approx(own[queued.place[1]], rel=1e-6)
