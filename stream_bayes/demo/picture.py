@@ -15,7 +15,7 @@ from stream_bayes.evaluation.report.rendering import render_svg
 from stream_bayes.evaluation.report.svg import (
     Axis,
     Chart,
-    Mark,
+    SvgMark,
     axis_marks,
     decade_above,
     decade_below,
@@ -74,8 +74,8 @@ def _areas(spam: BoolArray, log_odds: FloatArray, window: int) -> Curve:
     return Curve(np.array(ends, dtype=np.float64)[known], areas[known])
 
 
-def _campaigns(x: Axis, campaigns: Sequence[Span]) -> list[Mark]:
-    marks: list[Mark] = []
+def _campaigns(x: Axis, campaigns: Sequence[Span]) -> list[SvgMark]:
+    marks: list[SvgMark] = []
     for span in campaigns:
         if span.start > 0:
             position = x.position(float(span.start))
@@ -84,23 +84,23 @@ def _campaigns(x: Axis, campaigns: Sequence[Span]) -> list[Mark]:
     return marks
 
 
-def _kill(x: Axis, crash: Crash | None) -> list[Mark]:
+def _kill(x: Axis, crash: Crash | None) -> list[SvgMark]:
     if crash is None:
         return []
     position = x.position(float(crash.mail))
     return [_upright(position, "kill"), text_mark(position + 6.0, _BOTTOM - 8.0, "SIGKILL", kind="name of-kill")]
 
 
-def _upright(position: float, kind: str) -> Mark:
+def _upright(position: float, kind: str) -> SvgMark:
     return mark("line", x1=position, x2=position, y1=_TOP - 4.0, y2=_BOTTOM, class_=kind)
 
 
-def _slanted(position: float, name: str) -> Mark:
+def _slanted(position: float, name: str) -> SvgMark:
     turned = f"translate({position:.1f} {_TOP - 8.0:g}) rotate(-40)"
     return mark("text", text=name, class_="name", transform=turned)
 
 
-def _legend() -> list[Mark]:
+def _legend() -> list[SvgMark]:
     return [
         text_mark(_LEFT, 30.0, "Learning curve: (1-ROCA)%, smaller is better", kind="heading"),
         text_mark(_RIGHT, 24.0, f"the last {WINDOW:,} mails", anchor="end", kind="of-s0"),

@@ -25,7 +25,7 @@ from stream_bayes.evaluation.report.svg import (
     WIDTH,
     Axis,
     Chart,
-    Mark,
+    SvgMark,
     axis_marks,
     bar_mark,
     decade_above,
@@ -130,14 +130,14 @@ def empty_chart(name: str, title: str, reason: str) -> Chart:
 
 def _lines(
     x: Axis, y: Axis, passes: Sequence[NamedPass], curves: Sequence[Curve], *, steps: bool = False
-) -> list[Mark]:
+) -> list[SvgMark]:
     return stacked(
         line_marks(x.positions(curve.x), y.positions(curve.y), series, each.name, steps=steps)
         for series, (each, curve) in enumerate(zip(passes, curves, strict=True))
     )
 
 
-def _threshold_point(x: Axis, y: Axis, series: int, each: NamedPass) -> Mark:
+def _threshold_point(x: Axis, y: Axis, series: int, each: NamedPass) -> SvgMark:
     """The errors at the threshold that was used."""
     ham = each.summary.values.ham_error_percent
     spam = each.summary.values.spam_error_percent
@@ -146,7 +146,7 @@ def _threshold_point(x: Axis, y: Axis, series: int, each: NamedPass) -> Mark:
     return point_mark(x.position(ham), y.position(spam), series, title)
 
 
-def _reliability_marks(x: Axis, y: Axis, bins: Bins, series: int, name: str) -> list[Mark]:
+def _reliability_marks(x: Axis, y: Axis, bins: Bins, series: int, name: str) -> list[SvgMark]:
     filled = np.flatnonzero(bins.counts)
     xs = x.positions(bins.predicted[filled])
     ys = y.positions(bins.observed[filled])
@@ -157,7 +157,7 @@ def _reliability_marks(x: Axis, y: Axis, bins: Bins, series: int, name: str) -> 
     return marks
 
 
-def _interval_marks(x: Axis, y: Axis, bins: Bins) -> list[Mark]:
+def _interval_marks(x: Axis, y: Axis, bins: Bins) -> list[SvgMark]:
     filled = np.flatnonzero(bins.counts)
     xs = x.positions(bins.predicted[filled]).tolist()
     lows = y.positions(bins.low[filled]).tolist()
@@ -165,7 +165,7 @@ def _interval_marks(x: Axis, y: Axis, bins: Bins) -> list[Mark]:
     return [interval_mark(left, low, high, 0) for left, low, high in zip(xs, lows, highs, strict=True)]
 
 
-def _count_marks(x: Axis, bins: Bins, name: str) -> list[Mark]:
+def _count_marks(x: Axis, bins: Bins, name: str) -> list[SvgMark]:
     """Bars as high as the logarithm of the counts, with the counts above them."""
     highest = float(np.log1p(bins.counts.max())) or 1.0
     heights = (_COUNTS_BOTTOM - _COUNTS_TOP) * np.log1p(bins.counts) / highest

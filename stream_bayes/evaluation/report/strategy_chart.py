@@ -17,7 +17,7 @@ from stream_bayes.evaluation.report.svg import (
     WIDTH,
     Axis,
     Chart,
-    Mark,
+    SvgMark,
     axis_marks,
     guide_line,
     horizontal_axis,
@@ -80,7 +80,7 @@ def _shortened(heading: str) -> str:
     return f"{heading[: _MAX_HEADING_CHARACTERS - 1]}…"
 
 
-def _legend(strategies: Sequence[str]) -> list[Mark]:
+def _legend(strategies: Sequence[str]) -> list[SvgMark]:
     marks = []
     for series, name in enumerate(strategies):
         row, column = divmod(series, _LEGEND_COLUMNS)
@@ -91,7 +91,7 @@ def _legend(strategies: Sequence[str]) -> list[Mark]:
     return marks
 
 
-def _marks(result: ComparisonResult) -> list[Mark]:
+def _marks(result: ComparisonResult) -> list[SvgMark]:
     cells = {name: _known_cells(result, name) for name in result.plan.strategies}
     ends = [end for own in cells.values() for cell in own.values() for end in (cell.least, cell.greatest)]
     full = result.full
@@ -128,14 +128,14 @@ def _area_axis(least: float, greatest: float) -> Axis:
     return replace(axis, tick_values=tuple(value for value in steps if low <= value <= high))
 
 
-def _all_labels(x: Axis, y: Axis, mean: float) -> list[Mark]:
+def _all_labels(x: Axis, y: Axis, mean: float) -> list[SvgMark]:
     return [
         guide_line(x, y, (x.low, mean), (x.high, mean)),
         text_mark(x.begin + 6.0, y.position(mean) - 5.0, f"all labels: {format_number(mean)}"),
     ]
 
 
-def _strategy_marks(x: Axis, y: Axis, series: int, name: str, cells: dict[int, AreaSpread]) -> list[Mark]:
+def _strategy_marks(x: Axis, y: Axis, series: int, name: str, cells: dict[int, AreaSpread]) -> list[SvgMark]:
     shift = _SERIES_DISTANCE * ((series + 1) // 2) * (1 if series % 2 else -1)
     xs = x.positions(np.array([float(budget) for budget in cells])) + shift
     means = np.array([cell.mean for cell in cells.values()])

@@ -105,7 +105,7 @@ def _even_steps(low: float, high: float) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class Mark:
+class SvgMark:
     """One SVG element: a line, a text, a point, a bar or a group."""
 
     tag: str
@@ -113,7 +113,7 @@ class Mark:
     text: str = ""
     title: str = ""
     """What is shown while the pointer rests on the mark."""
-    children: Sequence[Mark] = ()
+    children: Sequence[SvgMark] = ()
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Chart:
     """Unique within a page."""
     title: str
     description: str
-    marks: Sequence[Mark]
+    marks: Sequence[SvgMark]
     height: float = HEIGHT
     width: float = WIDTH
     attributes: Mapping[str, str] = field(default_factory=dict)
@@ -132,17 +132,17 @@ class Chart:
 
 
 def mark(
-    tag: str, *, text: str = "", title: str = "", children: Sequence[Mark] = (), **attributes: str | float
-) -> Mark:
+    tag: str, *, text: str = "", title: str = "", children: Sequence[SvgMark] = (), **attributes: str | float
+) -> SvgMark:
     """Make a mark; `class_` and `text_anchor` are written as the attributes class and text-anchor."""
     written = {
         name.rstrip("_").replace("_", "-"): value if isinstance(value, str) else f"{round(value, 1):g}"
         for name, value in attributes.items()
     }
-    return Mark(tag, written, text, title, children)
+    return SvgMark(tag, written, text, title, children)
 
 
-def axis_marks(x: Axis, y: Axis) -> list[Mark]:
+def axis_marks(x: Axis, y: Axis) -> list[SvgMark]:
     """The grid, the ticks and the labels of both axes."""
     marks = []
     for position, text in x.ticks():
@@ -161,12 +161,12 @@ def axis_marks(x: Axis, y: Axis) -> list[Mark]:
     ]
 
 
-def text_mark(x: float, y: float, text: str, *, anchor: str = "start", kind: str = "tick") -> Mark:
+def text_mark(x: float, y: float, text: str, *, anchor: str = "start", kind: str = "tick") -> SvgMark:
     """A text; `kind` is its CSS class."""
     return mark("text", text=text, x=x, y=y, text_anchor=anchor, class_=kind)
 
 
-def line_marks(xs: FloatArray, ys: FloatArray, series: int, title: str, *, steps: bool = False) -> list[Mark]:
+def line_marks(xs: FloatArray, ys: FloatArray, series: int, title: str, *, steps: bool = False) -> list[SvgMark]:
     """A line through these positions, or a staircase; nothing without positions."""
     points = _thinned(xs, ys)
     if not points:
@@ -184,24 +184,24 @@ def _thinned(xs: FloatArray, ys: FloatArray) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in points[changed]]
 
 
-def point_mark(x: float, y: float, series: int, title: str) -> Mark:
+def point_mark(x: float, y: float, series: int, title: str) -> SvgMark:
     """A point."""
     return mark("circle", title=title, cx=x, cy=y, r=4, class_=series_class(series))
 
 
-def bar_mark(corner: tuple[float, float], size: tuple[float, float], series: int, title: str) -> Mark:
+def bar_mark(corner: tuple[float, float], size: tuple[float, float], series: int, title: str) -> SvgMark:
     """A filled box, from its upper left corner."""
     x, y = corner
     width, height = size
     return mark("rect", title=title, x=x, y=y, width=width, height=height, class_=f"bar {series_class(series)}")
 
 
-def guide_line(x: Axis, y: Axis, begin: tuple[float, float], end: tuple[float, float]) -> Mark:
+def guide_line(x: Axis, y: Axis, begin: tuple[float, float], end: tuple[float, float]) -> SvgMark:
     """A thin dashed line between two pairs of values, for comparison."""
     return _line(x.position(begin[0]), y.position(begin[1]), x.position(end[0]), y.position(end[1]), "rule")
 
 
-def interval_mark(x: float, low: float, high: float, series: int) -> Mark:
+def interval_mark(x: float, low: float, high: float, series: int) -> SvgMark:
     """A vertical line from one end of an interval to the other."""
     return _line(x, low, x, high, f"whisker {series_class(series)}")
 
@@ -213,10 +213,10 @@ def series_class(series: int) -> str:
     return f"s{series % SERIES_COLOURS}{again}{first}"
 
 
-def stacked(series_marks: Iterable[Sequence[Mark]]) -> list[Mark]:
+def stacked(series_marks: Iterable[Sequence[SvgMark]]) -> list[SvgMark]:
     """The marks of all series, the first series on top of the others."""
     return [each for marks in reversed(list(series_marks)) for each in marks]
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Mark:
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> SvgMark:
     return mark("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind)

@@ -86,7 +86,7 @@ class ModelPrediction(NamedTuple):
     """Predictions for this event alone."""
 
 
-class Explanation(NamedTuple):
+class EventExplanation(NamedTuple):
     """A prediction as a sum of contributions."""
 
     towards: str | None
@@ -97,7 +97,7 @@ class Explanation(NamedTuple):
     rest: dict[str, float]
 
 
-def explain_mail(learner: SpamFilter, mail: Any, top: int) -> Explanation:
+def explain_mail(learner: SpamFilter, mail: Any, top: int) -> EventExplanation:
     """Return the contributions of a mail's words, hosts and senders to the log-odds of spam."""
     explanation = learner.explain(mail, top)
     reasons = tuple(
@@ -111,12 +111,12 @@ def explain_mail(learner: SpamFilter, mail: Any, top: int) -> Explanation:
         )
         for share in explanation.shares
     )
-    return Explanation(as_key(learner.classes[1]), explanation.log_odds, reasons, dict(explanation.rest))
+    return EventExplanation(as_key(learner.classes[1]), explanation.log_odds, reasons, dict(explanation.rest))
 
 
 def explain_event(
     learner: Classifier | Regressor, event: ModelPrediction, top: int, seconds: float = _SECONDS
-) -> Explanation:
+) -> EventExplanation:
     """Return the contributions of an event's features by leaving each out.
 
     If a prediction takes long, only the features that matter most alone are left out.
@@ -125,7 +125,7 @@ def explain_event(
     if isinstance(event.predictions, LabelPredictions):
         probabilities = event.predictions.probabilities_of(0)
         if len(probabilities) < 2:
-            return Explanation(None, None, (), {})
+            return EventExplanation(None, None, (), {})
         label = reported_label(probabilities)
     total = float(_totals(event.predictions, label)[0])
     ablation = _Ablation(learner, event.content, label, seconds)
@@ -138,7 +138,7 @@ def explain_event(
     if others:
         rest[OTHERS] = math.fsum(others)
     reasons = tuple(ContributionBody(kind=event.kind, text=_text(event, name), share=share) for name, share in listed)
-    return Explanation(None if label is None else as_key(label), total, reasons, rest)
+    return EventExplanation(None if label is None else as_key(label), total, reasons, rest)
 
 
 class _Ablation(NamedTuple):
