@@ -72,7 +72,7 @@ class Contribution(NamedTuple):
 class Explanation:
     """The log-odds of spam of one mail as a sum of shares.
 
-    >>> why = Explanation(1.2, 0.77, (Share("word", "pills", 1.32, Beta(12.35, 0.35)),), {"intercept": -0.12})
+    >>> why = Explanation(1.2, 0.77, (Contribution("word", "pills", 1.32, Beta(12.35, 0.35)),), {"intercept": -0.12})
     >>> print(why)
     log-odds of spam +1.20, probability 0.77
       +1.32  word "pills"  spam 12 of 12

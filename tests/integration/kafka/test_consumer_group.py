@@ -26,10 +26,10 @@ MEMBER = """
 import sys
 from stream_bayes.config import KafkaSettings
 from stream_bayes.eventlog.kafka import KafkaLog
-from tests.support.logs import told
+from tests.support.logs import wait_for_assignment
 address, group, name, *topics = sys.argv[1:]
 log = KafkaLog([address], group, topics, 4, KafkaSettings(session_seconds=60.0), name)
-print(sorted(place.number for place in told(log) if place.topic == topics[0]), flush=True)
+print(sorted(place.number for place in wait_for_assignment(log) if place.topic == topics[0]), flush=True)
 sys.stdin.readline()
 """
 

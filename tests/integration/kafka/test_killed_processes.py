@@ -49,11 +49,11 @@ import sys
 from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogError
 from stream_bayes.eventlog.kafka import KafkaLog
-from tests.support.logs import first, polled, told
+from tests.support.logs import first, poll_some, wait_for_assignment
 address, group, topic, out = sys.argv[1:]
 log = KafkaLog([address], group, [topic], settings=KafkaSettings(session_seconds=6.0), member="zombie")
-told(log)
-(record,) = polled(log, 1)
+wait_for_assignment(log)
+(record,) = poll_some(log, 1)
 log.append(out, b"of the zombie")
 print("ready", flush=True)
 sys.stdin.readline()
@@ -135,7 +135,7 @@ def test_of_two_with_the_same_name_the_later_goes_on(logs: KafkaLogs) -> None:
     two.go_on()
     with pytest.raises((LogConflict, LogRebalanced)):
         one.log.commit({first(topic): 0})
-    with pytest.raises(LogConflict, match=r"another worker has taken the place.*kafka\.worker"):
+    with pytest.raises(LogConflict, match=r"another worker has taken the place.*kafka\.instance_id"):
         poll_for_ever(one.log)
     # When it has what the first one did to it behind it.
     try:

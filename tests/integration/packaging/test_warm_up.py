@@ -33,7 +33,7 @@ from stream_bayes.kernels.common.jit_stats import compiled_kernels
 from stream_bayes.web.services.model_cache import ModelCache
 folder = Path(sys.argv[1])
 models = ModelCache(Settings(log=f"sqlite:///{folder}/log.db", checkpoint={"folder": folder / "checkpoints"}))
-models.opinion(Observation(id="a", text="cheap pills"))
+models.predict(Observation(id="a", text="cheap pills"))
 for kind, text in (("word", "cheap"), ("sender", "ann@example.org"), ("weight", "gram counts")):
     models.posterior(kind, text)
 print("compiled", compiled_kernels(), file=sys.stderr)

@@ -26,7 +26,7 @@ from tests.support.learners import LEARNERS
 
 def all_kernels() -> dict[str, Any]:
     found = {}
-    for module in pkgutil.iter_modules(kernels.__path__, "stream_bayes.kernels."):
+    for module in pkgutil.walk_packages(kernels.__path__, "stream_bayes.kernels."):
         for name, value in vars(importlib.import_module(module.name)).items():
             if hasattr(value, "py_func") and value.py_func.__module__ == module.name:
                 found[f"{module.name}.{name}"] = value

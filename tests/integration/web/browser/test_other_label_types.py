@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 TICKETS = [{"id": f"t{number}", "text": f"word{number} of a ticket"} for number in range(10)]
 
 
-def testbed_of(folder: Path, learner: dict[str, Any], observations: Sequence[dict[str, Any]]) -> WebTestBed:
+def make_testbed(folder: Path, learner: dict[str, Any], observations: Sequence[dict[str, Any]]) -> WebTestBed:
     """A log with these observations, of which a worker has asked."""
     testbed = WebTestBed(folder, learner=learner, labels=ASK_ALL)
     with testbed.open() as log:
@@ -31,7 +31,7 @@ def testbed_of(folder: Path, learner: dict[str, Any], observations: Sequence[dic
 
 def test_digits_answer_where_the_labels_are_others(tmp_path: Path, browser: Browser) -> None:
     learner = {"name": "MultinomialNB", "parameters": {"classes": ["bug", "praise", "spam"]}}
-    testbed = testbed_of(tmp_path, learner, TICKETS)
+    testbed = make_testbed(tmp_path, learner, TICKETS)
     with page(testbed.settings) as address, visiting(browser, address) as ann:
         ann.open()
         ann.press("2", "3", "1")
@@ -48,7 +48,7 @@ def test_digits_answer_where_the_labels_are_others(tmp_path: Path, browser: Brow
 
 def test_a_number_is_typed_where_numbers_are_predicted(tmp_path: Path, browser: Browser) -> None:
     points = [{"id": f"p{n}", "features": {"length": n * 0.5, "width": 1.0 + n % 3}} for n in range(10)]
-    testbed = testbed_of(tmp_path, {"name": "BayesianLinearRegression"}, points)
+    testbed = make_testbed(tmp_path, {"name": "BayesianLinearRegression"}, points)
     with page(testbed.settings) as address, visiting(browser, address) as ann:
         ann.open()
         first = ann.asked()
@@ -78,7 +78,7 @@ def test_a_number_is_typed_where_numbers_are_predicted(tmp_path: Path, browser: 
 
 
 def test_any_label_is_typed_where_nobody_knows_them_yet(tmp_path: Path, browser: Browser) -> None:
-    testbed = testbed_of(tmp_path, {"name": "MultinomialNB"}, TICKETS)
+    testbed = make_testbed(tmp_path, {"name": "MultinomialNB"}, TICKETS)
     with page(testbed.settings) as address, visiting(browser, address) as ann:
         ann.open()
         first = ann.asked()

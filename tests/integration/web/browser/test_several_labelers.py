@@ -82,7 +82,7 @@ def test_a_lease_that_is_over_comes_back_and_a_late_answer_is_told_calmly(tmp_pa
         assert bob.asked() == place
         ann.allowed.append("409 (Conflict)")
         ann.page.keyboard.press("s")
-        expect(ann.the("toast")).to_contain_text("somebody else has this question before them", ignore_case=True)
+        expect(ann.the("toast")).to_contain_text("somebody else has this question now", ignore_case=True)
         expect(ann.the("banners")).to_be_empty()
         assert ann.asked(other_than=place)
         bob.press("h")

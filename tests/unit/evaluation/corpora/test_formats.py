@@ -114,7 +114,7 @@ def test_a_label_for_what_has_none(tmp_path: Path) -> None:
 
 def test_bad_options(tmp_path: Path) -> None:
     path = put(tmp_path / "c.jsonl", "{}")
-    with pytest.raises(ParameterError, match="'stop' or 'count', not 'ignore'"):
+    with pytest.raises(ParameterError, match="'fail' or 'skip', not 'ignore'"):
         open_corpus(path, on_error="ignore")
     with pytest.raises(ParameterError, match="'spam', 'ham' or 'unlabelled', not 'maybe'"):
         open_corpus(path, label="maybe")

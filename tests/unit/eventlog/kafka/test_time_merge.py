@@ -180,7 +180,7 @@ def test_the_name_of_a_worker_that_was_killed_is_free(tmp_path: Path) -> None:
 def test_a_name_is_given_once(tmp_path: Path) -> None:
     with holding(tmp_path, "worker") as (_, name):
         assert name == "worker"
-        with pytest.raises(LogError, match=r"has the name 'worker'.*kafka\.worker") as refusal:
+        with pytest.raises(LogError, match=r"has the name 'worker'.*kafka\.instance_id") as refusal:
             InstanceIdLease(tmp_path, "worker")
         assert not refusal.value.retriable
         with InstanceIdLease(tmp_path, "another") as slot:
