@@ -26,7 +26,7 @@ _PRIOR = Beta(1.0, 1.0)
 class Annotators:
     """A Beta posterior for each labeller: the probability that the next label for the same observation agrees.
 
-    The first label for an observation checks nobody. The next one, by another labeller, agrees with the latest labeller
+    The first label for an observation is no check. The next one, by another labeller, agrees with the latest labeller
     who gave the current label, or disagrees with all who gave it. A labeller who replaces an own label disagrees with
     themselves. The same label again by the same labeller changes nothing.
 

@@ -276,7 +276,7 @@ def _labels_learned(folder: Path) -> int:
 def _lock_model(path: Path) -> Iterator[None]:
     """Hold an exclusive lock from reading the model to writing it, so that no concurrent update is lost."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A separate file that is never deleted: the model is replaced, and a deleted lock would exclude nobody.
+    # A separate file that is never deleted: the model is replaced, and a deleted lock would exclude no other process.
     with path.with_name(f"{path.name}.lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

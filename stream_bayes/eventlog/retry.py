@@ -1,7 +1,7 @@
 """Retry with backoff: `RetryPolicy` retries a call, `RetryingLog` the calls of a log.
 
-Errors that may pass by themselves (`LogError.retriable`: a file that somebody else has locked, a broker that does not
-answer) are retried until the call works or somebody sets `stopping`. Any other error is raised.
+Errors that may pass by themselves (`LogError.retriable`: a file that another process has locked, a broker that does not
+answer) are retried until the call works or `stopping` is set. Any other error is raised.
 """
 
 from __future__ import annotations

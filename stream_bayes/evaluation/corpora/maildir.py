@@ -31,7 +31,7 @@ class Maildir:
     Notes
     -----
     The name of a folder is the label of its messages: .Junk, .Spam, ham, .Not-Junk. If some folders are spam and none
-    is ham, the others are ham: somebody has sorted the mail. Sent, Drafts, Trash, Templates and Outbox are not read,
+    is ham, the others are ham: the mail has been sorted. Sent, Drafts, Trash, Templates and Outbox are not read,
     and neither are messages that are marked as deleted.
     The order is that of the file names over all folders, since they begin with the second of delivery. The id is the
     folder and the name without its flags, so it stays when a message is read and moves from new/ to cur/; that of the

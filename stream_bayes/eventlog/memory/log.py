@@ -112,7 +112,7 @@ class MemoryLog(Log):
         self._next.update(offsets)
 
     def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
-        """At most so many records from this offset on; sentinels are left out."""
+        """Return up to the given number of records from this offset on, without sentinels."""
         validation.check_most(most)
         self._check_open()
         with self.store.changed:

@@ -102,7 +102,7 @@ def renew_lease(service: ServiceDependency, place: PlaceDependency, lease: schem
 
 @label_requests.post("/requests/{partition}/{offset}/release", status_code=204, responses=_WRITE_PROBLEMS)
 def release_lease(service: ServiceDependency, place: PlaceDependency, lease: schemas.LeaseRequest) -> None:
-    """Release a question, so that somebody else can have it."""
+    """Release a question, so that another labeller can have it."""
     with service.store.write_lock():
         service.store.queue.release(place, LeaseOwner(lease.labeller, lease.session_id))
 
