@@ -241,7 +241,7 @@ class CorpusProducer:
         except LogError as problem:
             if problem.retriable:
                 raise
-            most = self._log.most_bytes(self._mails)
+            most = self._log.max_record_bytes(self._mails)
             if len(mail.raw) + len(key) + sum(header_bytes(*header) for header in headers) <= most:
                 raise
             message = (

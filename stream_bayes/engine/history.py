@@ -248,9 +248,9 @@ class ObservationCache:
     It is not part of the state: an observation that is not here is read from the log, with the same result.
     """
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most = most_bytes
-        self._most_of_one = max(most_bytes // _SHARE_OF_ONE, _SMALL_BYTES)
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._max_of_one = max(max_bytes // _SHARE_OF_ONE, _SMALL_BYTES)
         self._kept: OrderedDict[int, tuple[Observation, int]] = OrderedDict()
         self._bytes = 0
 
@@ -265,14 +265,14 @@ class ObservationCache:
         `size` is the size of its record. An observation that would take the room of many others is not kept.
         """
         size = _EVENT_BYTES + _BYTES_A_BYTE * size + _FEATURE_BYTES * len(observation.features or ())
-        if size > self._most_of_one:
+        if size > self._max_of_one:
             return
         self._kept[offset] = observation, size
         self._bytes += size
 
     def shrink(self) -> None:
         """Drop the oldest observations while all together are too large."""
-        while self._bytes > self._most and self._kept:
+        while self._bytes > self._max_bytes and self._kept:
             self._bytes -= self._kept.popitem(last=False)[1][1]
 
     def drop_before(self, offset: int) -> None:

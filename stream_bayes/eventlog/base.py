@@ -100,7 +100,7 @@ class Log(ABC):
         """Whether records stay until retention removes them, whatever comes after them."""
         return True
 
-    def gives_times(self, topic: str) -> bool:
+    def has_log_append_time(self, topic: str) -> bool:
         """Whether the times of the records are the log's own, and not those of whoever sent them."""
         return True
 
@@ -111,14 +111,14 @@ class Log(ABC):
     def wait_for_open_transactions(self, partition: Partition) -> None:  # noqa: B027 - where a commit is one step there is nothing to do
         """Wait until no transaction is open in a partition: then all that is committed there can be read."""
 
-    def check_there(self) -> None:  # noqa: B027 - a broker that is away says so itself
+    def check_exists(self) -> None:  # noqa: B027 - a broker that is away says so itself
         """Raise an error where the log no longer exists, as a file that was removed."""
 
-    def beat(self) -> frozenset[Partition]:
+    def heartbeat(self) -> frozenset[Partition]:
         """Send a heartbeat while the reader does not poll; returns the partitions that it still reads."""
         return frozenset(self.committed())
 
-    def most_bytes(self, topic: str) -> int:
+    def max_record_bytes(self, topic: str) -> int:
         """The largest record that this topic takes: key, value and headers together."""
         return MAX_RECORD_BYTES
 

@@ -128,9 +128,9 @@ class RetryingLog(Log):
         """Whether the topic is not compacted; retried."""
         return self.retry(partial(self.wrapped.keeps_all, topic))
 
-    def gives_times(self, topic: str) -> bool:
+    def has_log_append_time(self, topic: str) -> bool:
         """Whether the log sets the times of records; retried."""
-        return self.retry(partial(self.wrapped.gives_times, topic))
+        return self.retry(partial(self.wrapped.has_log_append_time, topic))
 
     def lag(self) -> Offsets:
         """How many records there are still to poll; retried."""
@@ -140,17 +140,17 @@ class RetryingLog(Log):
         """Wait until no transaction is under way in a partition; retried."""
         self.retry(partial(self.wrapped.wait_for_open_transactions, partition))
 
-    def check_there(self) -> None:
+    def check_exists(self) -> None:
         """Raise an error where the wrapped log is not there any more; retried."""
-        self.retry(self.wrapped.check_there)
+        self.retry(self.wrapped.check_exists)
 
-    def beat(self) -> frozenset[Partition]:
+    def heartbeat(self) -> frozenset[Partition]:
         """Say that the reader is alive; retried."""
-        return self.retry(self.wrapped.beat)
+        return self.retry(self.wrapped.heartbeat)
 
-    def most_bytes(self, topic: str) -> int:
+    def max_record_bytes(self, topic: str) -> int:
         """How large a record of a topic may be; retried."""
-        return self.retry(partial(self.wrapped.most_bytes, topic))
+        return self.retry(partial(self.wrapped.max_record_bytes, topic))
 
     def trim(self, offsets: Offsets) -> None:
         """Remove old records; retried."""

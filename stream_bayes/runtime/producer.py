@@ -36,7 +36,7 @@ class Producer:
 
     def max_bytes(self) -> dict[str, int]:
         """How large a record may be, of each topic that outputs and forwarded labels are written to."""
-        return {topic: self._log.most_bytes(topic) for topic in {*self._topics.values(), self._labels}}
+        return {topic: self._log.max_record_bytes(topic) for topic in {*self._topics.values(), self._labels}}
 
     def stage(self, outputs: Iterable[Output], max_bytes: Mapping[str, int]) -> None:
         """Stage output events."""
@@ -66,7 +66,7 @@ class Producer:
         """Stage the journal record of a commit."""
         value = entry.encode()
         size = len(value) + sum(len(name) + len(content) for name, content in headers)
-        max_bytes = self._log.most_bytes(self._journal)
+        max_bytes = self._log.max_record_bytes(self._journal)
         if size > max_bytes:
             message = (
                 f"the journal record of a commit is of {size:,} bytes, and the topic {self._journal} takes "

@@ -205,7 +205,7 @@ class Heartbeat:
         if time.monotonic() < self._due:
             return True
         self._due = time.monotonic() + _BEAT_SECONDS
-        return self._places <= self._log.beat()
+        return self._places <= self._log.heartbeat()
 
 
 def _log_recovered(processor: PartitionProcessor, recovered: RecoveryResult) -> None:

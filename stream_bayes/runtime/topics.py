@@ -39,7 +39,7 @@ def check_topics(settings: Settings, log: Log) -> None:
                 raise LogError(message)
             logger.warning("a model cannot be made again from its inputs", extra={"fields": {"reason": reason}})
     for topic in (topics.observations, topics.labels):
-        if not log.gives_times(topic):
+        if not log.has_log_append_time(topic):
             fields = {"topic": topic, "remedy": "set its message.timestamp.type to LogAppendTime"}
             logger.warning("whoever sends a record says when it came", extra={"fields": fields})
 

@@ -121,4 +121,4 @@ def test_two_topics_of_one_commit_are_seen_together(local_logs: Logs) -> None:
 def test_all_partitions_are_there_from_the_beginning(local_logs: Logs) -> None:
     log = local_logs.open("readers", ["mails"], partitions=2)
     both = {Partition("mails", 0), Partition("mails", 1)}
-    assert log.beat() == log.committed().keys() == log.lag().keys() == both
+    assert log.heartbeat() == log.committed().keys() == log.lag().keys() == both

@@ -70,7 +70,7 @@ def test_what_is_still_to_poll_is_counted(logs: Logs, mails: str) -> None:
 
 def test_a_reader_that_has_other_things_to_do_says_what_it_reads(logs: Logs, mails: str) -> None:
     reader = logs.reader(mails, partitions=2)
-    assert reader.beat() == {Partition(mails, 0), Partition(mails, 1)}
+    assert reader.heartbeat() == {Partition(mails, 0), Partition(mails, 1)}
     put(reader, mails, b"one")
     assert values(poll_all(reader)) == [b"one"]
 

@@ -10,7 +10,7 @@ from tests.support.logs import Logs, first
 
 def test_a_record_beyond_the_limit_is_refused(logs: Logs, mails: str) -> None:
     log = logs.open()
-    most = log.most_bytes(mails)
+    most = log.max_record_bytes(mails)
     with pytest.raises(LogError, match=f"{most + 1:,} bytes is too large for a log: at most {most:,}"):
         log.append(mails, bytes(most - 3), b"k", headers=[("n", b"xx")])
     log.commit({})
@@ -22,7 +22,7 @@ def test_a_closed_log_does_nothing_more(logs: Logs, mails: str) -> None:
     log.close()
     log.close()
     for call in (lambda: log.poll(1, 0.0), lambda: log.append(mails, b""), lambda: log.commit({}), log.committed,
-                 lambda: log.end_offsets(mails), lambda: log.read(mails, 0, 0), log.lag, log.beat):  # fmt: skip
+                 lambda: log.end_offsets(mails), lambda: log.read(mails, 0, 0), log.lag, log.heartbeat):  # fmt: skip
         with pytest.raises(LogError, match="closed"):
             call()
 
@@ -30,7 +30,7 @@ def test_a_closed_log_does_nothing_more(logs: Logs, mails: str) -> None:
 def test_arguments_that_cannot_work_are_refused(logs: Logs, mails: str) -> None:
     log = logs.open()
     group = logs.group("readers")
-    for call in (lambda: log.poll(1, 0.0), log.committed, log.lag, log.beat):
+    for call in (lambda: log.poll(1, 0.0), log.committed, log.lag, log.heartbeat):
         with pytest.raises(LogError, match="opened with a group and its topics"):
             call()
     with pytest.raises(ParameterError, match="at least one record, not 0"):

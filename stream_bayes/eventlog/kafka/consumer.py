@@ -144,7 +144,7 @@ class GroupConsumer:
                 message = f"{self._connection.name} has not let us into the group for {_JOIN_SECONDS:.0f} s"
                 raise LogUnavailable(message)
 
-    def beat(self) -> frozenset[Partition]:
+    def heartbeat(self) -> frozenset[Partition]:
         """Take part in group management without fetching; returns the assigned partitions."""
         self.consumer.pause(*self.consumer.assignment())
         with mapped_errors(self._connection.name):

@@ -150,7 +150,7 @@ class KafkaLog(Log):
         """Whether the topic is not compacted."""
         return not self._topics.settings(topic).compacted
 
-    def gives_times(self, topic: str) -> bool:
+    def has_log_append_time(self, topic: str) -> bool:
         """Whether the topic's message.timestamp.type is LogAppendTime."""
         return not self._topics.settings(topic).sender_times
 
@@ -163,13 +163,13 @@ class KafkaLog(Log):
         self._check_open()
         self._topics.wait_for_open_transactions(partition)
 
-    def beat(self) -> frozenset[Partition]:
+    def heartbeat(self) -> frozenset[Partition]:
         """Keep the place in the group; gives the partitions that are still this member's."""
-        return self._reading("beat").beat()
+        return self._reading("heartbeat").heartbeat()
 
-    def most_bytes(self, topic: str) -> int:
+    def max_record_bytes(self, topic: str) -> int:
         """What the topic's max.message.bytes leaves for a record."""
-        return self._topics.settings(topic).most_bytes
+        return self._topics.settings(topic).max_record_bytes
 
     def discard(self) -> None:
         """Forget what is staged."""

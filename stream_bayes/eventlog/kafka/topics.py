@@ -47,7 +47,7 @@ class TopicLimits(NamedTuple):
     compacted: bool
     sender_times: bool
     """Whether records carry the time of whoever sent them."""
-    most_bytes: int
+    max_record_bytes: int
     compression_type: str
     """The codec in which the broker keeps its records; "producer": each as its producer has compressed it."""
 

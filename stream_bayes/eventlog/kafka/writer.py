@@ -42,7 +42,7 @@ class TransactionalWriter:
         """Stage a record in memory; an unknown topic is created."""
         validation.check_record(value, key, headers)
         count = self._topics.made(topic)
-        validation.check_record(value, key, headers, self._topics.settings(topic).most_bytes)
+        validation.check_record(value, key, headers, self._topics.settings(topic).max_record_bytes)
         if partition is None:
             partition = self._turn % count if key is None else partition_of(key, count)
             self._turn += key is None

@@ -60,10 +60,10 @@ class LogFile:
 
     def write_transaction(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         """Run `work` in a write transaction; if this raises, nothing was written."""
-        self.check_there()
+        self.check_exists()
         return self._retry_while_busy(lambda: self._transaction("BEGIN IMMEDIATE", work))
 
-    def check_there(self) -> None:
+    def check_exists(self) -> None:
         """Raise `LogError` where the file was removed or replaced."""
         self.check_open()
         if self._inode() != self._identity:

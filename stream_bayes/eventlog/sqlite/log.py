@@ -78,13 +78,13 @@ class SqliteLog(Log):
         """The name that the file got when it was made; a copy of the file has it too."""
         return self._file.read_transaction(tables.identity)
 
-    def most_bytes(self, topic: str) -> int:
+    def max_record_bytes(self, topic: str) -> int:
         """The same for every topic."""
         return self._record_bytes
 
-    def check_there(self) -> None:
+    def check_exists(self) -> None:
         """Raise an error where the file was removed or replaced."""
-        self._file.check_there()
+        self._file.check_exists()
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
         """The next records of all partitions, read at one moment and merged by (time, topic, partition, offset)."""
@@ -107,7 +107,7 @@ class SqliteLog(Log):
     ) -> None:
         """Stage a record in memory; its topic exists from now on."""
         self._file.check_open()
-        validation.check_record(value, key, headers, self.most_bytes(topic))
+        validation.check_record(value, key, headers, self.max_record_bytes(topic))
         places = self._tables.get(topic) or self._ensure_topic(topic, self._partitions)
         if partition is None:
             partition = validation.chosen_partition(key, len(places), self._turn)
@@ -272,11 +272,11 @@ class SqliteLog(Log):
 
 
 def merge_by_time(
-    connection: sqlite3.Connection, starts: Sequence[tuple[tables.TablePosition, int]], most: int, most_bytes: int
+    connection: sqlite3.Connection, starts: Sequence[tuple[tables.TablePosition, int]], most: int, max_bytes: int
 ) -> tuple[list[Record], dict[Partition, int]]:
     """The next records by (time, order among `starts`, offset), and how far each partition was read.
 
-    Ends with the record that reaches `most_bytes`. No more than what is returned is held in memory, and one record
+    Ends with the record that reaches `max_bytes`. No more than what is returned is held in memory, and one record
     of each partition.
     """
     records: list[Record] = []
@@ -292,6 +292,6 @@ def merge_by_time(
             records.append(Record(topic, number, offset, time, key, value, tables.unpack_headers(headers)))
             reached[rank] = offset + 1
             size += len(value) + len(key or b"") + len(headers or b"")
-            if size >= most_bytes:
+            if size >= max_bytes:
                 break
     return records, {starts[rank][0].partition: offset for rank, offset in reached.items()}

@@ -139,7 +139,7 @@ class LogFollower:
 
     def poll(self, log: Log) -> None:
         """Read new records once. Raise an error if the log that was opened is gone."""
-        log.check_there()
+        log.check_exists()
         self._check_same(log)
         # Label requests first: a labeller waits for them.
         self._requests.follow(log, self._apply_all)

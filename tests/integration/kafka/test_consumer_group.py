@@ -77,7 +77,7 @@ def test_more_members_than_partitions(logs: KafkaLogs, topics: list[str]) -> Non
     members = [logs.member(None, topics[0], **LONG) for _ in range(2)]
     poll_until(lambda: sum(len(member.mine) for member in members) == 1 and all(m.changes for m in members), *members)
     (idle,) = (member for member in members if not member.mine)
-    assert (idle.log.committed(), idle.log.lag(), idle.log.beat()) == ({}, {}, frozenset())
+    assert (idle.log.committed(), idle.log.lag(), idle.log.heartbeat()) == ({}, {}, frozenset())
     idle.log.seek({})
     assert idle.log.poll(10, timeout=0.0) == []
 
@@ -106,7 +106,7 @@ def test_a_named_member_that_was_killed_comes_back_without_the_others_noticing(
     again = logs.member("coming", *topics, partitions=PARTITIONS, **LONG)
     poll_until(lambda: bool(again.changes), again)
     assert str(sorted(place.number for place in again.mine if place.topic == topics[0])) == had
-    assert staying.log.beat() == staying.mine == all_of(topics) - again.mine
+    assert staying.log.heartbeat() == staying.mine == all_of(topics) - again.mine
     for _ in range(5):
         assert staying.log.poll(10, timeout=0.2) == []
     assert staying.changes == []
@@ -153,12 +153,12 @@ def test_who_is_busy_beats_keeps_its_place_and_learns_what_it_lost(logs: KafkaLo
     one = logs.member("a", *topics, partitions=PARTITIONS, **LONG)
     poll_until(lambda: bool(one.changes), one)
     one.go_on()
-    assert one.log.beat() == one.mine == all_of(topics)
+    assert one.log.heartbeat() == one.mine == all_of(topics)
     two = logs.member("b", *topics, partitions=PARTITIONS, **LONG)
     left: list[frozenset[Partition]] = []
 
     def half() -> bool:
-        left.append(one.log.beat())
+        left.append(one.log.heartbeat())
         return len(left[-1]) == PARTITIONS and len(two.mine) == PARTITIONS
 
     poll_until(half, two)
@@ -178,7 +178,7 @@ def test_a_beat_loses_no_record(logs: KafkaLogs, topics: list[str]) -> None:
     put(logs.open(), emails, *numbers)
     found: list[Record] = []
     while len(found) < len(numbers):
-        one.log.beat()
+        one.log.heartbeat()
         found += poll_some(one.log, 7)
     assert values(found) == numbers
 

@@ -177,10 +177,10 @@ def test_times_of_a_sender_are_as_it_says_and_the_order_of_a_partition_stays(log
     records = polled_all(reader, 6)
     assert values(records) == [b"l2", b"l4", b"e5", b"e3", b"e4", b"e1"]
     assert times(everything(reader, emails)) == [now + at for at in falling]
-    assert not reader.gives_times(emails)
+    assert not reader.has_log_append_time(emails)
     own = logs.topic("own")
     put(logs.open(), own, b"")
-    assert reader.gives_times(own)
+    assert reader.has_log_append_time(own)
 
 
 def test_topics_are_merged_by_time(logs: KafkaLogs) -> None:
@@ -197,7 +197,7 @@ def test_a_record_that_is_too_large(logs: KafkaLogs) -> None:
     topic = logs.create("mails", max__message__bytes="20000")
     log = logs.open()
     log.append(topic, b"fits")
-    most = log.most_bytes(topic)
+    most = log.max_record_bytes(topic)
     with pytest.raises(LogError, match="too large for a log: at most") as refusal:
         log.append(topic, bytes(most + 1))
     assert not refusal.value.retriable

@@ -53,7 +53,7 @@ def test_the_largest_record_that_there_can_be(make: Make) -> None:
     scene = make()
     log = scene.log
     log.ensure(scene.emails, 1)
-    most = log.most_bytes(scene.emails)
+    most = log.max_record_bytes(scene.emails)
     log.append(scene.emails, b"x" * most, partition=0)
     log.append(scene.emails, observation(1), partition=0)
     log.commit({})

@@ -52,7 +52,7 @@ def test_labels_find_their_mails_where_offsets_have_gaps() -> None:
 class SmallLog(MemoryLog):
     """One that takes small records only."""
 
-    def most_bytes(self, topic: str) -> int:
+    def max_record_bytes(self, topic: str) -> int:
         """Little."""
         return 100
 
@@ -74,7 +74,7 @@ def test_a_mail_that_the_topic_does_not_take_is_named_or_left_out() -> None:
 
 def test_what_is_too_large_is_counted(run: Run, corpus: Path, log: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = sorted(len(mail.raw) for mail in MAILS)
-    monkeypatch.setattr(SqliteLog, "most_bytes", lambda *_: sizes[-1])
+    monkeypatch.setattr(SqliteLog, "max_record_bytes", lambda *_: sizes[-1])
     code, output, errors = run("produce", corpus, "--to", log)
     assert (code, output, errors.count("\n")) == (2, "", 1)
     assert "leave such mails out with --on-error skip" in errors

@@ -294,6 +294,6 @@ def test_item05_a_label_that_the_header_makes_too_large_is_a_dead_letter(tmp_pat
 class SmallLog(MemoryLog):
     """A log whose labels topic takes records of little more than 4000 bytes."""
 
-    def most_bytes(self, topic: str) -> int:
+    def max_record_bytes(self, topic: str) -> int:
         """As a broker says it."""
-        return 4100 if topic == "labels" else super().most_bytes(topic)
+        return 4100 if topic == "labels" else super().max_record_bytes(topic)

@@ -88,11 +88,11 @@ def test_item03_how_large_a_record_of_a_file_may_be_is_a_setting(tmp_path: Path)
     url = f"sqlite:///{tmp_path}/log.db"
     limit = 1 << 20
     with open_log(url, sqlite=SqliteSettings(record_bytes=limit)) as log:
-        assert log.most_bytes("emails") == limit
+        assert log.max_record_bytes("emails") == limit
         with pytest.raises(LogError, match="at most 1,048,576 are taken"):
             log.append("emails", bytes(limit + 1))
     with open_log(url) as log:
-        assert log.most_bytes("emails") == 64 << 20
+        assert log.max_record_bytes("emails") == 64 << 20
 
 
 def test_item04_a_mail_with_an_unknown_label_is_predicted_through_restarts(logs: Logs, tmp_path: Path) -> None:

@@ -36,9 +36,9 @@ class Narrow(MemoryLog):
         super().__init__("stream-bayes", INPUTS, store=store)
         self._most = most
 
-    def most_bytes(self, topic: str) -> int:
+    def max_record_bytes(self, topic: str) -> int:
         """As the test says."""
-        return self._most.get(topic, super().most_bytes(topic))
+        return self._most.get(topic, super().max_record_bytes(topic))
 
 
 def worked(folder: Path, most: dict[str, int], *messages: bytes, **settings: Any) -> Narrow:
@@ -112,7 +112,7 @@ def test_fewer_events_in_a_commit_fit(tmp_path: Path) -> None:
 def test_a_letter_without_its_record_is_sent_again_whole(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqliteLog, "most_bytes", lambda _, topic: 600 if topic == "dead-letters" else 1 << 20)
+    monkeypatch.setattr(SqliteLog, "max_record_bytes", lambda _, topic: 600 if topic == "dead-letters" else 1 << 20)
     settings = settings_in(tmp_path)
     value = b"no event" * 100
     with SqliteLog(tmp_path / "log.db", settings.group, INPUTS) as log:

@@ -135,16 +135,16 @@ def test_a_partition_that_is_lost_while_it_is_recovered(
     worker_logs.clear()
     monkeypatch.setattr(rebalance, "_BEAT_SECONDS", 0.0)
     log = SharedLog(store, settings.group, INPUTS)
-    beats = 0
+    heartbeats = 0
 
-    def beat() -> frozenset[Partition]:
-        nonlocal beats
-        beats += 1
-        if beats == 3:
+    def heartbeat() -> frozenset[Partition]:
+        nonlocal heartbeats
+        heartbeats += 1
+        if heartbeats == 3:
             log.give(1)
-        return frozenset(place for place in log.committed() if place.number or beats != 3)
+        return frozenset(place for place in log.committed() if place.number or heartbeats != 3)
 
-    monkeypatch.setattr(log, "beat", beat)
+    monkeypatch.setattr(log, "heartbeat", heartbeat)
     log.before_poll = lambda poll: log.give(0, 1) if poll == 8 else None
     work(settings, log)
     check(settings, store)
