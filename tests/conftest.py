@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from stream_bayes.cli import main
 from stream_bayes.eventlog.sqlite import SqliteLog
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 REMOTE_BROKER = "STREAM_BAYES_KAFKA"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+# A property must hold on a busy machine too: it is not judged by its time.
+hypothesis_settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("any speed")
 
 
 def pytest_configure() -> None:

@@ -20,9 +20,9 @@ from stream_bayes.errors import ParameterError
 from stream_bayes.features import Batch
 from stream_bayes.learners import BayesianLinearRegression, BayesianLogisticRegression, LabelPredictions
 from stream_bayes.learners.base.classifier import Classifier
+from stream_bayes.learners.base.label_predictions import both_probabilities
 from stream_bayes.learners.base.regressor import Regressor
 from stream_bayes.learners.linear.weights import INTERCEPT
-from stream_bayes.mail.filter.predictions import both_probabilities
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import whole
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from stream_bayes.persistence.scalars import (
@@ -66,36 +65,30 @@ class Request(NamedTuple):
     """The id of the observation, for display."""
 
 
-class Requests:
-    """The open requests, oldest first, and those that expired."""
+class Requests(dict[Place, Request]):
+    """The open requests by their observations, oldest first, and those that expired.
+
+    It is changed by its own methods only, those after `due`.
+    """
 
     def __init__(self, ttl: int) -> None:
+        super().__init__()
         self._ttl = ttl
-        self._open: dict[Place, Request] = {}
         self._expired: dict[Place, Request] = {}
         self.first: Place | None = None
         """The observation of the oldest request; None if there is none."""
         self.due = math.inf
         """The time at which the oldest request expires."""
 
-    def __len__(self) -> int:
-        return len(self._open)
-
-    def __iter__(self) -> Iterator[Place]:
-        return iter(self._open)
-
-    def __contains__(self, place: Place) -> bool:
-        return place in self._open
-
     def open(self, place: Place, request: Request) -> None:
         """Add a request."""
-        self._open[place] = request
+        self[place] = request
         if self.first is None or self.first == place:
             self._update_first()
 
     def close(self, place: Place) -> Request | None:
         """Remove the request that is answered or never will be."""
-        request = self._open.pop(place, None)
+        request = self.pop(place, None)
         if place == self.first:
             self._update_first()
         return request
@@ -106,15 +99,15 @@ class Requests:
 
     def _update_first(self) -> None:
         # Updated when it changes, not for each observation.
-        self.first = next(iter(self._open), None)
-        self.due = math.inf if self.first is None else self._open[self.first].asked_at + self._ttl
+        self.first = next(iter(self), None)
+        self.due = math.inf if self.first is None else self[self.first].asked_at + self._ttl
 
     def expire(self, clock: int) -> list[tuple[Place, Request]]:
         """Close the requests that have expired; the clock never goes back, so they are the first ones."""
         expired: list[tuple[Place, Request]] = []
         while self.first is not None and self.is_due(clock):
             place = self.first
-            expired.append((place, self._open.pop(place)))
+            expired.append((place, self.pop(place)))
             self.remember(*expired[-1])
             self._update_first()
         return expired
@@ -133,12 +126,15 @@ class Requests:
         """The requests, for a checkpoint."""
         return {
             name: [[place, *request] for place, request in kept.items()]
-            for name, kept in zip(_KEPT, (self._open, self._expired), strict=True)
+            for name, kept in zip(_KEPT, (self, self._expired), strict=True)
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned."""
-        self._open, self._expired = (_requests_of(state[name], f"requests.{name}") for name in _KEPT)
+        waiting, expired = (_requests_of(state[name], f"requests.{name}") for name in _KEPT)
+        self.clear()
+        self.update(waiting)
+        self._expired = expired
         self._update_first()
 
 

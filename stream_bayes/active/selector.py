@@ -190,19 +190,22 @@ class LabelSelector:
 
     def answered(self, place: Place, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
         """Record an answer; returns answered, unsure, late (the request expired), repeated, corrected or unasked."""
-        own = check_place(place)
-        value = check_answer(label)
-        name = check_labeller(labeller)
-        self.expire(milliseconds_of(clock))
-        request = self.requests.close(own)
-        late = self.requests.take_expired(own) if request is None else None
-        outcome = self._outcome_of(own, value, request, late)
+        clock = milliseconds_of(clock)
+        return self.record_answer(check_place(place), check_answer(label), check_labeller(labeller), clock)
+
+    def record_answer(self, place: Place, label: Any, labeller: str | None, clock: int) -> str:
+        """Record an answer as `answered` does, of values that were checked before."""
+        if self.requests.is_due(clock):
+            self.expire(clock)
+        request = self.requests.close(place)
+        late = self.requests.take_expired(place) if request is None else None
+        outcome = self._outcome_of(place, label, request, late)
         if outcome != "unsure":
-            self.labellers.record(own, value, name)
-            self._learn(own, value, request or late)
+            self.labellers.record(place, label, labeller)
+            self._learn(place, label, request or late)
         elif closed := request or late:
-            self._near_duplicates.remove(own)
-            self.requests.remember(own, closed)
+            self._near_duplicates.remove(place)
+            self.requests.remember(place, closed)
         # An unsure answer counts only if it closes a request.
         self.counts[outcome] += outcome != "unsure" or request is not None
         return outcome

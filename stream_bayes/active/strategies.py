@@ -133,7 +133,9 @@ def check_strategy(name: str, known: Collection[str] = STRATEGIES) -> str:
 
 def scores(strategy: str, uncertainties: Uncertainties) -> FloatArray:
     """The score of each row by the strategy of this name: finite and not negative."""
-    return STRATEGIES[check_strategy(strategy)](uncertainties)
+    if strategy not in STRATEGIES:
+        check_strategy(strategy)
+    return STRATEGIES[strategy](uncertainties)
 
 
 def _or_else(stated: FloatArray, other: FloatArray) -> FloatArray:

@@ -12,14 +12,13 @@ from typing import NamedTuple, Self
 from stream_bayes.engine.history import content_digest
 from stream_bayes.errors import EventError
 from stream_bayes.eventlog.base import Log
-from stream_bayes.events import Label, Limits, Observation, decode
+from stream_bayes.events import NO_LIMITS, Label, Observation, decode
 from stream_bayes.mail.parse.identity import message_digest
 from stream_bayes.records import Partition, Record, Source
 
 _DIGEST_BYTES = 16
 _BATCH_SIZE = 500
 # Committed records are in the topic, whatever the limits of a worker.
-_NO_LIMITS = Limits(record_bytes=2**62, depth=200, id_bytes=2**62)
 _MAIL = b"message/rfc822"
 _PENDING = 2**62
 """Time of a label that is about to be sent: later than that of any record."""
@@ -184,7 +183,7 @@ class ObservationIndex:
     def _label_rows(self, records: Iterable[Record]) -> Iterator[dict[str, object]]:
         for record in records:
             try:
-                event = decode(record, Label, _NO_LIMITS)
+                event = decode(record, Label, NO_LIMITS)
             except EventError:
                 continue
             if not isinstance(event, Label) or event.label == self._abstain_label:
@@ -219,7 +218,7 @@ def _describe(record: Record) -> tuple[str, bytes, bytes, object] | None:
         digest = message_digest(record.value)
         return headers["id"].decode("utf-8", "replace"), digest, digest[:_ENGINE_DIGEST_BYTES], label or None
     try:
-        event = decode(record, Observation, _NO_LIMITS)
+        event = decode(record, Observation, NO_LIMITS)
     except EventError:
         return None
     if not isinstance(event, Observation):

@@ -13,7 +13,7 @@ from stream_bayes.evaluation.corpora.seen_ids import SeenIds
 from stream_bayes.eventlog.base import Headers, Log
 from stream_bayes.eventlog.validation import header_bytes
 from stream_bayes.events import Label, encode
-from stream_bayes.events.identity import check_id
+from stream_bayes.events.codec import check_id
 from stream_bayes.mail.parse.identity import message_digest, message_id_of
 
 BATCH_SIZE = 300

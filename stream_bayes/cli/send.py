@@ -72,15 +72,14 @@ class _LineParser:
     """Parses lines to records of a topic; raises for what the worker would refuse, with the line number."""
 
     def __init__(self, settings: Settings, topic: str, partitions: int) -> None:
-        from stream_bayes.events import Label, Observation
-        from stream_bayes.runtime.decoding import limits_of
+        from stream_bayes.events import Label, Limits, Observation
 
         self._topic = topic
         self._partitions = partitions
         kinds: dict[str, type[Observation] | type[Label]]
         kinds = {settings.topics.observations: Observation, settings.topics.labels: Label}
         self._kind = kinds.get(topic)
-        self._limits = limits_of(settings)
+        self._limits = Limits.from_settings(settings.events)
 
     def parse(self, line: bytes, number: int = 0) -> _OutputRecord:
         """Parse a line."""

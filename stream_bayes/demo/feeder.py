@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from stream_bayes.demo.mailbox import GeneratedMail
 from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.eventlog.base import Log
-from stream_bayes.events.identity import id_header
+from stream_bayes.events.codec import id_header
 
 WARM_UP_MAILS = 20
 """Mails sent before the others: with them the worker compiles or loads its kernels."""

@@ -2,7 +2,7 @@
 
 engine            plan and apply batches of events
 batch_plan        what is to be done with each event of a batch
-types             the inputs and the results of an engine
+types             the results of an engine, and the decisions that a replay repeats
 model_adapter     what the engine needs of any learner
 history           label history, deduplication window and observation cache
 label_requests    which labels are requested, and the outcome of each request
@@ -14,6 +14,6 @@ state             the state of an engine as JSON and arrays
 """
 
 from stream_bayes.engine.engine import Engine
-from stream_bayes.engine.types import BatchResult, InputEvent, RejectedRecord, ReplayDecisions, RequestPolicy
+from stream_bayes.engine.types import BatchResult, RejectedRecord, ReplayDecisions, RequestPolicy
 
-__all__ = ["BatchResult", "Engine", "InputEvent", "RejectedRecord", "ReplayDecisions", "RequestPolicy"]
+__all__ = ["BatchResult", "Engine", "RejectedRecord", "ReplayDecisions", "RequestPolicy"]

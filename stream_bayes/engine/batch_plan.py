@@ -21,9 +21,9 @@ from stream_bayes.engine.history import (
     digest_of,
 )
 from stream_bayes.engine.model_adapter import ModelAdapter
-from stream_bayes.engine.types import InputEvent, ReplayDecisions
+from stream_bayes.engine.types import ReplayDecisions
 from stream_bayes.errors import EventError, StreamBayesError
-from stream_bayes.events import Label, Observation
+from stream_bayes.events import InputEvent, Label, Observation
 
 Action = Literal["predict", "learn", "correct", "repeat", "unsure", "duplicate", "refuse", "forward", "ignore"]
 GONE = "observation-gone"

@@ -15,9 +15,9 @@ from stream_bayes.engine.label_requests import LabelRequests
 from stream_bayes.engine.metrics import RunningMetrics
 from stream_bayes.engine.model_adapter import ModelAdapter, Predictions, open_learner
 from stream_bayes.engine.output_events import AUDIT, dead_letter, label_request, prediction
-from stream_bayes.engine.types import BatchResult, InputEvent, RejectedRecord, ReplayDecisions, RequestPolicy
+from stream_bayes.engine.types import BatchResult, RejectedRecord, ReplayDecisions, RequestPolicy
 from stream_bayes.errors import EventError, StreamBayesError
-from stream_bayes.events import LabelOutcome, Observation
+from stream_bayes.events import InputEvent, LabelOutcome, Observation
 from stream_bayes.units import milliseconds
 
 
@@ -93,7 +93,7 @@ class Engine:
 
         `observations` are those that `plan.missing` names; None where the log has lost one.
         """
-        result = BatchResult.empty()
+        result = BatchResult()
         self._apply(plan, plan.events, plan.actions, observations or {}, result)
         self.observation_cache.shrink()
         return result
@@ -160,11 +160,17 @@ class Engine:
             return None
         contents: list[Any] = []
         labels: list[Known | None] = []
+        has_predictions = False
         for planned in segment:
             if planned.action in ("predict", "learn"):
                 contents.append(planned.content)
                 labels.append(planned.label)
-        return self.model.test_then_train(contents, labels, self.selector.strategy) if contents else None
+                has_predictions = has_predictions or planned.action == "predict"
+        if has_predictions:
+            return self.model.test_then_train(contents, labels, self.selector.strategy)
+        if contents:
+            self.model.learn(contents, labels)
+        return None
 
     def _record(
         self, segment: Sequence[PlannedAction], predictions: Predictions | None, plan: BatchPlan, result: BatchResult
@@ -194,7 +200,7 @@ class Engine:
                 self._record_prediction(planned, predictions, row, plan, result)
                 row += 1
             elif action in ("learn", "correct"):
-                self._record_late_label(planned, predictions)
+                self._record_late_label(planned)
                 result.late.append(planned.offset)
                 row += 1
             elif action == "unsure":
@@ -221,7 +227,7 @@ class Engine:
             result.outputs.append(prediction(planned.input, predictions, row, self.model_version))
         if label is not None:
             self.model_version += 1
-            self._count_label(offset, label, predictions)
+            self._count_label(offset, label)
         if planned.problem is not None:
             self._reject(planned, planned.problem, plan, result)
         if label is None:
@@ -248,18 +254,18 @@ class Engine:
         )
         result.outputs.append(request)
 
-    def _record_late_label(self, planned: PlannedAction, predictions: Predictions | None) -> None:
+    def _record_late_label(self, planned: PlannedAction) -> None:
         assert planned.label is not None
         self.label_history.put(planned.offset, planned.label)
         self.model_version += 1
-        if isinstance(planned.before, Unlabelled) and predictions is not None:
-            self._count_label(planned.offset, planned.label, predictions)
+        if isinstance(planned.before, Unlabelled):
+            self._count_label(planned.offset, planned.label)
 
-    def _count_label(self, offset: int, label: Known, predictions: Predictions) -> None:
+    def _count_label(self, offset: int, label: Known) -> None:
         if self.model.predicts_numbers:
             self.metrics.count_target(offset, float(label))
         else:
-            names = predictions.label_names
+            names = self.model.label_names
             self.metrics.count_label(offset, names.index(label) if label in names else -1)
 
     def _reject(self, planned: PlannedAction, problem: EventError, plan: BatchPlan, result: BatchResult) -> None:

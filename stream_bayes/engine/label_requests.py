@@ -111,7 +111,7 @@ class LabelRequests:
         assert label is not None
         was_open = offset in selector.requests
         value = _NOBODY_KNOWS if planned.action == "unsure" else planned.label
-        outcome = selector.answered(offset, value, label.labeller, clock + lead)
+        outcome = selector.record_answer(offset, value, label.labeller, clock + lead)
         if outcome == "unasked" and not isinstance(planned.before, Unlabelled):
             # Its first label came with it, or so long ago that the selector has forgotten it.
             selector.counts["unasked"] -= 1

@@ -62,8 +62,6 @@ class Predictions(NamedTuple):
     """The value of knowing the label, by the strategy of the selector."""
     best: list[int]
     """The index of the most probable label, -1 while there is none."""
-    label_names: tuple[Any, ...]
-    """The labels by their index."""
     predictive: LabelPredictions | NumberPredictions
     """The predictions of the learner."""
 
@@ -80,6 +78,10 @@ class ModelAdapter:
         self.learner = learner
         self.predicts_numbers = isinstance(learner, Regressor)
         self._relearns = isinstance(learner, SupportsRelearning)
+        self.label_names: tuple[Any, ...] = ()
+        """The labels by their index in the last batch that was learned; empty for a regression."""
+        self._keyed_names: tuple[Any, ...] = ()
+        self._keys: list[str] = []
 
     @property
     def compatibility_key(self) -> dict[str, Any]:
@@ -119,7 +121,17 @@ class ModelAdapter:
 
     def test_then_train(self, contents: Sequence[Any], labels: Sequence[Known | None], strategy: str) -> Predictions:
         """Predict each content in order, then learn it where its label is known; all or nothing."""
-        return self.columns(self.learner.test_then_train(contents, labels), strategy)
+        return self.columns(self._fold(contents, labels), strategy)
+
+    def learn(self, contents: Sequence[Any], labels: Sequence[Known | None]) -> None:
+        """Learn contents that were predicted before, each with its label; all or nothing."""
+        self._fold(contents, labels)
+
+    def _fold(self, contents: Sequence[Any], labels: Sequence[Known | None]) -> LabelPredictions | NumberPredictions:
+        predictions = self.learner.test_then_train(contents, labels)
+        if isinstance(predictions, LabelPredictions):
+            self.label_names = predictions.labels
+        return predictions
 
     @property
     def corrects(self) -> bool:
@@ -165,7 +177,6 @@ class ModelAdapter:
             metric_scores=means,
             selection_scores=selection_scores,
             best=[-1] * count,
-            label_names=(),
             predictive=predictions,
         )
 
@@ -180,7 +191,10 @@ class ModelAdapter:
         # that two known ones need not be the first two.
         two = (known == 2) & (table[:, :2] >= 0.0).all(axis=1)
         log_odds = np.where(two, np.where(best == 1, 1.0, -1.0) * predictions.log_odds, np.nan)
-        keys = [as_key(name) for name in names]
+        if names != self._keyed_names:
+            self._keyed_names = names
+            self._keys = list(map(as_key, names))
+        keys = self._keys
         rows = [dict(zip(keys, row, strict=True)) for row in table.tolist()]
         if known.min(initial=len(keys)) < len(keys):
             rows = [{key: p for key, p in row.items() if p >= 0.0} for row in rows]
@@ -194,7 +208,6 @@ class ModelAdapter:
             metric_scores=log_odds.tolist(),
             selection_scores=selection_scores,
             best=best_or_none,
-            label_names=names,
             predictive=predictions,
         )
 

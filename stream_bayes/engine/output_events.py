@@ -7,9 +7,8 @@ from typing import Any, Literal
 
 from stream_bayes.engine.intervals import CredibleInterval, credible_interval
 from stream_bayes.engine.model_adapter import Predictions
-from stream_bayes.engine.types import InputEvent
 from stream_bayes.errors import EventError, StreamBayesError
-from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
+from stream_bayes.events import DeadLetter, InputEvent, Label, LabelOutcome, LabelRequest, Observation, Prediction
 from stream_bayes.mail.parse.parsed_mail import ParsedMail
 from stream_bayes.mail.render.sanitize import printable
 from stream_bayes.mail.render.summary import preview, subject, text_preview

@@ -1,29 +1,18 @@
-"""The inputs and the results of an engine."""
+"""The results of an engine, and the decisions that a replay repeats."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from stream_bayes.active import RequestReason
-from stream_bayes.errors import EventError
-from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
+from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Prediction
 from stream_bayes.records import Record
 
 Output = Prediction | LabelRequest | LabelOutcome | DeadLetter
 TopicOffset = tuple[str, int]
 """The topic and the offset of a record, in the partition of the engine."""
-
-
-class InputEvent(NamedTuple):
-    """A record with the event that it holds, or with the error that decoding it raised."""
-
-    record: Record
-    event: Observation | Label | EventError
-    unknown_fields: int = 0
-    """How many fields of its JSON were ignored."""
-    label_problem: EventError | None = None
-    """Why the label of an observation cannot be used; the observation itself can."""
 
 
 class RejectedRecord(NamedTuple):
@@ -61,21 +50,17 @@ class ReplayDecisions(NamedTuple):
     """The policy by which requests expired; None if it is unknown: then the current one is used."""
 
 
-class BatchResult(NamedTuple):
+@dataclass(slots=True)
+class BatchResult:
     """The effects of a batch that are not part of the engine's state."""
 
-    outputs: list[Output]
-    requests: dict[int, RequestReason]
+    outputs: list[Output] = field(default_factory=list)
+    requests: dict[int, RequestReason] = field(default_factory=dict)
     """The observations whose label is requested, by offset, and why."""
-    rejected: list[RejectedRecord]
-    late: list[int]
+    rejected: list[RejectedRecord] = field(default_factory=list)
+    late: list[int] = field(default_factory=list)
     """The offsets of the observations that were learned after they were predicted, when their label came."""
-    abstentions: list[TopicOffset]
+    abstentions: list[TopicOffset] = field(default_factory=list)
     """The labels by which a labeller abstained."""
-    forwards: list[tuple[Record, int]]
+    forwards: list[tuple[Record, int]] = field(default_factory=list)
     """The labels that belong to another partition, each with the number of that partition."""
-
-    @classmethod
-    def empty(cls) -> BatchResult:
-        """The result of no events."""
-        return cls([], {}, [], [], [], [])

@@ -6,8 +6,7 @@ with `decode_request(value)`.
 
 schemas     the event classes (pydantic models)
 fields      field types and their JSON form
-codec       decoding of JSON, raw mails, texts and CloudEvents
-identity    ids of observations
+codec       encoding as JSON; decoding of JSON, raw mails, texts and CloudEvents; ids of observations
 rejections  error codes and messages of records that are no events
 """
 
@@ -15,9 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_json
-
-from stream_bayes.events.codec import Limits, decode, decode_record
+from stream_bayes.events.codec import NO_LIMITS, InputEvent, Limits, decode, decode_record, decode_records, encode
 from stream_bayes.events.fields import Event
 from stream_bayes.events.rejections import CODES
 from stream_bayes.events.schemas import (
@@ -37,9 +34,11 @@ from stream_bayes.events.schemas import (
 
 __all__ = [
     "CODES",
+    "NO_LIMITS",
     "AuditFigures",
     "DeadLetter",
     "Event",
+    "InputEvent",
     "Label",
     "LabelOutcome",
     "LabelRequest",
@@ -51,6 +50,7 @@ __all__ = [
     "Status",
     "decode",
     "decode_record",
+    "decode_records",
     "decode_request",
     "encode",
     "schemas",
@@ -65,24 +65,6 @@ _CLASSES: tuple[type[Event], ...] = (
     DeadLetter,
     Status,
 )
-
-
-def encode(event: Event) -> bytes:
-    """Encode an event as compact JSON without the fields that are None; a lone surrogate becomes U+FFFD."""
-    try:
-        # Not model_dump_json, which makes a str first.
-        return event.__pydantic_serializer__.to_json(event, exclude_none=True)
-    except PydanticSerializationError:
-        content = event.model_dump(mode="json", exclude_none=True)
-        return to_json(_without_surrogates(content), inf_nan_mode="strings")
-
-
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(inner) for key, inner in value.items()}
-    return [_without_surrogates(inner) for inner in value] if isinstance(value, list) else value
 
 
 def schemas() -> dict[str, dict[str, Any]]:

@@ -1,4 +1,6 @@
-"""Decoding of records to events; a record that cannot be decoded raises `EventError` and becomes a dead letter.
+"""The codec of events: encoding as JSON, and decoding of records.
+
+A record that cannot be decoded raises `EventError` and becomes a dead letter.
 
 A record is JSON unless its header `content-type` says otherwise: `message/rfc822` is a raw mail, `text/plain` a text,
 `application/cloudevents+json` a CloudEvent whose data is any of these. The attributes of a CloudEvent in binary mode
@@ -8,17 +10,18 @@ are read from the headers `ce_id` and `ce_time`.
 from __future__ import annotations
 
 import codecs
+import unicodedata
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
+from stream_bayes.config import EventSettings
 from stream_bayes.errors import EventError
-from stream_bayes.events.fields import MAX_LABEL_LENGTH, Moment, quote
-from stream_bayes.events.identity import check_id, default_id, id_from_header
+from stream_bayes.events.fields import MAX_LABEL_LENGTH, Event, Moment, quote
 from stream_bayes.events.rejections import (
     Kind,
     event_type,
@@ -45,6 +48,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Python codecs that are no charsets, or whose time is not linear in the length of the text.
 _REFUSED_CODECS = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "utf-7"})
 _MAX_ID_BITS = 1024
+_DEFAULT_ID_BYTES = 512
+# Unicode categories that no id has: control characters, lone surrogates, line and paragraph separators.
+_FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
 
 _observation_validator = ObservationFields.__pydantic_validator__
 _label_validator = Label.__pydantic_validator__
@@ -58,8 +64,17 @@ class Limits(NamedTuple):
     """Of a value. Raw mails are exempt: only their beginning is parsed."""
     depth: int = 32
     """Nesting of arrays and objects; the outermost counts as one."""
-    id_bytes: int = 512
+    id_bytes: int = _DEFAULT_ID_BYTES
     """Of an id in UTF-8."""
+
+    @classmethod
+    def from_settings(cls, settings: EventSettings) -> Limits:
+        """The limits in the settings."""
+        return cls(settings.record_bytes, settings.depth, settings.id_bytes)
+
+
+NO_LIMITS = Limits(record_bytes=2**62, depth=200, id_bytes=2**62)
+"""For records that were accepted before: the limits may have been lowered since."""
 
 
 class Decoded(NamedTuple):
@@ -72,6 +87,17 @@ class Decoded(NamedTuple):
     """Why the label of an observation was refused; the observation is valid without it."""
 
 
+class InputEvent(NamedTuple):
+    """A record with the event that it holds, or with the error that decoding it raised."""
+
+    record: Record
+    event: Observation | Label | EventError
+    unknown_fields: int = 0
+    """How many fields of its JSON were ignored."""
+    label_problem: EventError | None = None
+    """Why the label of an observation cannot be used; the observation itself can."""
+
+
 class _Envelope(NamedTuple):
     """Id, time and label that stand in headers or CloudEvent attributes."""
 
@@ -81,12 +107,45 @@ class _Envelope(NamedTuple):
     label_problem: EventError | None = None
 
 
+def encode(event: Event) -> bytes:
+    """Encode an event as compact JSON without the fields that are None; a lone surrogate becomes U+FFFD."""
+    try:
+        # Not model_dump_json, which makes a str first.
+        return event.__pydantic_serializer__.to_json(event, exclude_none=True)
+    except PydanticSerializationError:
+        content = event.model_dump(mode="json", exclude_none=True)
+        return to_json(_without_surrogates(content), inf_nan_mode="strings")
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(inner) for key, inner in value.items()}
+    return [_without_surrogates(inner) for inner in value] if isinstance(value, list) else value
+
+
 def decode(record: Record, kind: Kind, limits: Limits) -> Observation | Label:
     """Decode the event in a record; JSON without a `type` is of the expected kind.
 
     Raises `EventError` with one of `CODES`, and no other exception.
     """
     return decode_record(record, kind, limits).event
+
+
+def decode_records(records: Iterable[Record], observations: str, limits: Limits) -> list[InputEvent]:
+    """Decode records of the topic of observations, and of labels; one that cannot be decoded comes with its error."""
+    events: list[InputEvent] = []
+    for record in records:
+        try:
+            decoded = decode_record(record, Observation if record.topic == observations else Label, limits)
+        except EventError as problem:
+            # Its context and traceback would hold the whole batch, which holds it, until Python looks for garbage.
+            problem.__context__ = None
+            events.append(InputEvent(record, problem.with_traceback(None)))
+        else:
+            events.append(InputEvent(record, *decoded))
+    return events
 
 
 def decode_record(record: Record, kind: Kind, limits: Limits) -> Decoded:
@@ -102,9 +161,12 @@ def decode_record(record: Record, kind: Kind, limits: Limits) -> Decoded:
         decoded = _decode_json(value, kind, limits.depth)
     event = decoded.event
     if not event.id:
-        object.__setattr__(event, "id", default_id(record))
+        object.__setattr__(event, "id", _default_id(record))
     else:
         check_id(event.id, limits.id_bytes)
+    problem = decoded.label_problem
+    if problem is not None:
+        decoded = decoded._replace(label_problem=EventError(problem.code, str(problem), record.offset))
     return decoded
 
 
@@ -112,6 +174,47 @@ def _check_size(value: bytes, limits: Limits) -> None:
     if len(value) > limits.record_bytes:
         message = f"the record has {len(value)} bytes; at most {limits.record_bytes} are allowed (events.record_bytes)"
         raise rejection("too-large", message)
+
+
+# Ids of observations
+
+
+def check_id(id_: str, max_bytes: int) -> None:
+    """Raise `EventError` for an id that is empty, too long, or has control characters."""
+    # The length of the string and `isprintable` are cheap and decide nearly every id.
+    if not id_:
+        raise rejection("bad-id", "the id is empty")
+    if len(id_) * 4 > max_bytes and (size := len(id_.encode("utf-8", "surrogatepass"))) > max_bytes:
+        raise rejection("bad-id", f"the id has {size} bytes; at most {max_bytes} are allowed (events.id_bytes)")
+    if not id_.isprintable() and any(unicodedata.category(character) in _FORBIDDEN for character in id_):
+        raise rejection("bad-id", "the id has control characters in it")
+
+
+def id_header(name: str) -> tuple[tuple[str, bytes], ...]:
+    """Return the record header `id`; empty if the name is no valid id, so that the default id is used."""
+    try:
+        check_id(name, _DEFAULT_ID_BYTES)
+    except EventError:
+        return ()
+    return (("id", name.encode()),)
+
+
+def _id_from_header(value: bytes, max_bytes: int) -> str:
+    """Decode and check the id in a record header."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        raise rejection("bad-id", "the id in the header is not UTF-8") from None
+    check_id(text, max_bytes)
+    return text
+
+
+def _default_id(record: Record) -> str:
+    """Return TOPIC-PARTITION-OFFSET, the id of an observation whose sender gave none.
+
+    The key is not used: many records share one, such as all mails of a mailbox.
+    """
+    return f"{record.topic}-{record.partition}-{record.offset}"
 
 
 # Records with headers
@@ -169,7 +272,7 @@ def _decode_text(value: bytes, content_type: str) -> str:
 
 def _id_in_headers(headers: Mapping[str, bytes], limits: Limits) -> str | None:
     value = headers.get("id", headers.get("ce_id"))
-    return None if value is None else id_from_header(value, limits.id_bytes)
+    return None if value is None else _id_from_header(value, limits.id_bytes)
 
 
 def _time_in_headers(headers: Mapping[str, bytes]) -> datetime | None:

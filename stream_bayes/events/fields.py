@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from stream_bayes.records import Source
 
-_MAX_INTEGER = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 
 
 MAX_LABEL_LENGTH = 256
@@ -24,14 +24,6 @@ def quote(value: object) -> str:
     """Quote a sender's name or value in a message: short, on one line, without control characters."""
     text = value if isinstance(value, str) else str(value)
     return repr(text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 1]}…")
-
-
-def within_64_bits(value: object) -> bool:
-    """Whether a value is an integer within 64 bits, or no integer.
-
-    Bounds on the pydantic type do not do it: a larger integer would then be accepted as a float.
-    """
-    return type(value) is not int or -_MAX_INTEGER <= value + 1 <= _MAX_INTEGER + 1
 
 
 class EventPart(BaseModel):
@@ -84,7 +76,7 @@ class _SourceField:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        natural = core_schema.int_schema(strict=True, ge=0, le=_MAX_INTEGER)
+        natural = core_schema.int_schema(strict=True, ge=0, le=MAX_INTEGER)
         fields = {"topic": core_schema.str_schema(strict=True), "partition": natural, "offset": natural}
         shape = core_schema.typed_dict_schema(
             {name: core_schema.typed_dict_field(schema) for name, schema in fields.items()}, extra_behavior="forbid"

@@ -9,6 +9,7 @@ from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from stream_bayes.events.fields import (
+    MAX_INTEGER,
     Base64,
     Event,
     EventPart,
@@ -21,7 +22,6 @@ from stream_bayes.events.fields import (
     SourceField,
     Text,
     quote,
-    within_64_bits,
 )
 
 _TOO_LARGE = "field {} must be within 64 bits if it is an integer"
@@ -102,14 +102,22 @@ class Label(Event):
 
     @model_validator(mode="after")
     def _check_integers(self) -> Self:
-        if not within_64_bits(self.label):
+        if not _within_64_bits(self.label):
             _raise_problem(_TOO_LARGE.format("'label'"))
         return self
 
 
+def _within_64_bits(value: object) -> bool:
+    """Whether a value is an integer within 64 bits, or no integer.
+
+    Bounds on the pydantic type do not do it: a larger integer would then be accepted as a float.
+    """
+    return type(value) is not int or -MAX_INTEGER <= value + 1 <= MAX_INTEGER + 1
+
+
 def observation_problem(observation: ObservationFields) -> str | None:
     """Return what is wrong with the combination of fields, each valid by itself; None if nothing is."""
-    if not within_64_bits(observation.label):
+    if not _within_64_bits(observation.label):
         return _TOO_LARGE.format("'label'")
     features = observation.features
     if (features is None) + (observation.text is None) + (observation.raw is None) != 2:
@@ -117,7 +125,7 @@ def observation_problem(observation: ObservationFields) -> str | None:
         return f"exactly one of features, text and raw must be given, not {' and '.join(given) or 'none'}"
     if features is not None:
         for name, value in features.items():
-            if type(value) is int and not within_64_bits(value):
+            if type(value) is int and not _within_64_bits(value):
                 return _TOO_LARGE.format(quote(f"features.{name}"))
     return None
 

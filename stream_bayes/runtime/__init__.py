@@ -2,8 +2,7 @@
 
 worker                 the loop: poll, process, commit
 poller                 the records of one commit
-partition_processor    the processing of one partition, and the time of its stages
-decoding               records to events; observations read again for late labels
+partition_processor    the processing of one partition: decode, plan, fetch, apply, stage
 producer               output events to records
 journal                the record of each commit: inputs and decisions
 recovery               load checkpoint, replay journal, verify positions

@@ -92,12 +92,13 @@ class Checkpointer:
         number = self._processor.journal_end
         # Without a copy, for which there was no memory, the stream has ended and the learner does not change.
         learner = self._copy or engine.model.learner
-        with processor.stages.measured("checkpoint"):
-            if learner is self._copy:
-                engine.model.learner.copy_into(learner)
-            bookkeeping = bookkeeping_of(engine)
-            positions = {place.topic: offset for place, offset in processor.positions.items()}
-            place = {"positions": positions, "mark": processor.mark}
+        began = time.perf_counter()
+        if learner is self._copy:
+            engine.model.learner.copy_into(learner)
+        bookkeeping = bookkeeping_of(engine)
+        positions = {place.topic: offset for place, offset in processor.positions.items()}
+        place = {"positions": positions, "mark": processor.mark}
+        processor.stages.add("checkpoint", began)
 
         def checkpoint() -> Checkpoint:
             scalars, arrays = state_of(learner, bookkeeping)

@@ -29,18 +29,6 @@ def lag_of(processors: Collection[PartitionProcessor], log: Log) -> int:
     return sum(lag.get(place, 0) for processor in processors for place in processor.positions)
 
 
-def next_curve_count(count: int) -> int:
-    """The next number of events, or labels, at which a learning curve has a point: about a quarter more each time.
-
-    >>> [next_curve_count(count) for count in (0, 1, 7, 100, 1000)]
-    [1, 2, 8, 121, 1113]
-    """
-    point = 1
-    while point <= count:
-        point = max(point + 1, point * 5 // 4)
-    return point
-
-
 def status_of(
     processor: PartitionProcessor, checkpointer: Checkpointer, log: Log, started_at: datetime, *, stopped: bool = False
 ) -> Status:

@@ -6,19 +6,17 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from stream_bayes.config import Settings
 from stream_bayes.engine import Engine
-from stream_bayes.errors import LogGap
+from stream_bayes.errors import EventError, LogGap
 from stream_bayes.eventlog.base import Log
-from stream_bayes.events import DeadLetter
+from stream_bayes.events import NO_LIMITS, DeadLetter, Limits, Observation, decode, decode_records
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.runtime.decoding import ObservationReader, decode_records, limits_of
 from stream_bayes.runtime.journal import LEARNER, MARK, OffsetRange, new_entry
 from stream_bayes.runtime.producer import Producer
 
@@ -32,19 +30,36 @@ class StageTimer:
         self.seconds = dict.fromkeys(STAGES, 0.0)
         self.longest = dict.fromkeys(STAGES, 0.0)
 
-    @contextmanager
-    def measured(self, stage: str) -> Iterator[None]:
-        """A context whose duration is added to a stage."""
-        begin = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.add(stage, time.perf_counter() - begin)
-
-    def add(self, stage: str, spent: float) -> None:
-        """Add seconds to a stage."""
+    def add(self, stage: str, since: float) -> float:
+        """Add the time since a reading of `time.perf_counter` to a stage; gives the reading now."""
+        now = time.perf_counter()
+        spent = now - since
         self.seconds[stage] += spent
         self.longest[stage] = max(self.longest[stage], spent)
+        return now
+
+
+class ObservationReader:
+    """Reads observations of one partition from the log again, for labels that come late."""
+
+    def __init__(self, log: Log, topic: str, partition: int) -> None:
+        self._log = log
+        self._topic = topic
+        self._partition = partition
+
+    def fetch(self, offsets: Iterable[int]) -> dict[int, Observation | None]:
+        """The observations at these offsets; None where the log no longer has one."""
+        return {offset: self._read(offset) for offset in sorted(offsets)}
+
+    def _read(self, offset: int) -> Observation | None:
+        records = self._log.read(self._topic, self._partition, offset)
+        if not records or records[0].offset != offset:
+            return None
+        try:
+            event = decode(records[0], Observation, NO_LIMITS)
+        except EventError:
+            return None
+        return event if isinstance(event, Observation) else None
 
 
 class PartitionProcessor:
@@ -88,30 +103,50 @@ class PartitionProcessor:
         self.learner = _digest(self.engine.model.compatibility_key)
         """A digest of the learner and its settings, which stands in the journal."""
         self.observation_reader = ObservationReader(log, topics.observations, number)
-        self._limits = limits_of(settings)
+        self._limits = Limits.from_settings(settings.events)
         self._producer = Producer(settings, number, log)
         self._entry = new_entry(self.engine.request_policy)
         self._events = 0
         self._next_mark = ""
+        # The next point of the learning curve; set after the recovery, which counts events too.
+        self._curve_events = 0
+        self._curve_labels = 0
 
     def process(self, records: Sequence[Record]) -> None:
         """Process records and stage the outputs; once the log has been read, nothing can fail."""
-        with self.stages.measured("decode"):
-            events = decode_records(records, self.settings, self._limits)
-        with self.stages.measured("fold"):
-            plan = self.engine.plan(events)
-        with self.stages.measured("read"):
-            observations = self.observation_reader.fetch(plan.missing)
-            max_bytes = self._producer.max_bytes()
-        with self.stages.measured("fold"):
-            result = self.engine.apply(plan, observations)
-        with self.stages.measured("encode"):
-            self._producer.stage(result.outputs, max_bytes)
-            self._producer.stage_forwards(result.forwards, max_bytes)
+        stages = self.stages
+        began = time.perf_counter()
+        events = decode_records(records, self.settings.topics.observations, self._limits)
+        began = stages.add("decode", began)
+        plan = self.engine.plan(events)
+        began = stages.add("fold", began)
+        observations = self.observation_reader.fetch(plan.missing) if plan.missing else {}
+        began = stages.add("read", began)
+        result = self.engine.apply(plan, observations)
+        began = stages.add("fold", began)
+        self._producer.stage(result)
+        stages.add("encode", began)
         self._entry = self._entry.add(records, result)
         self._events += len(records)
-        for topic, offset in {record.topic: record.offset for record in records}.items():
-            self.positions[Partition(topic, self.number)] = offset + 1
+        for record in records:
+            self.positions[Partition(record.topic, self.number)] = record.offset + 1
+
+    def events_to_curve_point(self) -> int:
+        """How many more events there are until the next point of the learning curve."""
+        if not self._curve_events:
+            self._set_next_curve_point()
+        return self._curve_events - self.engine.counts.total()
+
+    def reached_curve_point(self) -> bool:
+        """Whether the number of events or of labels is at a point of the learning curve; then the next one is set."""
+        if self.engine.counts.total() < self._curve_events and self.engine.model_version < self._curve_labels:
+            return False
+        self._set_next_curve_point()
+        return True
+
+    def _set_next_curve_point(self) -> None:
+        self._curve_events = next_curve_count(self.engine.counts.total())
+        self._curve_labels = next_curve_count(self.engine.model_version)
 
     def skip_gap(self, gap: LogGap) -> None:
         """Go on behind records that are gone: a dead letter says which, and the journal where it goes on."""
@@ -124,7 +159,7 @@ class PartitionProcessor:
             payload=b"",
             at=datetime.now(UTC),
         )
-        self._producer.stage([letter], self._producer.max_bytes())
+        self._producer.stage_events([letter])
         self.begin_at(Partition(gap.topic, gap.partition), gap.begins)
 
     def begin_at(self, place: Partition, offset: int) -> None:
@@ -152,3 +187,15 @@ class PartitionProcessor:
 
 def _digest(compatibility_key: Any) -> bytes:
     return hashlib.sha256(json.dumps(compatibility_key, sort_keys=True).encode()).hexdigest()[:16].encode()
+
+
+def next_curve_count(count: int) -> int:
+    """The next number of events, or labels, at which a learning curve has a point: about a quarter more each time.
+
+    >>> [next_curve_count(count) for count in (0, 1, 7, 100, 1000)]
+    [1, 2, 8, 121, 1113]
+    """
+    point = 1
+    while point <= count:
+        point = max(point + 1, point * 5 // 4)
+    return point

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from stream_bayes.config import Settings
 from stream_bayes.engine.forwarding import FORWARDED
 from stream_bayes.engine.output_events import dead_letter
-from stream_bayes.engine.types import Output
+from stream_bayes.engine.types import BatchResult, Output
 from stream_bayes.errors import EventError, LogError
 from stream_bayes.eventlog.base import Headers, Log
 from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Prediction, encode
@@ -33,40 +33,46 @@ class Producer:
             LabelOutcome: topics.label_requests,
             DeadLetter: topics.dead_letters,
         }
+        # Asked once: while events are processed nothing may fail any more.
+        self._max_bytes = {
+            topic: log.max_record_bytes(topic) for topic in {*self._topics.values(), self._labels, self._journal}
+        }
 
-    def max_bytes(self) -> dict[str, int]:
-        """How large a record may be, of each topic that outputs and forwarded labels are written to."""
-        return {topic: self._log.max_record_bytes(topic) for topic in {*self._topics.values(), self._labels}}
+    def stage(self, result: BatchResult) -> None:
+        """Stage the outputs of a batch, and the labels that it forwards."""
+        self.stage_events(result.outputs)
+        for record, partition in result.forwards:
+            self._stage_forward(record, partition)
 
-    def stage(self, outputs: Iterable[Output], max_bytes: Mapping[str, int]) -> None:
+    def stage_events(self, events: Iterable[Output]) -> None:
         """Stage output events."""
-        for event in outputs:
+        for event in events:
             topic = self._topics[type(event)]
+            max_bytes = self._max_bytes[topic]
             value = encode(event)
             name = None if isinstance(event, DeadLetter) else event.id
             key = None if name is None else name.encode("utf-8", "surrogatepass")
-            if len(value) + len(key or b"") > max_bytes[topic]:
-                value = _shortened(event, topic, max_bytes[topic] - len(key or b""))
+            if len(value) + len(key or b"") > max_bytes:
+                value = _shortened(event, topic, max_bytes - len(key or b""))
             self._log.append(topic, value, key, self._number)
 
-    def stage_forwards(self, forwards: Iterable[tuple[Record, int]], max_bytes: Mapping[str, int]) -> None:
-        """Stage labels again, each for the partition of its observation; one that is too large is a dead letter."""
-        for record, partition in forwards:
-            headers = (*record.headers, (FORWARDED, self._group))
-            size = len(record.key or b"") + len(record.value)
-            size += sum(len(name.encode()) + len(content) for name, content in headers)
-            if size <= max_bytes[self._labels]:
-                self._log.append(self._labels, record.value, record.key, partition, headers)
-            else:
-                message = f"its observation is in partition {partition}, and it is too large to be forwarded"
-                problem = EventError("wrong-partition", message)
-                self.stage([dead_letter(record, problem, record.timestamp)], max_bytes)
+    def _stage_forward(self, record: Record, partition: int) -> None:
+        """Stage a label again, for the partition of its observation; one that is too large is a dead letter."""
+        headers = (*record.headers, (FORWARDED, self._group))
+        size = len(record.key or b"") + len(record.value)
+        size += sum(len(name.encode()) + len(content) for name, content in headers)
+        if size <= self._max_bytes[self._labels]:
+            self._log.append(self._labels, record.value, record.key, partition, headers)
+        else:
+            message = f"its observation is in partition {partition}, and it is too large to be forwarded"
+            problem = EventError("wrong-partition", message)
+            self.stage_events([dead_letter(record, problem, record.timestamp)])
 
     def stage_entry(self, entry: JournalEntry, headers: Headers) -> None:
         """Stage the journal record of a commit."""
         value = entry.encode()
         size = len(value) + sum(len(name) + len(content) for name, content in headers)
-        max_bytes = self._log.max_record_bytes(self._journal)
+        max_bytes = self._max_bytes[self._journal]
         if size > max_bytes:
             message = (
                 f"the journal record of a commit is of {size:,} bytes, and the topic {self._journal} takes "

@@ -9,19 +9,18 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from stream_bayes.engine import InputEvent, RejectedRecord
+from stream_bayes.engine import RejectedRecord
 from stream_bayes.engine.state import compatibility_key_of, restore
 from stream_bayes.errors import CheckpointMismatch, EventError, RecoveryError
-from stream_bayes.eventlog.base import records_from
-from stream_bayes.events import Observation
+from stream_bayes.eventlog.base import Log, records_from
+from stream_bayes.events import NO_LIMITS, InputEvent, Observation, decode_records
 from stream_bayes.persistence.compatibility import LOG, shared_differently
 from stream_bayes.persistence.scalars import stored_dict, stored_int
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.runtime.decoding import NO_LIMITS, decode_records, read_range
 from stream_bayes.runtime.journal import LEARNER, JournalEntry, OffsetRange, mark_of
 from stream_bayes.runtime.partition_processor import PartitionProcessor
 
@@ -30,6 +29,7 @@ _PROGRESS_SECONDS = 5.0
 _MAX_SHOWN = 3
 # A commit of the reader before may be finished between the look at the positions and that at the journal.
 _MAX_ATTEMPTS = 3
+_CHUNK = 1000
 
 
 class RecoveryResult(NamedTuple):
@@ -176,10 +176,10 @@ class _Recovery:
                 f"record {record.offset} of {record.topic!r} goes over {offsets.topic!r} from {offsets.begin} again"
             )
             raise RecoveryError(message)
-        for records in read_range(self._log, offsets, lenient=self._rebuild):
+        for records in _read_range(self._log, offsets, lenient=self._rebuild):
             if not self._going():
                 return False
-            events = decode_records(records, processor.settings, NO_LIMITS)
+            events = decode_records(records, processor.settings.topics.observations, NO_LIMITS)
             plan = self._engine.plan([_as_first_time(event, rejected) for event in events], entry.decisions)
             result = self._engine.apply(plan, processor.observation_reader.fetch(plan.missing))
             newly_rejected = [one for one in result.rejected if (one.topic, one.offset) not in rejected]
@@ -271,3 +271,29 @@ def _as_first_time(event: InputEvent, rejected: dict[tuple[str, int], RejectedRe
     if isinstance(event.event, Observation) and then.observation == then.offset:
         return event._replace(label_problem=problem)
     return InputEvent(event.record, problem)
+
+
+def _read_range(log: Log, offsets: OffsetRange, *, lenient: bool = False) -> Iterator[list[Record]]:
+    """The records of a range in chunks; raises `RecoveryError` if some are gone, unless `lenient`."""
+    position = offsets.begin
+    while position < offsets.end:
+        found = log.read(offsets.topic, offsets.partition, position, min(offsets.end - position, _CHUNK))
+        records = [record for record in found if record.offset < offsets.end]
+        begins = records[0].offset if records else offsets.end
+        # The last offset of a range is that of a record, so that there is no gap at its end.
+        if not records and lenient:
+            return
+        if not lenient and (not records or (begins > position and _removed(log, offsets, position))):
+            message = (
+                f"{offsets.topic}-{offsets.partition} no longer has the records {position} to {begins - 1}, which the "
+                "model has to learn again: put the log back from a copy, or start a new model with stream-bayes rebuild"
+            )
+            raise RecoveryError(message)
+        yield records
+        position = records[-1].offset + 1
+
+
+def _removed(log: Log, offsets: OffsetRange, position: int) -> bool:
+    """Whether retention removed the record at an offset; else the log never gave the offset to a record."""
+    earliest = log.earliest_offsets(offsets.topic)
+    return earliest.get(Partition(offsets.topic, offsets.partition), 0) > position

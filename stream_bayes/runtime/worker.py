@@ -14,7 +14,7 @@ from stream_bayes.eventlog.retry import RetryingLog
 from stream_bayes.events import encode
 from stream_bayes.records import Partition, Record
 from stream_bayes.runtime.logging import log_start
-from stream_bayes.runtime.monitoring import ProgressLogger, next_curve_count, status_of
+from stream_bayes.runtime.monitoring import ProgressLogger, status_of
 from stream_bayes.runtime.partition_processor import PartitionProcessor, StageTimer
 from stream_bayes.runtime.poller import LONGEST_WAIT, Poller
 from stream_bayes.runtime.rebalance import AssignedPartitions
@@ -166,15 +166,16 @@ class Worker:
         return True
 
     def _process(self, records: list[Record]) -> None:
-        processed = 0
-        for number, processor in self.processors.items():
-            own = [record for record in records if record.partition == number]
-            self._process_partition(processor, own)
-            processed += len(own)
-        if processed < len(records):
+        by_partition: dict[int, list[Record]] = {}
+        for record in records:
+            by_partition.setdefault(record.partition, []).append(record)
+        processors = self._partitions.processors
+        if not by_partition.keys() <= processors.keys():
             message = "the log gives records of partitions that it did not say are read here"
             raise LogError(message)
-        self.events += processed
+        for number, own in by_partition.items():
+            self._process_partition(processors[number], own)
+        self.events += len(records)
 
     def _process_partition(self, processor: PartitionProcessor, records: list[Record]) -> None:
         """Process the records of a partition, with a status event at each point of its learning curve.
@@ -182,29 +183,31 @@ class Worker:
         The points are at fixed counts, so that a curve has as many points after a quick backfill as after a slow one.
         """
         while records:
-            engine = processor.engine
-            next_events = next_curve_count(engine.counts.total())
-            next_labels = next_curve_count(engine.model_version)
-            size = next_events - engine.counts.total()
+            size = processor.events_to_curve_point()
             processor.process(records[:size])
             records = records[size:]
-            if engine.counts.total() >= next_events or engine.model_version >= next_labels:
+            if processor.reached_curve_point():
                 self._stage_status(processor)
 
     def _commit(self, *, status: bool, stopped: bool = False) -> None:
-        processors = self.processors.values()
+        processors = self._partitions.processors
         if status:
             self._status_due = time.monotonic() + self.settings.status.seconds
-            for processor in processors:
+            for processor in processors.values():
                 self._stage_status(processor, stopped=stopped)
-        with self.stages.measured("commit"):
-            events = {number: processor.stage_entry() for number, processor in self.processors.items()}
-            written = self._log.commit(self._partitions.positions)
+        began = time.perf_counter()
+        events: dict[int, int] = {}
+        positions: dict[Partition, int] = {}
+        for number, processor in processors.items():
+            events[number] = processor.stage_entry()
+            positions |= processor.positions
+        written = self._log.commit(positions)
+        self.stages.add("commit", began)
         labels = self.settings.topics.labels
         self._poller.forwarded({place: end for place, end in written.items() if place.topic == labels})
-        for processor in processors:
+        for processor in processors.values():
             processor.committed(written)
-        self._progress.committed(processors)
+        self._progress.committed(processors.values())
         for number, checkpointer in self._partitions.checkpointers.items():
             checkpointer.committed(events[number])
 

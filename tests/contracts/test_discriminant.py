@@ -44,7 +44,7 @@ def test_river_estimator(covariance: str, predictive: str) -> None:
     river_checks.check_estimator(model_of(covariance, predictive))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(streams, streams, forms, st.randoms(use_true_random=False))
 def test_evidence_adds_up(first: list[Event], second: list[Event], covariance: str, random: Any) -> None:
     union = taught(model_of(covariance), first + second)
@@ -60,7 +60,7 @@ def test_evidence_adds_up(first: list[Event], second: list[Event], covariance: s
     assert_same(union, taught(model_of(covariance), first), probes)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(streams, forms, st.sampled_from(["posterior", "plug-in"]), st.integers(0, 12))
 def test_batches_and_restarts_change_no_bit(stream: list[Event], covariance: str, predictive: str, cut: int) -> None:
     loop = model_of(covariance, predictive)
@@ -78,7 +78,7 @@ def test_batches_and_restarts_change_no_bit(stream: list[Event], covariance: str
     assert contents(model) == contents(loop)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(streams, forms)
 def test_forgetting_scales_evidence_and_never_the_prior(stream: list[Event], covariance: str) -> None:
     model = taught(model_of(covariance), stream)

@@ -84,7 +84,7 @@ def writer(logs: Logs) -> Log:
     return logs.open()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.binary(), st.none() | st.binary(), any_headers)
 def test_any_bytes_come_back_as_they_were(
     writer: Log, mails: str, value: bytes, key: bytes | None, headers: list[tuple[str, bytes]]

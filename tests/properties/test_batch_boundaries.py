@@ -42,7 +42,7 @@ def check_same(name: str, stream: Stream, cuts: Sequence[int], memory: int, **si
 
 
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_cuts_do_not_matter(name: str, data: st.DataObject) -> None:
     stream = data.draw(streams(KINDS[name]))

@@ -92,7 +92,7 @@ def but_counts(selector: LabelSelector) -> Any:
     return {name: value for name, value in scalars.items() if name != "counts"}, arrays
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(stream=streams, lives=lives)
 @example(Stream([0.0, 1e300], [0]), [Limits(8, 8), Limits(2, 1)])
 def test_no_limit_is_ever_exceeded(stream: Stream, lives: list[Limits]) -> None:
@@ -143,7 +143,7 @@ def recent(times: list[int], clock: int) -> int:
     return sum(clock - time < PERIOD for time in times)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(stream=streams, limits=lives, others=st.lists(SCORES, max_size=3))
 def test_asking_whether_to_ask_changes_nothing(stream: Stream, limits: list[Limits], others: list[float]) -> None:
     asked = limits[0].selector()
@@ -165,7 +165,7 @@ def test_asking_whether_to_ask_changes_nothing(stream: Stream, limits: list[Limi
     assert saved(asked) == saved(untouched)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(stream=streams, limits=lives, again=st.integers(1, 3), label=st.sampled_from(["spam", "ham", "unsure"]))
 def test_an_answer_that_comes_again_changes_nothing(
     stream: Stream, limits: list[Limits], again: int, label: str
@@ -187,7 +187,7 @@ def test_an_answer_that_comes_again_changes_nothing(
         assert but_counts(once) == but_counts(often)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(stream=streams, limits=lives, ends=st.sets(st.integers(0, 119), max_size=6))
 def test_a_restart_changes_nothing(stream: Stream, limits: list[Limits], ends: set[int]) -> None:
     through = limits[0].selector()

@@ -15,7 +15,7 @@ from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora import Mail, open_corpus
 from tests.support.corpora import HAM, WRITERS, put
 
-quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def fragments(*parts: bytes) -> st.SearchStrategy[bytes]:

@@ -16,10 +16,9 @@ from stream_bayes.active import Candidate
 from stream_bayes.active.strategies import scores
 from stream_bayes.active.uncertainty import expected_of, uncertainty_of
 from stream_bayes.config import Settings
-from stream_bayes.engine import InputEvent
 from stream_bayes.engine.label_requests import selector_for
 from stream_bayes.errors import EventError, StreamBayesError
-from stream_bayes.events import DeadLetter, Label, LabelOutcome, LabelRequest, Observation, Prediction
+from stream_bayes.events import DeadLetter, InputEvent, Label, LabelOutcome, LabelRequest, Observation, Prediction
 from stream_bayes.mail.filter import SpamFilter
 from tests.support.engines import KINDS, OBSERVATIONS, Stream, random_stream, run, settings_for, streams
 from tests.support.label_requests import open_request_offsets
@@ -265,7 +264,7 @@ def check_close(answer: Any, expected: Any, variance: float, expected_variance: 
 
 
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_the_engine_does_what_the_rules_say(name: str, data: st.DataObject) -> None:
     stream = data.draw(streams(KINDS[name]))

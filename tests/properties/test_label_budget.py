@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.config import LabelSettings, Settings
-from stream_bayes.engine import BatchResult, Engine, InputEvent, ReplayDecisions
+from stream_bayes.engine import BatchResult, Engine, ReplayDecisions
 from stream_bayes.engine.state import bookkeeping_of, restore, state_of
 from stream_bayes.errors import ConfigError
-from stream_bayes.events import LabelRequest
+from stream_bayes.events import InputEvent, LabelRequest
 from tests.support.engines import KINDS, Stream, fold, random_stream, run, settings_for
 from tests.support.label_requests import open_request_offsets, replay_decisions, replayed_events
 
@@ -35,7 +35,7 @@ def mails(count: int, gaps: Sequence[int] = (1000,)) -> list[InputEvent]:
     return arrivals
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     budget=st.integers(0, 12),
     max_open_requests=st.integers(0, 4),
@@ -95,12 +95,12 @@ CHANGES = st.lists(st.tuples(st.integers(0, 30), st.none() | st.integers(0, 3)),
 LONG = 600_000
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(changes=CHANGES, lost=st.booleans(), seed=st.integers(0, 99))
 def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: bool, seed: int) -> None:
     """Each time from a checkpoint, or silently from the beginning, as when all checkpoints are lost."""
     arrivals = mails(60 * len(changes))
-    whole = BatchResult.empty()
+    whole = BatchResult()
     state = None
     for number, (budget, per_period) in enumerate(changes):
         own = settings_for(

@@ -52,7 +52,7 @@ def test_after_an_abort_comes_exactly_the_continuation(tmp_path: Path, keep: boo
     assert_nothing_lost(settings, MemoryLog(store=store))
 
 
-@hypothesis_settings(max_examples=25, deadline=None)
+@hypothesis_settings(max_examples=25)
 @given(
     aborts=st.sets(st.integers(0, 90), max_size=6),
     commit=st.integers(1, 40),

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
-from stream_bayes.engine import BatchResult, Engine, InputEvent, ReplayDecisions
+from stream_bayes.engine import BatchResult, Engine, ReplayDecisions
 from stream_bayes.engine.state import bookkeeping_of, state_of
-from stream_bayes.events import DeadLetter, Limits, Observation, Prediction, encode
+from stream_bayes.events import DeadLetter, InputEvent, Limits, Observation, Prediction, decode_records, encode
 from stream_bayes.records import Record
-from stream_bayes.runtime.decoding import decode_records
 
 OBSERVATIONS = "emails"
 LABELS = "labels"
@@ -138,7 +137,7 @@ class Stream:
     @property
     def arrivals(self) -> list[InputEvent]:
         """The records with their events."""
-        return decode_records(self.records, Settings(), Limits())
+        return decode_records(self.records, Settings().topics.observations, Limits())
 
 
 def _json(fields: Mapping[str, Any]) -> bytes:
@@ -209,7 +208,7 @@ def fold(
     engine: Engine, arrivals: Sequence[InputEvent], sizes: Iterable[int], decisions: ReplayDecisions | None = None
 ) -> BatchResult:
     """Process events in pieces of these sizes, over and over; what is not in memory is found again."""
-    whole = BatchResult.empty()
+    whole = BatchResult()
     observations = {
         record.offset: event
         for record, event in (arrival[:2] for arrival in arrivals)
@@ -222,9 +221,8 @@ def fold(
         plan = engine.plan(piece, decisions)
         new = engine.apply(plan, {offset: observations.get(offset) for offset in plan.missing})
         whole.requests.update(new.requests)
-        for before, after in zip(whole, new, strict=True):
-            if isinstance(before, list) and isinstance(after, list):
-                before.extend(after)
+        for name in ("outputs", "rejected", "late", "abstentions", "forwards"):
+            getattr(whole, name).extend(getattr(new, name))
         begin += len(piece)
     return whole
 

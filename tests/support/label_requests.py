@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from stream_bayes.engine import BatchResult, Engine, InputEvent, RejectedRecord, ReplayDecisions, RequestPolicy
+from stream_bayes.engine import BatchResult, Engine, RejectedRecord, ReplayDecisions, RequestPolicy
 from stream_bayes.errors import EventError
 from stream_bayes.eventlog.base import Log
-from stream_bayes.events import LabelOutcome, Observation
+from stream_bayes.events import InputEvent, LabelOutcome, Observation
 from tests.support.workers import State, events
 
 

@@ -9,16 +9,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stream_bayes.config import Settings
-from stream_bayes.engine import Engine, InputEvent
+from stream_bayes.engine import Engine
 from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.eventlog.base import Log
-from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Limits, Observation, Prediction, encode
+from stream_bayes.events import (
+    DeadLetter,
+    InputEvent,
+    LabelOutcome,
+    LabelRequest,
+    Limits,
+    Observation,
+    Prediction,
+    decode_records,
+    encode,
+)
 from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
-from stream_bayes.runtime.decoding import decode_records
 
 INPUTS = "emails", "labels"
 JOURNAL = "journal-stream-bayes"
@@ -202,7 +211,7 @@ def _after(record: Record, rest: Iterator[Record]) -> Iterator[Record]:
 
 def _arrival(record: Record, settings: Settings) -> InputEvent:
     limits = Limits(settings.events.record_bytes, settings.events.depth, settings.events.id_bytes)
-    (arrival,) = decode_records([record], settings, limits)
+    (arrival,) = decode_records([record], settings.topics.observations, limits)
     return arrival
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import expit
 
 from stream_bayes.errors import NumericalError
 from stream_bayes.kernels.common.class_scores import to_probabilities
@@ -96,3 +97,8 @@ class LabelPredictions:
         mean = max(min(float(self.latent_mean[row]), CERTAIN), -CERTAIN)
         variance = min(float(self.latent_variance[row]), CLUELESS)
         return LabelPredictive(probabilities, LogitNormal(mean, variance))
+
+
+def both_probabilities(log_odds: FloatArray) -> FloatArray:
+    """The probabilities of two labels by the log-odds of the second, each precise when it is small."""
+    return np.stack((expit(-log_odds), expit(log_odds)), axis=1)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
-from scipy.special import expit
 
 from stream_bayes.features.values import IntArray
 from stream_bayes.learners.base.label_predictions import LabelPredictions
@@ -31,8 +30,3 @@ class MailPredictions(LabelPredictions):
         variance = self.latent_variance[rows]
         own = self.spam_log_odds[rows], self.members, self.member_log_odds[rows]
         return type(self)(self.labels, self.probabilities[rows], odds, mean, variance, None, *own)
-
-
-def both_probabilities(spam_log_odds: FloatArray) -> FloatArray:
-    """The probabilities of ham and of spam, each precise when it is small."""
-    return np.stack((expit(-spam_log_odds), expit(spam_log_odds)), axis=1)

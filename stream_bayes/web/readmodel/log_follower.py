@@ -14,9 +14,8 @@ from stream_bayes.config import Settings
 from stream_bayes.engine.forwarding import forwarded_by
 from stream_bayes.errors import BackgroundError, EventError, LogError, StreamBayesError, reason_of
 from stream_bayes.eventlog.base import Log
-from stream_bayes.events import Label, Prediction, Status, decode, decode_request
+from stream_bayes.events import NO_LIMITS, Label, Prediction, Status, decode, decode_request
 from stream_bayes.records import Partition, Record
-from stream_bayes.runtime.decoding import NO_LIMITS
 from stream_bayes.web.readmodel.state_store import NEWEST_PREDICTIONS, StateStore
 
 logger = logging.getLogger("stream_bayes.web")

@@ -12,11 +12,10 @@ from cachetools import LRUCache
 from stream_bayes.config import Settings
 from stream_bayes.engine.intervals import as_key
 from stream_bayes.errors import EventError, StreamBayesError
-from stream_bayes.events import Observation, decode
+from stream_bayes.events import NO_LIMITS, Observation, decode
 from stream_bayes.mail.render.reader import render_mail, render_text
 from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.mail.render.spans import TextSpan
-from stream_bayes.runtime.decoding import NO_LIMITS
 from stream_bayes.web.api import schemas
 from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest
 from stream_bayes.web.readmodel.state_store import StateStore

@@ -43,7 +43,7 @@ def asked_about(values: list[float], total: int, seed: int) -> list[int]:
     return asked
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     whole=st.lists(st.integers(0, 1000), min_size=1, max_size=300),
     transformation=st.sampled_from(sorted(MONOTONE)),

@@ -9,10 +9,9 @@ import pytest
 
 from stream_bayes.engine import Engine
 from stream_bayes.engine.history import content_digest
-from stream_bayes.events import DeadLetter, LabelRequest, Observation
+from stream_bayes.events import NO_LIMITS, DeadLetter, LabelRequest, Observation, decode_records
 from stream_bayes.mail.parse.identity import message_digest
 from stream_bayes.records import Record
-from stream_bayes.runtime.decoding import NO_LIMITS, decode_records
 from tests.support.engines import (
     KINDS,
     PLENTY,
@@ -52,7 +51,7 @@ def test_item01_different_mails_with_few_keys_are_all_predicted() -> None:
         )
         for number in range(100)
     ]
-    outcome = Engine(settings).process(decode_records(records, settings, NO_LIMITS))
+    outcome = Engine(settings).process(decode_records(records, settings.topics.observations, NO_LIMITS))
     assert [event.id for event in predictions(outcome)] == [f"emails-0-{number}" for number in range(100)]
     assert codes(outcome) == []
 

@@ -128,7 +128,7 @@ def test_item05_what_another_group_has_sent_on_is_ignored() -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-@hypothesis_settings(max_examples=20, deadline=None)
+@hypothesis_settings(max_examples=20)
 @given(seed=st.integers(0, 2**32), length=st.integers(1, 80), sizes=st.sampled_from(((1,), (1000,), (2, 5))))
 def test_item05_neither_cuts_nor_a_silent_pass_change_anything(
     name: str, seed: int, length: int, sizes: Sequence[int]
@@ -247,7 +247,7 @@ def test_item05_two_groups_each_learn_every_label_once(local_logs: Logs, tmp_pat
         assert totals(worker, "ignore") == totals(worker, "forward") > 0
 
 
-@hypothesis_settings(max_examples=15, deadline=None)
+@hypothesis_settings(max_examples=15)
 @given(aborts=st.sets(st.integers(0, 11), max_size=4), commit=st.integers(1, 8), keep=st.booleans())
 def test_item05_after_a_crash_no_label_is_sent_on_twice(aborts: set[int], commit: int, keep: bool) -> None:
     store = MemoryStore()

@@ -86,7 +86,7 @@ def test_nothing_is_said_before_there_is_anything() -> None:
     assert metrics.figures(numbers=False)["one_minus_roca_percent"] is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.floats(allow_nan=False), st.booleans()), min_size=1, max_size=20))
 def test_any_log_odds_can_be_counted(said: list[tuple[float, bool]]) -> None:
     log_odds = np.array([one for one, _ in said])

@@ -101,7 +101,7 @@ def test_without_terms_those_of_now_hold() -> None:
         assert engine.selector.counts["expired"] == count
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(stream=streams(WORDS), then=SPANS, now=SPANS)
 def test_a_silent_pass_by_other_terms_ends_in_the_same_state(stream: Stream, then: str, now: str) -> None:
     first, outcome = run(settings_for(WORDS, request_ttl=then), stream, (5,))
@@ -110,7 +110,7 @@ def test_a_silent_pass_by_other_terms_ends_in_the_same_state(stream: Stream, the
     assert comparable_state(engine) == comparable_state(first)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(stream=streams(WORDS), spans=st.lists(SPANS, min_size=2, max_size=4), lost=st.lists(st.booleans(), min_size=4))
 def test_each_question_ends_once_or_waits(stream: Stream, spans: list[str], lost: list[bool]) -> None:
     """Through restarts with other waits, from a checkpoint or by the journal from the beginning."""

@@ -153,7 +153,7 @@ def test_the_clock_goes_on_with_the_next_mailbox() -> None:
     assert days_passed(*turns)[-1] <= 520, "mailboxes in turn do not add up"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.integers(-20_000, 20_000) | st.integers(0, 90), max_size=30))
 def test_whatever_the_dates_the_clock_never_goes_back(days: list[int]) -> None:
     clock = MailClock()

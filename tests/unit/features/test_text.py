@@ -93,7 +93,7 @@ characters = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(texts=st.lists(st.text(characters, max_size=70), max_size=4), buckets=st.sampled_from([2, 64, 2**20]))
 @example(texts=[], buckets=4)
 @example(texts=["", "", "a", ""], buckets=4)

@@ -77,7 +77,7 @@ def test_cut_short_anywhere_the_one_before_counts(folder: CheckpointStore, caplo
 
 
 @given(place=st.floats(0.0, 1.0, exclude_max=True), bit=st.integers(0, 7))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_flipped_bit_anywhere_is_noticed(place: float, bit: int) -> None:
     """The one before counts; or it is the same checkpoint, the bit having been one of case in a number; or too new."""
     with tempfile.TemporaryDirectory() as name:

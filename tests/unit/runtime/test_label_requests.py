@@ -38,7 +38,7 @@ def entry_of(content: dict[str, Any]) -> JournalEntry:
 
 
 def test_a_journal_entry_says_what_was_decided() -> None:
-    outcome = BatchResult.empty()
+    outcome = BatchResult()
     outcome.requests.update({3: RequestReason(), 5: RequestReason(0.0625)})
     outcome.abstentions.append(("labels", 7))
     terms = RequestPolicy(request_ttl=4000, remembered=100, partitions=2)

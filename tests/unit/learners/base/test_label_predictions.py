@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from stream_bayes import BetaBernoulli, SpamFilter
 from stream_bayes.errors import InputError
 from stream_bayes.learners.base.classifier import Classifier
-from stream_bayes.learners.base.label_predictions import CERTAIN, CLUELESS, LabelPredictions
-from stream_bayes.mail.filter.predictions import MailPredictions, both_probabilities
+from stream_bayes.learners.base.label_predictions import CERTAIN, CLUELESS, LabelPredictions, both_probabilities
+from stream_bayes.mail.filter.predictions import MailPredictions
 from stream_bayes.testing import events, taught
 from stream_bayes.typing import FloatArray
 from tests.support.learners import LEARNERS

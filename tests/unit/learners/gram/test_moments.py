@@ -113,7 +113,7 @@ def assert_same(one: Any, two: Any) -> None:
         assert first.variance == pytest.approx(second.variance, rel=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(EVENTS, EVENTS, st.sampled_from(list(LEARNERS)), st.randoms(use_true_random=False))
 def test_evidence_is_a_sum(one: list[Any], two: list[Any], name: str, random: Any) -> None:
     """Any order, any split into merged parts, and taking back what came besides."""
@@ -127,7 +127,7 @@ def test_evidence_is_a_sum(one: list[Any], two: list[Any], name: str, random: An
     assert_same(both, learned(one, name))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(EVENTS, st.sampled_from([0.5, 0.125, 0.9]), st.sampled_from(list(LEARNERS)))
 def test_forgetting_is_having_learned_less(events: list[Any], factor: float, name: str) -> None:
     model = learned(events, name)

@@ -67,7 +67,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(EVENTS, EVENTS, st.sampled_from([1.0, 1e9, 1e-3]), st.sampled_from(list(LEARNERS)), st.randoms())
 def test_what_was_learned_is_never_refused(one: list[Any], two: list[Any], size: float, name: str, random: Any) -> None:
     """Learned, merged, half of it forgotten; the rest taken back in any order and two parts."""

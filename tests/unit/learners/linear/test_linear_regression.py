@@ -171,7 +171,7 @@ def test_intervals_cover(noise: str) -> None:
 
 
 @pytest.mark.parametrize("noise", ["known", "unknown"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(weight=st.sampled_from([2.0, 3.0, 5.0]), target=st.floats(-5, 5))
 def test_a_weight_counts_repetitions_also_in_the_evidence(noise: str, weight: float, target: float) -> None:
     once, often = (BayesianLinearRegression(0.4, 2.0, noise=noise) for _ in range(2))

@@ -102,7 +102,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(PIECES | st.binary(max_size=9), max_size=30).map(b"".join))
 def test_any_bytes_have_names(mail: bytes) -> None:
     assert_same_buckets(SHAPE, mail)

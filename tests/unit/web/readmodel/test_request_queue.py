@@ -254,7 +254,7 @@ class Labelling(RuleBasedStateMachine):
 
 
 TestLabelling = Labelling.TestCase
-TestLabelling.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestLabelling.settings = settings(max_examples=60, stateful_step_count=40)
 
 
 def test_answers_of_a_day_count_once_and_corrections_count() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stream_bayes.active import LabelBudget
 from stream_bayes.events import Label, LabelOutcome, Prediction
 from stream_bayes.records import Source
-from stream_bayes.runtime.monitoring import next_curve_count
+from stream_bayes.runtime.partition_processor import next_curve_count
 from stream_bayes.web.api.metrics import exposition
 from stream_bayes.web.readmodel.charts import BINS, charts_of
 from stream_bayes.web.readmodel.state_store import PredictionErrors, StateStore

@@ -1,16 +1,204 @@
-"""MemoryLog: a log on a store in memory."""
+"""Log in memory, for tests, with sentinels that crash its reader or end the stream. Also in `stream_bayes.testing`.
+
+A `MemoryStore` holds the records and positions, which outlive a reader as the file or the broker of other logs does.
+
+>>> from stream_bayes.eventlog.memory import ABORT, EOF, Aborted, MemoryLog, MemoryStore
+>>> store = MemoryStore()
+>>> for value in (b"one", ABORT, b"two", EOF):
+...     store.put("mails", value)
+>>> log = MemoryLog("readers", ["mails"], store=store)
+>>> [record.value for record in log.poll(10, timeout=0)]
+[b'one']
+>>> try:
+...     log.poll(10, timeout=0)
+... except Aborted:
+...     log = MemoryLog("readers", ["mails"], store=store)
+>>> [record.value for record in log.poll(10, timeout=0)]  # nothing was committed, so the first comes again
+[b'one', b'two']
+>>> log.poll(10, timeout=0), log.ended
+([], True)
+"""
 
 from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from operator import attrgetter
+from threading import Condition
+from typing import Final, NamedTuple
+from uuid import uuid4
 
 from stream_bayes.errors import LogConflict, LogError
 from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.base import Headers, Log, OnChange
-from stream_bayes.eventlog.memory.store import ABORT, Aborted, Entry, Mark, MemoryStore, StagedEntry
 from stream_bayes.records import Offsets, Partition, Record
+
+__all__ = ["ABORT", "EOF", "Aborted", "MemoryLog", "MemoryStore", "Sentinel"]
+
+_offset_of = attrgetter("offset")
+
+
+class Sentinel(Enum):
+    """An event between records that happens once, to the first reader that reaches it."""
+
+    ABORT = "abort"
+    """A crash: the poll that reaches it raises `Aborted`, and the log is closed with nothing more written."""
+    EOF = "eof"
+    """End of the stream: the log that reaches it polls nothing more, and `ended` is true."""
+
+
+ABORT: Final = Sentinel.ABORT
+EOF: Final = Sentinel.EOF
+
+
+class Aborted(BaseException):
+    """A poll has reached ABORT. As with a real crash, no `except Exception` on the way should catch it."""
+
+
+class Mark(NamedTuple):
+    """A sentinel at an offset, which is a gap once the sentinel has happened."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    sentinel: Sentinel
+
+
+class StagedEntry(NamedTuple):
+    """A record or a sentinel that has no offset yet."""
+
+    partition: Partition
+    value: bytes | Sentinel
+    key: bytes | None
+    headers: tuple[tuple[str, bytes], ...]
+
+
+Entry = Record | Mark
+
+
+class MemoryStore:
+    """Topics and positions that several `MemoryLog`s share, one after the other or at once, also between threads.
+
+    Parameters
+    ----------
+    partitions
+        How many partitions a topic gets when `put` creates it.
+    clock
+        Seconds since 1970; the times of records never fall, even if it does.
+    """
+
+    def __init__(self, partitions: int = 1, clock: Callable[[], float] = time.time) -> None:
+        self.identity = uuid4().hex
+        """The identity of every log on this store."""
+        self._partitions = partitions
+        self._clock = clock
+        self._latest = 0
+        self._turn = 0
+        self._topics: dict[str, tuple[Partition, ...]] = {}
+        self._entries: dict[Partition, list[Entry]] = {}
+        self._ends: dict[Partition, int] = {}
+        self.positions: dict[str, dict[Partition, int]] = {}
+        """Positions of each group, also in topics that it no longer reads."""
+        self.reads: dict[str, tuple[Partition, ...]] = {}
+        """What each group reads, in the order in which the topics were named."""
+        self.holders: set[str] = set()
+        """The groups that a log is open for."""
+        self.changed = Condition()
+        """Held during every change; waited on by polls."""
+
+    def put(
+        self,
+        topic: str,
+        value: bytes | Sentinel,
+        key: bytes | None = None,
+        partition: int | None = None,
+        headers: Headers = (),
+    ) -> None:
+        """Write one record, or a sentinel, at once."""
+        validation.check_record(b"" if isinstance(value, Sentinel) else value, key, headers)
+        with self.changed:
+            self.write([self.stage(topic, value, key, partition, headers)])
+
+    def records(self, topic: str, partition: int = 0) -> list[Record]:
+        """All records of a partition."""
+        with self.changed:
+            return [entry for entry in self.entries(Partition(topic, partition), 0) if isinstance(entry, Record)]
+
+    def stage(
+        self, topic: str, value: bytes | Sentinel, key: bytes | None, partition: int | None, headers: Headers
+    ) -> StagedEntry:
+        """Choose the partition of a checked record; an unknown topic is created."""
+        count = len(self.ensure_topic(topic, self._partitions))
+        if partition is None:
+            partition = validation.chosen_partition(key, count, self._turn)
+            self._turn += key is None
+        elif not 0 <= partition < count:
+            raise validation.no_such_partition(topic, partition, count)
+        return StagedEntry(Partition(topic, partition), value, key, tuple(headers))
+
+    def write(self, staged: Iterable[StagedEntry]) -> Offsets:
+        """Append all of them with one timestamp; returns the new end offsets."""
+        written: dict[Partition, int] = {}
+        with self.changed:
+            self._latest = max(self._latest, int(1000 * self._clock()))
+            for partition, value, key, headers in staged:
+                place = (*partition, self._ends[partition], self._latest)
+                entry = Mark(*place, value) if isinstance(value, Sentinel) else Record(*place, key, value, headers)
+                self._entries[partition].append(entry)
+                self._ends[partition] += 1
+                written[partition] = self._ends[partition]
+            self.changed.notify_all()
+        return written
+
+    def ensure_topic(self, topic: str, partitions: int) -> tuple[Partition, ...]:
+        """The partitions of a topic, which is created with that many if it is unknown."""
+        with self.changed:
+            if topic not in self._topics:
+                validation.check_name("topic", topic)
+                new = tuple(Partition(topic, number) for number in range(partitions))
+                self._entries.update((partition, []) for partition in new)
+                self._ends.update(dict.fromkeys(new, 0))
+                self._topics[topic] = new
+            return self._topics[topic]
+
+    def end_offsets(self, topic: str) -> Offsets:
+        """The offset that the next record will have, of each partition."""
+        return {partition: self._ends[partition] for partition in self._topics.get(topic, ())}
+
+    def end_of(self, partition: Partition) -> int:
+        """The offset that the next record of a partition will have."""
+        return self._ends[partition]
+
+    def earliest_offsets(self, topic: str) -> Offsets:
+        """The first record or sentinel that is still there, of each partition; its end where there is none."""
+        ends = self.end_offsets(topic).items()
+        return {partition: next((entry.offset for entry in self._entries[partition]), end) for partition, end in ends}
+
+    def entries(self, partition: Partition, offset: int) -> Iterator[Entry]:
+        """Records and sentinels from this offset on."""
+        known: Sequence[Entry] = self._entries.get(partition, ())
+        return (known[place] for place in range(len(known) - self.count(partition, offset), len(known)))
+
+    def count(self, partition: Partition, offset: int) -> int:
+        """The number of records and sentinels from this offset on."""
+        known: Sequence[Entry] = self._entries.get(partition, ())
+        return len(known) - bisect_left(known, offset, key=_offset_of)
+
+    def remove(self, mark: Mark) -> None:
+        """Remove a sentinel that has happened."""
+        self._entries[Partition(mark.topic, mark.partition)].remove(mark)
+
+    def trim(self, partition: Partition, before: int) -> None:
+        """Remove what stands before an offset, as far as every group that reads there has gone."""
+        with self.changed:
+            needed = [self.positions[group][partition] for group, reads in self.reads.items() if partition in reads]
+            if partition in self._entries:
+                self._entries[partition] = list(self.entries(partition, min([before, *needed])))
 
 
 class MemoryLog(Log):
@@ -88,9 +276,9 @@ class MemoryLog(Log):
         self._check_open()
         validation.check_offsets(offsets, self._reads)
         with self.store.changed:
+            new = Counter(staged.partition for staged in self._staged)
             for partition, offset in offsets.items():
-                new = sum(staged.partition == partition for staged in self._staged)
-                self._check_end(partition, offset, new)
+                self._check_end(partition, offset, new[partition])
             written = self.store.write(self._staged) if self._staged else {}
             if self._group is not None:
                 self.store.positions[self._group].update(offsets)
@@ -185,7 +373,7 @@ class MemoryLog(Log):
         return self._group
 
     def _check_end(self, partition: Partition, offset: int, new: int) -> None:
-        end = self.store.end_offsets(partition.topic)[partition] + new
+        end = self.store.end_of(partition) + new
         if offset > end:
             raise validation.beyond_the_end(partition, offset, end)
 
