@@ -29,6 +29,8 @@ PERIOD_PACE = 10.0
 # The audit is slower, so that it includes late messages too: 62 % of its share after 16 Q messages, 93 % after 300 Q.
 AUDIT_PACE = 0.6
 AUDIT_PATIENCE = 4.0
+MAX_AUDIT_RATE = 1.0 / AUDIT_PATIENCE
+"""An upper bound of `LabelBudget.audit_rate`."""
 _MAX_TIMES = 10_000
 
 
@@ -181,11 +183,6 @@ class LabelBudget:
         requested = (own - start) * (1.0 - math.pow(begin / (seen + begin), PACE)) + start - self._start(own, seen)[0]
         left = math.pow(audit_begin / (seen + audit_begin), AUDIT_PACE) if audit_begin else 1.0
         return requested + self._audits * (1.0 - left)
-
-    @property
-    def most_audit_rate(self) -> float:
-        """An upper bound of `audit_rate`."""
-        return 1.0 / AUDIT_PATIENCE if self._audits or self._period_audits else 0.0
 
     def audit_rate(self, clock: int = 0) -> float:
         """The probability of requesting the label of the next message for the audit."""

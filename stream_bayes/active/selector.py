@@ -12,7 +12,7 @@ import numpy as np
 from stream_bayes.active.annotators import Annotators
 from stream_bayes.active.audit import Audit
 from stream_bayes.active.batch_selection import select_batch
-from stream_bayes.active.budget import LabelBudget
+from stream_bayes.active.budget import MAX_AUDIT_RATE, LabelBudget
 from stream_bayes.active.near_duplicates import NearDuplicates
 from stream_bayes.active.requests import Candidate, Place, Request, RequestReason, Requests
 from stream_bayes.active.strategies import check_strategy, scores
@@ -109,11 +109,7 @@ class LabelSelector:
         budget = self.budget
         waiting = len(self.requests)
         draw = self._audit_rng.uniform(budget.seen)
-        if (
-            draw < budget.most_audit_rate
-            and waiting < self.max_open_requests
-            and draw < (chance := budget.audit_rate(clock))
-        ):
+        if draw < MAX_AUDIT_RATE and waiting < self.max_open_requests and draw < (chance := budget.audit_rate(clock)):
             return RequestReason(chance)
         if waiting >= self._max_scored or not self._passes_threshold(candidate, clock) or not budget.may_ask(clock):
             return None

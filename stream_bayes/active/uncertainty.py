@@ -47,10 +47,10 @@ class Uncertainties(NamedTuple):
 
 def uncertainties_of(predictions: LabelPredictions | NumberPredictions) -> Uncertainties:
     """The uncertainty of a batch of predictions."""
-    rows = len(predictions)
+    variance = predictions.variance
+    rows = len(variance)
     none = np.empty((rows, 0))
     unknown = np.full(rows, np.nan)
-    variance = predictions.variance
     epistemic = predictions.epistemic_variance
     if isinstance(predictions, StudentPredictions):
         wide = np.isinf(variance)

@@ -84,10 +84,7 @@ class PlanningState(Protocol):
     dedup_window: DedupWindow
     observation_cache: ObservationCache
     abstain_label: str | None
-
-    @property
-    def routing(self) -> Routing:
-        """The partition of the engine among those of its topic."""
+    routing: Routing
 
 
 class BatchPlanner:
@@ -173,7 +170,10 @@ class BatchPlanner:
         first = self._find(id_digest)
         if first is not None:
             return self._plan_duplicate(event, observation, first, digest)
-        label, problem = self._own_label(event, observation)
+        label = None
+        problem = None
+        if observation.label is not None or event.label_problem is not None:
+            label, problem = self._own_label(event, observation)
         content = self._model.prepare(observation)
         self._new_ids[id_digest] = offset, digest
         self._labels_by_offset[offset] = UNLABELLED if label is None else label
@@ -183,8 +183,6 @@ class BatchPlanner:
         """The label that an observation came with; or why it is rejected, which does not stop the prediction."""
         problem: StreamBayesError | None = event.label_problem
         if problem is None:
-            if observation.label is None:
-                return None, None
             try:
                 return self._valid_label(observation.label), None
             except StreamBayesError as rejection:
@@ -212,7 +210,7 @@ class BatchPlanner:
 
     def _route_label(self, event: InputEvent, label: Label) -> PlannedAction | None:
         """The action for a label that belongs to another partition or another group; None for any other label."""
-        group = forwarded_by(event.record)
+        group = forwarded_by(event.record) if event.record.headers else None
         if group is not None and group != self._routing.group:
             return PlannedAction(event, "ignore")
         target = self._routing.target_of(label)

@@ -11,13 +11,12 @@ from stream_bayes.config import Settings
 from stream_bayes.engine.batch_plan import BatchPlan, BatchPlanner, PlannedAction, with_observation
 from stream_bayes.engine.forwarding import Routing
 from stream_bayes.engine.history import UNLABELLED, DedupWindow, Known, LabelHistory, ObservationCache, Unlabelled
-from stream_bayes.engine.label_requests import LabelRequests
+from stream_bayes.engine.label_requests import AUDIT, LabelRequests, label_request
 from stream_bayes.engine.metrics import RunningMetrics
 from stream_bayes.engine.model_adapter import ModelAdapter, Predictions, open_learner
-from stream_bayes.engine.output_events import AUDIT, dead_letter, label_request, prediction
-from stream_bayes.engine.types import BatchResult, RejectedRecord, ReplayDecisions, RequestPolicy
+from stream_bayes.engine.types import BatchResult, RejectedRecord, ReplayDecisions, RequestPolicy, dead_letter
 from stream_bayes.errors import EventError, StreamBayesError
-from stream_bayes.events import InputEvent, LabelOutcome, Observation
+from stream_bayes.events import InputEvent, LabelOutcome, Observation, Prediction
 from stream_bayes.units import milliseconds
 
 
@@ -48,9 +47,9 @@ class Engine:
         self.metrics = RunningMetrics(sizes.label_history)
         expires = milliseconds("labels.request_ttl", settings.labels.request_ttl)
         self.request_policy = RequestPolicy(expires, self.label_history.capacity, partitions)
-        self.input_partitions = partitions
-        """How many partitions the observations topic has: more than share the budget where it has grown since."""
         self._topic = settings.topics.observations
+        self.routing = Routing(self._topic, partition, partitions, settings.group.encode())
+        """The partition of this engine among those of the observations topic; more than share the budget if it grew."""
         self._requests = LabelRequests(settings, self.model, partition, partitions)
         self.selector: LabelSelector = self._requests.selector
         """The selector, with the partition's share of the budget and the open label requests."""
@@ -67,11 +66,6 @@ class Engine:
         """Counts of dead letters by code."""
         self.unknown_fields = 0
         """Fields of JSON events that were ignored."""
-
-    @property
-    def routing(self) -> Routing:
-        """The partition of this engine among those of the observations topic."""
-        return Routing(self._topic, self.partition, self.input_partitions, self.settings.group.encode())
 
     def plan(self, events: Sequence[InputEvent], decisions: ReplayDecisions | None = None) -> BatchPlan:
         """Plan what is to be done with events; changes nothing.
@@ -224,7 +218,7 @@ class Engine:
         self.metrics.remember(offset, predictions.metric_scores[row], predictions.best[row])
         self.label_history.put(offset, UNLABELLED if label is None else label)
         if plan.decisions is None:
-            result.outputs.append(prediction(planned.input, predictions, row, self.model_version))
+            result.outputs.append(_prediction(planned.input, predictions, row, self.model_version))
         if label is not None:
             self.model_version += 1
             self._count_label(offset, label)
@@ -276,10 +270,27 @@ class Engine:
         result.outputs.append(dead_letter(record, problem, self.clock))
 
 
+def _prediction(event: InputEvent, predictions: Predictions, row: int, model_version: int) -> Prediction:
+    """The prediction of an observation, made before its label is learned."""
+    observation = event.event
+    assert isinstance(observation, Observation)
+    return Prediction(
+        id=observation.id,
+        label=predictions.labels[row],
+        mean=predictions.means[row],
+        probabilities=predictions.probabilities[row],
+        variance=predictions.variance[row],
+        epistemic_variance=predictions.epistemic_variance[row],
+        action=predictions.actions[row],
+        source=event.record.source,
+        model_version=model_version,
+    )
+
+
 def _put_out(plan: BatchPlan, result: BatchResult, *events: LabelOutcome | None) -> None:
     """Collect outcomes, but for a replay: its outcomes were put out when the events were first processed."""
     if plan.decisions is None:
-        result.outputs.extend(event for event in events if event is not None)
+        result.outputs.extend(filter(None, events))
 
 
 def _count_before_correction(actions: Sequence[PlannedAction]) -> int:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, Literal, cast
 
 from stream_bayes.active import Candidate, Expected, LabelBudget, LabelSelector, Request, RequestReason
 from stream_bayes.active.strategies import check_strategy
 from stream_bayes.config import LabelSettings, Settings
 from stream_bayes.engine.batch_plan import GONE, PlannedAction
 from stream_bayes.engine.history import Unlabelled
+from stream_bayes.engine.intervals import CredibleInterval, credible_interval
 from stream_bayes.engine.model_adapter import ModelAdapter, Predictions
-from stream_bayes.engine.output_events import Outcome, label_answer, label_outcome
-from stream_bayes.engine.types import ReplayDecisions
-from stream_bayes.errors import ConfigError, EventError, ParameterError
-from stream_bayes.events import Label, LabelOutcome, Observation
+from stream_bayes.engine.types import ReplayDecisions, moment
+from stream_bayes.errors import ConfigError, EventError, ParameterError, StreamBayesError
+from stream_bayes.events import InputEvent, Label, LabelOutcome, LabelRequest, Observation
+from stream_bayes.mail.parse.parsed_mail import ParsedMail
+from stream_bayes.mail.render.sanitize import printable
+from stream_bayes.mail.render.summary import preview, subject, text_preview
 from stream_bayes.records import Source
 
+Outcome = Literal["answered", "late", "expired", "unsure", "corrected", "refused"]
+AUDIT = "audit"
+"""The strategy of a request that was drawn at random."""
+_PREVIEW = 200
 # The selector's text for an abstention: no label is empty.
-_NOBODY_KNOWS = ""
+_ABSTENTION = ""
 _PUT_OUT = ("answered", "late", "corrected")
 
 
@@ -45,7 +52,7 @@ def selector_for(settings: LabelSettings, partition: int, partitions: int) -> La
         max_open_requests=own,
         request_ttl=settings.request_ttl,
         similarity=settings.similarity,
-        abstain_label=_NOBODY_KNOWS,
+        abstain_label=_ABSTENTION,
         seed=settings.seed + partition,
     )
 
@@ -101,7 +108,7 @@ class LabelRequests:
             expired.append((first, selector.close(first)))
             selector.counts["expired"] += 1
         for offset, request in expired:
-            yield label_outcome(self._source(int(offset)), "expired", clock, request and request.title)
+            yield _closed_outcome(self._source(int(offset)), "expired", clock, request and request.title)
 
     def receive_label(self, planned: PlannedAction, clock: int, lead: int) -> LabelOutcome | None:
         """Tell the selector of a label, new or not, or of an abstention; gives the event that is put out, if any."""
@@ -110,7 +117,7 @@ class LabelRequests:
         label = _label_in(planned.input.event)
         assert label is not None
         was_open = offset in selector.requests
-        value = _NOBODY_KNOWS if planned.action == "unsure" else planned.label
+        value = _ABSTENTION if planned.action == "unsure" else planned.label
         outcome = selector.record_answer(offset, value, label.labeller, clock + lead)
         if outcome == "unasked" and not isinstance(planned.before, Unlabelled):
             # Its first label came with it, or so long ago that the selector has forgotten it.
@@ -118,7 +125,7 @@ class LabelRequests:
             outcome = "repeated" if planned.action == "repeat" else "corrected"
             selector.counts[outcome] += 1
         if outcome in _PUT_OUT or (outcome == "unsure" and was_open):
-            return label_answer(self._source(offset), cast(Outcome, outcome), clock, label)
+            return _answer_outcome(self._source(offset), cast(Outcome, outcome), clock, label)
         return None
 
     def reject(self, event: object, problem: EventError, clock: int) -> LabelOutcome | None:
@@ -136,7 +143,7 @@ class LabelRequests:
         label = _label_in(event)
         if label is None:
             return None
-        return label_answer(self._source(offset), "refused", clock, label, still_open=offset in requests)
+        return _answer_outcome(self._source(offset), "refused", clock, label, still_open=offset in requests)
 
     def _source(self, offset: int) -> Source:
         return Source(self._topic, self._partition, offset)
@@ -153,3 +160,88 @@ def _expected(predictions: Predictions, row: int) -> Expected | None:
     label = predictions.labels[row]
     probabilities = predictions.probabilities[row]
     return None if label is None or probabilities is None else Expected(label, max(probabilities.values()))
+
+
+def label_request(  # noqa: PLR0913 - all but the prediction are fields of the request
+    event: InputEvent,
+    predictions: Predictions,
+    row: int,
+    *,
+    strategy: str,
+    budget_left: int | None,
+    at: int,
+    expires_at: int,
+    labels: tuple[Any, ...],
+    abstain_label: str | None,
+) -> LabelRequest:
+    """The request for the label of an observation, with what a labeller wants to see of it.
+
+    Times are milliseconds on the clock of the log. `labels` are the possible labels, none if they are unknown.
+    """
+    observation = event.event
+    assert isinstance(observation, Observation)
+    interval = _interval(predictions, row)
+    mail = None if observation.raw is None else ParsedMail(observation.raw)
+    return LabelRequest(
+        id=observation.id,
+        score=predictions.selection_scores[row],
+        strategy=strategy,
+        probabilities=predictions.probabilities[row],
+        mean=predictions.means[row],
+        variance=predictions.variance[row],
+        epistemic_variance=predictions.epistemic_variance[row],
+        interval=interval and (interval.low, interval.high),
+        interval_of=interval and interval.of,
+        labels=labels or None,
+        abstain_label=abstain_label,
+        at=moment(at),
+        expires_at=moment(expires_at),
+        budget_left=budget_left,
+        source=event.record.source,
+        key=observation.key,
+        subject=_subject(observation, mail),
+        preview=_preview(observation, mail),
+    )
+
+
+def _interval(predictions: Predictions, row: int) -> CredibleInterval | None:
+    """The credible interval of a prediction; None where the learner has none, which does not stop the request."""
+    try:
+        return credible_interval(predictions.predictive, row)
+    except StreamBayesError:
+        return None
+
+
+def _closed_outcome(source: Source, outcome: Outcome, clock: int, name: str | None) -> LabelOutcome:
+    """The outcome of a label request that ends without a label."""
+    return LabelOutcome(id=name or None, outcome=outcome, open=False, source=source, at=moment(clock))
+
+
+def _answer_outcome(
+    source: Source, outcome: Outcome, clock: int, answer: Label, *, still_open: bool = False
+) -> LabelOutcome:
+    """The outcome of a label for a label request."""
+    return LabelOutcome(
+        id=answer.id,
+        outcome=outcome,
+        label=answer.label,
+        labeller=answer.labeller,
+        open=still_open,
+        source=source,
+        at=moment(clock),
+    )
+
+
+def _subject(event: Observation, mail: ParsedMail | None) -> str | None:
+    if event.subject is not None:
+        return printable(event.subject)
+    return None if mail is None else subject(mail)
+
+
+def _preview(event: Observation, mail: ParsedMail | None) -> str:
+    if mail is not None:
+        return preview(mail, _PREVIEW)
+    if event.text is not None:
+        return text_preview(event.text, _PREVIEW)
+    content = event.features or {}
+    return printable(", ".join(f"{name} = {value}" for name, value in list(content.items())[:_PREVIEW]), _PREVIEW)

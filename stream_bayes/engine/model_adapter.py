@@ -96,10 +96,10 @@ class ModelAdapter:
 
     def prepare(self, observation: Observation) -> Any:
         """The observation as the learner takes it; one that does not read mail is given the words of a text."""
+        if observation.raw is not None and self.learner.reads_mail:
+            return observation.raw
         content = observation.content
         if self.learner.reads_mail:
-            if isinstance(content, bytes):
-                return content
             own = isinstance(content, str) and (observation.subject is not None or observation.sender is not None)
             if own:
                 return {"subject": observation.subject, "sender": observation.sender, "text": content}
@@ -182,8 +182,8 @@ class ModelAdapter:
 
     def _label_columns(self, predictions: LabelPredictions, selection_scores: list[float]) -> Predictions:
         names = predictions.labels
-        count = len(predictions)
         table = np.where(np.isnan(predictions.probabilities), -1.0, predictions.probabilities)
+        count = len(table)
         known = (table >= 0.0).sum(axis=1) if names else np.zeros(count)
         best = table.argmax(axis=1) if names else np.zeros(count, dtype=np.int64)
         best_or_none = np.where(known > 0, best, -1).tolist()

@@ -1,14 +1,23 @@
-"""The results of an engine, and the decisions that a replay repeats."""
+"""The results of an engine, dead letters, and the decisions that a replay repeats."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from stream_bayes.active import RequestReason
+from stream_bayes.errors import EventError
 from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Prediction
+from stream_bayes.mail.render.sanitize import printable
 from stream_bayes.records import Record
+
+# The last second of the year 9999: a request may expire later than the last date there is.
+_LAST_MOMENT = 253_402_300_799_000
+MAX_PAYLOAD = 32 << 20
+MAX_LABELS = 1 << 20
+"""Bytes of a value, and of a key with headers, that go into a dead letter: it must still be a record itself."""
 
 Output = Prediction | LabelRequest | LabelOutcome | DeadLetter
 TopicOffset = tuple[str, int]
@@ -64,3 +73,26 @@ class BatchResult:
     """The labels by which a labeller abstained."""
     forwards: list[tuple[Record, int]] = field(default_factory=list)
     """The labels that belong to another partition, each with the number of that partition."""
+
+
+def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
+    """The dead letter of a record: with the whole record, or its first bytes where that is too large."""
+    labels = len(record.key or b"") + sum(len(name) + len(content) for name, content in record.headers)
+    cut = len(record.value) > MAX_PAYLOAD or labels > MAX_LABELS
+    return DeadLetter(
+        code=problem.code,
+        message=printable(str(problem)),
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        payload=record.value[:MAX_PAYLOAD],
+        size=len(record.value) if cut else None,
+        key=None if cut else record.key,
+        headers=None if cut else record.headers or None,
+        at=moment(clock),
+    )
+
+
+def moment(clock: int) -> datetime:
+    """A time on the clock of the stream, in milliseconds, as a date and time."""
+    return datetime.fromtimestamp(min(clock, _LAST_MOMENT) / 1000.0, UTC)

@@ -40,6 +40,7 @@ from stream_bayes.records import Offsets, Partition, Record
 __all__ = ["ABORT", "EOF", "Aborted", "MemoryLog", "MemoryStore", "Sentinel"]
 
 _offset_of = attrgetter("offset")
+_partition_of = attrgetter("partition")
 
 
 class Sentinel(Enum):
@@ -101,7 +102,8 @@ class MemoryStore:
         self._turn = 0
         self._topics: dict[str, tuple[Partition, ...]] = {}
         self._entries: dict[Partition, list[Entry]] = {}
-        self._ends: dict[Partition, int] = {}
+        self.ends: dict[Partition, int] = {}
+        """The offset that the next record of each partition will have."""
         self.positions: dict[str, dict[Partition, int]] = {}
         """Positions of each group, also in topics that it no longer reads."""
         self.reads: dict[str, tuple[Partition, ...]] = {}
@@ -147,11 +149,11 @@ class MemoryStore:
         with self.changed:
             self._latest = max(self._latest, int(1000 * self._clock()))
             for partition, value, key, headers in staged:
-                place = (*partition, self._ends[partition], self._latest)
+                place = (*partition, self.ends[partition], self._latest)
                 entry = Mark(*place, value) if isinstance(value, Sentinel) else Record(*place, key, value, headers)
                 self._entries[partition].append(entry)
-                self._ends[partition] += 1
-                written[partition] = self._ends[partition]
+                self.ends[partition] += 1
+                written[partition] = self.ends[partition]
             self.changed.notify_all()
         return written
 
@@ -162,17 +164,13 @@ class MemoryStore:
                 validation.check_name("topic", topic)
                 new = tuple(Partition(topic, number) for number in range(partitions))
                 self._entries.update((partition, []) for partition in new)
-                self._ends.update(dict.fromkeys(new, 0))
+                self.ends.update(dict.fromkeys(new, 0))
                 self._topics[topic] = new
             return self._topics[topic]
 
     def end_offsets(self, topic: str) -> Offsets:
         """The offset that the next record will have, of each partition."""
-        return {partition: self._ends[partition] for partition in self._topics.get(topic, ())}
-
-    def end_of(self, partition: Partition) -> int:
-        """The offset that the next record of a partition will have."""
-        return self._ends[partition]
+        return {partition: self.ends[partition] for partition in self._topics.get(topic, ())}
 
     def earliest_offsets(self, topic: str) -> Offsets:
         """The first record or sentinel that is still there, of each partition; its end where there is none."""
@@ -267,7 +265,7 @@ class MemoryLog(Log):
     ) -> None:
         """Stage a record; its topic exists from now on."""
         self._check_open()
-        validation.check_record(value, key, headers, self.max_record_bytes(topic))
+        validation.check_record(value, key, headers)
         self.store.ensure_topic(topic, self._partitions)
         self._staged.append(self.store.stage(topic, value, key, partition, headers))
 
@@ -276,7 +274,7 @@ class MemoryLog(Log):
         self._check_open()
         validation.check_offsets(offsets, self._reads)
         with self.store.changed:
-            new = Counter(staged.partition for staged in self._staged)
+            new = Counter(map(_partition_of, self._staged))
             for partition, offset in offsets.items():
                 self._check_end(partition, offset, new[partition])
             written = self.store.write(self._staged) if self._staged else {}
@@ -373,7 +371,7 @@ class MemoryLog(Log):
         return self._group
 
     def _check_end(self, partition: Partition, offset: int, new: int) -> None:
-        end = self.store.end_of(partition) + new
+        end = self.store.ends[partition] + new
         if offset > end:
             raise validation.beyond_the_end(partition, offset, end)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -34,27 +35,28 @@ class OffsetRange(NamedTuple):
     end: int
 
 
-class JournalEntry(NamedTuple):
+@dataclass
+class JournalEntry:
     """The inputs and the decisions of one commit."""
 
-    ranges: list[OffsetRange]
-    """The inputs, in the order in which they were processed."""
-    requests: dict[int, RequestReason]
-    rejected: list[RejectedRecord]
-    abstentions: list[tuple[str, int]]
-    """Topic and offset of the labels by which a labeller abstained."""
-    late: int | None
-    """The offset of the oldest observation that was learned after it was predicted."""
     policy: RequestPolicy | None = None
     """The policy by which label requests expired; None in records of version 1."""
+    ranges: list[OffsetRange] = field(default_factory=list)
+    """The inputs, in the order in which they were processed."""
+    requests: dict[int, RequestReason] = field(default_factory=dict)
+    rejected: list[RejectedRecord] = field(default_factory=list)
+    abstentions: list[tuple[str, int]] = field(default_factory=list)
+    """Topic and offset of the labels by which a labeller abstained."""
+    late: int | None = None
+    """The offset of the oldest observation that was learned after it was predicted."""
 
     @property
     def decisions(self) -> ReplayDecisions:
         """The decisions, for an engine that processes the same records again."""
         return ReplayDecisions(self.requests, set(self.abstentions), self.policy)
 
-    def add(self, records: Iterable[Record], result: BatchResult) -> JournalEntry:
-        """The entry with more records, and with the result of processing them."""
+    def add(self, records: Iterable[Record], result: BatchResult) -> None:
+        """Add more records, and the result of processing them."""
         for topic, group in groupby(records, key=attrgetter("topic")):
             first, *others = group
             end = (others[-1] if others else first).offset + 1
@@ -65,23 +67,21 @@ class JournalEntry(NamedTuple):
         self.requests.update(result.requests)
         self.rejected.extend(result.rejected)
         self.abstentions.extend(result.abstentions)
-        oldest = [offset for offset in (self.late, min(result.late, default=None)) if offset is not None]
-        return self._replace(late=min(oldest, default=None))
+        if result.late:
+            oldest = min(result.late)
+            self.late = oldest if self.late is None else min(self.late, oldest)
 
     def encode(self) -> bytes:
         """The entry as JSON."""
-        rejected = [one[: 3 if one.observation is None else 4] for one in self.rejected]
-        content: dict[str, Any] = {
-            "version": VERSION,
-            "runs": self.ranges,
-            "asked": list(self.requests),
-            "dead": rejected,
-        }
+        content: dict[str, Any] = {"version": VERSION, "runs": self.ranges, "asked": list(self.requests), "dead": []}
+        if self.rejected:
+            content["dead"] = [one[: 3 if one.observation is None else 4] for one in self.rejected]
         if self.late is not None:
             content["late"] = self.late
-        audited = [(offset, chance) for offset, (chance,) in self.requests.items() if chance is not None]
-        if audited:
-            content["audited"] = audited
+        if self.requests:
+            drawn = [(offset, reason.audited) for offset, reason in self.requests.items()]
+            audited = [(offset, chance) for offset, chance in drawn if chance is not None]
+            content |= {"audited": audited} if audited else {}
         if self.abstentions:
             content["unsure"] = self.abstentions
         if self.policy is not None:
@@ -130,8 +130,3 @@ def mark_of(record: Record) -> str:
     # Older records have no mark.
     whole = b"%d " % record.timestamp + record.value
     return hashlib.sha256(whole).hexdigest()[:16] if mark is None else mark.decode("ascii", "replace")
-
-
-def new_entry(policy: RequestPolicy | None = None) -> JournalEntry:
-    """An empty entry."""
-    return JournalEntry([], {}, [], [], None, policy)

@@ -17,7 +17,7 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.events import NO_LIMITS, DeadLetter, Limits, Observation, decode, decode_records
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.records import Offsets, Partition, Record
-from stream_bayes.runtime.journal import LEARNER, MARK, OffsetRange, new_entry
+from stream_bayes.runtime.journal import LEARNER, MARK, JournalEntry, OffsetRange
 from stream_bayes.runtime.producer import Producer
 
 STAGES = ("read", "decode", "fold", "encode", "commit", "checkpoint")
@@ -105,7 +105,7 @@ class PartitionProcessor:
         self.observation_reader = ObservationReader(log, topics.observations, number)
         self._limits = Limits.from_settings(settings.events)
         self._producer = Producer(settings, number, log)
-        self._entry = new_entry(self.engine.request_policy)
+        self._entry = JournalEntry(self.engine.request_policy)
         self._events = 0
         self._next_mark = ""
         # The next point of the learning curve; set after the recovery, which counts events too.
@@ -126,7 +126,7 @@ class PartitionProcessor:
         began = stages.add("fold", began)
         self._producer.stage(result)
         stages.add("encode", began)
-        self._entry = self._entry.add(records, result)
+        self._entry.add(records, result)
         self._events += len(records)
         for record in records:
             self.positions[Partition(record.topic, self.number)] = record.offset + 1
@@ -175,7 +175,7 @@ class PartitionProcessor:
             self._next_mark = secrets.token_hex(8)
             headers = (LEARNER, self.learner), (MARK, self._next_mark.encode())
             self._producer.stage_entry(self._entry, headers)
-            self._entry = new_entry(self.engine.request_policy)
+            self._entry = JournalEntry(self.engine.request_policy)
         return events
 
     def committed(self, written: Offsets) -> None:

@@ -65,7 +65,8 @@ class Poller:
             if records and not batch:
                 due = min(due, self._last + commit.milliseconds / 1000.0)
             batch += records
-            size += sum(len(record.value) for record in records)
+            for record in records:
+                size += len(record.value)
             # Records that are in the log already belong to this batch, also when it is due.
             if not records and (time.monotonic() >= due or self.at_end(drain=drain)):
                 break

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from stream_bayes.config import Settings
 from stream_bayes.engine.forwarding import FORWARDED
-from stream_bayes.engine.output_events import dead_letter
-from stream_bayes.engine.types import BatchResult, Output
+from stream_bayes.engine.types import BatchResult, Output, dead_letter
 from stream_bayes.errors import EventError, LogError
 from stream_bayes.eventlog.base import Headers, Log
 from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Prediction, encode
@@ -71,7 +71,7 @@ class Producer:
     def stage_entry(self, entry: JournalEntry, headers: Headers) -> None:
         """Stage the journal record of a commit."""
         value = entry.encode()
-        size = len(value) + sum(len(name) + len(content) for name, content in headers)
+        size = len(value) + sum(map(len, chain.from_iterable(headers)))
         max_bytes = self._max_bytes[self._journal]
         if size > max_bytes:
             message = (

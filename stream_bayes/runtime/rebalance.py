@@ -74,7 +74,7 @@ class AssignedPartitions:
             raise self._conflict()
         self._drop_lost(self.processors.keys() - set(numbers))
         for processor in self.processors.values():
-            processor.engine.input_partitions = count
+            processor.engine.routing = processor.engine.routing._replace(partitions=count)
         committed = self._log.committed()
         missing = [number for number in numbers if rebuild or not self._is_current(number, shares, committed)]
         # All of them first: a stop in between must not commit positions that were not verified.
@@ -164,7 +164,7 @@ class AssignedPartitions:
 
     def _add(self, number: int, shares: int, *, rebuild: bool) -> None:
         processor = PartitionProcessor(self._settings, number, shares, self._log, self._stages)
-        processor.engine.input_partitions = self._count
+        processor.engine.routing = processor.engine.routing._replace(partitions=self._count)
         recovered = recover(processor, rebuild=rebuild, going=Heartbeat(self._log, processor))
         if recovered is not None:
             _log_recovered(processor, recovered)

@@ -69,7 +69,7 @@ class SharedLog(MemoryLog):
         with self.store.changed:
             written = super().commit(offsets)
             for place in written:
-                self.store._ends[place] += 1
+                self.store.ends[place] += 1
         return written
 
     def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:

@@ -73,7 +73,7 @@ class LabelPredictions:
 
     @cached_property
     def _variances(self) -> tuple[FloatArray, FloatArray]:
-        total, epistemic = np.empty((2, len(self)))
+        total, epistemic = np.empty((2, len(self.latent_mean)))
         counts = np.empty((0, 2)) if self.counts is None else np.ascontiguousarray(self.counts)
         mean = np.clip(self.latent_mean, -CERTAIN, CERTAIN)
         variance = np.minimum(self.latent_variance, CLUELESS)

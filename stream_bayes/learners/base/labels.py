@@ -18,6 +18,8 @@ LARGEST_LABEL = 2**63
 
 def check_label(label: Any) -> Label:
     """The label as it is kept: numpy scalars become plain values, and 1.0 becomes 1."""
+    if type(label) is str:
+        return label
     known = plain(label)
     if isinstance(known, (str, bool)):
         return known
@@ -61,7 +63,9 @@ class Labels:
     def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
         """The codes of many labels (None: -1), as they will be once the new labels, also returned, are registered."""
         known = self._codes.copy()
-        codes = [-1 if label is None else known.setdefault(check_label(label), len(known)) for label in labels]
+        codes: list[int] = []
+        for label in labels:
+            codes.append(-1 if label is None else known.setdefault(check_label(label), len(known)))
         return np.array(codes, dtype=np.int64), list(known)[len(self._codes) :]
 
     def truncate(self, count: int) -> None:

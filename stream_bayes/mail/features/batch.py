@@ -59,7 +59,7 @@ _thread = _ThreadScratch()
 
 def read_batch(mails: Iterable[Mail], shape: Shape) -> MailBatch:
     """Hash the features of each mail."""
-    raws = tuple(mail_bytes(mail) for mail in _check_list(mails))
+    raws = tuple(map(mail_bytes, _check_list(mails)))
     starts = np.zeros(len(raws) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, raws), np.int64, len(raws)), out=starts[1:])
     arena = np.frombuffer(b"".join(raws), dtype=np.uint8)

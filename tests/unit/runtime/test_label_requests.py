@@ -16,7 +16,7 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.persistence import checkpoint
 from stream_bayes.records import Record
 from stream_bayes.runtime import Worker
-from stream_bayes.runtime.journal import JournalEntry, OffsetRange, new_entry
+from stream_bayes.runtime.journal import JournalEntry, OffsetRange
 from tests.support.label_requests import dissimilar_observations, open_request_offsets, requests
 from tests.support.workers import (
     INPUTS,
@@ -43,7 +43,8 @@ def test_a_journal_entry_says_what_was_decided() -> None:
     outcome.abstentions.append(("labels", 7))
     terms = RequestPolicy(request_ttl=4000, remembered=100, partitions=2)
     records = [Record("emails", 0, offset, 0, None, b"") for offset in (2, 5)]
-    entry = new_entry(terms).add(records, outcome)
+    entry = JournalEntry(terms)
+    entry.add(records, outcome)
     content = json.loads(entry.encode())
     assert content == {
         "version": 2,
