@@ -8,7 +8,7 @@ history           label history, deduplication window and observation cache
 label_requests    which labels are requested, and the outcome of each request
 forwarding        labels that belong to another partition
 output_events     predictions, label requests, outcomes and dead letters
-intervals         credible intervals of predictions, and labels as JSON keys
+intervals         credible intervals of predictions
 metrics           running metrics over the labelled observations
 state             the state of an engine as JSON and arrays
 """

@@ -16,12 +16,11 @@ from stream_bayes.active.strategies import scores
 from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.config import LearnerSettings
 from stream_bayes.engine.history import Known
-from stream_bayes.engine.intervals import as_key
 from stream_bayes.errors import ConfigError, InputError, SnapshotError, StreamBayesError
 from stream_bayes.events import Observation
 from stream_bayes.learners import LabelPredictions, Learner, NumberPredictions
 from stream_bayes.learners.base.classifier import Classifier
-from stream_bayes.learners.base.labels import check_label
+from stream_bayes.learners.base.labels import as_key, check_label
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.learners.base.regressor import Regressor, check_target
 from stream_bayes.mail.parse.parsed_mail import ParsedMail

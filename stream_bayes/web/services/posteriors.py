@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from stream_bayes.engine.intervals import MASS, as_key, reported_label
+from stream_bayes.engine.intervals import MASS, reported_label
 from stream_bayes.errors import InputError, NumericalError, StreamBayesError
 from stream_bayes.kernels.mail.features import Shape
 from stream_bayes.learners import (
@@ -23,6 +23,7 @@ from stream_bayes.learners import (
     MultinomialNB,
     PoissonNB,
 )
+from stream_bayes.learners.base.labels import as_key
 from stream_bayes.learners.linear.weights import WeightBelief
 from stream_bayes.mail.features.named import ADDRESS_PARTS, named_features
 from stream_bayes.mail.filter import SpamFilter

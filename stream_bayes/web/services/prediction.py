@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_bayes.engine.intervals import as_key, credible_interval, reported_label
+from stream_bayes.engine.intervals import credible_interval, reported_label
 from stream_bayes.engine.model_adapter import ModelAdapter
 from stream_bayes.events import Observation
 from stream_bayes.learners import LabelPredictions, NumberPredictions
 from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.label_predictions import CERTAIN
+from stream_bayes.learners.base.labels import as_key
 from stream_bayes.learners.base.regressor import Regressor
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.mail.render.sanitize import visible
