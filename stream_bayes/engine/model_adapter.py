@@ -15,11 +15,13 @@ from stream_bayes import posteriors, registry
 from stream_bayes.active.strategies import scores
 from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.config import LearnerSettings
+from stream_bayes.engine.explanation import ModelPrediction, explain_by_ablation
 from stream_bayes.engine.history import Known
 from stream_bayes.errors import ConfigError, InputError, SnapshotError, StreamBayesError
 from stream_bayes.events import Observation
 from stream_bayes.learners import LabelPredictions, Learner, NumberPredictions
 from stream_bayes.learners.base.classifier import Classifier
+from stream_bayes.learners.base.explanation import EventExplanation
 from stream_bayes.learners.base.labels import as_key, check_label
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.learners.base.regressor import Regressor, check_target
@@ -43,6 +45,14 @@ class SupportsDecisions(Protocol):
 
     def decide_many(self, predictions: Any) -> list[str]:
         """The Bayes action for each prediction of a batch."""
+
+
+@runtime_checkable
+class SupportsExplanation(Protocol):
+    """A learner that knows what each feature adds to a prediction."""
+
+    def explain_event(self, x: Any, top: int) -> EventExplanation:
+        """The prediction for an observation as a sum of contributions; the `top` largest are listed."""
 
 
 class Predictions(NamedTuple):
@@ -202,6 +212,18 @@ class ModelAdapter:
         if isinstance(self.learner, SupportsDecisions):
             return list(self.learner.decide_many(predictions))
         return [None] * len(predictions)
+
+    def predict(self, observation: Observation) -> ModelPrediction:
+        """The prediction for one observation; nothing is learned."""
+        content = self.prepare(observation)
+        kind = "word" if observation.features is None else "feature"
+        return ModelPrediction(content, kind, self.learner.predictive_many([content]))
+
+    def explain(self, prediction: ModelPrediction, top: int) -> EventExplanation:
+        """The prediction as a sum of contributions, by the learner's own account, or by leaving out each feature."""
+        if isinstance(self.learner, SupportsExplanation):
+            return self.learner.explain_event(prediction.content, top)
+        return explain_by_ablation(self.learner, prediction, top)
 
 
 def learner_kind(settings: LearnerSettings) -> type[Learner]:

@@ -16,6 +16,7 @@ from stream_bayes.kernels.mail.decode import MAX_RAW, MAX_TEXT
 from stream_bayes.kernels.mail.fold import MEMBERS as MEMBER_COUNT
 from stream_bayes.kernels.mail.fold import fold_mails
 from stream_bayes.learners.base.classifier import Classifier, Many, check_batch
+from stream_bayes.learners.base.explanation import EventExplanation
 from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
 from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.mail.features.batch import Mail, MailBatch, read_batch
@@ -176,6 +177,10 @@ class SpamFilter(Classifier):
         """What moved the log-odds of a mail most: words, hosts, senders, each with its share and its posterior."""
         batch = self._one(x)
         return explain(batch, self.predictive_many(batch), self.members, self._evidence, self._fusion, top)
+
+    def explain_event(self, x: Mail, top: int) -> EventExplanation:
+        """The explanation of a mail in the form that all learners share."""
+        return self.explain(x, top).as_event_explanation(self.classes[1])
 
     def learn_one(self, x: Mail, y: Any, w: float = 1.0) -> None:
         """Teach one mail to every member and to the fusion; all or nothing."""
