@@ -5,6 +5,7 @@ batch_plan        what is to be done with each event of a batch
 types             the inputs and the results of an engine
 model_adapter     what the engine and the page need of any learner
 explanation       contributions of features to a prediction, by leaving each out
+named_posteriors  posteriors of features and weights by their names
 history           label history, deduplication window and observation cache
 label_requests    which labels are requested, and the outcome of each request
 forwarding        labels that belong to another partition

@@ -18,12 +18,14 @@ from stream_bayes.kernels.mail.fold import fold_mails
 from stream_bayes.learners.base.classifier import Classifier, Many, check_batch
 from stream_bayes.learners.base.explanation import EventExplanation
 from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
+from stream_bayes.learners.base.named_posterior import NamedPosterior
 from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.mail.features.batch import Mail, MailBatch, read_batch
 from stream_bayes.mail.filter import composition, evidence
 from stream_bayes.mail.filter.composition import ALL_MEMBERS, LIGHT_MEMBERS, SCALES
 from stream_bayes.mail.filter.explanation import SHOWN, Explanation, explain
 from stream_bayes.mail.filter.external_members import ExternalMember, ExternalMembers, check_external_members
+from stream_bayes.mail.filter.feature_posteriors import FEATURE_KINDS, feature_posterior
 from stream_bayes.mail.filter.predictions import MailPredictions, both_probabilities
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import LabelPredictive, Normal
@@ -84,6 +86,7 @@ class SpamFilter(Classifier):
 
     reads_mail: ClassVar[bool] = True
     has_fixed_labels: ClassVar[bool] = True
+    posterior_kinds: ClassVar[tuple[str, ...]] = (*FEATURE_KINDS, "weight")
     decision_parameters: ClassVar[tuple[str, ...]] = ("false_positive_cost", "false_negative_cost")
 
     def __init__(
@@ -181,6 +184,11 @@ class SpamFilter(Classifier):
     def explain_event(self, x: Mail, top: int) -> EventExplanation:
         """The explanation of a mail in the form that all learners share."""
         return self.explain(x, top).as_event_explanation(self.classes[1])
+
+    def feature_posterior(self, kind: str, text: str) -> NamedPosterior:
+        """The posterior of the probability of spam among the mails with a word, sender, host, ...; the kinds are those
+        of an explanation. Raises `NoPosterior` if this filter does not use it."""
+        return feature_posterior(self, kind, text)
 
     def learn_one(self, x: Mail, y: Any, w: float = 1.0) -> None:
         """Teach one mail to every member and to the fusion; all or nothing."""
