@@ -88,6 +88,8 @@ class SpamFilter(Classifier):
     has_fixed_labels: ClassVar[bool] = True
     posterior_kinds: ClassVar[tuple[str, ...]] = (*FEATURE_KINDS, "weight")
     decision_parameters: ClassVar[tuple[str, ...]] = ("false_positive_cost", "false_negative_cost")
+    max_bytes: ClassVar[int] = MAX_RAW
+    """How much of the beginning of a raw mail is looked at."""
 
     def __init__(
         self,
