@@ -188,8 +188,10 @@ class SpamFilter(Classifier):
         return self.explain(x, top).as_event_explanation(self.classes[1])
 
     def feature_posterior(self, kind: str, text: str) -> NamedPosterior:
-        """The posterior of the probability of spam among the mails with a word, sender, host, ...; the kinds are those
-        of an explanation. Raises `NoPosterior` if this filter does not use it."""
+        """The posterior of the probability of spam among the mails with a word, sender or host.
+
+        Kinds are those of an explanation. Raises `NoPosterior` if this filter does not use such a feature.
+        """
         return feature_posterior(self, kind, text)
 
     def learn_one(self, x: Mail, y: Any, w: float = 1.0) -> None:
