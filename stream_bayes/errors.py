@@ -6,6 +6,7 @@
     ├── EvidenceError           (code "bad-evidence")      the evidence does not allow the operation
     │   ├── UnlearnError        (code "cannot-unlearn")    there is nothing like it to take back
     │   └── MergeError          (code "cannot-merge")      two learners of different kinds or priors
+    ├── NoPosterior             (code "no-posterior")      a learner has no posterior of that kind or name
     ├── NumericalError          (code "numerical")         arithmetic left the finite numbers
     ├── CorpusError             (code "bad-corpus")        a file or folder of mails that cannot be read
     ├── ConfigError             (code "bad-config")        a setting that is unknown or cannot work
@@ -88,6 +89,12 @@ class MergeError(EvidenceError):
     """The two learners differ in class or in a parameter, so their evidence does not add up."""
 
     code = "cannot-merge"
+
+
+class NoPosterior(StreamBayesError):
+    """A learner has no posterior of this kind. The message names the kinds it has."""
+
+    code = "no-posterior"
 
 
 class NumericalError(StreamBayesError, ArithmeticError):

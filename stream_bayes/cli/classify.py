@@ -7,11 +7,11 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Protocol, runtime_checkable
 
 import typer
 
@@ -19,7 +19,7 @@ from stream_bayes.cli.app import Json, discard_output, print_error
 from stream_bayes.errors import reason_of
 
 if TYPE_CHECKING:
-    from stream_bayes.mail.filter import SpamFilter
+    from stream_bayes.mail.filter import MailPredictions, SpamFilter
     from stream_bayes.mail.filter.learned_mails import Change, LearnedMails
     from stream_bayes.persistence.checkpoint import Checkpoint
 
@@ -61,6 +61,18 @@ class FilterKind(StrEnum):
 
     DEFAULT = "default"
     LIGHT = "light"
+
+
+@runtime_checkable
+class MailClassifier(Protocol):
+    """A fusion that predicts mails and knows the costs of a decision."""
+
+    members: tuple[str, ...]
+    false_positive_cost: float
+    false_negative_cost: float
+
+    def predictive_many(self, events: Iterable[bytes]) -> MailPredictions:
+        """Predictions for many mails; nothing is learned."""
 
 
 class Verdict(NamedTuple):
@@ -169,7 +181,8 @@ def _classify_mail(path: Path, raw: bytes, kind: FilterKind | None, cost: float 
     if not path.exists():
         message = f"there is no model at {path}; to make one: stream-bayes classify --learn spam --model FILE < MAIL"
         raise FileNotFoundError(message)
-    model, _ = _load(path, kind)
+    model = _load(path)
+    _warn_of_other_kind(path, model, kind)
     losses = spam_losses(model.false_positive_cost, model.false_negative_cost) if cost is None else spam_losses(cost)
     prediction = model.predictive_many([raw])
     ham, spam = prediction.probabilities[0].tolist()
@@ -204,22 +217,28 @@ def _learn(path: Path, mail: bytes, label: MailLabel, kind: FilterKind | None) -
 
 def _load_or_create(path: Path, kind: FilterKind | None) -> tuple[SpamFilter, LearnedMails]:
     from stream_bayes.mail.filter import SpamFilter
-    from stream_bayes.mail.filter.learned_mails import LearnedMails
-
-    if path.exists():
-        return _load(path, kind)
-    return (SpamFilter.light() if kind is FilterKind.LIGHT else SpamFilter()), LearnedMails()
-
-
-def _load(path: Path, kind: FilterKind | None) -> tuple[SpamFilter, LearnedMails]:
-    """Load the filter and its learned mails; warn if --filter names another kind."""
-    from stream_bayes.mail.filter.composition import ALL_MEMBERS, LIGHT_MEMBERS
     from stream_bayes.mail.filter.learned_mails import LearnedMails, load_filter
 
-    model, learned = (_filter_of_checkpoint(path), LearnedMails()) if _is_checkpoint(path) else load_filter(path)
+    if not path.exists():
+        return (SpamFilter.light() if kind is FilterKind.LIGHT else SpamFilter()), LearnedMails()
+    model, learned = load_filter(path)
+    _warn_of_other_kind(path, model, kind)
+    return model, learned
+
+
+def _load(path: Path) -> MailClassifier:
+    """Load the filter of a file or of a checkpoint."""
+    from stream_bayes.mail.filter.learned_mails import load_filter
+
+    return _filter_of_checkpoint(path) if _is_checkpoint(path) else load_filter(path)[0]
+
+
+def _warn_of_other_kind(path: Path, model: MailClassifier, kind: FilterKind | None) -> None:
+    """Print a warning if --filter names another kind than that of the model."""
+    from stream_bayes.mail.filter.composition import ALL_MEMBERS, LIGHT_MEMBERS
+
     if kind is not None and model.members != (LIGHT_MEMBERS if kind is FilterKind.LIGHT else ALL_MEMBERS):
         print_error(f"the filter in {path} is not the {kind} one: --filter {kind} changes nothing")
-    return model, learned
 
 
 def _is_checkpoint(path: Path) -> bool:
@@ -230,16 +249,15 @@ def _is_checkpoint(path: Path) -> bool:
     return path.is_dir() or (path.exists() and format_of(path) == CHECKPOINT.format)
 
 
-def _filter_of_checkpoint(path: Path) -> SpamFilter:
+def _filter_of_checkpoint(path: Path) -> MailClassifier:
     """Load the filter of a checkpoint, or of the newest one in a folder."""
     from stream_bayes.engine.state import learner_of
     from stream_bayes.errors import SnapshotError
-    from stream_bayes.mail.filter import SpamFilter
     from stream_bayes.persistence.checkpoint import read_checkpoint
 
     found = _newest_checkpoint(path) if path.is_dir() else read_checkpoint(path)[1]
     learner = learner_of(found.scalars, found.arrays)
-    if not isinstance(learner, SpamFilter):
+    if not (learner.reads_mail and isinstance(learner, MailClassifier)):
         message = f"{path}: this is the checkpoint of a {type(learner).__name__}, not of a SpamFilter"
         raise SnapshotError(message)
     return learner

@@ -157,9 +157,10 @@ def _warm_evaluation() -> None:
 def _warm_web(learner: LearnerSettings) -> None:
     """Predict and explain an observation, and compute every posterior of the learner."""
     from stream_bayes.engine.model_adapter import ModelAdapter, open_learner
+    from stream_bayes.errors import NoPosterior
     from stream_bayes.events import Observation
     from stream_bayes.testing.streams import targets
-    from stream_bayes.web.services.posteriors import NoPosterior, density_of, kinds_of
+    from stream_bayes.web.services.posteriors import density_of
     from stream_bayes.web.services.prediction import prediction_view
 
     model = ModelAdapter(open_learner(learner))
@@ -168,9 +169,9 @@ def _warm_web(learner: LearnerSettings) -> None:
     for label in targets(model.learner):
         model.learner.learn_one(content, label)
     prediction_view(model, observation, 5, (0, 1))
-    for kind in kinds_of(type(model.learner)):
+    for kind in model.learner.posterior_kinds:
         for text in ("cheap", "ann@example.org", "word counts"):
             try:
-                density_of(model.learner, kind, text)
+                density_of(model, kind, text)
             except NoPosterior:
                 continue

@@ -1,21 +1,18 @@
-"""Credible intervals of predictions, the label that is reported, and labels as keys in JSON."""
+"""Credible intervals of predictions, and the label that is reported."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from stream_bayes.engine.history import Known
 from stream_bayes.learners import LabelPredictions, NumberPredictions
+from stream_bayes.learners.base.labels import as_key
 from stream_bayes.learners.base.number_predictions import Predictive
 from stream_bayes.posteriors import LabelPredictive
 
 MASS = 0.95
 """The probability mass of the intervals."""
 _SPAM = "spam"
-_LIKE_JSON = re.compile(r'"|-?\d+$|-?\d.*[.eE]|true$|false$')
 
 
 class CredibleInterval(NamedTuple):
@@ -45,10 +42,3 @@ def reported_label(probabilities: Mapping[Any, float]) -> Any:
     if len(probabilities) == 2:
         return _SPAM if _SPAM in probabilities else list(probabilities)[1]
     return max(probabilities, key=probabilities.__getitem__, default=None)
-
-
-def as_key(label: Known) -> str:
-    """A label as a key in JSON: itself where it is a text, in quotes where it could be taken for something else."""
-    if not isinstance(label, str):
-        return json.dumps(label)
-    return json.dumps(label) if _LIKE_JSON.match(label) else label

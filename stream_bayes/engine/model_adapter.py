@@ -15,16 +15,20 @@ from stream_bayes import posteriors, registry
 from stream_bayes.active.strategies import scores
 from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.config import LearnerSettings
+from stream_bayes.engine.explanation import ModelPrediction, explain_by_ablation
 from stream_bayes.engine.history import Known
-from stream_bayes.engine.intervals import as_key
-from stream_bayes.errors import ConfigError, InputError, SnapshotError, StreamBayesError
+from stream_bayes.engine.named_posteriors import named_posterior
+from stream_bayes.errors import ConfigError, InputError, NoPosterior, NumericalError, SnapshotError, StreamBayesError
 from stream_bayes.events import Observation
 from stream_bayes.learners import LabelPredictions, Learner, NumberPredictions
 from stream_bayes.learners.base.classifier import Classifier
-from stream_bayes.learners.base.labels import check_label
+from stream_bayes.learners.base.explanation import EventExplanation
+from stream_bayes.learners.base.labels import as_key, check_label
 from stream_bayes.learners.base.learner import Additive
+from stream_bayes.learners.base.named_posterior import NamedPosterior
 from stream_bayes.learners.base.regressor import Regressor, check_target
 from stream_bayes.mail.parse.parsed_mail import ParsedMail
+from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.mail.render.summary import subject
 
 _WORD = re.compile(r"[^\W_]+")
@@ -44,6 +48,22 @@ class SupportsDecisions(Protocol):
 
     def decide_many(self, predictions: Any) -> list[str]:
         """The Bayes action for each prediction of a batch."""
+
+
+@runtime_checkable
+class SupportsExplanation(Protocol):
+    """A learner that knows what each feature adds to a prediction."""
+
+    def explain_event(self, x: Any, top: int) -> EventExplanation:
+        """The prediction for an observation as a sum of contributions; the `top` largest are listed."""
+
+
+@runtime_checkable
+class SupportsFeaturePosteriors(Protocol):
+    """A learner that finds the posterior of a feature by the kind and the text of an explanation."""
+
+    def feature_posterior(self, kind: str, text: str) -> NamedPosterior:
+        """The posterior of a feature; raises `NoPosterior` if there is none."""
 
 
 class Predictions(NamedTuple):
@@ -216,6 +236,32 @@ class ModelAdapter:
         if isinstance(self.learner, SupportsDecisions):
             return list(self.learner.decide_many(predictions))
         return [None] * len(predictions)
+
+    def predict(self, observation: Observation) -> ModelPrediction:
+        """The prediction for one observation; nothing is learned."""
+        content = self.prepare(observation)
+        kind = "word" if observation.features is None else "feature"
+        return ModelPrediction(content, kind, self.learner.predictive_many([content]))
+
+    def explain(self, prediction: ModelPrediction, top: int) -> EventExplanation:
+        """The prediction as a sum of contributions, by the learner's own account, or by leaving out each feature."""
+        if isinstance(self.learner, SupportsExplanation):
+            return self.learner.explain_event(prediction.content, top)
+        return explain_by_ablation(self.learner, prediction, top)
+
+    def posterior_of(self, kind: str, text: str) -> NamedPosterior:
+        """The posterior of a word, feature or weight by its name; raises `NoPosterior` if the learner has none."""
+        kinds = self.learner.posterior_kinds
+        try:
+            if isinstance(self.learner, SupportsFeaturePosteriors) and kind != "weight":
+                return self.learner.feature_posterior(kind, text)
+            if kind in kinds:
+                return named_posterior(self.learner, text.strip())
+        except (InputError, NumericalError) as problem:
+            raise NoPosterior(visible(str(problem))) from problem
+        known = f"it has them of a {', a '.join(kinds)}" if kinds else "it keeps none that can be drawn"
+        message = f"{type(self.learner).__name__} has no posterior of a {visible(kind, 40)}: {known}"
+        raise NoPosterior(message)
 
 
 def learner_kind(settings: LearnerSettings) -> type[Learner]:

@@ -11,10 +11,8 @@ from typing import Any
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation import baselines
 from stream_bayes.evaluation.filters import FilterScores, MailFilter
-from stream_bayes.kernels.mail.decode import MAX_RAW
 from stream_bayes.kernels.mail.features import VIEWS
 from stream_bayes.mail.features.batch import MailBatch
-from stream_bayes.mail.filter import SpamFilter
 
 OWN_FILTERS = {"default": "stream_bayes.mail.filter:SpamFilter", "light": "stream_bayes.mail.filter:SpamFilter.light"}
 
@@ -25,8 +23,8 @@ class SpamFilterAdapter:
     def __init__(self, name: str, learner: Any) -> None:
         self.name = name
         self._learner = learner
-        # Another learner with the same methods may use more of a mail.
-        self.max_bytes = MAX_RAW if isinstance(learner, SpamFilter) else None
+        # A learner that does not say may use all of a mail.
+        self.max_bytes: int | None = getattr(learner, "max_bytes", None)
 
     def prepare(self) -> None:
         """Allocate the memory of the tables now, so that it does not count as the time of a mail."""

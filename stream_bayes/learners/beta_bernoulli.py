@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class BetaBernoulli(Classifier, Additive):
     >>> model.posterior("bob"), model.posterior("unknown")
     (Beta(2, 3), Beta(2, 2))
     """
+
+    posterior_kinds: ClassVar[tuple[str, ...]] = ("feature", "word")
 
     def __init__(
         self,

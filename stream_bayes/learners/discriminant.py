@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -86,6 +86,8 @@ class GaussianDiscriminant(AdditiveClassifier):
 
     _evidence: PairMoments
     _vocabulary: Vocabulary
+
+    posterior_kinds: ClassVar[tuple[str, ...]] = ("feature", "word")
 
     def __init__(
         self,

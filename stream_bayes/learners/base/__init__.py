@@ -7,7 +7,9 @@ column_classifier     classifiers over columns of features
 column_regressor      regressors over columns of features
 additive_classifier   classifiers whose evidence is a sum
 columns               from dicts and batches to a learner's columns
-labels                codes of class labels
+labels                codes of class labels, and their keys in JSON
+explanation           a prediction as a sum of feature contributions
+named_posterior       the posterior of one parameter, with a description
 label_predictions     predictions of a classifier for a batch
 number_predictions    predictions of a regressor for a batch
 input_checks          checks of events before they are learned

@@ -1,7 +1,9 @@
-"""Class labels: their codes, and what may be one."""
+"""Class labels: their codes, their keys in JSON, and what may be one."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ Label = str | bool | int
 """`True` and `1` are the same label, as they are the same key of a dict."""
 
 LARGEST_LABEL = 2**63
+_LIKE_JSON = re.compile(r'"|-?\d+$|-?\d.*[.eE]|true$|false$')
 
 
 def check_label(label: Any) -> Label:
@@ -40,6 +43,13 @@ def check_classes(classes: Any) -> list[Label]:
         message = f"classes must be a tuple of different labels, or None where none are known; got {shown(classes)}"
         raise ParameterError(message)
     return labels
+
+
+def as_key(label: Label | float) -> str:
+    """A label as a key in JSON: itself where it is a text, in quotes where it could be taken for something else."""
+    if not isinstance(label, str):
+        return json.dumps(label)
+    return json.dumps(label) if _LIKE_JSON.match(label) else label
 
 
 class Labels:

@@ -57,6 +57,8 @@ class Learner(base.Estimator):
     """Whether it takes no other labels than its `classes`."""
     decision_parameters: ClassVar[tuple[str, ...]] = ()
     """The constructor parameters that decide between actions and do not shape what is learned."""
+    posterior_kinds: ClassVar[tuple[str, ...]] = ()
+    """The kinds of parameters that have a posterior by name, such as word, feature or weight."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

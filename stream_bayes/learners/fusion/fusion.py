@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -87,6 +87,8 @@ class LogOddsFusion(Classifier):
     >>> round(model.predict_proba_one({})[True], 4)
     0.7206
     """
+
+    posterior_kinds: ClassVar[tuple[str, ...]] = ("weight",)
 
     def __init__(
         self,

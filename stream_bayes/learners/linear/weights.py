@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import chain
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr, stdtr
@@ -35,6 +36,7 @@ MAX_BUCKETS = 2**13
 class WeightBelief(ColumnLearner):
     """Weights with a Gaussian belief, full or diagonal; the first of them may be the intercept."""
 
+    posterior_kinds: ClassVar[tuple[str, ...]] = ("weight", "feature", "word")
     prior_precision: float
     covariance: str
     intercept: bool

@@ -35,6 +35,7 @@ class NaiveBayes(AdditiveClassifier):
     follows from the evidence and is made anew by `_refresh`.
     """
 
+    posterior_kinds: ClassVar[tuple[str, ...]] = ("feature", "word")
     _evidence_kind: ClassVar[type[tuple[Any, ...]]]
 
     def __init__(self, class_prior_count: float, classes: tuple[Label, ...] | None, buckets: int | None) -> None:

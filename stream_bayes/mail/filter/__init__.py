@@ -1,12 +1,13 @@
 """SpamFilter: learners on several views of a mail, fused into one calibrated probability.
 
-spam_filter        SpamFilter
-composition        table of the members, their features and prior weights
-evidence           tables of the members, and their arrays in a snapshot
-external_members   classifiers of river as members
-predictions        MailPredictions: predictions for a batch of mails
-explanation        contributions of words, hosts and senders to the log-odds
-learned_mails      record of the mails that a filter has learned
+spam_filter         SpamFilter
+composition         table of the members, their features and prior weights
+evidence            tables of the members, and their arrays in a snapshot
+external_members    classifiers of river as members
+predictions         MailPredictions: predictions for a batch of mails
+explanation         contributions of words, hosts and senders to the log-odds
+feature_posteriors  probability of spam among the mails with a word, host or sender
+learned_mails       record of the mails that a filter has learned
 """
 
 from stream_bayes.mail.filter.explanation import Contribution, Explanation

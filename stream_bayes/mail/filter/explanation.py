@@ -19,6 +19,8 @@ from scipy.special import expit
 from stream_bayes.kernels.mail.evidence import BIAS_INPUT, DOUBTED, HAM, MEAN, SPAM, WEIGHT, Table
 from stream_bayes.kernels.mail.features import GRAMS, VIEWS, Shape
 from stream_bayes.kernels.mail.fold import LARGEST_INPUT, POSTERIOR, STEPPED, STEPS, TAKEN, Evidence
+from stream_bayes.learners.base.explanation import EventExplanation, FeatureContribution
+from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.mail.features.batch import MailBatch
 from stream_bayes.mail.features.named import named_features
@@ -86,6 +88,14 @@ class Explanation:
     rest: Mapping[str, float]
     """All other shares: of byte n-grams, of biases, of the intercept, of classifiers from elsewhere by their names, and
     what the features not told apart add up to, as `other words` and the like."""
+
+    def as_event_explanation(self, spam: Label) -> EventExplanation:
+        """The same in the form that all learners share, with the label of spam."""
+        reasons = tuple(
+            FeatureContribution(share.kind, share.text, share.log_odds, share.mails, share.spam, share.note or None)
+            for share in self.shares
+        )
+        return EventExplanation(spam, self.log_odds, reasons, dict(self.rest))
 
     def __str__(self) -> str:
         rows = [(share.log_odds, _described(share), _counts_of(share)) for share in self.shares]

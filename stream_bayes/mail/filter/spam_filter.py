@@ -16,14 +16,17 @@ from stream_bayes.kernels.mail.decode import MAX_RAW, MAX_TEXT
 from stream_bayes.kernels.mail.fold import MEMBERS as MEMBER_COUNT
 from stream_bayes.kernels.mail.fold import fold_mails
 from stream_bayes.learners.base.classifier import Classifier, Many, check_batch
+from stream_bayes.learners.base.explanation import EventExplanation
 from stream_bayes.learners.base.label_predictions import both_probabilities
 from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
+from stream_bayes.learners.base.named_posterior import NamedPosterior
 from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.mail.features.batch import Mail, MailBatch, read_batch
 from stream_bayes.mail.filter import composition, evidence
 from stream_bayes.mail.filter.composition import ALL_MEMBERS, LIGHT_MEMBERS, SCALES
 from stream_bayes.mail.filter.explanation import SHOWN, Explanation, explain
 from stream_bayes.mail.filter.external_members import ExternalMember, ExternalMembers, check_external_members
+from stream_bayes.mail.filter.feature_posteriors import FEATURE_KINDS, feature_posterior
 from stream_bayes.mail.filter.predictions import MailPredictions
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import LabelPredictive, Normal
@@ -84,7 +87,10 @@ class SpamFilter(Classifier):
 
     reads_mail: ClassVar[bool] = True
     has_fixed_labels: ClassVar[bool] = True
+    posterior_kinds: ClassVar[tuple[str, ...]] = (*FEATURE_KINDS, "weight")
     decision_parameters: ClassVar[tuple[str, ...]] = ("false_positive_cost", "false_negative_cost")
+    max_bytes: ClassVar[int] = MAX_RAW
+    """How much of the beginning of a raw mail is looked at."""
 
     def __init__(
         self,
@@ -180,6 +186,17 @@ class SpamFilter(Classifier):
         """What moved the log-odds of a mail most: words, hosts, senders, each with its share and its posterior."""
         batch = self._one(x)
         return explain(batch, self.predictive_many(batch), self.members, self._evidence, self._fusion, top)
+
+    def explain_event(self, x: Mail, top: int) -> EventExplanation:
+        """The explanation of a mail in the form that all learners share."""
+        return self.explain(x, top).as_event_explanation(self.classes[1])
+
+    def feature_posterior(self, kind: str, text: str) -> NamedPosterior:
+        """The posterior of the probability of spam among the mails with a word, sender or host.
+
+        Kinds are those of an explanation. Raises `NoPosterior` if this filter does not use such a feature.
+        """
+        return feature_posterior(self, kind, text)
 
     def learn_one(self, x: Mail, y: Any, w: float = 1.0) -> None:
         """Teach one mail to every member and to the fusion; all or nothing."""

@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime
 from threading import Lock
 from typing import NamedTuple
 
-from stream_bayes.engine.intervals import as_key
 from stream_bayes.events import Label, LabelOutcome, LabelRequest, Prediction, Status
+from stream_bayes.learners.base.labels import as_key
 from stream_bayes.records import Source
 from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest, RequestQueue, SubmittedLabel
 from stream_bayes.web.readmodel.statistics import DailyLabel, DailyStats, DailyTotals, StatusHistory

@@ -23,7 +23,6 @@ from stream_bayes.eventlog.factory import SQLITE, open_log
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.events import Label, Observation
 from stream_bayes.learners.base.regressor import Regressor, check_target
-from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.records import Source
 from stream_bayes.units import milliseconds
 from stream_bayes.web.api import schemas
@@ -35,7 +34,6 @@ from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.services.log_writer import LogWriter
 from stream_bayes.web.services.model_cache import ModelCache
 from stream_bayes.web.services.observation_view import ObservationView, choices_of, label_of
-from stream_bayes.web.services.posteriors import kinds_of
 from stream_bayes.web.services.rescoring import Rescorer
 
 logger = logging.getLogger("stream_bayes.web")
@@ -174,9 +172,9 @@ class LabelingService:
             group=settings.group,
             log=redact_url(settings.log),
             lease_seconds=self.store.queue.lease,
-            mail=issubclass(kind, SpamFilter),
+            mail=kind.reads_mail,
             numbers=issubclass(kind, Regressor),
-            kinds=() if learner is None else kinds_of(learner),
+            kinds=() if learner is None else learner.posterior_kinds,
         )
 
     @property

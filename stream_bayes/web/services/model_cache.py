@@ -217,7 +217,7 @@ class ModelCache:
         """Return the posterior density of a word, sender or weight. Raise `NoPosterior` if there is none."""
         opened = self.newest(partition)
         with opened.lock:
-            return density_of(opened.model.learner, kind, text)
+            return density_of(opened.model, kind, text)
 
     def _best(self) -> int:
         listings = self._index.partitions()

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from cachetools import LRUCache
 
 from stream_bayes.config import Settings
-from stream_bayes.engine.intervals import as_key
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import NO_LIMITS, Observation, decode
+from stream_bayes.learners.base.labels import as_key
 from stream_bayes.mail.render.reader import render_mail, render_text
 from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.mail.render.spans import TextSpan

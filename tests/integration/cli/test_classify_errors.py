@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stream_bayes import BetaBernoulli, SpamFilter
+from stream_bayes import BetaBernoulli, LogOddsFusion, SpamFilter
+from stream_bayes.learners import Learner
 from stream_bayes.persistence import snapshot
 from tests.support.classify import COMMAND, HAM, SPAM, Command
 from tests.support.commands import ENVIRONMENT
+from tests.support.web_checkpoints import write_model
+from tests.support.workers import settings_in
 
 
 def unreadable(path: Path) -> None:
@@ -52,6 +55,16 @@ def test_trouble_ends_with_code_75_and_one_line(
         content = path.read_bytes()
         assert classify(HAM, "--model", path, "--learn", "ham")[0] == 75
         assert path.read_bytes() == content, "a model that cannot be read is not replaced"
+
+
+@pytest.mark.parametrize("learner", [BetaBernoulli(), LogOddsFusion((BetaBernoulli(),))])
+def test_a_checkpoint_of_a_learner_that_reads_no_mail(classify: Command, tmp_path: Path, learner: Learner) -> None:
+    path = write_model(settings_in(tmp_path), learner)
+    for place in (path, path.parent):
+        code, output, errors = classify(HAM, "--model", place)
+        assert (code, output, errors.count("\n")) == (75, "", 1)
+        message = f"{place}: this is the checkpoint of a {type(learner).__name__}, not of a SpamFilter"
+        assert message in errors
 
 
 def test_a_missing_model_says_how_to_make_one(classify: Command, tmp_path: Path) -> None:

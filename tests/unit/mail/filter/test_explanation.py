@@ -279,3 +279,15 @@ def test_item11_a_share_that_is_rare_among_all_mails_is_explained_in_words() -> 
     assert found.share(np.array([100.0, 100.0])).note == COUNTED_AGAINST
     assert found._replace(log_odds=1.0, ham=20, spam=10).share(np.array([10_000.0, 100.0])).note == MORE_THAN_ALL
     assert found._replace(log_odds=1.0).share(np.array([100.0, 10_000.0])).note == ""
+
+
+def test_an_explanation_in_the_form_that_all_learners_share() -> None:
+    model = taught(SpamFilter(buckets=2**16, classes=(0, 1)))
+    mail = generated(np.random.default_rng(5), spam=True)
+    why = model.explain(mail, 7)
+    shared = model.explain_event(mail, 7)
+    assert (shared.towards, shared.total, shared.rest) == (1, why.log_odds, why.rest)
+    assert len(shared.reasons) == 7
+    for reason, share in zip(shared.reasons, why.shares, strict=True):
+        assert (reason.kind, reason.text, reason.share) == (share.kind, share.text, share.log_odds)
+        assert (reason.seen, reason.seen_towards, reason.note) == (share.mails, share.spam, share.note or None)

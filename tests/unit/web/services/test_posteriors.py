@@ -12,35 +12,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stream_bayes import (
-    BayesianLinearRegression,
-    BayesianLogisticRegression,
-    BernoulliNB,
-    BetaBernoulli,
-    CategoricalNB,
-    GaussianDiscriminant,
-    GaussianNB,
-    GramRegression,
-    LogOddsFusion,
-    MultinomialNB,
-    PoissonNB,
-    SpamFilter,
-)
-from stream_bayes.posteriors import Beta, Gamma, Normal, NormalInverseGamma, StudentT
+from stream_bayes import BayesianLinearRegression, MultinomialNB, PoissonNB
+from stream_bayes.engine.model_adapter import ModelAdapter
+from stream_bayes.errors import NoPosterior
+from stream_bayes.learners.base.named_posterior import NamedPosterior
+from stream_bayes.posteriors import Beta, Gamma, Normal, StudentT
 from stream_bayes.web.api.schemas import DensityBody
 from stream_bayes.web.services.model_cache import ModelCache
-from stream_bayes.web.services.posteriors import NamedPosterior, NoPosterior, density, density_of, kinds_of
+from stream_bayes.web.services.posteriors import density, density_of
 from tests.support.learners import LEARNERS
 from tests.support.web_checkpoints import MailWorker, mails, trained_clone
-
-MAIL = """\
-Received: from relay.shop.example [10.1.2.3]
-From: Offer <Offer@Shop.example>
-Subject: cheap pills
-X-Link: http://track.example/1
-
-buy cheap pills at http://www.shop.example:80/x or ask help@desk.example
-"""
 
 
 def assert_is_a_curve(found: DensityBody) -> None:
@@ -139,19 +120,6 @@ def test_beliefs_of_a_mail_filter(
     assert (new in (found.note or "")) == (spam + ham == 0)
 
 
-def test_everything_that_explains_a_mail_can_be_asked_about() -> None:
-    learner = SpamFilter(buckets=2**22)
-    for label in ("spam", "spam", "ham"):
-        learner.learn_one(MAIL, label)
-    shares = learner.explain(MAIL, top=1000).shares
-    kinds = {share.kind for share in shares}
-    assert {"word", "pair", "sender", "host", "header: host", "network", "field", "fields", "from: word"} <= kinds
-    for share in shares:
-        found = density_of(learner, share.kind, share.text)
-        assert (found.seen, found.seen_towards) == (3, 2), share
-        assert f'"{share.text}"' in found.meaning
-
-
 @pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
@@ -174,126 +142,30 @@ def test_what_a_mail_filter_has_no_belief_about(models: ModelCache, kind: str, t
     assert caught.value.code == "no-posterior"
 
 
-def test_a_filter_that_does_not_look_at_senders() -> None:
-    learner = SpamFilter(members=("word counts", "structure counts"), buckets=2**12)
-    learner.learn_one("From: ann@office.example\n\nlunch", "ham")
-    assert density_of(learner, "word", "lunch").seen == 1
-    with pytest.raises(NoPosterior, match="this filter does not use senders: its members are word counts, struct"):
-        density_of(learner, "sender", "ann@office.example")
-
-
-def test_weights() -> None:
-    linear = BayesianLinearRegression(0.5, 0.3)
-    logistic = BayesianLogisticRegression(0.5)
-    for number in range(20):
-        x = {"x": number / 10.0, "colour": ("red", "blue")[number % 2]}
-        linear.learn_one(x, 2.0 * number)
-        logistic.learn_one(x, number > 7)
-    for learner in (linear, logistic):
-        weights = learner.weights()
-        for text, name in (("x", "x"), ("x = 3", "x"), ("colour = red", ("colour", "red")), ("intercept", "intercept")):
-            found = density_of(learner, "weight", text)
-            assert found.mean == pytest.approx(weights[name].mean)
-            assert found.interval == pytest.approx(weights[name].interval(0.95))
-            assert (found.note, density_of(learner, "feature", text).x) == (None, found.x)
-        assert density_of(learner, "weight", "colour = red").meaning == 'weight of "colour = red"'
-        new = density_of(learner, "weight", "zebra")
-        assert new.note == "no labelled event had it: this is the prior"
-        assert new.interval == pytest.approx(stats.norm(0.0, 0.5**-0.5).interval(0.95))
+def test_the_family_of_a_posterior_is_shown_with_its_parameters() -> None:
+    counts = PoissonNB(prior=Gamma(2, 3))
+    words = MultinomialNB(prior_count=0.5)
+    for learner in (counts, words):
+        learner.learn_one({"pills": 3, "now": 1}, "spam")
+        learner.learn_one({"lunch": 1}, "ham")
+    assert density_of(ModelAdapter(counts), "word", "pills").family == "Gamma(shape 5, rate 4)"
+    assert density_of(ModelAdapter(words), "word", "pills").family == "Beta(3.5, 2)"
     unknown = BayesianLinearRegression(4.0, 0.3, noise="unknown", noise_degrees=2.5)
     unknown.learn_one({"x": 1.0}, 2.0)
-    assert density_of(unknown, "weight", "x").family.startswith("StudentT(degrees 3.5, location ")
-    hashed = BayesianLinearRegression(0.7, 0.5, buckets=32)
-    assert density_of(hashed, "weight", "zebra").note is None
-
-
-def test_weights_of_a_fusion() -> None:
-    fusion = LogOddsFusion((BernoulliNB(), MultinomialNB()))
-    found = density_of(fusion, "weight", "MultinomialNB")
-    weight = fusion.weights()["MultinomialNB"]
-    assert isinstance(weight, Normal)
-    assert found.mean == weight.mean
-    assert found.interval == pytest.approx(weight.interval())
-    with pytest.raises(NoPosterior, match="there are none"):
-        density_of(LogOddsFusion((BernoulliNB(),), method="averaging"), "weight", "BernoulliNB")
-
-
-def test_naive_bayes() -> None:
-    words: list[Any] = [BernoulliNB(prior=Beta(0.5, 2.0)), MultinomialNB(prior_count=0.5), PoissonNB(prior=Gamma(2, 3))]
-    for learner in words:
-        learner.learn_one({"pills": 2, "now": 1}, "spam")
-        learner.learn_one({"pills": 1}, "spam")
-        learner.learn_one({"lunch": 1}, "ham")
-    present, share, often = (density_of(learner, "word", "pills") for learner in words)
-    assert (present.meaning, present.family) == ('probability that "pills" is in an event of spam', "Beta(2.5, 2)")
-    assert (share.meaning, share.family) == ('share of "pills" among all words of spam', "Beta(3.5, 2)")
-    assert (often.meaning, often.family) == ('how often "pills" is in an event of spam', "Gamma(shape 5, rate 5)")
-    for learner in words:
-        assert density_of(learner, "word", "pills").note is None
-        assert str(density_of(learner, "word", "zebra").note).startswith("no labelled event had it")
-
-
-@pytest.mark.parametrize("kind", [GaussianNB, GaussianDiscriminant])
-def test_the_mean_of_a_number_in_a_class(kind: Any) -> None:
-    prior = NormalInverseGamma(0.5, 0.3, 2.0, 3.0)
-    learner = kind(prior=prior, classes=("no", "yes"))
-    for value, label in ((1.0, "yes"), (2.0, "yes"), (9.0, "no")):
-        learner.learn_one({"x": value}, label)
-    found = density_of(learner, "feature", "x = 7.5")
-    truth = prior.update_many((1.0, 2.0)).mean_marginal()
-    assert found.meaning == 'mean of "x" in yes'
-    assert found.mean == pytest.approx(truth.mean)
-    assert found.interval == pytest.approx(truth.interval())
-
-
-def test_categories() -> None:
-    learner = CategoricalNB(prior_count=0.2)
-    for outlook, windy, label in (("sunny", True, "no"), ("rainy", False, "yes"), ("sunny", False, "yes")):
-        learner.learn_one({"outlook": outlook, "windy": windy}, label)
-    found = density_of(learner, "feature", "outlook = sunny")
-    assert (found.meaning, found.family) == ("probability of outlook = sunny in yes", "Beta(1.2, 1.2)")
-    assert density_of(learner, "feature", "windy = True").family == "Beta(0.2, 2.2)"
-    for text in ("outlook", "outlook = foggy", "zebra = 1"):
-        with pytest.raises(NoPosterior, match="a category is a feature with its value; known are "):
-            density_of(learner, "feature", text)
-    with pytest.raises(NoPosterior, match="with buckets no names are kept"):
-        density_of(trained_clone(CategoricalNB(buckets=64)), "feature", "a = 1")
-
-
-def test_coins() -> None:
-    learner = BetaBernoulli(on="sender", prior=Beta(2.0, 3.0), classes=("ham", "spam"))
-    for label in ("spam", "ham", "ham"):
-        learner.learn_one({"sender": "bob"}, label)
-    for text in ("bob", "sender = bob"):
-        found = density_of(learner, "feature", text)
-        assert (found.meaning, found.family) == ("probability of spam where sender = bob", "Beta(3, 5)")
-        assert (found.seen, found.seen_towards, found.note) == (3, 1, None)
-    assert density_of(learner, "feature", "eve").note == "no labelled event had it: this is the prior"
-    number = BetaBernoulli(on="port")
-    number.learn_one({"port": 25}, True)
-    assert density_of(number, "feature", "25").family == "Beta(2, 1)"
-    assert density_of(BetaBernoulli(), "feature", "anything").meaning == "probability of true"
+    assert density_of(ModelAdapter(unknown), "weight", "x").family.startswith("StudentT(degrees 3.5, location ")
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_draws_what_it_says_it_can(name: str) -> None:
     learner = trained_clone(LEARNERS[name])
     before = LEARNERS[name].clone()
-    for kind in kinds_of(type(learner)):
+    for kind in learner.posterior_kinds:
         for one in (learner, before):
             for text in ("a", "b = 1", "c = True", "MultinomialNB", "intercept", "\x00"):
                 with suppress(NoPosterior):
-                    assert_is_a_curve(density_of(one, kind, text))
+                    assert_is_a_curve(density_of(ModelAdapter(one), kind, text))
     with pytest.raises(NoPosterior, match=f"no (belief|posterior).*colour|{type(learner).__name__} has no posterior"):
-        density_of(learner, "colour", "red")
-
-
-def test_learners_that_keep_none() -> None:
-    assert kinds_of(GramRegression) == ()
-    with pytest.raises(NoPosterior, match="GramRegression has no posterior of a word: it keeps none that can be drawn"):
-        density_of(GramRegression(), "word", "pills")
-    with pytest.raises(NoPosterior, match="this BernoulliNB has not learned any label yet"):
-        density_of(BernoulliNB(), "word", "pills")
+        density_of(ModelAdapter(learner), "colour", "red")
 
 
 def test_scipy_stats_is_not_needed(tmp_path: Path) -> None:

@@ -13,14 +13,13 @@ from scipy import stats
 from stream_bayes import (
     BayesianLinearRegression,
     BetaBernoulli,
-    CategoricalNB,
-    GaussianDiscriminant,
     LogisticRegression,
     MultinomialNB,
     PoissonRegression,
     SoftmaxRegression,
     SpamFilter,
 )
+from stream_bayes.engine.explanation import ELSE, OTHERS
 from stream_bayes.engine.model_adapter import ModelAdapter
 from stream_bayes.errors import InputError
 from stream_bayes.events import Observation
@@ -29,14 +28,7 @@ from stream_bayes.posteriors import Beta
 from stream_bayes.testing import frozen
 from stream_bayes.web.api.schemas import PredictionBody
 from stream_bayes.web.services.model_cache import ModelCache
-from stream_bayes.web.services.prediction import (
-    ELSE,
-    OTHERS,
-    ModelPrediction,
-    explain_event,
-    log_odds_of,
-    prediction_view,
-)
+from stream_bayes.web.services.prediction import prediction_view
 from tests.support.learners import LEARNERS
 from tests.support.web_checkpoints import trained_clone, write_model
 from tests.support.workers import settings_in
@@ -211,27 +203,6 @@ def test_features_that_are_not_shown_are_added_up() -> None:
     assert one.reasons[0] == all_of_them.reasons[0]
     assert one.rest[ELSE] == all_of_them.rest[ELSE]
     assert one.rest[OTHERS] == pytest.approx(math.fsum(reason.share for reason in all_of_them.reasons[1:]))
-
-
-def test_where_time_runs_out_the_rest_is_everything_else() -> None:
-    learner = trained_clone(GaussianDiscriminant())
-    event = ModelPrediction(FEATURES, "feature", learner.predictive_many([FEATURES]))
-    why = explain_event(learner, event, 15, seconds=0.0)
-    all_of_them = explain_event(learner, event, 15)
-    assert len(why.reasons) == 1 < len(all_of_them.reasons)
-    assert why.reasons[0] in all_of_them.reasons
-    assert why.total == all_of_them.total
-    assert math.fsum([why.reasons[0].share, *why.rest.values()]) == pytest.approx(why.total)
-
-
-def test_certainty_is_finite() -> None:
-    learner = CategoricalNB(prior_count=0.0, class_prior_count=0.0)
-    for label in ("yes", "no", "no"):
-        learner.learn_one({"outlook": "sunny" if label == "yes" else "rainy", "windy": True}, label)
-    odds = log_odds_of(learner.predictive_many([{"outlook": "sunny"}, {"outlook": "rainy"}]), "yes")
-    assert np.isfinite(odds).all()
-    assert odds[0] > 100.0 > -100.0 > odds[1]
-    assert_adds_up(predict(learner, Observation(id="q", features={"outlook": "sunny", "windy": True})))
 
 
 def test_texts_of_reasons_are_harmless() -> None:
