@@ -3,7 +3,6 @@
 pass_report         the HTML report of one pass or several: `write_report`
 pass_charts         its four charts
 strategy_report     the HTML report that compares strategies, and its chart as an SVG file: `write_strategies`
-strategy_chart      that chart
 curves              the curves, reliability bins and worst mistakes of a pass, as arrays
 svg                 axes, marks and charts as values
 rendering           the Jinja2 environment, and the colours
