@@ -19,13 +19,14 @@ from rich.table import Table
 
 import stream_bayes
 from stream_bayes.config import CheckpointSettings, CommitSettings, Settings
+from stream_bayes.demo.mailbox import mailbox
 from stream_bayes.eventlog.memory import EOF, MemoryLog, MemoryStore
 from stream_bayes.events import Label, Observation, encode
 from stream_bayes.records import Offsets, Record
 from stream_bayes.runtime import Worker
 
 _PACKAGE = str(Path(stream_bayes.__file__).parent)
-_MAILS = 130
+_MAILS = 300
 _MAILS_A_LABEL = 5
 
 
@@ -75,8 +76,8 @@ class TracedLog(MemoryLog):
     """A log whose profiler runs from a poll that gave records to the end of the commit after it."""
 
     profiler = Profiler()
-    traces: dict[str, Trace]
-    """The trace of each commit of a single record, by the id in it."""
+    traces: dict[tuple[str, str], Trace]
+    """The trace of each commit of a single record, by its topic and the id in it."""
     _polled: Record | None = None
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
@@ -93,7 +94,7 @@ class TracedLog(MemoryLog):
         written = super().commit(offsets)
         trace = self.profiler.stop()
         if self._polled is not None:
-            self.traces[json.loads(self._polled.value)["id"] + self._polled.topic] = trace
+            self.traces[self._polled.topic, json.loads(self._polled.value)["id"]] = trace
             self._polled = None
         return written
 
@@ -109,27 +110,36 @@ def run(console: Console) -> None:
 
 
 def measure() -> dict[str, Trace]:
-    """The traces of a mail, of a label that comes for it later, and of a recovery by the journal.
+    """The traces of a mail, of a mail whose label is requested, of a late label, and of a recovery by the journal.
 
-    Mail and label come in the middle of a stream, each in a commit of its own: neither is at a point of the learning
-    curve, where a worker stages a status event too.
+    Each event comes in a commit of its own. Of mails and labels the median is shown, by the number of functions.
     """
     with TemporaryDirectory() as folder:
         checkpoint = CheckpointSettings(folder=Path(folder), events=10**9, seconds=3600.0)
         settings = Settings(checkpoint=checkpoint, commit=CommitSettings(events=1))
         store = MemoryStore()
-        for number in range(_MAILS):
-            _append_mail(store, settings, number)
-        for number in range(0, _MAILS, _MAILS_A_LABEL):
-            _append_label(store, settings, number)
+        mails = list(mailbox(1, _MAILS))
+        for mail in mails:
+            _append(store, settings.topics.observations, Observation(id=mail.id, raw=mail.raw))
+        for mail in mails[::_MAILS_A_LABEL]:
+            _append(store, settings.topics.labels, Label(id=mail.id, label=mail.label))
         store.put(settings.topics.labels, EOF)
         traces = _work(settings, store)
-        mail = traces[f"mail-{_MAILS - 5}{settings.topics.observations}"]
-        label = traces[f"mail-{_MAILS - 5}{settings.topics.labels}"]
-        return {"a mail": mail, "a late label": label, "recovery": _recover(folder)}
+        topics = settings.topics
+        requested = {json.loads(record.value)["id"] for record in store.records(topics.label_requests)}
+        return {
+            "a mail": _median([trace for (topic, _), trace in traces.items() if topic == topics.observations]),
+            "a mail whose label is requested": _median([traces[topics.observations, name] for name in requested]),
+            "a late label": _median([trace for (topic, _), trace in traces.items() if topic == topics.labels]),
+            "recovery": _recover(folder),
+        }
 
 
-def _work(settings: Settings, store: MemoryStore) -> dict[str, Trace]:
+def _median(traces: list[Trace]) -> Trace:
+    return sorted(traces, key=lambda trace: trace.functions)[len(traces) // 2]
+
+
+def _work(settings: Settings, store: MemoryStore) -> dict[tuple[str, str], Trace]:
     """The trace of each commit of a worker that reads everything there is."""
     topics = settings.topics
     with TracedLog(settings.group, (topics.observations, topics.labels), store=store) as log:
@@ -143,9 +153,9 @@ def _recover(folder: str) -> Trace:
     settings = Settings(checkpoint=CheckpointSettings(folder=Path(folder) / "recovery"))
     store = MemoryStore()
     topics = settings.topics
-    for number in range(2):
-        _append_mail(store, settings, number)
-        _append_label(store, settings, number)
+    for mail in mailbox(1, 2):
+        _append(store, topics.observations, Observation(id=mail.id, raw=mail.raw))
+        _append(store, topics.labels, Label(id=mail.id, label=mail.label))
     with MemoryLog(settings.group, (topics.observations, topics.labels), store=store) as log:
         Worker(settings, log).run(drain=True)
     for path in Path(settings.checkpoint_folder).rglob("*.safetensors"):
@@ -158,18 +168,8 @@ def _recover(folder: str) -> Trace:
         return profiler.stop()
 
 
-def _append_mail(store: MemoryStore, settings: Settings, number: int) -> None:
-    store.put(settings.topics.observations, encode(Observation(id=f"mail-{number}", raw=_mail(number))))
-
-
-def _mail(number: int) -> bytes:
-    """A mail that is no near-duplicate of any other: those would be compared with each other."""
-    words = " ".join(f"word{(number * 7919 + place * place) % 9973}" for place in range(60))
-    return f"From: ann{number}@office.example\nTo: bob@office.example\nSubject: lunch {number}\n\n{words}\n".encode()
-
-
-def _append_label(store: MemoryStore, settings: Settings, number: int) -> None:
-    store.put(settings.topics.labels, encode(Label(id=f"mail-{number}", label="ham")))
+def _append(store: MemoryStore, topic: str, event: Observation | Label) -> None:
+    store.put(topic, encode(event))
 
 
 if __name__ == "__main__":

@@ -116,8 +116,8 @@ class Audit:
         self.answers = 0
         """Audited answers so far."""
         self._sums = _Sums()
-        # For each observation: the expected label, the probability of the draw, and whether the prediction was right.
-        self._scored: dict[Place, tuple[Any, float, bool]] = {}
+        self.scored: dict[Place, tuple[Any, float, bool]] = {}
+        """For each audited observation: the expected label, the probability of the draw, and whether that was right."""
 
     def add(self, right: bool, probability: float) -> None:
         """Add an answer for an observation drawn with this probability, and whether its prediction was right."""
@@ -130,17 +130,16 @@ class Audit:
     def score(self, place: Place, expected: Hashable, label: Hashable, probability: float) -> None:
         """Add the first answer for an observation, with the label that was expected."""
         self.add(expected == label, probability)
-        self._scored[place] = expected, probability, expected == label
-        if len(self._scored) > _MAX_SCORED:
-            del self._scored[next(iter(self._scored))]
+        self.scored[place] = expected, probability, expected == label
+        if len(self.scored) > _MAX_SCORED:
+            del self.scored[next(iter(self.scored))]
 
     def correct(self, place: Place, label: Hashable) -> None:
-        """Correct the label of an observation; ignored if it was not audited, or too long ago."""
-        if place in self._scored:
-            expected, probability, right = self._scored[place]
-            self._scored[place] = expected, probability, expected == label
-            if right != (expected == label):
-                self._sums = self._sums.corrected(wrong=right, weight=1.0 / probability)
+        """Correct the label of an observation in `scored`."""
+        expected, probability, right = self.scored[place]
+        self.scored[place] = expected, probability, expected == label
+        if right != (expected == label):
+            self._sums = self._sums.corrected(wrong=right, weight=1.0 / probability)
 
     def estimate(self, mass: float = 0.95) -> AuditEstimate | None:
         """The accuracy so far with an interval of at least this coverage; None without answers."""
@@ -156,7 +155,7 @@ class Audit:
 
     def state(self) -> dict[str, Any]:
         """The sums and the kept answers, for a checkpoint."""
-        scored = [[place, *entry] for place, entry in self._scored.items()]
+        scored = [[place, *entry] for place, entry in self.scored.items()]
         return {"answers": self.answers, "judged": scored, **self._sums._asdict()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -164,7 +163,7 @@ class Audit:
         entries = [stored_list(entry, "audit.judged", 4) for entry in stored_list(state["judged"], "audit.judged")]
         self.answers = stored_int(state["answers"], "audit.answers")
         self._sums = _Sums(*(stored_float(state[name], f"audit.{name}", least=0.0) for name in _Sums._fields))
-        self._scored = {stored_key(place, "audit.judged"): _scored_of(*entry) for place, *entry in entries}
+        self.scored = {stored_key(place, "audit.judged"): _scored_of(*entry) for place, *entry in entries}
         if (self._sums.squares > 0.0) != (self.answers > 0):
             message = "audit.squares must be above 0 where there are answers, and 0 where there are none"
             raise SnapshotDamaged(message)

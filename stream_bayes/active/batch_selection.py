@@ -15,7 +15,7 @@ from river import base
 
 from stream_bayes.active.near_duplicates import NearDuplicates
 from stream_bayes.active.strategies import check_strategy, scores
-from stream_bayes.active.uncertainty import uncertainties_of, uncertainty_of
+from stream_bayes.active.uncertainty import uncertainty_of
 from stream_bayes.errors import ParameterError
 from stream_bayes.features import Batch
 from stream_bayes.learners import BayesianLinearRegression, BayesianLogisticRegression, LabelPredictions
@@ -78,7 +78,7 @@ def _select_greedily(learner: BayesianLogisticRegression, xs: Sequence[Any], cou
         k = 1.0 / np.sqrt(1.0 + math.pi * variance / 8.0)
         table = both_probabilities(k * mean)
         predictions = LabelPredictions(learner.classes, table, np.abs(k * mean), np.abs(mean), variance)
-        row_scores = scores(strategy, uncertainties_of(predictions))
+        row_scores = scores(strategy, predictions.uncertainties())
         row_scores[chosen] = -1.0
         best = int(row_scores.argmax())
         row = whitened[best]
@@ -129,7 +129,7 @@ def _select_highest(
 
 def _scores_of(learner: Any, xs: Sequence[Any], strategy: str) -> FloatArray:
     if isinstance(learner, (Classifier, Regressor)):
-        return scores(strategy, uncertainties_of(learner.predictive_many(xs)))
+        return scores(strategy, learner.predictive_many(xs).uncertainties())
     return np.concatenate([scores(strategy, uncertainty_of(_predictive_of(learner, x))) for x in xs])
 
 

@@ -191,7 +191,7 @@ class LabelSelector:
 
     def record_answer(self, place: Place, label: Any, labeller: str | None, clock: int) -> str:
         """Record an answer as `answered` does, of values that were checked before."""
-        if self.requests.is_due(clock):
+        if clock >= self.requests.due:
             self.expire(clock)
         request = self.requests.close(place)
         late = self.requests.take_expired(place) if request is None else None
@@ -237,7 +237,8 @@ class LabelSelector:
     def _learn(self, place: Place, label: Any, request: Request | None) -> None:
         """Update the surprise, and the audit with whether the prediction was right, as far as is known now."""
         if request is None:
-            self.audit.correct(place, label)
+            if place in self.audit.scored:
+                self.audit.correct(place, label)
         elif request.expected is not None:
             expected, probability = request.expected
             self._surprise.update(label, 1.0 - probability if expected == label else probability)

@@ -15,10 +15,11 @@ from difflib import get_close_matches
 import numpy as np
 from scipy.special import digamma, entr, expit
 
-from stream_bayes.active.uncertainty import LARGEST, Uncertainties
+from stream_bayes.active.uncertainty import LARGEST
 from stream_bayes.errors import ParameterError, shown
 from stream_bayes.kernels.common.label_information import label_information
 from stream_bayes.learners.base.label_predictions import CERTAIN, CLUELESS
+from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.typing import FloatArray
 
 __all__ = ["STRATEGIES", "check_strategy", "scores"]

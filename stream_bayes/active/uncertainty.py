@@ -1,10 +1,10 @@
-"""The uncertainty of predictions, as the strategies use it: of a batch, or of one prediction of ours or of river's."""
+"""The uncertainty of one prediction, of ours or of river's, as the strategies use it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import digamma, polygamma
@@ -12,10 +12,7 @@ from scipy.special import digamma, polygamma
 from stream_bayes.active.requests import Expected
 from stream_bayes.errors import InputError, shown
 from stream_bayes.features.values import plain
-from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.number_predictions import NumberPredictions, StudentPredictions
-from stream_bayes.learners.gradient.poisson import RatePredictions
-from stream_bayes.mail.filter.predictions import MailPredictions
+from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.posteriors import Beta, LabelPredictive, LogitNormal, Poisson, StudentT
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import non_negative
@@ -24,54 +21,6 @@ from stream_bayes.validation import non_negative
 LARGEST = 1e300
 # The tolerance for the sum of probabilities.
 PROBABILITY_SLACK = 1e-6
-
-
-class Uncertainties(NamedTuple):
-    """The uncertainty of predictions, one row for each."""
-
-    probabilities: FloatArray
-    """One column for each label, NaN where the label is unknown; no columns if numbers are predicted."""
-    variance: FloatArray
-    """The variance of the indicator of the most probable label, p (1 - p), or of the number."""
-    epistemic_variance: FloatArray
-    """The part of the variance that more data would remove; NaN if the learner does not state it."""
-    latent_variance: FloatArray
-    """The variance of the latent log-odds; NaN if there are none, or no posterior of them."""
-    members: FloatArray
-    """The log-odds by each member of a fusion; no columns without members."""
-    latent_mean: FloatArray
-    """The mean of the latent log-odds of the most probable label; NaN if there are none."""
-    counts: FloatArray
-    """The pseudo-counts of exact Beta posteriors, a pair in each row; no columns without them."""
-
-
-def uncertainties_of(predictions: LabelPredictions | NumberPredictions) -> Uncertainties:
-    """The uncertainty of a batch of predictions."""
-    variance = predictions.variance
-    rows = len(variance)
-    none = np.empty((rows, 0))
-    unknown = np.full(rows, np.nan)
-    epistemic = predictions.epistemic_variance
-    if isinstance(predictions, StudentPredictions):
-        wide = np.isinf(variance)
-        scale = predictions.noise + predictions.ignorance
-        variance = np.where(wide, scale, variance)
-        epistemic = np.where(wide, np.nan, epistemic)
-    if isinstance(predictions, RatePredictions):
-        epistemic = unknown
-    if not isinstance(predictions, LabelPredictions):
-        return Uncertainties(none, variance, epistemic, unknown, none, unknown, none)
-    spread = predictions.latent_variance
-    table = predictions.probabilities
-    members = none
-    if not spread.all():
-        spread, epistemic = np.where(spread == 0.0, np.nan, (spread, epistemic))
-    if not table.shape[1]:
-        table = unknown[:, None]  # labels are predicted, but none is known
-    if isinstance(predictions, MailPredictions) and len(predictions.member_log_odds) == rows:
-        members = predictions.member_log_odds
-    counts = none if predictions.counts is None else predictions.counts
-    return Uncertainties(table, variance, epistemic, spread, members, predictions.latent_mean, counts)
 
 
 def uncertainty_of(predictive: Any) -> Uncertainties:

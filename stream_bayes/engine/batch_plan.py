@@ -48,11 +48,8 @@ class PlannedAction(NamedTuple):
     """Why the event is rejected; of an observation that is predicted, why its label is rejected."""
     target: int = -1
     """The partition that a forwarded label belongs to."""
-
-    @property
-    def is_duplicate(self) -> bool:
-        """Whether it is an observation that had come before, and nothing of it was rejected."""
-        return self.action not in ("predict", "refuse") and isinstance(self.input.event, Observation)
+    is_duplicate: bool = False
+    """Whether it is an observation that had come before, and nothing of it was rejected."""
 
     def rejected(self, problem: StreamBayesError) -> PlannedAction:
         """The rejection of an event that could not be carried out."""
@@ -115,7 +112,8 @@ class BatchPlanner:
         self._routing = engine.routing
         self._topic = self._routing.topic
         self._partition = self._routing.partition
-        self._id_prefix = f"{self._topic}-{self._partition}-"
+        self._topic_prefix = f"{self._topic}-"
+        self._id_prefix = f"{self._topic_prefix}{self._partition}-"
         self._label_target: int | None = None
         self._end = self._history.end
         self._new_labels: set[Known] = set()
@@ -203,8 +201,8 @@ class BatchPlanner:
         if event.label_problem is not None:
             raise event.label_problem
         if observation.label is None:
-            return PlannedAction(event, "duplicate")
-        return self._plan_late_label(event, first, observation.label, "duplicate")
+            return PlannedAction(event, "duplicate", is_duplicate=True)
+        return self._plan_late_label(event, first, observation.label, "duplicate")._replace(is_duplicate=True)
 
     # Labels
 
@@ -213,6 +211,8 @@ class BatchPlanner:
         group = forwarded_by(event.record) if event.record.headers else None
         if group is not None and group != self._routing.group:
             return PlannedAction(event, "ignore")
+        if label.source is None and not label.id.startswith(self._topic_prefix):
+            return None
         target = self._routing.target_of(label)
         if target is None or (label.source is None and self._find(digest_of(label.id)) is not None):
             return None
@@ -223,14 +223,13 @@ class BatchPlanner:
 
     def _plan_label(self, event: InputEvent, label: Label) -> PlannedAction:
         offset = self._offset_of(label)
-        if self._is_abstention(event, label):
+        if self._decisions is None:
+            is_abstention = self._abstain_label is not None and label.label == self._abstain_label
+        else:
+            is_abstention = (event.record.topic, event.record.offset) in self._decisions.abstentions
+        if is_abstention:
             return PlannedAction(event, "unsure", offset, before=self._label_of(offset))
         return self._plan_late_label(event, offset, label.label, "repeat")
-
-    def _is_abstention(self, event: InputEvent, label: Label) -> bool:
-        if self._decisions is None:
-            return self._abstain_label is not None and label.label == self._abstain_label
-        return (event.record.topic, event.record.offset) in self._decisions.abstentions
 
     def _plan_late_label(
         self, event: InputEvent, offset: int, value: Any, if_same: Literal["duplicate", "repeat"]

@@ -73,11 +73,10 @@ class Engine:
         With `decisions`, which were made when the events were first processed, the plan is for a silent replay:
         nothing is decided again, of the outputs only the dead letters are made, and nothing is forwarded.
         """
-        observations = {
-            event.record.offset: event.event
-            for event in events
-            if isinstance(event.event, Observation) and event.record.topic == self._topic
-        }
+        observations: dict[int, Observation] = {}
+        for event in events:
+            if isinstance(event.event, Observation) and event.record.topic == self._topic:
+                observations[event.record.offset] = event.event
         planner = BatchPlanner(self, observations, decisions)
         planner.plan(events)
         return BatchPlan(events, planner.actions, planner.missing, observations, decisions)

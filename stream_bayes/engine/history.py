@@ -45,6 +45,8 @@ class LabelHistory:
     """
 
     def __init__(self, capacity: int, *, numbers: bool) -> None:
+        self.capacity = capacity
+        """How many of the last offsets are remembered."""
         self._codes = array("B", bytes(capacity))
         # Zeros that were never written take no memory.
         self._targets = np.zeros(capacity if numbers else 0)
@@ -52,11 +54,6 @@ class LabelHistory:
         self._labels: list[Known] = []
         self.end = 0
         """The offset after the newest."""
-
-    @property
-    def capacity(self) -> int:
-        """How many of the last offsets are remembered."""
-        return len(self._codes)
 
     def label_of(self, offset: int) -> Known | Unlabelled | None:
         """The label of an observation; None if the offset is outside of the ring or held no observation."""

@@ -114,7 +114,8 @@ class LabelRequests:
         """Tell the selector of a label, new or not, or of an abstention; gives the event that is put out, if any."""
         offset = planned.offset
         selector = self.selector
-        label = _label_in(planned.input.event)
+        event = planned.input.event
+        label = event if isinstance(event, Label) else _label_in(event)
         assert label is not None
         was_open = offset in selector.requests
         value = _ABSTENTION if planned.action == "unsure" else planned.label

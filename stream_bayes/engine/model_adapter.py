@@ -13,7 +13,6 @@ import numpy as np
 
 from stream_bayes import posteriors, registry
 from stream_bayes.active.strategies import scores
-from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.config import LearnerSettings
 from stream_bayes.engine.explanation import ModelPrediction, explain_by_ablation
 from stream_bayes.engine.history import Known
@@ -97,6 +96,8 @@ class ModelAdapter:
             raise ConfigError(message)
         self.learner = learner
         self.predicts_numbers = isinstance(learner, Regressor)
+        self.declared_labels: tuple[Any, ...] = getattr(learner, "classes", None) or ()
+        """The labels that the learner was constructed with."""
         self._relearns = isinstance(learner, SupportsRelearning)
         self.label_names: tuple[Any, ...] = ()
         """The labels by their index in the last batch that was learned; empty for a regression."""
@@ -141,13 +142,10 @@ class ModelAdapter:
 
     def test_then_train(self, contents: Sequence[Any], labels: Sequence[Known | None], strategy: str) -> Predictions:
         """Predict each content in order, then learn it where its label is known; all or nothing."""
-        return self.columns(self._fold(contents, labels), strategy)
+        return self.columns(self.learn(contents, labels), strategy)
 
-    def learn(self, contents: Sequence[Any], labels: Sequence[Known | None]) -> None:
-        """Learn contents that were predicted before, each with its label; all or nothing."""
-        self._fold(contents, labels)
-
-    def _fold(self, contents: Sequence[Any], labels: Sequence[Known | None]) -> LabelPredictions | NumberPredictions:
+    def learn(self, contents: Sequence[Any], labels: Sequence[Known | None]) -> LabelPredictions | NumberPredictions:
+        """Predict and learn as `test_then_train` does; gives the predictions as the learner makes them."""
         predictions = self.learner.test_then_train(contents, labels)
         if isinstance(predictions, LabelPredictions):
             self.label_names = predictions.labels
@@ -174,14 +172,9 @@ class ModelAdapter:
             self.learner.learn_one(content, before)
             raise
 
-    @property
-    def declared_labels(self) -> tuple[Any, ...]:
-        """The labels that the learner was constructed with."""
-        return getattr(self.learner, "classes", None) or ()
-
     def columns(self, predictions: LabelPredictions | NumberPredictions, strategy: str) -> Predictions:
         """The predictions of the learner as columns, with the score of each by a selection strategy."""
-        selection_scores = scores(strategy, uncertainties_of(predictions)).tolist()
+        selection_scores = scores(strategy, predictions.uncertainties()).tolist()
         if isinstance(predictions, LabelPredictions):
             return self._label_columns(predictions, selection_scores)
         count = len(predictions)
@@ -219,7 +212,7 @@ class ModelAdapter:
         if known.min(initial=len(keys)) < len(keys):
             rows = [{key: p for key, p in row.items() if p >= 0.0} for row in rows]
         return Predictions(
-            labels=[None if index < 0 else names[index] for index in best_or_none],
+            labels=list(map((*names, None).__getitem__, best_or_none)),
             means=[None] * count,
             probabilities=list(rows),
             variance=predictions.variance.tolist(),

@@ -19,11 +19,11 @@ from scipy.special import expit
 from stream_bayes.active import Candidate, Expected, LabelSelector
 from stream_bayes.active.audit import AuditEstimate
 from stream_bayes.active.strategies import scores as strategy_scores
-from stream_bayes.active.uncertainty import Uncertainties, uncertainties_of
 from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.evaluation.filters import HAM, SPAM, FilterScores, MailFilter, check_scores, max_bytes, slice_features
 from stream_bayes.evaluation.label_delay import Delay, LabelSchedule, Moment
 from stream_bayes.evaluation.timing import FEATURES, LEARN, Stopwatch
+from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.typing import FloatArray
 
 MAX_AHEAD = 64
@@ -194,7 +194,7 @@ class ActiveLearningPass:
     def _scores(self, scores: FilterScores) -> FloatArray:
         strategy = self._selector.strategy
         if scores.predictions is not None:
-            return strategy_scores(strategy, uncertainties_of(scores.predictions))
+            return strategy_scores(strategy, scores.predictions.uncertainties())
         self._probabilities_only = strategy not in _PROBABILITY_STRATEGIES
         return strategy_scores(strategy, _uncertainties(scores.log_odds))
 

@@ -102,22 +102,22 @@ class Label(Event):
 
     @model_validator(mode="after")
     def _check_integers(self) -> Self:
-        if not _within_64_bits(self.label):
+        if type(self.label) is int and _exceeds_64_bits(self.label):
             _raise_problem(_TOO_LARGE.format("'label'"))
         return self
 
 
-def _within_64_bits(value: object) -> bool:
-    """Whether a value is an integer within 64 bits, or no integer.
+def _exceeds_64_bits(value: int) -> bool:
+    """Whether an integer has more than 64 bits.
 
-    Bounds on the pydantic type do not do it: a larger integer would then be accepted as a float.
+    Bounds on the pydantic type do not find it: a larger integer would then be accepted as a float.
     """
-    return type(value) is not int or -MAX_INTEGER <= value + 1 <= MAX_INTEGER + 1
+    return not -MAX_INTEGER <= value + 1 <= MAX_INTEGER + 1
 
 
 def observation_problem(observation: ObservationFields) -> str | None:
     """Return what is wrong with the combination of fields, each valid by itself; None if nothing is."""
-    if not _within_64_bits(observation.label):
+    if type(observation.label) is int and _exceeds_64_bits(observation.label):
         return _TOO_LARGE.format("'label'")
     features = observation.features
     if (features is None) + (observation.text is None) + (observation.raw is None) != 2:
@@ -125,7 +125,7 @@ def observation_problem(observation: ObservationFields) -> str | None:
         return f"exactly one of features, text and raw must be given, not {' and '.join(given) or 'none'}"
     if features is not None:
         for name, value in features.items():
-            if type(value) is int and not _within_64_bits(value):
+            if type(value) is int and _exceeds_64_bits(value):
                 return _TOO_LARGE.format(quote(f"features.{name}"))
     return None
 

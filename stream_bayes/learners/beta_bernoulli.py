@@ -24,10 +24,10 @@ from stream_bayes.kernels.common.csr import added, residue
 from stream_bayes.kernels.common.special import log_gamma_slopes
 from stream_bayes.kernels.naive_bayes.beta_bernoulli import CoinRows, fold_coins
 from stream_bayes.learners.base.arrays import with_room
-from stream_bayes.learners.base.classifier import Classifier, Many, Prepared, check_batch, check_weight
+from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.input_checks import check_events
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
+from stream_bayes.learners.base.labels import Label, Many, TwoLabels, check_batch, check_label, check_weight
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Beta, LabelPredictive

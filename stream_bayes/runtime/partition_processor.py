@@ -124,7 +124,9 @@ class PartitionProcessor:
         began = stages.add("read", began)
         result = self.engine.apply(plan, observations)
         began = stages.add("fold", began)
-        self._producer.stage(result)
+        self._producer.stage_events(result.outputs)
+        for record, partition in result.forwards:
+            self._producer.stage_forward(record, partition)
         stages.add("encode", began)
         self._entry.add(records, result)
         self._events += len(records)

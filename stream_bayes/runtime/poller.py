@@ -58,7 +58,7 @@ class Poller:
         commit = self._settings
         size = 0
         batch: list[Record] = []
-        while not self._log.stopping and len(batch) < commit.events and size < _MAX_BYTES:
+        while not self._log.retry.stopping and len(batch) < commit.events and size < _MAX_BYTES:
             records = self._poll(commit.events - len(batch), due, drain=drain)
             if self._partitions.changed:
                 return []

@@ -7,7 +7,7 @@ from itertools import chain
 
 from stream_bayes.config import Settings
 from stream_bayes.engine.forwarding import FORWARDED
-from stream_bayes.engine.types import BatchResult, Output, dead_letter
+from stream_bayes.engine.types import Output, dead_letter
 from stream_bayes.errors import EventError, LogError
 from stream_bayes.eventlog.base import Headers, Log
 from stream_bayes.events import DeadLetter, LabelOutcome, LabelRequest, Prediction, encode
@@ -38,12 +38,6 @@ class Producer:
             topic: log.max_record_bytes(topic) for topic in {*self._topics.values(), self._labels, self._journal}
         }
 
-    def stage(self, result: BatchResult) -> None:
-        """Stage the outputs of a batch, and the labels that it forwards."""
-        self.stage_events(result.outputs)
-        for record, partition in result.forwards:
-            self._stage_forward(record, partition)
-
     def stage_events(self, events: Iterable[Output]) -> None:
         """Stage output events."""
         for event in events:
@@ -56,7 +50,7 @@ class Producer:
                 value = _shortened(event, topic, max_bytes - len(key or b""))
             self._log.append(topic, value, key, self._number)
 
-    def _stage_forward(self, record: Record, partition: int) -> None:
+    def stage_forward(self, record: Record, partition: int) -> None:
         """Stage a label again, for the partition of its observation; one that is too large is a dead letter."""
         headers = (*record.headers, (FORWARDED, self._group))
         size = len(record.key or b"") + len(record.value)

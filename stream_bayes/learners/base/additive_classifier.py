@@ -11,9 +11,8 @@ from stream_bayes.errors import UnlearnError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Category, FeatureName, Features, IntArray
 from stream_bayes.kernels.common.csr import Rows, residue
-from stream_bayes.learners.base.classifier import check_weight
 from stream_bayes.learners.base.column_classifier import ColumnClassifier
-from stream_bayes.learners.base.labels import Label, check_label
+from stream_bayes.learners.base.labels import Label, check_label, check_weight
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.validation import check_scale, non_negative
 

@@ -1,31 +1,21 @@
-"""What every classifier of this package can be asked, and the checks of what it is told."""
+"""Classifier: the base class of all learners that predict labels."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from river import base
 
-from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.labels import Label
+from stream_bayes.learners.base.labels import Label, Many
 from stream_bayes.learners.base.learner import Learner
 from stream_bayes.posteriors import LabelPredictive
 from stream_bayes.typing import FloatArray
-from stream_bayes.validation import non_negative
-
-LARGEST_WEIGHT = 1e12
-
-Many = Sequence[Any] | NDArray[Any]
-"""Labels, targets or weights, one for each event of a batch; None for a label that is not known."""
-
 
 Answer = TypeVar("Answer")
 
@@ -97,34 +87,3 @@ class Classifier(Learner, base.Classifier):
 
 def _nothing() -> None:
     """There is nothing to take back."""
-
-
-def check_weight(w: Any) -> float:
-    """The weight of one event."""
-    if type(w) is float and 0.0 <= w <= LARGEST_WEIGHT:
-        return w
-    weight = non_negative("weight", w, InputError)
-    if weight > LARGEST_WEIGHT:
-        message = f"a weight is at most {LARGEST_WEIGHT:g}, so that no sum overflows; got {weight:g}"
-        raise InputError(message)
-    return weight
-
-
-def check_batch(events: int, y: Any, w: Any) -> tuple[list[Any], FloatArray]:
-    """The labels and weights of a batch, one each an event; a label of weight 0 is none."""
-    if isinstance(y, (str, Mapping)):
-        message = f"labels or targets are a list, one for each event; got {type(y).__name__}"
-        raise InputError(message)
-    try:
-        labels = list(y)
-        weights = np.ones(len(labels)) if w is None else np.array([check_weight(weight) for weight in w])
-    except TypeError as problem:
-        message = f"labels and weights are lists, one entry for each event: {problem}"
-        raise InputError(message) from problem
-    if not events == len(labels) == len(weights):
-        given = "" if w is None else f" and {len(weights)} weights"
-        message = f"{events} events, {len(labels)} labels or targets{given}: one for each event is needed"
-        raise InputError(message)
-    for row in np.flatnonzero(weights == 0.0).tolist():
-        labels[row] = None
-    return labels, weights

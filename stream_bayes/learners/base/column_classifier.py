@@ -14,10 +14,10 @@ from stream_bayes.errors import EvidenceError, NumericalError, StreamBayesError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.kernels.common.csr import Joint, Rows
-from stream_bayes.learners.base.classifier import Classifier, Many, Prepared, check_batch, check_weight
+from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.columns import ColumnLearner
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.labels import Label, Labels, check_classes, check_label
+from stream_bayes.learners.base.labels import Label, Labels, Many, check_batch, check_classes, check_label, check_weight
 from stream_bayes.posteriors import LabelPredictive
 from stream_bayes.typing import FloatArray
 

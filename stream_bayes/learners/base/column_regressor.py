@@ -11,9 +11,9 @@ import numpy as np
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.common.csr import TargetRows
-from stream_bayes.learners.base.classifier import Many, check_weight
 from stream_bayes.learners.base.columns import ColumnLearner
 from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.learners.base.labels import Many, check_weight
 from stream_bayes.learners.base.number_predictions import NumberPredictions, Predictive
 from stream_bayes.learners.base.regressor import Regressor, check_target, check_targets
 from stream_bayes.typing import FloatArray

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ from stream_bayes.kernels.common.class_scores import to_probabilities
 from stream_bayes.kernels.common.csr import Joint
 from stream_bayes.kernels.common.label_variance import split_variances
 from stream_bayes.learners.base.labels import Label
+from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.posteriors import Beta, LabelPredictive, LogitNormal
 from stream_bayes.typing import FloatArray
 
@@ -39,6 +40,8 @@ class LabelPredictions:
     """Their posterior variance: how much of the doubt is ignorance."""
     counts: FloatArray | None = None
     """Of two labels with an exact Beta posterior: its pseudo-counts, a pair a row."""
+    member_log_odds: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    """Log-odds by each member of a fusion, a column for each; 0 before it has learned. Empty without members."""
 
     def __len__(self) -> int:
         return len(self.latent_mean)
@@ -79,6 +82,22 @@ class LabelPredictions:
         variance = np.minimum(self.latent_variance, CLUELESS)
         split_variances(np.ascontiguousarray(self.probabilities), mean, variance, counts, total, epistemic)
         return total, epistemic
+
+    def uncertainties(self) -> Uncertainties:
+        """The uncertainty of each row, for a selection strategy."""
+        variance, epistemic = self._variances
+        rows = len(variance)
+        none = np.empty((rows, 0))
+        unknown = np.full(rows, np.nan)
+        spread = self.latent_variance
+        if not spread.all():
+            # A point estimate states no uncertainty of its own.
+            spread, epistemic = np.where(spread == 0.0, np.nan, (spread, epistemic))
+        # Where labels are predicted and none is known yet, there is one column of unknown probabilities.
+        table = self.probabilities if self.probabilities.shape[1] else unknown[:, None]
+        members = self.member_log_odds if len(self.member_log_odds) == rows else none
+        counts = none if self.counts is None else self.counts
+        return Uncertainties(table, variance, epistemic, spread, members, self.latent_mean, counts)
 
     def probabilities_of(self, row: int) -> dict[Label, float]:
         """The probability of each label known at that row; they sum to one."""

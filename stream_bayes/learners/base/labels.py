@@ -1,21 +1,28 @@
-"""Class labels: their codes, their keys in JSON, and what may be one."""
+"""Class labels: their codes, their keys in JSON, and the checks of the labels and weights of a batch."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.errors import InputError, ParameterError, shown
 from stream_bayes.features.values import IntArray, plain
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import non_negative
 
 Label = str | bool | int
 """`True` and `1` are the same label, as they are the same key of a dict."""
 
 LARGEST_LABEL = 2**63
+LARGEST_WEIGHT = 1e12
+
+Many = Sequence[Any] | NDArray[Any]
+"""Labels, targets or weights, one for each event of a batch; None for a label that is not known."""
 _LIKE_JSON = re.compile(r'"|-?\d+$|-?\d.*[.eE]|true$|false$')
 
 
@@ -105,3 +112,34 @@ class TwoLabels(Labels):
             message = f"label {new[0]!r} is neither {first!r} nor {second!r}: declare the two by classes=(..., ...)"
             raise InputError(message)
         return codes, new
+
+
+def check_weight(w: Any) -> float:
+    """The weight of one event."""
+    if type(w) is float and 0.0 <= w <= LARGEST_WEIGHT:
+        return w
+    weight = non_negative("weight", w, InputError)
+    if weight > LARGEST_WEIGHT:
+        message = f"a weight is at most {LARGEST_WEIGHT:g}, so that no sum overflows; got {weight:g}"
+        raise InputError(message)
+    return weight
+
+
+def check_batch(events: int, y: Any, w: Any) -> tuple[list[Any], FloatArray]:
+    """The labels and weights of a batch, one each an event; a label of weight 0 is none."""
+    if isinstance(y, (str, Mapping)):
+        message = f"labels or targets are a list, one for each event; got {type(y).__name__}"
+        raise InputError(message)
+    try:
+        labels = list(y)
+        weights = np.ones(len(labels)) if w is None else np.array([check_weight(weight) for weight in w])
+    except TypeError as problem:
+        message = f"labels and weights are lists, one entry for each event: {problem}"
+        raise InputError(message) from problem
+    if not events == len(labels) == len(weights):
+        given = "" if w is None else f" and {len(weights)} weights"
+        message = f"{events} events, {len(labels)} labels or targets{given}: one for each event is needed"
+        raise InputError(message)
+    for row in np.flatnonzero(weights == 0.0).tolist():
+        labels[row] = None
+    return labels, weights

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
+from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.posteriors import Normal, StudentT
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import tail_beyond
@@ -60,6 +61,16 @@ class NumberPredictions(ABC):
     def epistemic_variance(self) -> FloatArray:
         """The part of it that more data would remove."""
         return self.variance - self.aleatoric_variance
+
+    def uncertainties(self) -> Uncertainties:
+        """The uncertainty of each row, for a selection strategy."""
+        return self._uncertainties(self.variance, self.epistemic_variance)
+
+    def _uncertainties(self, variance: FloatArray, epistemic_variance: FloatArray) -> Uncertainties:
+        rows = len(self.mean)
+        none = np.empty((rows, 0))
+        unknown = np.full(rows, np.nan)
+        return Uncertainties(none, variance, epistemic_variance, unknown, none, unknown, none)
 
     @abstractmethod
     def interval(self, mass: float = 0.95) -> tuple[FloatArray, FloatArray]:
@@ -130,6 +141,12 @@ class StudentPredictions(NumberPredictions):
     def epistemic_variance(self) -> FloatArray:
         """The part of the variance that knowing the weights would remove."""
         return self.ignorance * self._inflation
+
+    def uncertainties(self) -> Uncertainties:
+        """The uncertainty of each row; where the variance is infinite, the squared scale, whose parts are unknown."""
+        wide = np.isinf(self.variance)
+        variance = np.where(wide, self.noise + self.ignorance, self.variance)
+        return self._uncertainties(variance, np.where(wide, np.nan, self.epistemic_variance))
 
     @property
     def _inflation(self) -> FloatArray:

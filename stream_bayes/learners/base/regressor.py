@@ -1,4 +1,4 @@
-"""What every regressor of this package can be asked, and the checks of what it is told."""
+"""Regressor: the base class of all learners that predict numbers, and the checks of targets."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from river import base
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
-from stream_bayes.learners.base.classifier import Many, check_batch
 from stream_bayes.learners.base.input_checks import LARGEST_NUMBER
+from stream_bayes.learners.base.labels import Many, check_batch
 from stream_bayes.learners.base.learner import Learner
 from stream_bayes.learners.base.number_predictions import NumberPredictions, Predictive
 from stream_bayes.typing import FloatArray

@@ -13,9 +13,9 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.fusion.calibration import fold_calibration
 from stream_bayes.kernels.fusion.combination import fold_evidence, fold_stack, mix
-from stream_bayes.learners.base.classifier import Classifier, Many, Prepared, check_batch
+from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
+from stream_bayes.learners.base.labels import Label, Many, TwoLabels, check_batch, check_label
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.fusion.members import Members, Opinions, check_learners
 from stream_bayes.learners.fusion.reliability import Reliability, ReliabilityRecord

@@ -13,6 +13,7 @@ from stream_bayes.kernels.common.csr import TargetRows
 from stream_bayes.kernels.gradient.steps import fold_poisson
 from stream_bayes.learners.base.column_regressor import ColumnRegressor
 from stream_bayes.learners.base.number_predictions import NumberPredictions
+from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.learners.gradient.base import LARGEST_COUNT, OneOutput
 from stream_bayes.posteriors.poisson import Poisson
 from stream_bayes.typing import FloatArray
@@ -31,6 +32,10 @@ class RatePredictions(NumberPredictions):
     def aleatoric_variance(self) -> FloatArray:
         """The part of it that would stay if the weights were known: all."""
         return self.mean
+
+    def uncertainties(self) -> Uncertainties:
+        """The uncertainty of each row; that of the rate is unknown."""
+        return self._uncertainties(self.variance, np.full(len(self.mean), np.nan))
 
     def interval(self, mass: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of the equal-tailed intervals that hold the counts with at least this probability."""

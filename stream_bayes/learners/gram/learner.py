@@ -12,9 +12,9 @@ from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.kernels.common.csr import TargetRows, residue
 from stream_bayes.kernels.gram.moments import Line, learn_rows, score_rows
-from stream_bayes.learners.base.classifier import check_weight
 from stream_bayes.learners.base.column_regressor import ColumnRegressor
 from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.learners.base.labels import check_weight
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.learners.base.number_predictions import StudentPredictions
 from stream_bayes.learners.base.regressor import check_target

@@ -14,9 +14,9 @@ from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.common.csr import TargetRows
 from stream_bayes.kernels.linear.full import COUNT, LOG_EVIDENCE
 from stream_bayes.kernels.linear.noise import RegressionScores
-from stream_bayes.learners.base.classifier import check_weight
 from stream_bayes.learners.base.column_regressor import ColumnRegressor
 from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.learners.base.labels import check_weight
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.learners.base.number_predictions import (
     NormalPredictions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -19,14 +19,16 @@ class MailPredictions(LabelPredictions):
     spam_log_odds: FloatArray = field(default_factory=lambda: np.empty(0))
     """Log-odds of spam, the label named second: what mails are ranked by."""
     members: tuple[str, ...] = ()
-    """The members of the fusion."""
-    member_log_odds: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    """Log-odds of each member by itself, a row for each mail and a column for each member; 0 before it has learned."""
+    """The members of the fusion, in the order of the columns of `member_log_odds`."""
 
     def taken(self, rows: IntArray) -> Self:
         """Only these rows."""
-        odds = self.log_odds[rows]
-        mean = self.latent_mean[rows]
-        variance = self.latent_variance[rows]
-        own = self.spam_log_odds[rows], self.members, self.member_log_odds[rows]
-        return type(self)(self.labels, self.probabilities[rows], odds, mean, variance, None, *own)
+        return replace(
+            self,
+            probabilities=self.probabilities[rows],
+            log_odds=self.log_odds[rows],
+            latent_mean=self.latent_mean[rows],
+            latent_variance=self.latent_variance[rows],
+            member_log_odds=self.member_log_odds[rows],
+            spam_log_odds=self.spam_log_odds[rows],
+        )

@@ -15,10 +15,10 @@ from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.mail.decode import MAX_RAW, MAX_TEXT
 from stream_bayes.kernels.mail.fold import MEMBERS as MEMBER_COUNT
 from stream_bayes.kernels.mail.fold import fold_mails
-from stream_bayes.learners.base.classifier import Classifier, Many, check_batch
+from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.explanation import EventExplanation
 from stream_bayes.learners.base.label_predictions import both_probabilities
-from stream_bayes.learners.base.labels import Label, TwoLabels, check_label
+from stream_bayes.learners.base.labels import Label, Many, TwoLabels, check_batch, check_label
 from stream_bayes.learners.base.named_posterior import NamedPosterior
 from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.mail.features.batch import Mail, MailBatch, read_batch
@@ -241,7 +241,7 @@ class SpamFilter(Classifier):
 
     def _as_batch(self, events: Any) -> MailBatch:
         if not isinstance(events, MailBatch):
-            return self.batch(events)
+            return read_batch(events, self._shape)
         if events.shape != self._shape:
             message = "this batch was made for a filter with other features: make it with this one's batch(mails)"
             raise InputError(message)
@@ -261,7 +261,7 @@ class SpamFilter(Classifier):
         mean = size * np.sqrt(1.0 + math.pi * variance / 8.0)
         own = np.hstack((scores[:, self._places >= 0], others))
         table = both_probabilities(odds)
-        return MailPredictions(self.classes, table, size, mean, variance, None, odds, self._member_names, own)
+        return MailPredictions(self.classes, table, size, mean, variance, None, own, odds, self._member_names)
 
     def _arrays(self) -> Arrays:
         self._external.check_savable()

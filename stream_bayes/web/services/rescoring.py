@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from threading import Event
 
 from stream_bayes.active.strategies import STRATEGIES, scores
-from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.background import BackgroundThread
 from stream_bayes.errors import BackgroundError, StreamBayesError
 from stream_bayes.events import Observation
@@ -202,7 +201,7 @@ def _score_of(opened: OpenedModel, observation: Observation | None, strategy: st
             predictions = opened.model.learner.predictive_many([opened.model.prepare(observation)])
         except StreamBayesError:
             return math.nan
-        return float(scores(strategy, uncertainties_of(predictions))[0])
+        return float(scores(strategy, predictions.uncertainties())[0])
 
 
 def _size_of(observation: Observation | None) -> int:

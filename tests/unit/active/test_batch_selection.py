@@ -15,7 +15,6 @@ from scipy.special import expit
 import stream_bayes
 from stream_bayes.active.batch_selection import select_batch
 from stream_bayes.active.strategies import STRATEGIES, scores
-from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.typing import FloatArray
@@ -106,7 +105,7 @@ def test_copies_of_the_best_row_are_not_chosen_with_it() -> None:
     """By score alone all copies come first; one answer leaves little to learn from the others."""
     model = logistic(0.01)
     window: list[Any] = [{"a": 1.0, "b": 1.0}, *([{"c": 0.0, "d": 3.0}] * 3), {"a": 2.0, "b": -1.0}]
-    alone = scores("epistemic", uncertainties_of(model.predictive_many(window)))
+    alone = scores("epistemic", model.predictive_many(window).uncertainties())
     assert set(np.argsort(-alone)[:3].tolist()) == {1, 2, 3}
     chosen = select_batch(model, window, 3)
     assert len({1, 2, 3} & set(chosen)) < 3
@@ -122,7 +121,7 @@ def test_others_are_asked_about_by_their_scores(strategy: str) -> None:
     model.learn_many(as_dicts(rows[:10]), ["x", "y"] * 5)
     window = as_dicts(rows)
     chosen = select_batch(model, window, 12, strategy)
-    worth = scores(strategy, uncertainties_of(model.predictive_many(window)))
+    worth = scores(strategy, model.predictive_many(window).uncertainties())
     assert len(set(chosen)) == 12
     assert worth[chosen].tolist() == sorted(worth, reverse=True)[:12]
 
@@ -178,7 +177,7 @@ def test_any_window(rows: int, count: int, strategy: str, intercept: bool) -> No
 def test_hashed_names_are_chosen_by_score() -> None:
     model = logistic(0.3, buckets=64)
     window = as_dicts(events(10, seed=7))
-    worth = scores("epistemic", uncertainties_of(model.predictive_many(window)))
+    worth = scores("epistemic", model.predictive_many(window).uncertainties())
     assert select_batch(model, window, 4) == np.argsort(-worth, kind="stable")[:4].tolist()
 
 

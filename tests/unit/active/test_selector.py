@@ -16,7 +16,7 @@ from stream_bayes import BayesianLinearRegression, LabelBudget, LabelSelector
 from stream_bayes.active import Candidate
 from stream_bayes.active.strategies import scores
 from stream_bayes.active.threshold import Threshold
-from stream_bayes.active.uncertainty import uncertainties_of, uncertainty_of
+from stream_bayes.active.uncertainty import uncertainty_of
 from stream_bayes.errors import InputError
 
 MONOTONE: dict[str, Callable[[float], float]] = {
@@ -78,7 +78,7 @@ def quantiles_asked(strategy: str, weights: int, total: int, seed: int) -> list[
         recent = events[max(0, place - RECENT) : place]
         if recent and selector.counts["audited"] == audited:
             score = scores(measured, uncertainty_of(predictive))[0]
-            others = scores(measured, uncertainties_of(model.predictive_many(recent)))
+            others = scores(measured, model.predictive_many(recent).uncertainties())
             quantiles.append(float((others < score).mean()))
         target = float(rows[place] @ true + generator.normal())
         model.learn_one(x, target)

@@ -15,9 +15,10 @@ from scipy import integrate, special, stats
 import stream_bayes
 from stream_bayes import Beta, LabelPredictive, Normal
 from stream_bayes.active.strategies import STRATEGIES, check_strategy, scores
-from stream_bayes.active.uncertainty import Uncertainties, uncertainties_of, uncertainty_of
+from stream_bayes.active.uncertainty import uncertainty_of
 from stream_bayes.errors import ParameterError
 from stream_bayes.learners import LabelPredictions
+from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.posteriors import LogitNormal, StudentT
 from stream_bayes.typing import FloatArray
 
@@ -109,7 +110,7 @@ def test_a_line_is_scored_by_its_variance(precision: float, noise: float) -> Non
     model.learn_many(stream_bayes.Batch.from_matrix(known, list("abc")), generator.normal(size=12))
     covariance: Any = np.linalg.inv(precision * np.eye(3) + known.T @ known / noise)
     ignorance = np.einsum("ij,jk,ik->i", rows, covariance, rows)
-    doubts = uncertainties_of(model.predictive_many(stream_bayes.Batch.from_matrix(rows, list("abc"))))
+    doubts = model.predictive_many(stream_bayes.Batch.from_matrix(rows, list("abc"))).uncertainties()
     np.testing.assert_allclose(scores("variance", doubts), noise + ignorance)
     np.testing.assert_allclose(scores("epistemic", doubts), ignorance)
     gains = [model.information_gain(dict(zip("abc", row, strict=True))) for row in rows.tolist()]
@@ -186,7 +187,7 @@ def test_any_batch(rows: int, labels: int, data: st.DataObject) -> None:
     odds, mean = drawn(2, rows, numbers=st.floats(-1e308, 1e308))
     spread = drawn(rows, numbers=size)
     said = LabelPredictions(tuple(range(labels)), np.minimum(table, 1.0), odds, mean, spread)
-    sound(uncertainties_of(said))
+    sound(said.uncertainties())
 
 
 def test_what_is_no_strategy() -> None:

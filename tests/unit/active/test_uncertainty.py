@@ -13,7 +13,7 @@ from scipy import special
 import stream_bayes
 from stream_bayes import Beta, LabelPredictive
 from stream_bayes.active.strategies import STRATEGIES, scores
-from stream_bayes.active.uncertainty import uncertainties_of, uncertainty_of
+from stream_bayes.active.uncertainty import uncertainty_of
 from stream_bayes.errors import InputError
 from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.mail.filter import MailPredictions, SpamFilter
@@ -59,7 +59,7 @@ def models() -> list[Any]:
 def test_a_batch_is_scored_as_its_rows_are(model: Any, taught: bool) -> None:
     model = learned(model.clone()) if taught else model.clone()
     predictions = model.predictive_many([{"a": 1, "b": 1}, {"a": 3}, {"b": 2}, {}])
-    doubts = uncertainties_of(predictions)
+    doubts = predictions.uncertainties()
     for strategy in STRATEGIES:
         rows = [score(strategy, predictions.predictive(row)) for row in range(4)]
         np.testing.assert_allclose(scores(strategy, doubts), rows, rtol=1e-7, atol=1e-9)
@@ -81,21 +81,21 @@ def test_fewer_than_two_labels_are_a_coin_of_which_nothing_is_known(said: Any) -
 def test_a_stream_that_begins_with_one_label() -> None:
     """The first rows know no label or one, the last knows two: only that one is scored by what it says."""
     predictions = stream_bayes.BernoulliNB().test_then_train([{"a": 1}] * 4, ["ham", "ham", "spam", None])
-    doubts = uncertainties_of(predictions)
+    doubts = predictions.uncertainties()
     for name, coin in COIN.items():
         assert scores(name, doubts)[:3] == pytest.approx(coin)
     assert scores("variance", doubts)[3] == pytest.approx(predictions.variance[3])
     none = stream_bayes.BernoulliNB().predictive_many([{"a": 1}])
     assert none.labels == ()
-    assert {name: float(scores(name, uncertainties_of(none))[0]) for name in STRATEGIES} == pytest.approx(COIN)
+    assert {name: float(scores(name, none.uncertainties())[0]) for name in STRATEGIES} == pytest.approx(COIN)
 
 
 def test_a_point_states_no_ignorance_and_its_variance_stands_in() -> None:
     said = learned(stream_bayes.LogisticRegression()).predictive_many([{"a": 1}, {"b": 2}])
     assert not said.epistemic_variance.any()
     for strategy in ("epistemic", "latent", "disagreement"):
-        assert scores(strategy, uncertainties_of(said)).tolist() == said.variance.tolist()
-    assert scores("information", uncertainties_of(said)) == pytest.approx(scores("entropy", uncertainties_of(said)))
+        assert scores(strategy, said.uncertainties()).tolist() == said.variance.tolist()
+    assert scores("information", said.uncertainties()) == pytest.approx(scores("entropy", said.uncertainties()))
     assert score("epistemic", Poisson(3)) == 3
 
 
@@ -104,10 +104,10 @@ def test_disagreement_is_that_of_the_members() -> None:
     mails.learn_many([b"Subject: win\n\nfree money now", b"Subject: lunch\n\nat noon?"] * 5, ["spam", "ham"] * 5)
     said = mails.predictive_many([b"Subject: win\n\nfree lunch money", b"Subject: x\n\nnoon"])
     members = special.expit(said.member_log_odds)
-    assert scores("disagreement", uncertainties_of(said)) == pytest.approx(
+    assert scores("disagreement", said.uncertainties()) == pytest.approx(
         ((members - members.mean(1)[:, None]) ** 2).mean(1)
     )
-    assert scores("epistemic", uncertainties_of(said)).tolist() == said.epistemic_variance.tolist()
+    assert scores("epistemic", said.uncertainties()).tolist() == said.epistemic_variance.tolist()
 
 
 def test_river() -> None:
@@ -142,7 +142,7 @@ def test_a_distribution_of_river() -> None:
 
 
 def test_scores_are_nobody_elses() -> None:
-    doubts = uncertainties_of(learned(stream_bayes.BayesianLogisticRegression(0.3)).predictive_many([{"a": 1}]))
+    doubts = learned(stream_bayes.BayesianLogisticRegression(0.3)).predictive_many([{"a": 1}]).uncertainties()
     before = [column.tobytes() for column in doubts]
     for name in STRATEGIES:
         scores(name, doubts)[:] = -7.0
@@ -169,11 +169,10 @@ def test_scores_do_not_depend_on_how_a_stream_is_cut_into_batches(labels: int) -
     spread = generator.gamma(1.0, size=101)
     members = generator.normal(size=(101, 9))
     names = tuple(range(labels))
-    own = (mean, tuple("abcdefghi"))
-    whole = MailPredictions(names, table, mean, abs(mean), spread, None, *own, members)
+    whole = MailPredictions(names, table, mean, abs(mean), spread, None, members, mean, tuple("abcdefghi"))
     for strategy in STRATEGIES:
-        once = scores(strategy, uncertainties_of(whole))
+        once = scores(strategy, whole.uncertainties())
         for size in (1, 2, 7, 64):
             cuts = [np.arange(101)[start : start + size] for start in range(0, 101, size)]
-            parts = [scores(strategy, uncertainties_of(whole.taken(rows))) for rows in cuts]
+            parts = [scores(strategy, whole.taken(rows).uncertainties()) for rows in cuts]
             assert np.concatenate(parts).tobytes() == once.tobytes()

@@ -12,7 +12,6 @@ from scipy.special import expit
 
 from stream_bayes.active import Candidate, Expected, LabelBudget, LabelSelector
 from stream_bayes.active.strategies import scores
-from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.errors import CorpusError, ParameterError
 from stream_bayes.evaluation import active_learning
 from stream_bayes.evaluation.corpora import Mail
@@ -67,7 +66,7 @@ class Plain:
         found = self.model.test_then_train(self.model.features([raw]), [None])
         self.said.append(float(found.log_odds[0]))
         assert found.predictions is not None
-        worth = float(scores(self.regime.strategy_name, uncertainties_of(found.predictions))[0])
+        worth = float(scores(self.regime.strategy_name, found.predictions.uncertainties())[0])
         candidate = Candidate(place, worth, expected(self.said[-1]), raw)
         self.selector.expire(clock)
         question = self.selector.question(candidate, clock)

@@ -23,8 +23,9 @@ from stream_bayes import (
 )
 from stream_bayes.errors import EvidenceError, InputError, NumericalError, StreamBayesError
 from stream_bayes.features.values import Features
-from stream_bayes.learners.base.classifier import Classifier, Many
+from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.label_predictions import LabelPredictions
+from stream_bayes.learners.base.labels import Many
 from stream_bayes.testing import frozen, refused, taught
 
 STREAM: list[Any] = [({"a": 1.0, "b": 2.0}, True), ({"a": 2.0, "b": 1.0}, False)]

@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import spearmanr
 
 from stream_bayes.active.strategies import scores
-from stream_bayes.active.uncertainty import uncertainties_of
 from stream_bayes.demo.mailbox import mailbox
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import Observation
@@ -38,7 +37,7 @@ def _own_scores(testbed: WebTestBed, strategy: str) -> dict[int, float]:
         records = list(all_records(log, "emails", 0))
     assert all(HEADERS[0] in record.headers for record in records)
     contents = [model.prepare(Observation(id="a", raw=record.value)) for record in records]
-    found = scores(strategy, uncertainties_of(model.learner.predictive_many(contents)))
+    found = scores(strategy, model.learner.predictive_many(contents).uncertainties())
     return {record.offset: float(score) for record, score in zip(records, found, strict=True)}
 
 
