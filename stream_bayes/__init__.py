@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from stream_bayes import registry
+from stream_bayes import learner_registry
 
 if TYPE_CHECKING:
     from stream_bayes.active import LabelBudget as LabelBudget
@@ -96,7 +96,7 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are the keys above
 
-registry.announce({name: f"{__name__}.{home}" for name, home in _LEARNERS.items()})
+learner_registry.announce({name: f"{__name__}.{home}" for name, home in _LEARNERS.items()})
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from stream_bayes import posteriors, registry
+from stream_bayes import learner_registry, posteriors
 from stream_bayes.active.strategies import scores
 from stream_bayes.config import LearnerSettings
 from stream_bayes.engine.explanation import ModelPrediction, explain_by_ablation
@@ -262,7 +262,7 @@ def learner_kind(settings: LearnerSettings) -> type[Learner]:
     try:
         kind = Learner.find_class(settings.name)
     except SnapshotError as problem:
-        near = _near(settings.name, registry.known_names())
+        near = _near(settings.name, learner_registry.known_names())
         message = f"learner.name: there is no learner {settings.name!r:.100} in stream_bayes{near}"
         raise ConfigError(message) from problem
     known = signature(kind).parameters

@@ -1,4 +1,4 @@
-"""The glossary and CONTRIBUTING name only what exists: modules, settings, options, classes and names in the code."""
+"""Glossary, CONTRIBUTING and README name only what exists: modules, settings, options, classes, names in the code."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "stream_bayes"
 GLOSSARY = ROOT / "docs" / "glossary.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+README = ROOT / "README.md"
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _TERM = re.compile(r"\*\*(.+?)\*\*")
@@ -58,6 +59,16 @@ def test_modules_of_the_glossary_exist(path: str) -> None:
 @pytest.mark.parametrize("path", _paths(CONTRIBUTING))
 def test_paths_of_contributing_exist(path: str) -> None:
     assert (ROOT / path).exists() or (PACKAGE / path).exists()
+
+
+def _map_of_the_code() -> list[str]:
+    text = README.read_text(encoding="utf-8").partition("## Where things are")[2].partition("\n## ")[0]
+    return sorted({path for path in _CODE.findall(text) if _is_path(path)})
+
+
+@pytest.mark.parametrize("path", _map_of_the_code())
+def test_paths_of_the_map_in_readme_exist(path: str) -> None:
+    assert (PACKAGE / path).exists() or path == "stream_bayes/"
 
 
 def _exists(name: str) -> bool:

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 
 from river import base
 
-from stream_bayes import registry
+from stream_bayes import learner_registry
 from stream_bayes.errors import InputError, MergeError, ParameterError, SnapshotDamaged, SnapshotError
 from stream_bayes.features.values import Features, plain
 from stream_bayes.persistence import snapshot
@@ -62,7 +62,7 @@ class Learner(base.Estimator):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        registry.register(cls._kind_name(), cls)
+        learner_registry.register(cls._kind_name(), cls)
 
     @classmethod
     def _kind_name(cls) -> str:
@@ -91,7 +91,7 @@ class Learner(base.Estimator):
     def find_class(name: str) -> type[Learner]:
         """The learner class of that name; raises `SnapshotError` where none is registered."""
         try:
-            kind: type[Learner] = registry.find(name)
+            kind: type[Learner] = learner_registry.find(name)
         except KeyError:
             message = f"no learner {name!r} is known: import the module that defines it first"
             raise SnapshotError(message) from None
@@ -255,5 +255,5 @@ def _decode(value: Any) -> Any:
         return tuple(_decode(part) for part in value["tuple"])
     if "learner" in value:
         parameters = {name: _decode(part) for name, part in value["parameters"].items()}
-        return registry.find(value["learner"])(**parameters)
+        return learner_registry.find(value["learner"])(**parameters)
     return _PRIORS[value["posterior"]](*value["fields"])
