@@ -9,8 +9,8 @@ gram             regression from the Gram matrix
 gradient         logistic, softmax and Poisson regression by stochastic gradient descent
 fusion           stacking, model averaging and calibration of classifiers
 
-A new learner is a subclass of `Learner`. It registers itself by name in `stream_bayes.learner_registry`, where snapshots and
-settings find it.
+A new learner is a subclass of `Learner`. It registers itself by name in `stream_bayes.learner_registry`, where
+snapshots and settings find it.
 """
 
 from stream_bayes.learners.base.label_predictions import LabelPredictions
