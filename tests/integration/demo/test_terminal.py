@@ -50,7 +50,7 @@ def test_the_demo_can_be_written_in_any_encoding_and_keeps_its_folder() -> None:
     shutil.rmtree(folder)
 
 
-def test_a_reader_who_leaves_early_causes_no_traceback(tmp_path: Path) -> None:
+def test_a_closed_output_pipe_causes_no_traceback(tmp_path: Path) -> None:
     with start_demo(tmp_path) as process:
         assert process.stdout is not None
         assert process.stderr is not None

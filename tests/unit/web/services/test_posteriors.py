@@ -123,7 +123,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> ModelCache:
         ("field", "subject", 'the field "subject"', (10, 11)),
     ],
 )
-def test_beliefs_of_a_mail_filter(
+def test_posteriors_of_a_mail_filter(
     models: ModelCache, kind: str, text: str, meaning: str, counts: tuple[int, int]
 ) -> None:
     spam, ham = counts
@@ -139,7 +139,7 @@ def test_beliefs_of_a_mail_filter(
     assert (new in (found.note or "")) == (spam + ham == 0)
 
 
-def test_everything_that_explains_a_mail_can_be_asked_about() -> None:
+def test_every_feature_of_an_explanation_has_a_posterior() -> None:
     learner = SpamFilter(buckets=2**22)
     for label in ("spam", "spam", "ham"):
         learner.learn_one(MAIL, label)
@@ -167,7 +167,9 @@ def test_everything_that_explains_a_mail_can_be_asked_about() -> None:
         ("weight", "zebra", "no posterior of a weight of 'zebra': there are gram counts, word counts,"),
     ],
 )
-def test_what_a_mail_filter_has_no_belief_about(models: ModelCache, kind: str, text: str, message: str) -> None:
+def test_features_of_which_a_mail_filter_has_no_posterior(
+    models: ModelCache, kind: str, text: str, message: str
+) -> None:
     with pytest.raises(NoPosterior) as caught:
         models.posterior(kind, text)
     assert message in str(caught.value)
@@ -260,7 +262,7 @@ def test_categories() -> None:
         density_of(trained_clone(CategoricalNB(buckets=64)), "feature", "a = 1")
 
 
-def test_coins() -> None:
+def test_beta_bernoulli_posteriors() -> None:
     learner = BetaBernoulli(on="sender", prior=Beta(2.0, 3.0), classes=("ham", "spam"))
     for label in ("spam", "ham", "ham"):
         learner.learn_one({"sender": "bob"}, label)
@@ -276,7 +278,7 @@ def test_coins() -> None:
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_every_learner_draws_what_it_says_it_can(name: str) -> None:
+def test_every_learner_has_a_density_for_each_of_its_kinds(name: str) -> None:
     learner = trained_clone(LEARNERS[name])
     before = LEARNERS[name].clone()
     for kind in kinds_of(type(learner)):
@@ -288,7 +290,7 @@ def test_every_learner_draws_what_it_says_it_can(name: str) -> None:
         density_of(learner, "colour", "red")
 
 
-def test_learners_that_keep_none() -> None:
+def test_learners_without_posteriors() -> None:
     assert kinds_of(GramRegression) == ()
     with pytest.raises(NoPosterior, match="GramRegression has no posterior of a word: it keeps none that can be drawn"):
         density_of(GramRegression(), "word", "pills")
