@@ -54,7 +54,7 @@ def parse_delay(text: str) -> Delay:
     try:
         return Delay(span=milliseconds("delay", text))
     except ParameterError:
-        message = f"delay must be a number of messages, or a span such as 30s, 15m, 12h, 1d or 2w; got {text!r:.100}"
+        message = f"delay must be a number of messages, or a duration such as 30s, 12h, 1d or 2w; got {text!r:.100}"
         raise ParameterError(message) from None
 
 
