@@ -26,10 +26,10 @@ BATCH = 500
 BUCKETS = 2**20
 REPEATS = 7
 # Chosen among several on this very stream, since three hundred features an event are pulled at once; the peers run at
-# their defaults. So the table of what was learned shows that speed is not bought with learning, and ranks nobody.
+# their defaults. So the table of what was learned shows that speed does not cost accuracy. It is no ranking.
 RATE = 0.03
 VW = "--loss_function logistic -b 20 --quiet"
-# The file holds the messages so many times that the start of the program does not count.
+# The file repeats the messages, so that the start of the program does not count.
 COPIES = 5
 
 
