@@ -29,7 +29,7 @@ def test_topics_are_merged_by_time_then_in_the_order_they_were_named(logs: Logs,
         assert {*values(records)[-2:]} == {b"last", b"label of the last"}
 
 
-def test_a_change_of_partitions_is_told_at_the_first_poll_which_gives_nothing(logs: Logs, mails: str) -> None:
+def test_the_first_poll_reports_the_partitions_and_returns_no_records(logs: Logs, mails: str) -> None:
     both = frozenset({Partition(mails, 0), Partition(mails, 1)})
     put(logs.open(partitions=2), mails, b"one")
     log = logs.open(logs.group("readers"), [mails])
@@ -43,7 +43,7 @@ def test_a_change_of_partitions_is_told_at_the_first_poll_which_gives_nothing(lo
     assert len(changes) == 1
 
 
-def test_a_waiting_poll_gets_what_another_log_commits(logs: Logs, mails: str) -> None:
+def test_a_waiting_poll_gets_the_commit_of_another_log(logs: Logs, mails: str) -> None:
     def write() -> None:
         with logs.open() as log:
             time.sleep(0.05)

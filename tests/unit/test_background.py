@@ -26,7 +26,7 @@ def fail(*_: object) -> None:
     raise ZeroDivisionError(message)
 
 
-def test_a_thread_keeps_what_it_failed_with() -> None:
+def test_a_thread_keeps_its_exception() -> None:
     told: list[BackgroundError] = []
     thread = BackgroundThread(fail, "some-thread", told.append)
     thread.check()

@@ -98,7 +98,7 @@ def test_any_bytes_get_one_line(classify: Command, model: Path, mail: bytes) -> 
     assert LINE.fullmatch(output)
 
 
-def test_what_is_learned_is_what_the_learner_would_have_learned(classify: Command, tmp_path: Path) -> None:
+def test_classify_learns_like_the_learner(classify: Command, tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "filter"
     expected = SpamFilter.light()
     for mail, label in ((SPAM, "spam"), (HAM, "ham"), (SPAM + b"again\n", "spam")):

@@ -148,7 +148,7 @@ def test_two_workers(scene: Scene) -> None:
     scene.check()
 
 
-def test_what_it_says_to_people(scene: Scene, worker_command: Run) -> None:
+def test_the_progress_lines_of_a_run(scene: Scene, worker_command: Run) -> None:
     code, output, errors = worker_command("run", "--config", scene.config, "--drain")
     assert (code, output) == (0, "")
     lines = without_compiling(errors)

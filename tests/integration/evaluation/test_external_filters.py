@@ -18,7 +18,7 @@ from tests.support.baseline_mails import HAM_WORDS, SPAM_WORDS, mails
 
 
 @pytest.mark.skipif("bogofilter" not in available(), reason="bogofilter is not installed")
-def test_bogofilter_is_taught_what_its_own_options_teach(tmp_path: Path) -> None:
+def test_bogofilter_learns_as_by_its_own_options(tmp_path: Path) -> None:
     texts, labels = mails(24)
     peer = available()["bogofilter"]()
     peer.test_then_train(texts[:23], labels[:23])
@@ -87,7 +87,7 @@ def learned(folder: Path) -> dict[str, int]:
 
 
 @pytest.mark.skipif("crm114" not in available(), reason="crm114 is not installed")
-def test_crm_learns_what_it_is_wrong_or_not_sure_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crm_learns_errors_and_uncertain_mails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     peer = available()["crm114"]()
     texts = {
@@ -109,7 +109,7 @@ def test_crm_learns_what_it_is_wrong_or_not_sure_about(tmp_path: Path, monkeypat
 
 
 @pytest.mark.skipif("crm114" not in available(), reason="crm114 is not installed")
-def test_crm_ends_when_nobody_is_left_to_talk_to_it() -> None:
+def test_crm_ends_when_its_pipe_is_closed() -> None:
     peer = available()["crm114"]()
     process = peer._process  # type: ignore[attr-defined]
     process.stdin.close()

@@ -60,11 +60,13 @@ def test_a_wrong_password_does_not(
     assert "SaslAuthenticationFailedError" in said or "socket disconnected" in said
 
 
-def test_who_knows_the_authority_trusts_the_broker(secure_broker: SecureBroker) -> None:
+def test_a_client_with_the_authority_trusts_the_broker(secure_broker: SecureBroker) -> None:
     assert_let_in(secure_broker, "SSL")
 
 
-def test_who_knows_another_authority_does_not(secure_broker: SecureBroker, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_client_with_another_authority_distrusts_the_broker(
+    secure_broker: SecureBroker, caplog: pytest.LogCaptureFixture
+) -> None:
     said = refusal(secure_broker, caplog, "SSL", ssl_cafile=str(secure_broker.other_ca_file))
     assert "CERTIFICATE_VERIFY_FAILED" in said
 
@@ -89,7 +91,7 @@ def test_without_a_certificate_it_stays_shut(secure_broker: SecureBroker, caplog
     assert "BAD_CERTIFICATE" in refusal(secure_broker, caplog, MUTUAL_TLS)
 
 
-def test_who_has_no_rights_comes_in_and_may_do_nothing(secure_broker: SecureBroker) -> None:
+def test_a_user_without_rights_can_connect_and_do_nothing(secure_broker: SecureBroker) -> None:
     powerless = login("PLAIN", secure_broker.powerless, secure_broker.powerless_password)
     options = {"mine": {"num_partitions": 1, "replication_factor": 1}}
     with client(secure_broker, "SASL_PLAINTEXT", **powerless) as admin, pytest.raises(KafkaError) as refused:

@@ -109,7 +109,7 @@ def test_a_signal_ends_it_in_every_phase(make: Make) -> None:
     scene.check()
 
 
-def test_a_broker_that_comes_later(killable_broker: Broker, make: Make) -> None:
+def test_a_broker_that_starts_later_is_awaited(killable_broker: Broker, make: Make) -> None:
     scene = make()
     scene.feed(stream(20))
     scene.close()
@@ -152,7 +152,7 @@ def test_a_start_that_cannot_be(make: Make, worker_command: Run) -> None:
     )
 
 
-def test_who_is_not_let_in(secure_broker: SecureBroker, tmp_path: Path, worker_command: Run) -> None:
+def test_a_refused_login_is_reported(secure_broker: SecureBroker, tmp_path: Path, worker_command: Run) -> None:
     secrets = _secrets(secure_broker) | {"STREAM_BAYES__KAFKA__PASSWORD": "another password"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in secrets.items():

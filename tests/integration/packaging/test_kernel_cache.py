@@ -160,7 +160,7 @@ def test_item13_kernels_compiled_at_installation_need_no_other_folder(
 
 
 @pytest.mark.parametrize("variable", ["NUMBA_CACHE_DIR", "XDG_CACHE_HOME"])
-def test_item13_kernels_are_kept_where_a_variable_says(
+def test_item13_kernels_are_cached_in_the_folder_of_a_variable(
     installation: Path, open_folder: Path, temporary: Path, variable: str
 ) -> None:
     folder = own_folder(open_folder / variable)
@@ -325,7 +325,7 @@ def test_threads_that_ask_for_the_folder_at_once_get_the_same(tmp_path: Path, mo
     assert found == [tmp_path]
 
 
-def test_item14_the_notice_says_what_is_compiled_and_where_it_is_kept() -> None:
+def test_item14_the_notice_names_the_kernels_and_the_cache_folder() -> None:
     said: list[str] = []
     arrived = threading.Event()
 

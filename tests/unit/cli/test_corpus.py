@@ -103,7 +103,7 @@ def test_a_corpus_without_labels(run: Run, tmp_path: Path) -> None:
     assert "csv, 1 message, 1 unlabelled" in run(put(tmp_path / "c.csv", "label,text\nunknown,x\n"))
 
 
-def test_what_river_has_downloaded_is_listed_and_not_downloaded_again(run: Run, tmp_path: Path) -> None:
+def test_corpora_downloaded_by_river_are_listed_and_reused(run: Run, tmp_path: Path) -> None:
     """River knows its file by the size."""
     text = b"ham\tSee you\nspam\tYou have won "
     put(tmp_path / "river" / "SMSSpam" / "SMSSpamCollection", text.ljust(SMS_BYTES, b"!"))

@@ -23,7 +23,7 @@ from tests.support.pass_results import made_run
 pytestmark = pytest.mark.usefixtures("one_core")
 
 
-def test_json_says_what_became_of_the_questions(evaluate: Command, corpus: Path) -> None:
+def test_json_has_the_outcomes_of_the_requests(evaluate: Command, corpus: Path) -> None:
     options = ("--filter", RIVER, "--feedback", "active:60", "--strategy", "margin", "--delay", "5", "--json")
     code, output, errors = evaluate(corpus, *options)
     assert (code, errors) == (0, "")
@@ -119,7 +119,7 @@ def test_repeated_with_other_seeds(evaluate: Command, corpus: Path) -> None:
         (("--interleave", "--shuffle", "1"), "interleave or shuffle, not both"),
     ],
 )
-def test_what_cannot_work_gets_one_line(
+def test_impossible_arguments_get_one_line(
     evaluate: Command, corpus: Path, tmp_path: Path, arguments: tuple[str, ...], problem: str
 ) -> None:
     folder = tmp_path / "report"

@@ -177,7 +177,7 @@ def test_every_screen_has_the_same_size(phase: str, crash: Crash | None) -> None
         assert {row[-1] for row in rows} == set("╮│╯")
 
 
-def test_the_screen_says_what_happens() -> None:
+def test_the_screen_shows_the_events() -> None:
     text = " ".join(" ".join(drawn(screen.page(FIGURES))).replace("│", "").split())
     for part in ("3,000 of 6,000", "lag 10", "4.32", "0.988", "requested 120", "left 380", "1,234", "fold 12.3"):
         assert part in text
@@ -194,7 +194,7 @@ def test_a_terminal_too_small_or_too_simple_gets_lines() -> None:
     assert isinstance(open_display(Console(file=io.StringIO()), quiet=False), LineDisplay)
 
 
-def test_who_wants_no_lines_is_told_only_what_takes_long() -> None:
+def test_quiet_mode_reports_only_long_operations() -> None:
     console = Console(file=io.StringIO(), width=200)
     with open_display(console, quiet=True) as stage:
         for phase in ("starting", "compiling", "compiling"):
@@ -214,7 +214,7 @@ def test_lines_come_every_few_seconds_and_tell_each_event_once() -> None:
     assert printed == [f"worker {FIGURES.crash.sentence}", *map(line, moments)]  # type: ignore[union-attr]
 
 
-def test_the_end_tells_whether_each_mail_has_one_prediction(tmp_path: Path) -> None:
+def test_the_summary_says_whether_each_mail_has_one_prediction(tmp_path: Path) -> None:
     place = Workspace(tmp_path)
     progress = FIGURES.progress._replace(predicted=6000, distinct=6000)
     whole = FIGURES._replace(progress=progress)

@@ -92,7 +92,7 @@ def test_a_label_that_comes_late_comes_with_its_own_message() -> None:
     assert late == expected, "those of 7 to 9 never come, 0, 4 and 8 have none"
 
 
-def test_partial_tells_its_share() -> None:
+def test_partial_feedback_gives_its_fraction_of_labels() -> None:
     found = evaluated(stream(2000), "partial:0.3", chunk=256)
     assert found.learned.mean() == pytest.approx(0.3, abs=3 * math.sqrt(0.21 / 2000))
 
@@ -113,7 +113,7 @@ def test_partial_tells_its_share() -> None:
         *("first:x", "first:٣", "partial", "partial:1.1", "partial:-0.1", "partial:nan", "partial:x"),
     ],
 )
-def test_a_regime_that_is_none(text: str) -> None:
+def test_an_unknown_feedback_regime_is_refused(text: str) -> None:
     assert open_feedback(text) is None
     with pytest.raises(ParameterError, match="feedback must be immediate, delayed:N, first:N, partial:FRACTION"):
         FeedbackRegime(text).check()

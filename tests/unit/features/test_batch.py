@@ -138,7 +138,7 @@ def test_a_row_of_no_weight_fixes_no_type(learner: Any) -> None:
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_what_is_no_batch_of_events_labels_and_weights(name: str) -> None:
+def test_invalid_batches_are_refused(name: str) -> None:
     """Each with an error of our own, not with whatever Python says about the type."""
     learner = LEARNERS[name]
     model = taught(learner, events(learner, 5))

@@ -126,7 +126,7 @@ def test_corrections_of_categories_are_exact_without_collisions() -> None:
 
 
 @pytest.mark.parametrize("trial", range(200))
-def test_categories_that_collide_can_be_taken_back(trial: int) -> None:
+def test_colliding_categories_can_be_unlearned(trial: int) -> None:
     """Values of several features in one bucket are no reason to refuse an event that was learned."""
     stream = categories(12, seed=trial)
     model = CategoricalNB(prior_count=0.3, class_prior_count=0.5, buckets=8, classes=("ham", "spam"))

@@ -183,7 +183,7 @@ def test_texts_may_come_from_any_iterable() -> None:
         ([b"bytes"], "text 0 is no string but of type bytes"),
     ],
 )
-def test_what_is_no_text(texts: Any, words: str) -> None:
+def test_values_that_are_no_text_are_refused(texts: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         hash_words(texts, 64)
 

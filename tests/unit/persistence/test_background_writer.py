@@ -44,7 +44,7 @@ def test_the_saver_writes_beside_the_stream(tmp_path: Path) -> None:
     assert names(tmp_path) == [name_of(4), name_of(5)]
 
 
-def test_what_goes_wrong_in_the_thread_is_raised_once(tmp_path: Path) -> None:
+def test_an_error_of_the_thread_is_raised_once(tmp_path: Path) -> None:
     saver = BackgroundWriter(CheckpointStore(tmp_path))
     saver.save(1, lambda: json.loads("nonsense"))
     with pytest.raises(json.JSONDecodeError):

@@ -164,12 +164,12 @@ def test_messages_without_a_label(tmp_path: Path) -> None:
         list(open_corpus(tmp_path / "m"))
 
 
-def test_an_x_label_that_is_none(tmp_path: Path) -> None:
+def test_an_invalid_x_label_header_is_refused(tmp_path: Path) -> None:
     path = put(tmp_path / "all.mbox", b"From a 1:11\nX-Label: work\n\nx\n")
     assert_named_and_counted(path, "bad-label", "message 1 .*'work' is none of", 0)
 
 
-def test_an_mbox_by_name_that_is_none(tmp_path: Path) -> None:
+def test_a_file_named_mbox_that_is_none_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "c" / "ham.mbox", "not so")
     put(tmp_path / "c" / "spam.mbox", mbox_bytes(MAILS[:2], labelled=False))
     assert_named_and_counted(tmp_path / "c", "not-mbox", r"ham\.mbox: not an mbox file", 2)

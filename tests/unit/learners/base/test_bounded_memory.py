@@ -96,7 +96,7 @@ def senders(model: BetaBernoulli, *names: str) -> BetaBernoulli:
     return model
 
 
-def test_what_was_taken_back_does_not_count_as_learning() -> None:
+def test_unlearned_events_do_not_count_as_learned() -> None:
     """Learned and unlearned is as if it had never come: the coin keeps its place in the queue, and its evidence."""
     model, other = (BetaBernoulli(on="sender", prior=Beta(2, 3), capacity=2) for _ in range(2))
     senders(model, "ann", "bob", "bob")

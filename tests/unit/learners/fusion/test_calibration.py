@@ -99,7 +99,7 @@ def test_repairs_an_overconfident_member(kind: str, method: str) -> None:
     assert after.brier_score < before.brier_score
 
 
-def test_learns_from_what_was_said_before_the_event() -> None:
+def test_calibration_learns_from_the_prediction_before_the_event() -> None:
     """A coin of few throws believes the last one; they alternate, so what it says beforehand is wrong."""
     throws = [bool(place % 2) for place in range(40)]
     model = LogOddsFusion((BetaBernoulli(prior=Beta(0.01, 0.01)),), method="averaging", calibration_precision=0.5)

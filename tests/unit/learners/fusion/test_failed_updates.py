@@ -61,7 +61,7 @@ class Overflowing(Raising):
     ],
     ids=str,
 )
-def test_what_one_member_refuses_none_has_learned(x: dict[str, Any], kind: type[StreamBayesError]) -> None:
+def test_an_event_that_one_member_refuses_is_learned_by_none(x: dict[str, Any], kind: type[StreamBayesError]) -> None:
     """Whatever the place of the member that refuses, alone and within a batch, and inside a fusion in the fusion."""
     members = (MultinomialNB(), Overflowing(), CategoricalNB(), BetaBernoulli(on="b"), Overflowing(variance="shared"))
     orders = [members[place:] + members[:place] for place in range(len(members))]
@@ -90,7 +90,7 @@ def test_no_memory_in_the_last_member() -> None:
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_what_is_interrupted_nobody_has_learned(place: int) -> None:
+def test_an_interrupted_event_is_learned_by_no_member(place: int) -> None:
     """A class from elsewhere may raise anything, even after it has learned: it and those before it are put back."""
     members: list[Classifier] = [Raising(), BayesianLogisticRegression(0.5, forgetting=0.9), BetaBernoulli(on="b")]
     members.insert(place, Raising(variance="shared"))
@@ -105,7 +105,7 @@ def test_what_is_interrupted_nobody_has_learned(place: int) -> None:
     assert all(held[name] is member for name, member in model.members.items())
 
 
-def test_only_what_may_fail_is_copied() -> None:
+def test_only_members_that_may_fail_are_copied() -> None:
     """The last of ours refuses before it has learned, and after it nobody does."""
     sure = (LogisticRegression(), BernoulliNB(), BetaBernoulli(), GaussianDiscriminant(), BayesianLogisticRegression())
     diagonal = BayesianLogisticRegression(covariance="diagonal", buckets=2**18)

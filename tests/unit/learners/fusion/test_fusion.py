@@ -171,7 +171,7 @@ def test_the_probability_is_that_of_its_latent(method: str, calibration: str) ->
         model.learn_one(x, y)
 
 
-def test_what_a_member_says() -> None:
+def test_the_log_odds_of_a_member() -> None:
     """Signed for the second label in whatever order the member has them; 0 where it does not know both."""
     probabilities = np.array([[0.25, 0.75], [0.75, 0.25], [np.nan, 1.0], [1.0, 0.0]])
     sizes = np.array([math.log(3), math.log(3), math.inf, math.inf])

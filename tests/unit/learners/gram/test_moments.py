@@ -135,7 +135,7 @@ def test_forgetting_is_having_learned_less(events: list[Any], factor: float, nam
     assert_same(model, learned([(x, y, w * factor) for x, y, w in events], name))
 
 
-def test_all_taken_back_is_nothing_learned() -> None:
+def test_unlearning_all_events_gives_the_prior() -> None:
     model = GramRegression(strength=0.3)
     for x in (0.1, 0.2, 0.7):
         model.learn_one({"x": x}, 3 * x, w=0.1)
@@ -155,7 +155,7 @@ def test_all_taken_back_is_nothing_learned() -> None:
         ({"b": 1.0}, 2.0, 1.0),  # every event had a
     ],
 )
-def test_what_cannot_have_been_learned_is_not_taken_back(x: dict[str, float], y: float, w: float) -> None:
+def test_events_that_cannot_have_been_learned_are_not_unlearned(x: dict[str, float], y: float, w: float) -> None:
     model = GramRegression()
     for event, target in (({"a": 1.0}, 1.0), ({"a": 2.0, "b": 1.0}, 2.0), ({"a": 4.0}, 3.0)):
         model.learn_one(event, target)

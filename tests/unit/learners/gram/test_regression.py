@@ -86,7 +86,7 @@ def test_by_hand() -> None:
     assert said.scale**2 == pytest.approx(noise * (1 + 1 / 2 + 9 / 4 + 4 / 2))
 
 
-def test_before_any_event_the_prior_speaks() -> None:
+def test_predictions_before_any_event_are_those_of_the_prior() -> None:
     """Target 0 with a level as uncertain as one target, and a weight of variance noise / strength for each feature."""
     for intercept, level in ((True, 1.0), (False, 0.0)):
         said: Any = GramRegression(4.0, 3.0, 5.0, intercept).predictive_one({"a": 2.0, "b": 1.0})
@@ -146,7 +146,7 @@ def test_no_penalty_has_no_path() -> None:
             model.path("none", strengths)
 
 
-def test_bias_of_what_never_came() -> None:
+def test_bias_and_variance_of_features_never_learned() -> None:
     """A feature no event had is not predicted at all; the noise is what the learner expects unless it is told."""
     model = GramRegression(strength=2.0, noise_variance=3.0, noise_degrees=5.0)
     model.learn_one({"x": 0.0}, 1.0)

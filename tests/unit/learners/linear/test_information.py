@@ -96,7 +96,7 @@ def test_rank_is_the_greedy_choice(precision: float, noise: float, intercept: bo
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_rank_is_what_asking_one_by_one_would_choose(covariance: str) -> None:
+def test_rank_is_the_greedy_choice_one_by_one(covariance: str) -> None:
     """Choose, learn any target, choose again: the same rows, since variances do not depend on targets."""
     rows = events(40, seed=4)
     model = BayesianLinearRegression(0.7, 1.5, covariance=covariance)
@@ -126,7 +126,7 @@ def test_rank_of_hashed_few_and_no_events(covariance: str, order: list[int]) -> 
     assert before == {name: array.tobytes() for name, array in model.state().arrays.items()}
 
 
-def test_bad_questions() -> None:
+def test_invalid_rank_arguments_are_refused() -> None:
     model = BayesianLinearRegression()
     wrong: tuple[Any, ...] = (-1, 1.5, "2", True)
     for k in wrong:

@@ -131,7 +131,7 @@ def test_forgetting_discounts_everything_at_each_event(forgetting: float) -> Non
 @pytest.mark.parametrize(
     ("forgetting", "noise"), [(0.99, "known"), (0.99, "unknown"), (0.9, "unknown"), (1e-3, "known"), (1e-100, "known")]
 )
-def test_what_is_not_seen_for_ages_goes_back_to_zero(covariance: str, noise: str, forgetting: float) -> None:
+def test_weights_of_features_not_seen_for_long_return_to_zero(covariance: str, noise: str, forgetting: float) -> None:
     """The intercept and "a" are known together only, "once" was seen once: means stay small, variances do not."""
     model = BayesianLinearRegression(2.0, 0.3, covariance=covariance, noise=noise, forgetting=forgetting)
     model.learn_one({"once": 1.0, "a": 1.0}, 5.0)

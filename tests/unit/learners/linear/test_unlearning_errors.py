@@ -28,7 +28,7 @@ def test_merge_and_forget_keep_the_evidence() -> None:
         assert whole.log_evidence() == pytest.approx(half.log_evidence(), rel=1e-10)
 
 
-def test_what_was_never_learned_is_not_taken_back() -> None:
+def test_events_never_learned_are_not_unlearned() -> None:
     design, targets = data(30)
     model = taught(BayesianLinearRegression(0.4, 0.25), design, targets)
     known = dict(zip(NAMES, design[3, 1:].tolist(), strict=True))
