@@ -37,7 +37,7 @@ def test_the_first_poll_reports_the_partitions_and_returns_no_records(logs: Logs
     assert wait_for_assignment(log) == both
     log.on_change = lambda gained, lost: changes.append((gained, lost))
     assert log.poll(1, timeout=0.0) == []
-    assert changes == [(both, frozenset())], "who asks anew is told anew"
+    assert changes == [(both, frozenset())], "a new reader gets the partitions again"
     log.seek({Partition(mails, 0): 0, Partition(mails, 1): 0})
     assert values(poll_some(log, 1)) == [b"one"]
     assert len(changes) == 1

@@ -49,13 +49,10 @@ class PoissonRegression(OneOutput, ColumnRegressor):
     Parameters
     ----------
     step, rate
-        The rule of the steps ("constant", "inverse-root" or "adagrad") and their size; see `GradientLearner`.
-    l1, l2
-        Penalties on the weights, which l1 sets to exactly zero, and on half their squares.
-    intercept
-        Whether there is a constant term; it is never penalised.
-    buckets
-        Hash names into this many columns (a power of two) instead of keeping them.
+        The rule of the steps ("constant", "inverse-root" or "adagrad") and their size; see `GradientLearner`. Large
+        counts need small steps, see below.
+    l1, l2, intercept, buckets
+        The penalties on the weights, the constant term, and the number of columns for hashed names.
 
     Notes
     -----

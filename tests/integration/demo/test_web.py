@@ -28,7 +28,7 @@ def address_of(process: subprocess.Popen[bytes]) -> str:
 
 @contextmanager
 def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Whatever happens within, nobody waits for it for ever afterwards."""
+    """A process that is killed at the end of the context."""
     try:
         yield
     finally:

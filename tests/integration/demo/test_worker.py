@@ -1,4 +1,4 @@
-"""The worker of a demo: its settings are those of the demo alone, and what goes wrong with it is told."""
+"""The worker of a demo: its settings are those of the demo alone, and its failures are reported."""
 
 from __future__ import annotations
 

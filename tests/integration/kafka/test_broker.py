@@ -83,7 +83,7 @@ def read_all(address: str, topic: str, isolation: Isolation) -> list[bytes]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; a dead one that nobody has waited for does not."""
+    """Whether a process runs; a zombie does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The test broker behind passwords and certificates: it lets in who has them, and nobody else."""
+"""The test broker behind passwords and certificates: it accepts only clients that have them."""
 
 from __future__ import annotations
 

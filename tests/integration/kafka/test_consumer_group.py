@@ -1,4 +1,4 @@
-"""Members of a group on a real broker: who has which partitions, when, and how it is told."""
+"""Members of a group on a real broker: assignment of partitions, and how it is reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.broker
 
 PARTITIONS = 4
-# Nobody loses a partition within a test since it was silent.
+# No member loses a partition within a test because it was silent.
 LONG: dict[str, Any] = {"session_seconds": 60.0}
 
 # Reads as a member with a name, says what it has, and waits to be killed.

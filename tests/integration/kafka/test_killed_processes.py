@@ -43,7 +43,7 @@ print("open", flush=True)
 sys.stdin.readline()
 """
 
-# Has work to commit, does so only when it is told to, and says what came of it.
+# Commits its work on command, and prints the result.
 ZOMBIE = """
 import sys
 from stream_bayes.config import KafkaSettings
@@ -75,7 +75,7 @@ def logs(broker: Broker | RemoteBroker) -> Iterator[KafkaLogs]:
 
 
 def left_open(logs: KafkaLogs, member: str, seconds: int, topic: str) -> None:
-    """A transaction of a process that was killed, which the broker would end after so many seconds."""
+    """A transaction of a process that was killed, which the broker would abort after this timeout."""
     with ChildProcess(OPEN, logs.address, f"{logs.group('readers')}.{member}", str(seconds), topic) as other:
         assert other.says() == "open"
 

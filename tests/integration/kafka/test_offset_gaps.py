@@ -1,4 +1,4 @@
-"""Records that are gone before they were read, and topics that are not what they were: explained, never passed over."""
+"""Records that were removed before they were read, and recreated topics: reported, never ignored."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_records_that_retention_removed_unread_are_a_gap(make: Make, worker_logs
 
 
 def test_a_gap_in_the_journal_is_processed_again(make: Make) -> None:
-    """Labels are lost that came when nobody read; the e-mails are all there, and so the model can be made again."""
+    """Labels that were not read are lost; all mails are there, so the model can be rebuilt."""
     scene = make(**GO_ON)
     scene.feed(stream(20))
     scene.feed([("labels", label(1, "ham"))])

@@ -97,7 +97,7 @@ exec "$@"
 
 
 class Use(NamedTuple):
-    """What came of using a kernel."""
+    """The result of a kernel call."""
 
     hits: int
     errors: str
@@ -230,7 +230,7 @@ def test_item13_a_machine_that_is_all_read_only_is_one_warning(installation: Pat
 def test_item13_folders_that_others_could_write_to_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cache file is a pickle: one that somebody else planted would be run."""
+    """A cache file is a pickle: one that another user planted would be run."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))

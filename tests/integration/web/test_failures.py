@@ -189,7 +189,7 @@ def test_the_session_describes_the_learner(http: httpx.Client, tmp_path: Path) -
 
 
 def _repeated(unit: bytes, size: int) -> bytes:
-    """So many bytes of it."""
+    """The text repeated to this number of bytes."""
     return (unit * (size // len(unit) + 1))[:size]
 
 

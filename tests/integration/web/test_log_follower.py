@@ -194,7 +194,7 @@ def test_item16_labels_that_the_engine_accepts_are_answers_on_the_page(
     label = {"id": "17", "label": "spam", "source": source, **changes}
     with SqliteLog(tmp_path / "log.db") as log:
         log.append("label-requests", encode(label_request), partition=0)
-        # What is no label is passed over, and what comes after it is read.
+        # An invalid label is skipped, and the records after it are read.
         log.append("labels", b"no event", partition=0)
         log.append("labels", json.dumps({"type": "observation", "id": "17", "text": "x"}).encode(), partition=0)
         log.append("labels", json.dumps(label).encode(), partition=0)

@@ -42,7 +42,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
 
 @pytest.fixture
 def address(testbed: WebTestBed) -> Iterator[str]:
-    """Of a page about it that has a token, and where nobody has failed yet."""
+    """The address of a page with a token and without failed logins."""
     with page(testbed.settings, TOKEN) as found, client(found, TOKEN):
         yield found
 

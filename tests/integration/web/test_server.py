@@ -84,7 +84,7 @@ SLOW = """
 
 
 def test_a_running_response_is_completed_at_shutdown(tmp_path: Path) -> None:
-    # It answers only once nobody can connect any more.
+    # It answers only once no client can connect any more.
     with script(tmp_path, SLOW) as process, open_request(process, "/until-the-end") as connection:
         assert wait_for_exit(process, signal.SIGTERM) == (0, "", "")
         assert connection.recv(65536).endswith(b"done")

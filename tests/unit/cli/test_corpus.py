@@ -121,7 +121,7 @@ def test_bad_arguments(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_a_network_one_line_says_so(tmp_path: Path) -> None:
-    """A proxy at which nobody listens stands for it, on machines that have one."""
+    """A closed proxy port stands for a missing network."""
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     environment = {**os.environ, **nowhere, "RIVER_DATA": str(tmp_path), "no_proxy": "", "NO_PROXY": ""}
     command = [sys.executable, "-m", "stream_bayes.cli", "corpus", "--get", "trec07"]

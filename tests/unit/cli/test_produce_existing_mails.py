@@ -442,7 +442,7 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def write_maildir(folder: Path, every: Sequence[Mail], misplaced: int) -> tuple[Path, list[Path]]:
-    """Mails as a mail server delivers them; so many spam mails lie in the inbox, and their paths are given too."""
+    """Mails as a mail server delivers them; some spam mails lie in the inbox, and their paths are returned too."""
     box = maildir(folder)
     in_inbox: list[Path] = []
     for number, mail in enumerate(every):

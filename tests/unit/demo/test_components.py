@@ -120,7 +120,7 @@ def test_the_labeller_answers_after_a_while_with_the_truth() -> None:
     labeller.answer_due(10.4)
     assert labeller.answered == 0
     labeller.answer_due(11.6)
-    assert (labeller.answered, labeller.idle) == (2, True), "of the third nobody knows what it is"
+    assert (labeller.answered, labeller.idle) == (2, True), "the third has no known label"
     labels = [Label.model_validate_json(record.value) for record in log.read("labels", 0, 0, 9)]
     assert {(each.id, each.label, each.source) for each in labels} == {
         ("a", "spam", Source("emails", 0, 0)),

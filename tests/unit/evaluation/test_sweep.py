@@ -128,7 +128,7 @@ def test_the_clock_never_goes_back_and_trusts_the_receiving_server() -> None:
 
 
 def dated(*days: float) -> list[bytes]:
-    """Mails so many days after the beginning."""
+    """Mails at these days after the beginning."""
     return [f"Date: {formatdate(NOON / 1000 + 86_400 * day)}\n\nhello".encode() for day in days]
 
 

@@ -60,7 +60,7 @@ def address(testbed: WebTestBed) -> Iterator[str]:
 
 @pytest.fixture
 def ann(browser: Browser, address: str) -> Iterator[Visit]:
-    """Somebody who looks."""
+    """A visitor of the charts."""
     with visiting(browser, address) as visit:
         yield visit
 

@@ -63,7 +63,7 @@ def test_two_bearer_tokens_are_refused(stranger: httpx.Client, access: Authentic
     refused(stranger.get("/metrics", headers=both), 401, "token")
     twice = [("Authorization", f"Bearer {TOKEN}"), ("Authorization", f"Bearer {TOKEN}")]
     refused(stranger.get("/metrics", headers=twice), 401, "token")
-    # Nor does a good cookie help somebody who shows a wrong token as well.
+    # Nor does a valid cookie help a client with a wrong token.
     mixed = {"Authorization": "Bearer x", "Cookie": f"{SESSION_COOKIE}={access.cookie}"}
     refused(stranger.get("/metrics", headers=mixed), 401, "token")
     basic = {"Authorization": "Basic eDp5", "Cookie": f"{SESSION_COOKIE}={access.cookie}"}

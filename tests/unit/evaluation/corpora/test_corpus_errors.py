@@ -223,7 +223,7 @@ def test_names_and_ids_that_no_screen_can_show(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_messages_beyond_the_largest_size(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit is set low here: 256 MiB would take long. Nobody knows where a field of CSV would have ended."""
+    """The limit is set low here: 256 MiB would take long. The end of an oversized CSV field is unknown."""
     for module in (files, mbox, delimited):
         monkeypatch.setattr(module, "MAX_BYTES", 2000)
     large = Mail("large", "ham", b"A: b\n\n" + b"x" * 50 + b"\n" * 5000)

@@ -74,7 +74,7 @@ def test_an_event_that_one_member_refuses_is_learned_by_none(x: dict[str, Any], 
 
 
 def test_no_memory_in_the_last_member() -> None:
-    """The square of 3e5 names, and texts among them: nobody keeps a name, a text or a step."""
+    """The square of 3e5 names, and texts among them: no member keeps a name, a text or a step."""
     words: dict[str, Any] = {f"w{place}": 1.0 for place in range(300_000)}
     for members, words["from"] in (
         ((LogisticRegression(), BetaBernoulli(on="w1"), GaussianDiscriminant()), 1.0),
@@ -106,7 +106,7 @@ def test_an_interrupted_event_is_learned_by_no_member(place: int) -> None:
 
 
 def test_only_members_that_may_fail_are_copied() -> None:
-    """The last of ours refuses before it has learned, and after it nobody does."""
+    """The last member of the package refuses before it learns, and no member after it refuses."""
     sure = (LogisticRegression(), BernoulliNB(), BetaBernoulli(), GaussianDiscriminant(), BayesianLogisticRegression())
     diagonal = BayesianLogisticRegression(covariance="diagonal", buckets=2**18)
     ageing = BayesianLogisticRegression(forgetting=0.9)

@@ -168,7 +168,7 @@ def test_softmax_of_two_labels_is_logistic(step: str) -> None:
 
 
 def test_a_new_label_in_mid_stream() -> None:
-    """It joins with weights of zero at its first event, that one included; before, nobody has heard of it."""
+    """It joins with weights of zero at its first event, that one included; before, it is unknown."""
     model = SoftmaxRegression(step="constant", rate=0.3, l1=0.01)
     for x, label in (({"a": 1.0}, "red"), ({"b": 1.0}, "green"), ({"a": 2.0}, "red")):
         model.learn_one(x, label)

@@ -147,7 +147,7 @@ def test_no_penalty_has_no_path() -> None:
 
 
 def test_bias_and_variance_of_features_never_learned() -> None:
-    """A feature no event had is not predicted at all; the noise is what the learner expects unless it is told."""
+    """A feature no event had is not predicted at all; the noise is that of the learner unless it is given."""
     model = GramRegression(strength=2.0, noise_variance=3.0, noise_degrees=5.0)
     model.learn_one({"x": 0.0}, 1.0)
     model.learn_one({"x": 2.0}, 3.0)

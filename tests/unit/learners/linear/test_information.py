@@ -68,7 +68,7 @@ def test_information_of_unknown_noise_is_the_expected_fall_of_entropy() -> None:
 
 
 def greedy(covariance: FloatArray, rows: FloatArray, noise: float, count: int) -> list[int]:
-    """Every variance anew after each choice, and the covariance by Sherman and Morrison."""
+    """All variances recomputed after each choice, and the covariance by Sherman and Morrison."""
     chosen: list[int] = []
     for _ in range(count):
         variances = np.einsum("ij,jk,ik->i", rows, covariance, rows)

@@ -166,7 +166,7 @@ def test_surprises_stay_numbers() -> None:
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize(("precision", "times"), [(1.0, 1000), (1.0, 100), (0.2, 5), (3.0, 40)])
 def test_an_event_of_weight_n_equals_n_labels(covariance: str, precision: float, times: int) -> None:
-    """Against the exact posterior of the log-odds given so many equal labels, by quadrature."""
+    """Against the exact posterior of the log-odds given equal labels, by quadrature."""
     model = BayesianLogisticRegression(precision, covariance=covariance, intercept=False)
     model.learn_one({"a": 1.0}, True, w=float(times))
     f = np.linspace(-20.0, 40.0, 60_001)
