@@ -98,8 +98,8 @@ def our_odds(model: LogisticRegression, mail: Mail) -> Iterator[float]:
     """The log-odds of spam, each before its message was learned."""
     for begin in range(0, MESSAGES, BATCH):
         part = slice(begin, begin + BATCH)
-        said = model.test_then_train(hash_words(mail.texts[part], BUCKETS), mail.labels[part])
-        yield from np.where(said.probabilities[:, 1] > 0.5, said.log_odds, -said.log_odds).tolist()
+        predictions = model.test_then_train(hash_words(mail.texts[part], BUCKETS), mail.labels[part])
+        yield from np.where(predictions.probabilities[:, 1] > 0.5, predictions.log_odds, -predictions.log_odds).tolist()
 
 
 def river_model(transformer: Any) -> Any:

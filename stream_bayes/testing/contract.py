@@ -24,10 +24,10 @@ def check_predicts_before_learning(learner: Any) -> None:
     """Predictions are valid before any learning, and sum to one where labels are known."""
     model = learner.clone()
     for x, _ in [({}, None), *streams.events(learner, 3)]:
-        said = streams.answer(model, x)
+        prediction = streams.answer(model, x)
         assert model.predictive_one(x).variance >= 0.0
-        if isinstance(said, dict) and said:
-            streams.assert_close(sum(said.values()), 1.0)
+        if isinstance(prediction, dict) and prediction:
+            streams.assert_close(sum(prediction.values()), 1.0)
 
 
 def check_predicting_changes_nothing(learner: Any) -> None:
@@ -132,9 +132,9 @@ def check_batch_equals_loop(learner: Any) -> None:
     """`test_then_train` and `learn_many` are the loop of single calls, to the last bit, however the stream is cut."""
     stream = streams.partly_labelled(learner)
     loop = learner.clone()
-    said = []
+    result = []
     for x, y in stream:
-        said.append(streams.answer(loop, x))
+        result.append(streams.answer(loop, x))
         if y is not None:
             loop.learn_one(x, y)
     for size in (1, 7, len(stream)):
@@ -144,7 +144,7 @@ def check_batch_equals_loop(learner: Any) -> None:
             part = stream[begin : begin + size]
             predictions = model.test_then_train(model.batch([x for x, _ in part]), [y for _, y in part])
             answers += [streams.answer_of(predictions, row) for row in range(len(part))]
-        assert answers == said, f"batches of {size} and the loop differ"
+        assert answers == result, f"batches of {size} and the loop differ"
         assert streams.frozen(model) == streams.frozen(loop), f"batches of {size} and the loop end in different states"
     model = learner.clone()
     model.learn_many([x for x, _ in stream], [y for _, y in stream])

@@ -125,9 +125,9 @@ def test_every_valid_prior_gives_finite_predictions(covariance: str, predictive:
             taught(model, [({"a": one, "b": two}, "x", 1.0) for one in (a, b) for two in (a, b)])
             taught(model, [({"a": a, "b": b}, "y", 1e12), ({"a": b, "b": b}, "y", 1.0)])
             for x in ({"a": a, "b": b}, {"a": -1e120, "b": 1e120}, {"a": 0.0}):
-                said = model.predictive_one(x)
-                assert sum(said.probabilities.values()) == pytest.approx(1.0)
-                assert math.isfinite(said.epistemic_variance)
+                prediction = model.predictive_one(x)
+                assert sum(prediction.probabilities.values()) == pytest.approx(1.0)
+                assert math.isfinite(prediction.epistemic_variance)
 
 
 @pytest.mark.parametrize("hole", [math.nan, math.inf])

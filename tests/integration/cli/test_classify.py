@@ -53,12 +53,12 @@ def test_the_costs_decide(classify: Command, model: Path) -> None:
 
 def test_for_machines(classify: Command, model: Path) -> None:
     code, output, _ = classify(SPAM, "--model", model, "--json")
-    said = SpamFilter.load(model).predictive_many([SPAM])
+    predictions = SpamFilter.load(model).predictive_many([SPAM])
     assert code == 1
     assert json.loads(output) == {
         "label": "spam",
-        "probability": said.probabilities[0, 1],
-        "log_odds": said.spam_log_odds[0],
+        "probability": predictions.probabilities[0, 1],
+        "log_odds": predictions.spam_log_odds[0],
         "action": "quarantine",
     }
 

@@ -91,9 +91,9 @@ def test_a_signal_ends_it_in_good_order(scene: Scene, worker_command: Run, numbe
     wanted = random.Random(number).randrange(1000)
     scene.wait_for(worker, lambda log: predicted(log) > wanted)
     worker.send_signal(number)
-    code, said = end(worker)
+    code, result = end(worker)
     assert code == 0
-    assert said[-1]["event"] == "stopped"
+    assert result[-1]["event"] == "stopped"
     scene.check(is_complete=False)
     code, _, errors = worker_command("run", "--config", scene.config, "--drain", "--json")
     assert code == 0

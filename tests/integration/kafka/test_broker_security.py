@@ -55,9 +55,9 @@ def test_a_wrong_password_does_not(
     secure_broker: SecureBroker, caplog: pytest.LogCaptureFixture, mechanism: str
 ) -> None:
     wrong = login(mechanism, secure_broker.username, "wrong")
-    said = refusal(secure_broker, caplog, "SASL_SSL", **wrong)
+    output = refusal(secure_broker, caplog, "SASL_SSL", **wrong)
     # It drops an answer that comes together with the end of the connection, which is about every second one.
-    assert "SaslAuthenticationFailedError" in said or "socket disconnected" in said
+    assert "SaslAuthenticationFailedError" in output or "socket disconnected" in output
 
 
 def test_a_client_with_the_authority_trusts_the_broker(secure_broker: SecureBroker) -> None:
@@ -67,8 +67,8 @@ def test_a_client_with_the_authority_trusts_the_broker(secure_broker: SecureBrok
 def test_a_client_with_another_authority_distrusts_the_broker(
     secure_broker: SecureBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    said = refusal(secure_broker, caplog, "SSL", ssl_cafile=str(secure_broker.other_ca_file))
-    assert "CERTIFICATE_VERIFY_FAILED" in said
+    output = refusal(secure_broker, caplog, "SSL", ssl_cafile=str(secure_broker.other_ca_file))
+    assert "CERTIFICATE_VERIFY_FAILED" in output
 
 
 def test_a_certificate_of_another_host_is_refused_unless_names_are_not_checked(

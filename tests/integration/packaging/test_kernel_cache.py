@@ -326,11 +326,11 @@ def test_threads_that_ask_for_the_folder_at_once_get_the_same(tmp_path: Path, mo
 
 
 def test_item14_the_notice_names_the_kernels_and_the_cache_folder() -> None:
-    said: list[str] = []
+    result: list[str] = []
     arrived = threading.Event()
 
     def announce(text: str) -> None:
-        said.append(text)
+        result.append(text)
         arrived.set()
 
     notice = CompilationNotice(seconds=0.0)
@@ -343,10 +343,10 @@ def test_item14_the_notice_names_the_kernels_and_the_cache_folder() -> None:
     notice.end()
     notice.start("sigmoid")
     notice.end()
-    assert len(said) == 1
-    assert said[0].startswith(NOTICE_BEGINNING)
-    assert "mail_fold" in said[0]
-    assert "kept in /folder" in said[0]
+    assert len(result) == 1
+    assert result[0].startswith(NOTICE_BEGINNING)
+    assert "mail_fold" in result[0]
+    assert "kept in /folder" in result[0]
 
 
 def test_item14_short_compilations_are_not_announced() -> None:

@@ -115,8 +115,8 @@ def schemathesis(folder: Path, address: str, *options: str) -> str:
 def test_no_request_breaks_the_server(tmp_path: Path, address: str, operations: list[tuple[str, str]]) -> None:
     # The news do not end, and after some logins that fail nothing is answered any more.
     without = [option for path in (LOGIN, ENDLESS, POSTERIOR) for option in ("--exclude-path", path)]
-    said = schemathesis(tmp_path, address, *AND_SCHEMA, *without)
-    assert f"Tested: {len(operations) - 3}" in said
+    result = schemathesis(tmp_path, address, *AND_SCHEMA, *without)
+    assert f"Tested: {len(operations) - 3}" in result
     with client(address, TOKEN) as http:
         assert http.get("/readyz").json()["ready"]
 

@@ -146,7 +146,7 @@ def test_requests_audit_and_labellers_are_shown(run: Run, tmp_path: Path) -> Non
     assert f"              corrected = {requests['outcomes']['corrected']}" in lines
     assert f"  budget      {requests['requested']} used; with the --config of the worker: what is left" in lines
     assert re.search(
-        r"^  audit       accuracy [01]\.\d{3} \([01]\.\d{3} to [01]\.\d{3} with 95 %\), by \d answers? to q",
+        r"^  audit       accuracy [01]\.\d{3} \([01]\.\d{3} to [01]\.\d{3} with 95 %\), by \d answers? to r",
         output,
         re.M,
     )

@@ -118,8 +118,8 @@ def test_an_id_that_the_engine_refuses_is_replaced_by_the_message_digest() -> No
     (mail,) = log.read("emails", 0, 0)
     (label,) = log.read("labels", 0, 0)
     seen = decode(mail, Observation, LIMITS)
-    said = decode(label, Label, LIMITS)
-    assert seen.id == said.id == message_id_of(b"x")
+    result = decode(label, Label, LIMITS)
+    assert seen.id == result.id == message_id_of(b"x")
 
 
 def test_only_the_first_mails_and_at_a_rate(run: Run, corpus: Path, log: str) -> None:

@@ -102,14 +102,14 @@ def test_rows_without_a_label_fix_no_type(learner: Any) -> None:
     rows: list[dict[str, Any]] = [{"a": "x"}, {"a": 1}, {"a": 2}]
     labels = [None, "ham", "spam"]
     loop = learner.clone()
-    said = []
+    result = []
     for x, y in zip(rows, labels, strict=True):
-        said.append(answer(loop, x))
+        result.append(answer(loop, x))
         if y is not None:
             loop.learn_one(x, y)
     model = learner.clone()
     predictions = model.test_then_train(rows, labels)
-    assert [predictions.probabilities_of(row) for row in range(3)] == said
+    assert [predictions.probabilities_of(row) for row in range(3)] == result
     assert frozen(model) == frozen(loop)
 
 

@@ -78,13 +78,13 @@ def test_batches_with_equal_names_of_other_types(learner: Any) -> None:
     loop = learner.clone()
     model = learner.clone()
     ones = learner.clone()
-    said = []
+    result = []
     for x, y in zip(rows, labels, strict=True):
-        said.append(answer(loop, x))
+        result.append(answer(loop, x))
         loop.learn_one(x, y)
         ones.test_then_train([x], [y])
     predictions = model.test_then_train(rows, labels)
-    assert [predictions.probabilities_of(row) for row in range(len(rows))] == said
+    assert [predictions.probabilities_of(row) for row in range(len(rows))] == result
     assert frozen(model) == frozen(loop) == frozen(ones)
 
 

@@ -76,7 +76,7 @@ def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
     model.learn_many(mails, labels)
     saver.finish()
     found = folder.newest()
-    said = model.predictive_many(mails)
+    predictions = model.predictive_many(mails)
     assert found is not None
     assert expected is not None
     assert found[0] == 3
@@ -86,4 +86,4 @@ def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
     state = LearnerState(found[1].scalars["kind"], found[1].scalars["parameters"], found[1].arrays)
     restored = SpamFilter.from_state(state, copy=False)
     restored.learn_many(mails, labels)
-    np.testing.assert_array_equal(restored.predictive_many(mails).probabilities, said.probabilities)
+    np.testing.assert_array_equal(restored.predictive_many(mails).probabilities, predictions.probabilities)

@@ -45,7 +45,7 @@ export function unsentPlaces() {
 /** @param {UnsentAnswer} answer @param {unknown} error */
 export function storeUnsent(answer, error) {
   // Another tab may have stored answers in the meantime.
-  unsent = [...recall("outbox", []).filter((/** @type {UnsentAnswer} */ one) => !same(one.place, answer.place)), answer];
+  unsent = [...loadSetting("outbox", []).filter((/** @type {UnsentAnswer} */ one) => !same(one.place, answer.place)), answer];
   saveSetting("outbox", unsent);
   draw(error);
   if (isRetryable(error)) scheduleRetry();

@@ -62,9 +62,11 @@ def test_a_batch_of_buckets_needs_no_names() -> None:
     batch = Batch.from_arrays([0, 2, 3], [7, 1, 7], [1.0, 2.0, 1.0])
     model = MultinomialNB(buckets=8)
     loop = MultinomialNB(buckets=8)
-    said = model.test_then_train(batch, ["spam", "ham"])
+    predictions = model.test_then_train(batch, ["spam", "ham"])
     loop.test_then_train(Batch.from_arrays([0, 2], [7, 1], [1.0, 2.0]), ["spam"])
-    assert said.probabilities_of(1) == loop.predictive_many(Batch.from_arrays([0, 1], [7], [1.0])).probabilities_of(0)
+    assert predictions.probabilities_of(1) == loop.predictive_many(
+        Batch.from_arrays([0, 1], [7], [1.0])
+    ).probabilities_of(0)
     assert model._evidence.cells[7].tolist() == [1.0, 1.0]
 
 

@@ -37,11 +37,11 @@ class Raising(GaussianNB):
 
     def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
         """Raise what no check can see beforehand."""
-        said = super().test_then_train(events, y, w)
+        predictions = super().test_then_train(events, y, w)
         names: Any = events.names if isinstance(events, Batch) else None
         if self.variance == "shared" and "raise" in [names[place] for place in range(len(names))]:
             raise self.raised
-        return said
+        return predictions
 
 
 class Overflowing(Raising):
