@@ -1,7 +1,7 @@
 """Few labels, chosen: what the default strategy makes of them, beside random choice and the first messages.
 
 Every figure is that of `stream-bayes evaluate --feedback active:BUDGET`, over seeds 1 to 5, of the six mailboxes alone
-over seeds 1 to 3. The selector does not know how long a stream is; "random" alone is told.
+over seeds 1 to 3. The selector does not know how long a stream is; only "random" does.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BOXES = tuple(f"enron{number}" for number in range(1, 7))
 
 
 class Mark(NamedTuple):
-    """(1-ROCA)% to reach with so many labels."""
+    """(1-ROCA)% to reach with this number of labels."""
 
     stream: str
     budget: int

@@ -18,7 +18,7 @@ PATIENCE = 30.0
 # Plain writing, with either client: large batches, since kafka-python has one batch of a partition under way at most.
 BATCH_BYTES = 1 << 20
 LINGER_MILLISECONDS = 100
-# A prediction is about as long; a transaction's journal record has so many bytes for each mail.
+# A prediction is about as long; a transaction's journal record has this number of bytes for each mail.
 PREDICTION = b'{"id": "mail-1", "label": "ham", "scores": {"ham": 0.9987, "spam": 0.0013}}'.ljust(300)
 JOURNAL_BYTES = 12
 

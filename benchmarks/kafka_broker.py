@@ -37,7 +37,7 @@ def open_broker() -> Iterator[str]:
 
 @contextmanager
 def new_topics(address: str, names: Sequence[str], partitions: int = 1) -> Iterator[list[str]]:
-    """Empty topics, named after these so that they are nobody else's; deleted with the end of the context.
+    """Empty topics, with unique names derived from these; deleted with the end of the context.
 
     Records get the broker's time, as in topics that KafkaLog makes.
     """

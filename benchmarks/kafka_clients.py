@@ -29,7 +29,7 @@ PRODUCE = "produce, acknowledged"
 
 
 class Span(NamedTuple):
-    """So many records took so many seconds, by the clock and of CPU time; and each transaction by the clock."""
+    """The number of records, their wall-clock and CPU seconds, and the wall-clock seconds of each transaction."""
 
     records: int
     wall: float

@@ -28,7 +28,7 @@ _STEP_SECONDS = 0.001
 
 
 def table(address: str, settings: Settings, mails: Sequence[Mail], rate: float) -> Table:
-    """The median and the 99th percentile, of mails that come at so many a second."""
+    """The median and the 99th percentile, of mails that arrive at a given rate."""
     waits = measured(address, settings, mails, rate)
     late = quantiles(waits, n=100, method="inclusive")[-1]
     title = f"ms from sending a mail until its prediction is seen, at half load ({rate:,.0f} mails/s)"

@@ -45,7 +45,7 @@ LIGHT_PARAMETERS = ("members", "buckets", "text_bytes", "pairs")
 
 
 class Pass(NamedTuple):
-    """So many mails, all but those of the first commit, took so many seconds; the stages of a worker only."""
+    """The number of mails after the first commit and their seconds. Only a worker has stages."""
 
     mails: int
     wall: float

@@ -129,7 +129,7 @@ def copied(matrix: FloatArray, target: FloatArray) -> None:
 
 
 def against_blas(console: Console) -> None:
-    """Greedy choice by variance; the peer computes every variance anew after each choice."""
+    """Greedy choice by variance; the peer recomputes every variance after each choice."""
     data = stream(RANK_WIDTH, POOL)
     model = BayesianLinearRegression(intercept=False)
     model.test_then_train(Batch.from_matrix(data.matrix[:500], data.names), data.targets[:500])
@@ -139,7 +139,7 @@ def against_blas(console: Console) -> None:
     theirs = seconds(lambda: recomputed(covariance, data.matrix))
     same = model.rank_by_information(batch, CHOICES).tolist() == recomputed(covariance, data.matrix)
     table = Table(title=f"{CHOICES} of {POOL:,} rows by information, {RANK_WIDTH} weights, one thread, seconds")
-    for column in ("rank_by_information", "BLAS, every variance anew", "times faster", "target", "the same rows"):
+    for column in ("rank_by_information", "BLAS, all variances recomputed", "times faster", "target", "the same rows"):
         table.add_column(column, justify="right")
     table.add_row(f"{ours:.3f}", f"{theirs:.2f}", f"{theirs / ours:.1f}", str(RANK_TARGET), "yes" if same else "no")
     console.print(table)

@@ -26,10 +26,10 @@ BATCH = 500
 BUCKETS = 2**20
 REPEATS = 7
 # Chosen among several on this very stream, since three hundred features an event are pulled at once; the peers run at
-# their defaults. So the table of what was learned shows that speed is not bought with learning, and ranks nobody.
+# their defaults. So the table of what was learned shows that speed does not cost accuracy. It is no ranking.
 RATE = 0.03
 VW = "--loss_function logistic -b 20 --quiet"
-# The file holds the messages so many times that the start of the program does not count.
+# The file repeats the messages, so that the start of the program does not count.
 COPIES = 5
 
 
@@ -98,8 +98,8 @@ def our_odds(model: LogisticRegression, mail: Mail) -> Iterator[float]:
     """The log-odds of spam, each before its message was learned."""
     for begin in range(0, MESSAGES, BATCH):
         part = slice(begin, begin + BATCH)
-        said = model.test_then_train(hash_words(mail.texts[part], BUCKETS), mail.labels[part])
-        yield from np.where(said.probabilities[:, 1] > 0.5, said.log_odds, -said.log_odds).tolist()
+        predictions = model.test_then_train(hash_words(mail.texts[part], BUCKETS), mail.labels[part])
+        yield from np.where(predictions.probabilities[:, 1] > 0.5, predictions.log_odds, -predictions.log_odds).tolist()
 
 
 def river_model(transformer: Any) -> Any:

@@ -38,7 +38,7 @@ OURS: dict[str, Callable[[], SpamFilter]] = {"default": SpamFilter, "light": Spa
 
 
 class Way(NamedTuple):
-    """Something to time: what it acts on is made anew each time, outside the measured part, and freed outside of it."""
+    """Something to time: its object is created and freed outside of the measured part."""
 
     make: Callable[[], Any]
     act: Callable[[Any], object]
@@ -120,7 +120,7 @@ def like_for_like(best: dict[str, float]) -> str:
 
 
 def time_table(best: dict[str, float], count: int) -> Table:
-    title = f"SpamFilter: predict + learn, CPU microseconds a mail, {count:,} raw mails of {TIMED}, models made anew"
+    title = f"SpamFilter: predict + learn, CPU microseconds a mail, {count:,} raw mails of {TIMED}, new models"
     table = Table(title=title)
     for column in ("way", "CPU", "ours / this", "target, at most", "CPU, cleaning counted", "ours / this"):
         table.add_column(column, justify="left" if column == "way" else "right")

@@ -1,4 +1,4 @@
-"""Labellers for the load on a page: each takes a question, reads for a while, answers, and listens for news."""
+"""Labellers for the load on a page: each leases a label request, reads for a while, answers, and listens for news."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Shift:
         beside = [asyncio.create_task(task) for task in (self._listen(), self._glance(name, until))]
         while time.perf_counter() < until:
             found = await self._timed("next", "POST", "/api/requests/next", {"labeller": name})
-            question = found.get("question")
+            label_request = found.get("request")
             await asyncio.sleep(READING_SECONDS * chance.uniform(0.5, 1.5))
-            if question is None:
+            if label_request is None:
                 continue
-            place = question["place"]
+            place = label_request["place"]
             path = f"/api/requests/{place['partition']}/{place['offset']}/label"
-            label = chance.choice(question["choices"])
+            label = chance.choice(label_request["choices"])
             await self._timed("label", "POST", path, {"labeller": name, "label": label})
         for task in beside:
             task.cancel()
@@ -67,7 +67,7 @@ class Shift:
     async def _glance(self, name: str, until: float) -> None:
         """The lines about the answers and the worker, as the page keeps them up to date."""
         while time.perf_counter() < until:
-            await self._timed("changes", "GET", f"/api/changes?labeller={name}")
+            await self._timed("daily-stats", "GET", f"/api/daily-stats?labeller={name}")
             await self._timed("status", "GET", "/api/status")
             await asyncio.sleep(GLANCE_SECONDS)
 

@@ -74,7 +74,7 @@ def json_events(mails: Sequence[Mail]) -> Iterator[Event]:
 
 
 def late_events(mails: Sequence[Mail]) -> Iterator[Event]:
-    """Raw mails without labels, which come as events of their own, so many mails later."""
+    """Raw mails without labels, which come as separate events, a number of mails later."""
     unlabelled = raw_events([mail._replace(label=None) for mail in mails])
     for event, before in zip_longest(unlabelled, delayed(mails)):
         if event is not None:
@@ -85,7 +85,7 @@ def late_events(mails: Sequence[Mail]) -> Iterator[Event]:
 
 
 def delayed(mails: Sequence[Mail]) -> list[Mail | None]:
-    """For each mail the one that came so many before it, and at the end those that are left."""
+    """For each mail the one at a fixed distance before it, and at the end those that are left."""
     return [None] * LATER + list(mails)
 
 

@@ -42,10 +42,10 @@ def main() -> None:
     by_chance = SpamFilter(buckets=2**16)
     selector = LabelSelector(budget=LabelBudget(total=BUDGET))
     for place, (mail, label) in enumerate(mails):
-        said = asking.predictive_one(mail)
-        errors["asking"] += (said.probabilities["spam"] > 0.5) != (label == "spam")
+        prediction = asking.predictive_one(mail)
+        errors["asking"] += (prediction.probabilities["spam"] > 0.5) != (label == "spam")
         errors["chance"] += (by_chance.predict_proba_one(mail)["spam"] > 0.5) != (label == "spam")
-        if selector.ask(place, said, content=mail):
+        if selector.ask(place, prediction, content=mail):
             waiting[place] = answer(label, chance)
             by_chance.learn_one(*mails[chance.randrange(max(place - DELAY, 0), place + 1)])
         told = waiting.pop(place - DELAY, None)

@@ -38,10 +38,10 @@ def main() -> None:
     model = SpamFilter()
     with tempfile.TemporaryDirectory() as folder:
         *mails, last = (mail for mail in open_corpus(arguments.mbox or made_up(Path(folder, "mbox"))) if mail.label)
-    said = model.test_then_train([mail.raw for mail in mails], [mail.label for mail in mails])
+    predictions = model.test_then_train([mail.raw for mail in mails], [mail.label for mail in mails])
     spam = np.array([mail.label == "spam" for mail in mails])
-    chances = said.probabilities[:, 1]
-    for name, value in all_metrics(spam, said.spam_log_odds)._asdict().items():
+    chances = predictions.probabilities[:, 1]
+    for name, value in all_metrics(spam, predictions.spam_log_odds)._asdict().items():
         print(f"{name.replace('_', ' '):<32}{value:8.4f}")
     print(f"\nThe last mail, not learned, is {last.label}: {model.explain(last.raw)}")
     plt.switch_backend("agg")

@@ -1,4 +1,4 @@
-"""From probabilities to what to do: loss matrices, Bayes actions, and when asking a person pays.
+"""Decisions under a loss matrix: Bayes actions, and when a label is worth its price.
 
 >>> losses = spam_losses(false_positive_cost=20, false_negative_cost=1)
 >>> [decide({"spam": p, "ham": 1 - p}, losses, price=0.3).action for p in (0.1, 0.9, 0.999)]
@@ -24,15 +24,15 @@ ASK: Final = "ask"
 
 class _DecisionFields(NamedTuple):
     action: Any
-    """What to do."""
+    """The chosen action."""
     risk: float
-    """Expected loss of doing it."""
+    """The expected loss of the action."""
     risks: Mapping[Any, float]
-    """Expected loss of each action that was open."""
+    """The expected loss of each possible action."""
 
 
 class Decision(Value, _DecisionFields):
-    """An action with its expected loss, and those of the actions not taken.
+    """An action with its expected loss, and the expected losses of all possible actions.
 
     >>> Decision("deliver", 0.1, {"quarantine": 18.0, "deliver": 0.1})
     Decision(action='deliver', risk=0.1, risks={'quarantine': 18, 'deliver': 0.1})
@@ -54,15 +54,15 @@ def _names(what: str, values: Iterable[Hashable]) -> tuple[Hashable, ...]:
 
 class _LossMatrixFields(NamedTuple):
     labels: tuple[Any, ...]
-    """What may be true."""
+    """The possible labels."""
     actions: tuple[Any, ...]
-    """What may be done; of equally good actions the first is taken."""
+    """The possible actions. Of equally good actions the first is chosen."""
     losses: tuple[tuple[float, ...], ...]
-    """Row per label, column per action: the loss of the action when the label is true."""
+    """The loss of each action (column) under each label (row)."""
 
 
 class LossMatrix(Value, _LossMatrixFields):
-    """What each action costs under each label; the best action is the one of least expected loss.
+    """The loss of each action under each label. The Bayes action has the least expected loss.
 
     >>> weather = LossMatrix(("rain", "sun"), ("umbrella", "none"), ((1, 5), (2, 0)))
     >>> weather.bayes_action({"rain": 0.4, "sun": 0.6})
@@ -76,7 +76,7 @@ class LossMatrix(Value, _LossMatrixFields):
     def __new__(
         cls, labels: Iterable[Hashable], actions: Iterable[Hashable], losses: Iterable[Sequence[float]]
     ) -> Self:
-        """Check that the names differ and that there is a finite loss for each label and action."""
+        """Check that names are unique and that each label and action has a finite loss."""
         rows = _names("labels", labels)
         columns = _names("actions", actions)
         table = tuple(each(finite, "losses", row) for row in losses)
@@ -91,7 +91,7 @@ class LossMatrix(Value, _LossMatrixFields):
         return [table.get(label, 0.0) for label in self.labels]
 
     def bayes_action(self, probabilities: Mapping[Any, float]) -> Decision:
-        """Return the action of least expected loss, sum over labels of probability x loss."""
+        """Return the action with the least expected loss: the sum over labels of probability x loss."""
         weights = self._weights(probabilities)
         columns = zip(*self.losses, strict=True)
         expected = (math.fsum(map(operator.mul, weights, column)) for column in columns)
@@ -100,7 +100,7 @@ class LossMatrix(Value, _LossMatrixFields):
         return Decision(best, risks[best], risks)
 
     def informed_risk(self, probabilities: Mapping[Any, float]) -> float:
-        """Return the expected loss of one who will be told the label before acting."""
+        """Return the expected loss if the label is known before the action."""
         weights = self._weights(probabilities)
         return math.fsum(map(operator.mul, weights, map(min, self.losses)))
 
@@ -110,7 +110,7 @@ class LossMatrix(Value, _LossMatrixFields):
 
     @property
     def threshold(self) -> float:
-        """The probability of the first of two labels from which the first of two actions is best."""
+        """The probability of the first label above which the first action is best. For two labels and two actions."""
         if len(self.labels) != 2 or len(self.actions) != 2:
             shape = len(self.labels), len(self.actions)
             raise refuse("labels and actions", "two and two for a threshold", shape)
@@ -123,24 +123,24 @@ class LossMatrix(Value, _LossMatrixFields):
 
 
 def spam_losses(false_positive_cost: float = 20.0, false_negative_cost: float = 1.0) -> LossMatrix:
-    """Return the losses of a mail filter: a cost per ham in quarantine, and one per spam delivered.
+    """Return the loss matrix of a mail filter: the costs of a ham in quarantine and of a delivered spam.
 
-    Quarantine is best from p(spam) = false_positive_cost / (false_positive_cost + false_negative_cost) on, the
+    Quarantine is best if p(spam) >= false_positive_cost / (false_positive_cost + false_negative_cost), the
     `threshold` of the matrix.
     """
-    lost = positive("false_positive_cost", false_positive_cost)
-    passed = positive("false_negative_cost", false_negative_cost)
-    return LossMatrix(("spam", "ham"), (QUARANTINE, DELIVER), ((0.0, passed), (lost, 0.0)))
+    false_positive = positive("false_positive_cost", false_positive_cost)
+    false_negative = positive("false_negative_cost", false_negative_cost)
+    return LossMatrix(("spam", "ham"), (QUARANTINE, DELIVER), ((0.0, false_negative), (false_positive, 0.0)))
 
 
 def decide(probabilities: Mapping[Any, float], losses: LossMatrix, price: float) -> Decision:
-    """Return the best action, or to ask, where knowing the label is expected to save more than the price.
+    """Return the Bayes action, or `ask` if the label is expected to save more than its price.
 
-    The risk of asking is the price plus the expected loss of acting on the answer.
+    The risk of `ask` is the price plus the expected loss once the label is known.
     """
     cost = non_negative("price", price)
     if ASK in losses.actions:
-        raise refuse("actions", f"other than {ASK!r}, which is open by itself", losses.actions)
+        raise refuse("actions", f"other than {ASK!r}, which is always possible", losses.actions)
     best = losses.bayes_action(probabilities)
     asking = cost + losses.informed_risk(probabilities)
     risks = {**best.risks, ASK: asking}

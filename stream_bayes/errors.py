@@ -1,33 +1,33 @@
-"""Every error this package raises on purpose.
+"""Exceptions of the package, all subclasses of `StreamBayesError`.
 
     StreamBayesError            (code "error")
-    ├── ParameterError          (code "bad-parameter")     a constructor argument that cannot work
+    ├── ParameterError          (code "bad-parameter")     an argument outside its range
     ├── InputError              (code "bad-input")         an event that cannot be used
     ├── EvidenceError           (code "bad-evidence")      the evidence does not allow the operation
-    │   ├── UnlearnError        (code "cannot-unlearn")    there is nothing like it to take back
-    │   └── MergeError          (code "cannot-merge")      two learners of different kinds or priors
+    │   ├── UnlearnError        (code "cannot-unlearn")    the event was never learned
+    │   └── MergeError          (code "cannot-merge")      two learners of different classes or priors
     ├── NoPosterior             (code "no-posterior")      a learner has no posterior of that kind or name
-    ├── NumericalError          (code "numerical")         arithmetic left the finite numbers
+    ├── NumericalError          (code "numerical")         a result that is not finite
     ├── CorpusError             (code "bad-corpus")        a file or folder of mails that cannot be read
-    ├── ConfigError             (code "bad-config")        a setting that is unknown or cannot work
-    ├── EventError              (code of its own)          a record that is no event, or an event that cannot be used
+    ├── ConfigError             (code "bad-config")        a setting that is unknown or out of range
+    ├── EventError              (a rejection code)         a record that becomes a dead letter
     ├── LogError                (code "bad-log")           a log that cannot be opened, read or written
-    │   ├── LogLocked           (code "log-locked")        somebody else holds it; may be tried again
+    │   ├── LogLocked           (code "log-locked")        another process holds the lock; retriable
     │   ├── LogFull             (code "log-full")          no space left
-    │   ├── LogUnavailable      (code "log-unavailable")   the broker does not answer; may be tried again
-    │   ├── LogRebalanced       (code "log-rebalanced")    partitions went to another worker
-    │   ├── LogGap              (code "log-gap")           records are gone that were never read
-    │   └── LogConflict         (code "log-conflict")      another worker took the same place
-    ├── RecoveryError           (code "cannot-recover")    the log no longer holds what the checkpoint needs
-    ├── WorkerError             (code "cannot-run")        a worker that was run before
+    │   ├── LogUnavailable      (code "log-unavailable")   the broker does not answer; retriable
+    │   ├── LogRebalanced       (code "log-rebalanced")    partitions were assigned to another worker
+    │   ├── LogGap              (code "log-gap")           retention removed records that were not read
+    │   └── LogConflict         (code "log-conflict")      another worker has the same instance id
+    ├── RecoveryError           (code "cannot-recover")    the log lacks records that the checkpoint needs
+    ├── WorkerError             (code "cannot-run")        a worker that has already run
     ├── BackgroundError         (code "thread-failed")     a background thread of a worker or of the page failed
     └── SnapshotError           (code "bad-snapshot")      a file that is not a usable snapshot
-        ├── SnapshotDamaged     (code "snapshot-damaged")  cut short or edited
+        ├── SnapshotDamaged     (code "snapshot-damaged")  truncated or edited
         ├── SnapshotTooNew      (code "snapshot-too-new")  written by a later version
-        └── CheckpointMismatch  (code "other-settings")    of an engine with other settings
+        └── CheckpointMismatch  (code "other-settings")    written with other settings
 
-`code` is stable: logs, dead letters and tests may match on it. `retriable` says whether the same call may
-succeed later without anybody changing anything. An error is raised before any state has been assigned.
+`code` is stable: programs may compare it. `retriable` says whether the same call may succeed later without a
+change. An error is raised before any state is assigned.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _MAX_SHOWN = 200
 
 
 def shown(value: object) -> str:
-    """The representation of a value in a message, of limited length, also where `repr` fails.
+    """Return the `repr` of a value for a message, of limited length, also where `repr` fails.
 
-    Python refuses to write whole numbers of more than 4300 digits, and a nested value may be too deep for it.
+    It fails for integers of more than 4300 digits and for values that are nested too deeply.
 
     >>> shown("spam"), shown(10**5000)
     ("'spam'", 'an int that cannot be written out')
@@ -55,38 +55,38 @@ def _article(noun: str) -> str:
 
 
 class StreamBayesError(Exception):
-    """Root of the tree: catch this to catch everything the package raises on purpose."""
+    """Base class of all exceptions of the package."""
 
     code = "error"
     retriable = False
 
 
 class ParameterError(StreamBayesError, ValueError):
-    """A constructor or method argument outside what it can mean, such as a negative prior count."""
+    """An argument of a constructor or method outside its range, such as a negative prior count."""
 
     code = "bad-parameter"
 
 
 class InputError(StreamBayesError, ValueError):
-    """An event the learner cannot use: NaN, a wrong type, a negative count, an unknown label."""
+    """An event that a learner cannot use: NaN, a wrong type, a negative count, an unknown label."""
 
     code = "bad-input"
 
 
 class EvidenceError(StreamBayesError, ValueError):
-    """An operation on evidence that the evidence itself does not allow."""
+    """An operation that the evidence of a learner does not allow."""
 
     code = "bad-evidence"
 
 
 class UnlearnError(EvidenceError):
-    """Taking the event back would leave a count below zero: it was never learned like this."""
+    """An event that cannot be unlearned: a count would become negative, so it was never learned."""
 
     code = "cannot-unlearn"
 
 
 class MergeError(EvidenceError):
-    """The two learners differ in class or in a parameter, so their evidence does not add up."""
+    """Two learners that cannot be merged, since they differ in class or in a parameter."""
 
     code = "cannot-merge"
 
@@ -98,16 +98,15 @@ class NoPosterior(StreamBayesError):
 
 
 class NumericalError(StreamBayesError, ArithmeticError):
-    """An update whose result is not finite; it was refused and the state is as it was."""
+    """An update whose result is not finite. The state is unchanged."""
 
     code = "numerical"
 
 
 class CorpusError(StreamBayesError, ValueError):
-    """A corpus, or one message of it, that cannot be read; the message names the file or line.
+    """A corpus, or one mail of it, that cannot be read. The message names the file or line.
 
-    `kind` says in a word or two what is wrong ("missing-label", "duplicate-id", ..): what is counted where errors do
-    not stop the reading.
+    `kind` is the kind of the problem ("missing-label", "duplicate-id", ...), by which skipped mails are counted.
     """
 
     code = "bad-corpus"
@@ -118,62 +117,62 @@ class CorpusError(StreamBayesError, ValueError):
 
 
 class ConfigError(StreamBayesError, ValueError):
-    """A setting that is unknown, or a value that it cannot have; the message names the setting and where it stood."""
+    """A setting that is unknown or has an invalid value. The message names the setting and its origin."""
 
     code = "bad-config"
 
 
 class EventError(StreamBayesError, ValueError):
-    """A record that is no event, or an event that cannot be used: it becomes a dead letter with this code."""
+    """A record that is rejected: it becomes a dead letter with this code."""
 
     def __init__(self, code: str, message: str, observation: int | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.observation = observation
-        """The offset of the observation that a label was for, where that is known."""
+        """The offset of the observation of a rejected label, if it is known."""
 
 
 class LogError(StreamBayesError, OSError):
-    """A log that cannot be opened, read or written; the message says what to do about it."""
+    """A log that cannot be opened, read or written. The message says what to do."""
 
     code = "bad-log"
 
 
 class LogLocked(LogError):
-    """Another process holds the log for longer than one waits; the same call may succeed later."""
+    """A timeout while another process held the lock of the log. The same call may succeed later."""
 
     code = "log-locked"
     retriable = True
 
 
 class LogFull(LogError):
-    """There is no space left where the log is; what was not committed is not in it, what was is safe."""
+    """A log without space for more records. Committed records are safe."""
 
     code = "log-full"
 
 
 class LogUnavailable(LogError):
-    """The broker cannot be reached, or does not answer in time; the same call may succeed later."""
+    """A broker that cannot be reached or does not answer in time. The same call may succeed later."""
 
     code = "log-unavailable"
     retriable = True
 
 
 class LogRebalanced(LogError):
-    """A commit was given up: its partitions may be another worker's by now; poll says what is left to this one."""
+    """A commit that was aborted by a rebalance. The next poll returns the partitions of this worker."""
 
     code = "log-rebalanced"
 
 
 class LogGap(LogError):
-    """Records that were still to be read are gone: retention was faster. The settings say what to do then."""
+    """Records that retention removed before they were read. `kafka.on_offset_gap` says what to do."""
 
     code = "log-gap"
 
     def __init__(self, topic: str, partition: int, wanted: int, begins: int) -> None:
         message = (
-            f"{topic}-{partition} begins at offset {begins} now, and {wanted} to {begins - 1} were still to be read: "
-            'they are lost. With kafka.on_offset_gap = "earliest" the stream goes on behind them'
+            f"{topic}-{partition} begins at offset {begins} now, and {wanted} to {begins - 1} were not read yet: "
+            'they are lost. With kafka.on_offset_gap = "earliest" the worker continues after them'
         )
         super().__init__(message)
         self.topic = topic
@@ -183,25 +182,25 @@ class LogGap(LogError):
 
 
 class LogConflict(LogError):
-    """Another worker reads in the same place; this one committed nothing since, and must stop."""
+    """A worker that was fenced by another worker with the same instance id. It must stop."""
 
     code = "log-conflict"
 
 
 class RecoveryError(StreamBayesError, RuntimeError):
-    """What a checkpoint needs to catch up is not in the log, or the checkpoint is ahead of the log."""
+    """A checkpoint that cannot be recovered: the log lacks records that it needs, or ends before it."""
 
     code = "cannot-recover"
 
 
 class WorkerError(StreamBayesError, RuntimeError):
-    """A worker that cannot be run: it was run before; make a new one."""
+    """A worker that has already run. Create a new one."""
 
     code = "cannot-run"
 
 
 class BackgroundError(StreamBayesError, RuntimeError):
-    """A background thread failed with an unexpected exception, which is the cause: the program ends."""
+    """A background thread that failed with an unexpected exception, the cause. The program ends."""
 
     code = "thread-failed"
 
@@ -213,25 +212,25 @@ class SnapshotError(StreamBayesError, ValueError):
 
 
 class SnapshotDamaged(SnapshotError):
-    """A snapshot that was cut short or edited: its checksum or its arrays do not fit its header."""
+    """A snapshot that was truncated or edited: the checksum or the arrays do not match the header."""
 
     code = "snapshot-damaged"
 
 
 class SnapshotTooNew(SnapshotError):
-    """A snapshot in a format later than this version reads; update stream_bayes to open it."""
+    """A snapshot in the format of a later version. Update stream_bayes to open it."""
 
     code = "snapshot-too-new"
 
 
 class CheckpointMismatch(SnapshotError):
-    """A checkpoint of an engine whose state has another shape; the message lists the settings that differ."""
+    """A checkpoint of an engine with another compatibility key. The message lists the settings that differ."""
 
     code = "other-settings"
 
 
 def reason_of(problem: Exception) -> str:
-    """What went wrong, and with which file."""
+    """Return the message of an exception, with the file name of an `OSError`."""
     if isinstance(problem, OSError) and problem.strerror:
         place = f" ({problem.filename})" if problem.filename else ""
         return f"{problem.strerror}{place}"

@@ -84,7 +84,7 @@ def _parse_record(record: Record, requeued: set[str]) -> DeadLetterRecord:
     try:
         content = DeadLetter.model_validate_json(record.value)
     except ValidationError as problem:
-        message = f"record {position} of {record.topic!r} is no dead letter: somebody else writes to this topic"
+        message = f"record {position} of {record.topic!r} is no dead letter: another program writes to this topic"
         raise InputError(message) from problem
     return DeadLetterRecord(position, content, position in requeued)
 

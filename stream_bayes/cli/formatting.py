@@ -35,7 +35,7 @@ def format_event(value: bytes) -> str | None:
 
 
 def _format_request(event: LabelRequest) -> str:
-    parts = [f"{'asked':<9} {printable(event.id, _ID_CHARACTERS)}", f"{event.strategy} {event.score:.3g}"]
+    parts = [f"{'requested':<9} {printable(event.id, _ID_CHARACTERS)}", f"{event.strategy} {event.score:.3g}"]
     if event.probabilities:
         label = max(event.probabilities, key=event.probabilities.__getitem__)
         parts.append(f"{printable(label, _NAME_CHARACTERS)} {event.probabilities[label]:.3f}")
@@ -61,7 +61,7 @@ def _format_status(event: Status) -> str:
     again = f", duplicates {event.duplicates}" if event.duplicates else ""
     parts = [
         f"{event.events_in} events, {event.labels_learned} learned, lag {event.lag}, dead {event.dead_letters}{again}",
-        f"asked {event.labels_requested} ({event.open_requests} open{left})",
+        f"requested {event.labels_requested} ({event.open_requests} open{left})",
     ]
     if event.audit is not None:
         audit = event.audit

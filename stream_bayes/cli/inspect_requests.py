@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MAX_NAME_LENGTH = 60
 _MAX_NAMED = 5
-# Shown as `asked` and `by_chance`.
+# Shown as `requested` and `audited`.
 _COUNTED = ("asked", "audited")
 
 
@@ -48,8 +48,8 @@ def describe_requests(checkpoint: Checkpoint, settings: LabelSettings | None) ->
     estimate = selector.audit.estimate()
     budget = selector.budget
     return {
-        "questions": {
-            **{"asked": budget.used, "by_chance": budget.audited, "open": open_ids},
+        "requests": {
+            **{"requested": budget.used, "audited": budget.audited, "open": open_ids},
             "outcomes": {name: count for name, count in sorted(selector.counts.items()) if name not in _COUNTED},
         },
         "budget": {"used": budget.used, **(_remaining_budget(budget, checkpoint) if settings else {})},
@@ -85,13 +85,13 @@ def _remaining_budget(budget: LabelBudget, checkpoint: Checkpoint) -> dict[str, 
 
 def request_lines(description: dict[str, Any]) -> dict[str, list[str]]:
     """Format the description as lines by section."""
-    if "questions" not in description:
+    if "requests" not in description:
         return {}
-    requests = description["questions"]
+    requests = description["requests"]
     audit = description["audit"]
     return {
-        "questions": [
-            f"{requests['asked']} asked, {requests['by_chance']} of them drawn by chance",
+        "requests": [
+            f"{requests['requested']} requested, {requests['audited']} of them drawn at random",
             *(
                 [f"{len(requests['open'])} open: {_format_ids(requests['open'])}"]
                 if requests["open"]
@@ -123,7 +123,7 @@ def _format_budget(budget: dict[str, Any]) -> str:
 def _format_audit(audit: dict[str, float]) -> str:
     interval = f"{audit['low']:.3f} to {audit['high']:.3f} with 95 %"
     answers = f"{audit['answers']} {'answer' if audit['answers'] == 1 else 'answers'}"
-    return f"accuracy {audit['accuracy']:.3f} ({interval}), by {answers} to questions drawn by chance"
+    return f"accuracy {audit['accuracy']:.3f} ({interval}), by {answers} to requests drawn at random"
 
 
 def _format_labeller(name: str, figures: dict[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""Label delay: labels that come a number of messages late, or a span of time by the dates of the mails."""
+"""Label delay: labels that come a number of messages late, or a duration by the dates of the mails."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AGREEING = 3
 
 
 class Delay(NamedTuple):
-    """The delay of labels: a number of messages, or a span of time in milliseconds."""
+    """The delay of labels: a number of messages, or a duration in milliseconds."""
 
     messages: int = 0
     span: int | None = None
@@ -44,7 +44,7 @@ def is_count(amount: str) -> bool:
 
 
 def parse_delay(text: str) -> Delay:
-    """Parse a delay: a number of messages, or a span of time.
+    """Parse a delay: a number of messages, or a duration.
 
     >>> parse_delay("100"), parse_delay("1.5h").span
     (Delay(messages=100, span=None), 5400000)
@@ -54,7 +54,7 @@ def parse_delay(text: str) -> Delay:
     try:
         return Delay(span=milliseconds("delay", text))
     except ParameterError:
-        message = f"delay must be a number of messages, or a span such as 30s, 15m, 12h, 1d or 2w; got {text!r:.100}"
+        message = f"delay must be a number of messages, or a duration such as 30s, 12h, 1d or 2w; got {text!r:.100}"
         raise ParameterError(message) from None
 
 

@@ -22,7 +22,7 @@ from stream_bayes.features.values import (
     numeric_row,
 )
 
-# The columns of a single event are 0, 1, 2, ...; nobody writes to a batch, so small ones share them.
+# The columns of a single event are 0, 1, 2, ...; batches are read-only, so small ones share them.
 _FIRST_COLUMNS = np.arange(4096, dtype=np.int64)
 
 

@@ -166,7 +166,7 @@ class BetaBernoulli(Classifier, Additive):
         return super()._prepare(events, y, weights)._replace(learn=partial(self._run, keys, outcomes, weights))
 
     def _reserve(self, keys: Sequence[Key], outcomes: Sequence[int]) -> None:
-        """Make room for every coin these rows may need; nobody sees it before there is a coin in it."""
+        """Reserve space for every coin that these rows may need. Unused space is not visible."""
         slots = len(self._slots) + len(self._free)
         new = {key for key, outcome in zip(keys, outcomes, strict=True) if outcome >= 0} - self._slots.keys()
         needed = max(slots, min(slots + len(new), self.capacity))

@@ -116,7 +116,7 @@ class CheckpointStore:
             except (SnapshotTooNew, CheckpointMismatch):
                 raise
             except SnapshotError as problem:
-                logger.warning("%s; it is passed over, and the one before it is used instead", problem)
+                logger.warning("%s; it is skipped, and the one before it is used instead", problem)
             except FileNotFoundError:
                 # Another process has written newer ones.
                 logger.info("%s was removed meanwhile", path)

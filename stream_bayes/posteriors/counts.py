@@ -61,7 +61,7 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
         return self.update_counts(success + 0.0, 1.0 - success)
 
     def update_counts(self, successes: float, failures: float) -> Self:
-        """Return the belief after so many more successes and failures; fractions are allowed."""
+        """Return the posterior after these further successes and failures. Fractions are allowed."""
         won = non_negative("successes", successes, InputError)
         lost = non_negative("failures", failures, InputError)
         return type(self)(self.successes + won, self.failures + lost)

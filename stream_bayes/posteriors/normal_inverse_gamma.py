@@ -62,7 +62,7 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
         return self.update_moments(len(values), average, scatter)
 
     def update_moments(self, count: float, mean: float, scatter: float) -> Self:
-        """Return the belief after so many observations with that mean and sum of squares around it."""
+        """Return the posterior after `count` observations with this mean and sum of squares around it."""
         n = non_negative("count", count, InputError)
         average = finite("mean", mean, InputError)
         spread = non_negative("scatter", scatter, InputError)

@@ -134,7 +134,7 @@ class Gamma(ScalarPosterior, _GammaFields):
         return self.update_counts(whole("count", count), exposure)
 
     def update_counts(self, total: float, exposure: float) -> Self:
-        """Return the belief after so many events in so much exposure; fractions are allowed."""
+        """Return the posterior after this number of events in this exposure. Fractions are allowed."""
         events = non_negative("total", total, InputError)
         more = non_negative("exposure", exposure, InputError)
         return type(self)(self.shape + events, self.rate + more)

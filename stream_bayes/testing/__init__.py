@@ -27,9 +27,9 @@ from stream_bayes.learners.base.learner import Learner
 from stream_bayes.testing.additive import (
     check_forget_scales_evidence,
     check_merge_is_union,
-    check_merge_refuses_strangers,
+    check_merge_refuses_other_learners,
     check_order_does_not_matter,
-    check_unlearn_refuses_what_never_came,
+    check_unlearn_refuses_events_never_learned,
     check_unlearn_undoes_learn,
 )
 from stream_bayes.testing.contract import (
@@ -42,7 +42,7 @@ from stream_bayes.testing.contract import (
     check_numpy_scalars_are_numbers,
     check_predicting_changes_nothing,
     check_predictive_is_honest,
-    check_speaks_before_learning,
+    check_predicts_before_learning,
     check_unlabelled_rows_teach_nothing,
     check_weight_counts_repetitions,
 )
@@ -88,19 +88,19 @@ __all__ = [
     "check_forget_scales_evidence",
     "check_keeps_no_reference_to_the_event",
     "check_merge_is_union",
-    "check_merge_refuses_strangers",
+    "check_merge_refuses_other_learners",
     "check_names_are_refused_or_kept",
     "check_no_weight_is_no_event",
     "check_numpy_scalars_are_numbers",
     "check_order_does_not_matter",
     "check_predicting_changes_nothing",
     "check_predictive_is_honest",
+    "check_predicts_before_learning",
     "check_restored_learner_goes_on_exactly",
     "check_saved_learner_goes_on_exactly",
-    "check_speaks_before_learning",
     "check_state_is_a_copy",
     "check_unlabelled_rows_teach_nothing",
-    "check_unlearn_refuses_what_never_came",
+    "check_unlearn_refuses_events_never_learned",
     "check_unlearn_undoes_learn",
     "check_weight_counts_repetitions",
     "events",
@@ -115,7 +115,7 @@ __all__ = [
 
 def yield_checks(learner: Learner) -> Iterator[Check]:
     """The checks that apply to this kind of learner."""
-    yield check_speaks_before_learning
+    yield check_predicts_before_learning
     yield check_predicting_changes_nothing
     yield check_keeps_no_reference_to_the_event
     yield check_bad_features_change_nothing
@@ -135,7 +135,7 @@ def yield_checks(learner: Learner) -> Iterator[Check]:
     if learner.is_additive:
         yield check_order_does_not_matter
         yield check_merge_is_union
-        yield check_merge_refuses_strangers
+        yield check_merge_refuses_other_learners
         yield check_unlearn_undoes_learn
-        yield check_unlearn_refuses_what_never_came
+        yield check_unlearn_refuses_events_never_learned
         yield check_forget_scales_evidence

@@ -35,7 +35,7 @@ def check_merge_is_union(learner: Any) -> None:
     assert_same_answers(empty, taught(learner, first), first)
 
 
-def check_merge_refuses_strangers(learner: Any) -> None:
+def check_merge_refuses_other_learners(learner: Any) -> None:
     """Learners of another class do not add up, nor do those with another number as a parameter."""
     stream = events(learner)
     model = taught(learner, stream)
@@ -76,7 +76,7 @@ def check_unlearn_undoes_learn(learner: Any) -> None:
     assert_same_answers(model, learner.clone(), stream)
 
 
-def check_unlearn_refuses_what_never_came(learner: Any) -> None:
+def check_unlearn_refuses_events_never_learned(learner: Any) -> None:
     """What was never learned cannot be taken back."""
     stream = events(learner)
     x, y = stream[0]

@@ -103,10 +103,10 @@ def assert_same_answers(one: Any, two: Any, stream: list[Event], tolerance: floa
 def refused(model: Any, action: Callable[[], Any], kind: type[StreamBayesError] = StreamBayesError) -> None:
     """The action raises one of our errors, with a message, and leaves the state byte-equal."""
     before = frozen(model)
-    said = "nothing: it was accepted, and should have been refused"
+    result = "nothing: it was accepted, and should have been refused"
     try:
         action()
     except kind as problem:
-        said = f"{kind.__name__}: {problem}"
-    assert said.startswith(kind.__name__), said
+        result = f"{kind.__name__}: {problem}"
+    assert result.startswith(kind.__name__), result
     assert frozen(model) == before, "a refused update changed the state"

@@ -125,7 +125,7 @@ class BrokerFaults(Killer):
         taken = self.wait(lambda: lost <= _owned(others), _TAKEN_OVER_SECONDS)
         time.sleep(self.random.uniform(0.0, 2.0))
         sleeper.process.send_signal(signal.SIGCONT)
-        assert taken, self._nothing("the partitions of a frozen worker are taken by nobody")
+        assert taken, self._nothing("the partitions of a frozen worker are not taken over")
         time.sleep(self.random.uniform(0.0, 3.0))
         self.others[_REFUSED] += sleeper.fenced and not fenced
 

@@ -100,7 +100,7 @@ class Killer:
         return self.scene.progress(self.log)
 
     def wait(self, happened: Callable[[], bool], most: float, every: float | None = None) -> bool:
-        """Whether it happened within so many seconds, while the workers lived; looks as often as the log allows."""
+        """Whether it happened within `most` seconds while the workers lived; polls as often as the log allows."""
         deadline = time.monotonic() + most
         while time.monotonic() < deadline:
             if happened():

@@ -92,7 +92,7 @@ class Producers:
     """One producer after the other, each going on where the last one was killed."""
 
     def __init__(self, scene: ChaosWorkspace, rng: random.Random, seconds: float) -> None:
-        """Together they take about so many seconds."""
+        """The total time in seconds, approximately."""
         self._scene = scene
         self._random = rng
         batches = (scene.messages - scene.beforehand) / 100.0

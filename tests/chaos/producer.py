@@ -53,7 +53,7 @@ class Writing:
     Parameters
     ----------
     log
-        Open for writing; nobody else writes to its inputs, but workers that forward labels.
+        Open for writing; only it and workers that forward labels write to its inputs.
     place
         Where it is.
     """

@@ -90,7 +90,7 @@ def test_forgetting_scales_evidence_and_never_the_prior(stream: list[Event], cov
     assert [model.predict_proba_one(x) for x in probes] == [{}] * len(probes)
 
 
-def test_saved_and_loaded_goes_on_bit_for_bit(tmp_path: Path) -> None:
+def test_a_loaded_snapshot_continues_bit_for_bit(tmp_path: Path) -> None:
     values, labels = sample(40)
     straight = trained(model_of("shared"), values, labels)
     trained(half := model_of("shared"), values[:20], labels[:20]).save(tmp_path / "half")
@@ -118,16 +118,16 @@ def test_arrays_of_another_kind_are_refused(name: str, kind: type) -> None:
 
 @pytest.mark.parametrize("predictive", ["posterior", "plug-in"])
 @pytest.mark.parametrize("covariance", FORMS)
-def test_every_prior_that_is_taken_gives_finite_answers(covariance: str, predictive: str) -> None:
+def test_every_valid_prior_gives_finite_predictions(covariance: str, predictive: str) -> None:
     for numbers in itertools.product((0.0, 1e100), *((1e-100, 1e100),) * 3):
         for a, b in ((1e120, -1e120), (1.0, 2.0), (1e-160, 3e-160)):
             model = GaussianDiscriminant(covariance, NormalInverseGamma(*numbers), 1.0, ("never",), predictive)
             taught(model, [({"a": one, "b": two}, "x", 1.0) for one in (a, b) for two in (a, b)])
             taught(model, [({"a": a, "b": b}, "y", 1e12), ({"a": b, "b": b}, "y", 1.0)])
             for x in ({"a": a, "b": b}, {"a": -1e120, "b": 1e120}, {"a": 0.0}):
-                said = model.predictive_one(x)
-                assert sum(said.probabilities.values()) == pytest.approx(1.0)
-                assert math.isfinite(said.epistemic_variance)
+                prediction = model.predictive_one(x)
+                assert sum(prediction.probabilities.values()) == pytest.approx(1.0)
+                assert math.isfinite(prediction.epistemic_variance)
 
 
 @pytest.mark.parametrize("hole", [math.nan, math.inf])
@@ -162,7 +162,7 @@ def test_bad_input_changes_nothing(x: dict[str, Any], y: Any, w: float) -> None:
     [{"a": 1.0, "b": 1.0, "new": 0.0}, {"a": 9.0, "b": 9.0}, {"a": 1.0, "b": -1.0}, {"a": 1.0}, {}],
     ids=["a feature never seen", "far outside", "against the correlation", "without its pair", "without its features"],
 )
-def test_what_never_came_cannot_be_taken_back(x: dict[str, float]) -> None:
+def test_events_never_learned_cannot_be_unlearned(x: dict[str, float]) -> None:
     model = taught(model_of(), [({"a": v, "b": v}, "x", 1.0) for v in (-1.0, 0.0, 1.0, 1.5)])
     before = contents(model)
     with pytest.raises(UnlearnError):

@@ -97,7 +97,7 @@ def test_a_clone_carries_no_data(name: str) -> None:
             assert frozen(mine) == frozen(mine.clone())
     for member in model.members.values():
         assert frozen(member) != frozen(member.clone())
-    # Not even when somebody has taught the prototypes behind the fusion's back.
+    # Not even when the prototypes have learned outside of the fusion.
     model.learners[-1].learn_one(*stream[0])
     assert frozen(model.clone()) == fresh
     assert frozen(model.clone(include_attributes=True)) == frozen(model)

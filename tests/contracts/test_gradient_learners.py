@@ -83,9 +83,9 @@ def test_no_step_overflows(kind: str, parameters: dict[str, Any]) -> None:
     for place in range(60):
         x = {"a": values[place % 6], "b": values[place % 5], ("c", place % 7): 1e60}
         model.learn_one(x, target_of(kind, place), w=(1e12, 1e-300, 1.0)[place % 3])
-        said = model.predictive_one({"a": 1e60, "b": -1e60})
-        assert math.isfinite(said.mean)
-        assert 0.0 <= said.epistemic_variance <= said.variance < math.inf
+        prediction = model.predictive_one({"a": 1e60, "b": -1e60})
+        assert math.isfinite(prediction.mean)
+        assert 0.0 <= prediction.epistemic_variance <= prediction.variance < math.inf
     assert frozen(type(model).from_state(model.state())) == frozen(model)
     assert np.isfinite(model._model.cells).all()
     assert np.isfinite(model._model.offsets).all()

@@ -175,7 +175,7 @@ def test_item20_finite_numbers_that_are_learned_do_not_overflow_later(name: str,
     ],
     ids=lambda posterior: type(posterior).__name__,
 )
-def test_item20_sample_says_that_a_generator_comes_first(posterior: Any) -> None:
+def test_item20_sample_requires_a_generator_first(posterior: Any) -> None:
     for wrong in (3, None, np.random.RandomState(1)):
         with pytest.raises(ParameterError, match=r"generator must be a numpy\.random\.Generator"):
             posterior.sample(wrong)

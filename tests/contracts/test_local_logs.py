@@ -14,7 +14,7 @@ from tests.support.logs import Logs, first, poll_all, put, values
 NUMBERS = [b"%d" % number for number in range(20)]
 
 
-def test_offsets_count_and_a_poll_gives_all_that_it_is_asked_for(local_logs: Logs) -> None:
+def test_offsets_increase_by_one_and_a_poll_returns_its_maximum(local_logs: Logs) -> None:
     reader = local_logs.reader("mails")
     put(reader, "mails", *NUMBERS)
     polled = [reader.poll(most, timeout=0.0) for most in (1, 2, 5, 100, 1)]
@@ -40,7 +40,7 @@ def test_a_position_beyond_the_end_is_refused(local_logs: Logs) -> None:
         log.seek({first("mails"): 4})
 
 
-def test_a_refused_commit_writes_nothing_and_keeps_what_is_staged(local_logs: Logs) -> None:
+def test_a_refused_commit_writes_nothing_and_keeps_the_staged_records(local_logs: Logs) -> None:
     log = local_logs.reader("mails")
     put(log, "mails", b"one", b"two", b"three")
     log.append("out", b"kept")

@@ -34,7 +34,7 @@ def test_a_record_is_seen_once_it_is_committed_and_not_before(logs: Logs, mails:
     assert not reader.ended
 
 
-def test_a_commit_tells_where_what_it_wrote_ends(logs: Logs, mails: str) -> None:
+def test_a_commit_returns_the_end_offsets_of_its_records(logs: Logs, mails: str) -> None:
     log = logs.open(partitions=2)
     other = logs.topic("other")
     assert log.commit({}) == {}
@@ -49,7 +49,7 @@ def test_a_commit_tells_where_what_it_wrote_ends(logs: Logs, mails: str) -> None
     assert [len(everything(log, mails, number)) for number in (0, 1)] == [3, 6]
 
 
-def test_records_come_in_order_and_once_however_many_are_asked_for(logs: Logs, mails: str) -> None:
+def test_records_come_once_and_in_order_for_any_poll_size(logs: Logs, mails: str) -> None:
     put(logs.open(), mails, *NUMBERS)
     reader = logs.reader(mails)
     few = [poll_some(reader, most) for most in (1, 2, 5)]
@@ -57,7 +57,7 @@ def test_records_come_in_order_and_once_however_many_are_asked_for(logs: Logs, m
     assert values([record for records in few for record in records] + poll_all(reader)) == NUMBERS
 
 
-def test_what_is_still_to_poll_is_counted(logs: Logs, mails: str) -> None:
+def test_the_lag_counts_the_records_still_to_poll(logs: Logs, mails: str) -> None:
     reader = logs.reader(mails)
     assert reader.lag() == {first(mails): 0}
     put(logs.open(), mails, *NUMBERS)
@@ -68,7 +68,7 @@ def test_what_is_still_to_poll_is_counted(logs: Logs, mails: str) -> None:
     assert reader.lag()[first(mails)] >= len(NUMBERS) - 5
 
 
-def test_a_reader_that_has_other_things_to_do_says_what_it_reads(logs: Logs, mails: str) -> None:
+def test_a_heartbeat_returns_the_assigned_partitions(logs: Logs, mails: str) -> None:
     reader = logs.reader(mails, partitions=2)
     assert reader.heartbeat() == {Partition(mails, 0), Partition(mails, 1)}
     put(reader, mails, b"one")
@@ -123,7 +123,7 @@ def test_a_topic_keeps_its_number_of_partitions(logs: Logs, mails: str) -> None:
             later.append(mails, b"", partition=wrong)
 
 
-def test_a_restart_goes_on_where_the_last_commit_was(logs: Logs, mails: str) -> None:
+def test_a_restart_continues_after_the_last_commit(logs: Logs, mails: str) -> None:
     out = logs.topic("out")
     put(logs.open(), mails, *NUMBERS)
     with logs.reader(mails) as log:
@@ -140,7 +140,7 @@ def test_a_restart_goes_on_where_the_last_commit_was(logs: Logs, mails: str) -> 
         assert values(everything(log, out)) == [b"committed"]
 
 
-def test_what_is_discarded_is_never_written(logs: Logs, mails: str) -> None:
+def test_discarded_records_are_never_written(logs: Logs, mails: str) -> None:
     log = logs.open()
     log.append(mails, b"no")
     log.discard()
@@ -192,7 +192,7 @@ def test_reading_a_range_moves_nothing(logs: Logs, mails: str) -> None:
     )
 
 
-def test_retention_leaves_what_a_group_has_to_read(logs: Logs, mails: str) -> None:
+def test_retention_keeps_records_that_a_group_has_not_read(logs: Logs, mails: str) -> None:
     log = logs.reader(mails)
     put(log, mails, *NUMBERS)
     offsets = offsets_of(log, mails)

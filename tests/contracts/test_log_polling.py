@@ -29,7 +29,7 @@ def test_topics_are_merged_by_time_then_in_the_order_they_were_named(logs: Logs,
         assert {*values(records)[-2:]} == {b"last", b"label of the last"}
 
 
-def test_a_change_of_partitions_is_told_at_the_first_poll_which_gives_nothing(logs: Logs, mails: str) -> None:
+def test_the_first_poll_reports_the_partitions_and_returns_no_records(logs: Logs, mails: str) -> None:
     both = frozenset({Partition(mails, 0), Partition(mails, 1)})
     put(logs.open(partitions=2), mails, b"one")
     log = logs.open(logs.group("readers"), [mails])
@@ -37,13 +37,13 @@ def test_a_change_of_partitions_is_told_at_the_first_poll_which_gives_nothing(lo
     assert wait_for_assignment(log) == both
     log.on_change = lambda gained, lost: changes.append((gained, lost))
     assert log.poll(1, timeout=0.0) == []
-    assert changes == [(both, frozenset())], "who asks anew is told anew"
+    assert changes == [(both, frozenset())], "a new reader gets the partitions again"
     log.seek({Partition(mails, 0): 0, Partition(mails, 1): 0})
     assert values(poll_some(log, 1)) == [b"one"]
     assert len(changes) == 1
 
 
-def test_a_waiting_poll_gets_what_another_log_commits(logs: Logs, mails: str) -> None:
+def test_a_waiting_poll_gets_the_commit_of_another_log(logs: Logs, mails: str) -> None:
     def write() -> None:
         with logs.open() as log:
             time.sleep(0.05)

@@ -47,7 +47,7 @@ def test_arguments_that_cannot_work_are_refused(logs: Logs, mails: str) -> None:
         logs.open(partitions=0)
 
 
-def test_what_is_not_bytes_is_refused(logs: Logs, mails: str) -> None:
+def test_values_that_are_not_bytes_are_refused(logs: Logs, mails: str) -> None:
     log = logs.open()
     for value, key, headers in (("text", None, ()), (b"", "key", ()), (b"", None, [("name", "text")]),
                                 (b"", None, [(b"name", b"")]), (b"", None, [("\ud800", b"")])):  # fmt: skip

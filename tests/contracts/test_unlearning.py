@@ -35,7 +35,7 @@ def posteriors(model: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ADDITIVE)
-def test_large_weights_can_be_taken_back_in_any_order(name: str) -> None:
+def test_large_weights_can_be_unlearned_in_any_order(name: str) -> None:
     """Sums of weights near 1e9 are rounded at 1e-7: what is left of them in another order is no reason to refuse."""
     generator = np.random.default_rng(1)
     learner = LEARNERS[name]
@@ -53,7 +53,7 @@ def test_large_weights_can_be_taken_back_in_any_order(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ADDITIVE)
-def test_posteriors_after_fractions_were_taken_back(name: str) -> None:
+def test_posteriors_after_fractional_unlearning(name: str) -> None:
     """0.1 + 0.2 - 0.1 - 0.2 is not 0: a count of messages may end a rounding below that of a word in all of them."""
     generator = np.random.default_rng(2)
     learner = LEARNERS[name]
@@ -70,7 +70,7 @@ def test_posteriors_after_fractions_were_taken_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_FEATURES)
-def test_a_feature_cannot_be_taken_back_from_events_without_any(name: str) -> None:
+def test_a_feature_cannot_be_unlearned_from_events_without_features(name: str) -> None:
     """The class is known and there is no column at all, not even of another class."""
     model = LEARNERS[name].clone()
     label = targets(model)[0]
@@ -84,7 +84,7 @@ def test_a_feature_cannot_be_taken_back_from_events_without_any(name: str) -> No
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_FEATURES if isinstance(LEARNERS[name], base.Classifier)])
-def test_a_feature_of_another_class_cannot_be_taken_back(name: str) -> None:
+def test_a_feature_of_another_class_cannot_be_unlearned(name: str) -> None:
     model = LEARNERS[name].clone()
     model.learn_one({"x": 2}, "green")
     model.learn_one({}, "red")
@@ -116,7 +116,7 @@ def test_a_text_and_a_number_do_not_merge(learner: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ADDITIVE)
-def test_what_was_merged_can_be_taken_back(name: str) -> None:
+def test_merged_events_can_be_unlearned(name: str) -> None:
     """The union has the evidence of every event of both."""
     learner = LEARNERS[name]
     first = events(learner, 12, seed=1)

@@ -80,7 +80,7 @@ def test_the_streams_have_everything_in_them(name: str) -> None:
     assert {question.audited is None for question in outcome.requests.values()} == {True, False}
 
 
-def test_the_streams_have_every_end_of_a_question_in_them() -> None:
+def test_the_random_streams_have_every_outcome_of_a_request() -> None:
     found = set()
     for kind in KINDS.values():
         for seed in range(6):
@@ -91,7 +91,7 @@ def test_the_streams_have_every_end_of_a_question_in_them() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "SpamFilter"])
-def test_what_the_learner_refuses_in_the_middle_of_a_batch_costs_only_itself(name: str) -> None:
+def test_an_event_refused_in_a_batch_does_not_affect_the_others(name: str) -> None:
     kind = KINDS[name]
     stream = Stream()
     for number in range(20):

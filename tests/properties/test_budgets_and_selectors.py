@@ -116,7 +116,7 @@ def test_no_limit_is_ever_exceeded(stream: Stream, lives: list[Limits]) -> None:
 @given(lives=lives, gaps=st.lists(GAPS, min_size=1, max_size=6), audits=st.lists(st.booleans(), min_size=1, max_size=3))
 @example([Limits(None, 5), Limits(None, 2), Limits(None, 5)], [1], [False])
 @example([Limits(None, 5, 0, 0.5), Limits(9, 0), Limits(None, 5, 0, 1.0)], [1], [True, False])
-def test_who_asks_whenever_it_is_allowed_keeps_to_the_limits(
+def test_requests_at_every_opportunity_stay_within_the_limits(
     lives: list[Limits], gaps: list[int], audits: list[bool]
 ) -> None:
     """Each life begins with what the one before had spent; limits that are raised again give back nothing."""
@@ -167,9 +167,7 @@ def test_asking_whether_to_ask_changes_nothing(stream: Stream, limits: list[Limi
 
 @settings(max_examples=60)
 @given(stream=streams, limits=lives, again=st.integers(1, 3), label=st.sampled_from(["spam", "ham", "unsure"]))
-def test_an_answer_that_comes_again_changes_nothing(
-    stream: Stream, limits: list[Limits], again: int, label: str
-) -> None:
+def test_a_repeated_label_changes_nothing(stream: Stream, limits: list[Limits], again: int, label: str) -> None:
     """But the counts of what came: not what is known, nor what will be asked."""
     once = limits[0].selector()
     often = limits[0].selector()
@@ -230,7 +228,7 @@ DRAWN: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
 
 
 @pytest.mark.parametrize("kind", DRAWN)
-def test_about_so_many_are_asked_about_as_the_budget_says(kind: str) -> None:
+def test_the_number_of_requests_is_close_to_the_sum_of_the_rates(kind: str) -> None:
     """The questions are about the sum of the rates, whatever the scale and the spread of the scores."""
     selector = LabelSelector(budget=LabelBudget(total=400, audit_fraction=0.0), max_open_requests=10**6)
     expected = 0.0

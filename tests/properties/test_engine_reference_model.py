@@ -266,7 +266,7 @@ def check_close(answer: Any, expected: Any, variance: float, expected_variance: 
 @pytest.mark.parametrize("name", KINDS)
 @settings(max_examples=40)
 @given(data=st.data())
-def test_the_engine_does_what_the_rules_say(name: str, data: st.DataObject) -> None:
+def test_the_engine_agrees_with_the_reference_model(name: str, data: st.DataObject) -> None:
     stream = data.draw(streams(KINDS[name]))
     check_same(name, stream, data.draw(st.sampled_from(((1,), (1000,), (3, 8)))))
 

@@ -42,7 +42,7 @@ def mails(count: int, gaps: Sequence[int] = (1000,)) -> list[InputEvent]:
     partitions=st.integers(1, 3),
     seed=st.integers(0, 2**32),
 )
-def test_engines_ask_for_no_more_than_their_shares(
+def test_engines_request_at_most_their_shares_of_the_budget(
     budget: int, max_open_requests: int, partitions: int, seed: int
 ) -> None:
     own = settings_for(SPAM, budget=budget, max_open_requests=max_open_requests)
@@ -62,7 +62,7 @@ def test_engines_ask_for_no_more_than_their_shares(
     assert most_open <= max(max_open_requests, partitions if max_open_requests else 0)
 
 
-def test_a_request_says_what_is_left_and_why() -> None:
+def test_a_request_has_the_remaining_budget_and_its_strategy() -> None:
     engine = Engine(
         settings_for(SPAM, budget=20, max_open_requests=20, request_ttl="1h", audit_fraction=0.5, label_history=999)
     )
@@ -77,7 +77,7 @@ def test_a_request_says_what_is_left_and_why() -> None:
 
 
 @pytest.mark.parametrize("gaps", [(1000,), (0, 0, 0, 0, 90_000), (1, 10**9), (30_000, 0), (0,)], ids=str)
-def test_no_span_of_a_period_has_more_questions_than_it_may(gaps: tuple[int, ...]) -> None:
+def test_no_period_has_more_requests_than_its_limit(gaps: tuple[int, ...]) -> None:
     limits = {"budget": None, "per_period": 7, "period": "60s", "max_open_requests": 10_000, "request_ttl": "1h"}
     arrivals = mails(300, gaps)
     times = {arrival.record.offset: arrival.record.timestamp for arrival in arrivals}
@@ -133,7 +133,7 @@ def saved(engine: Engine) -> Any:
     return json.loads(json.dumps(scalars, sort_keys=True)), {name: array.copy() for name, array in arrays.items()}
 
 
-def test_a_period_goes_on_through_a_restart() -> None:
+def test_a_budget_period_continues_after_a_restart() -> None:
     limits = {"budget": None, "per_period": 5, "period": "60s", "max_open_requests": 100, "request_ttl": "1h"}
     arrivals = mails(200, (1,))
     first = Engine(settings_for(SPAM, **limits))
@@ -144,7 +144,7 @@ def test_a_period_goes_on_through_a_restart() -> None:
     assert not fold(second, arrivals[100:], (10,)).requests
 
 
-def test_what_looks_like_something_asked_about_is_not_asked_about() -> None:
+def test_near_duplicates_of_a_request_are_not_requested() -> None:
     stream = Stream()
     for number in range(25):
         stream.observe({"text": f"buy cheap pills from our shop today and save a lot of money {chr(97 + number)}"})
@@ -170,12 +170,12 @@ def test_observations_that_have_a_label_are_no_candidates() -> None:
     assert engine.selector.budget.seen == 0
 
 
-def test_a_strategy_that_is_none_is_a_bad_setting() -> None:
+def test_an_unknown_strategy_is_a_bad_setting() -> None:
     with pytest.raises(ConfigError, match=r"^labels\.strategy: .*'epistemc'.*epistemic"):
         Engine(Settings(labels=LabelSettings(strategy="epistemc")))
 
 
-def test_nothing_is_asked_in_silence() -> None:
+def test_a_replay_without_decisions_requests_nothing() -> None:
     engine = Engine(settings_for(SPAM, budget=30, max_open_requests=30))
     outcome = fold(engine, mails(50), (10,), ReplayDecisions({}))
     assert (outcome.requests, outcome.outputs, engine.selector.budget.used) == ({}, [], 0)

@@ -126,7 +126,7 @@ def test_forgetting_is_a_smaller_weight(name: str, stream: list[Event], factor: 
 @pytest.mark.parametrize("name", LEARNERS)
 @settings(max_examples=15)
 @given(before=streams, after=streams)
-def test_saved_and_loaded_goes_on_bit_for_bit(name: str, before: list[Event], after: list[Event]) -> None:
+def test_a_loaded_snapshot_continues_bit_for_bit(name: str, before: list[Event], after: list[Event]) -> None:
     learner = LEARNERS[name]
     model = taught(learner, before)
     with tempfile.TemporaryDirectory() as folder:

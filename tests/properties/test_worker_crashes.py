@@ -73,7 +73,7 @@ def test_wherever_it_crashes(aborts: set[int], commit: int, save: int, memory: i
         assert_nothing_lost(settings, MemoryLog(store=store))
 
 
-def test_what_was_not_committed_is_done_again(tmp_path: Path) -> None:
+def test_uncommitted_records_are_processed_again(tmp_path: Path) -> None:
     # Commits so rare that the crash loses all that was done.
     settings = settings_in(tmp_path, commit={"events": 1000, "milliseconds": 60_000})
     store = MemoryStore()

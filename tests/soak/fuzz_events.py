@@ -1,4 +1,4 @@
-"""Records that nobody should send, by the million: each must be an event, or an error with a known code.
+"""Invalid records by the million: each must be an event, or an error with a known code.
 
     python -m tests.soak.fuzz_events --records 1000000
 
@@ -22,7 +22,7 @@ _PARTS = 10
 
 
 def fuzz(records: int, seed: int, passed: Callable[[int], None] = lambda _: None) -> Counter[str]:
-    """How often each kind of event and each code was the outcome; `passed` is told of every tenth of the way.
+    """How often each kind of event and each code was the outcome; `passed` is called after every tenth.
 
     Raises AssertionError, with the record, where the outcome is anything else.
     """

@@ -40,7 +40,7 @@ SAMPLES = 40
 _FIRST = SAMPLES // 10
 _AHEAD = 20_000
 _CHUNK = 500
-# Labels come at most so many observations later: before the log or the window of ids lets go of theirs.
+# The largest delay of a label in observations: the log and the dedup window still have its observation.
 _LATEST = 2_000
 _AGAIN = 100
 _KEPT_SECONDS = 30.0
@@ -52,7 +52,7 @@ Event = tuple[str, bytes, Headers]
 
 
 class Report(NamedTuple):
-    """What came of it."""
+    """The result of a run."""
 
     memory: list[int]
     """Bytes after each part of the way."""
@@ -78,7 +78,7 @@ class Feed:
         self.expected: Counter[str] = Counter()
 
     def events(self, count: int) -> Iterator[Event]:
-        """So many, one after the other."""
+        """The next events of the stream."""
         for _ in range(count):
             kind = self._rng.choices(("observation", "late", "again", "garbage", "unknown"), (70, 24, 2, 2, 2))[0]
             yield getattr(self, f"_{kind}")()
@@ -135,13 +135,13 @@ class Feed:
         return self._rng.choice(("emails", "labels")), b"\xff" + self._rng.randbytes(40), ()
 
     def _unknown(self) -> Event:
-        """A label for nothing, with an id that nobody has had."""
+        """A label without an observation, with an unused id."""
         self.expected["refuse"] += 1
         return "labels", json.dumps({"id": f"never-{self._rng.getrandbits(64)}", "label": "ham"}).encode(), ()
 
 
 def soak(events: int, seed: int, passed: Callable[[int, int], None] = lambda _, __: None) -> Report:
-    """Run so many events through a worker; `passed` is told of each part of the way with the memory then."""
+    """Run events through a worker; `passed` is called after each part with the memory use."""
     with tempfile.TemporaryDirectory() as name:
         settings = settings_of(Path(name), events)
         path = Path(name) / "log.db"

@@ -43,7 +43,7 @@ def test_memory_that_grows_by_a_little_with_every_part_is_noticed() -> None:
     assert Report(leaking, Counter(), Counter()).growth > MAX_GROWTH
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_results_are_named() -> None:
     expected = Counter(predict=3, duplicate=1, refuse=1, label=2)
     counted = Counter(predict=3, predictions=2, duplicate=1, learn=1)
     found = troubles(Report([1], counted, expected))

@@ -26,9 +26,9 @@ QUIET = (
     "--disable-sync",
 )
 PATIENCE = 120_000
-"""Milliseconds after which a test gives up to wait for something on a page."""
+"""Milliseconds after which a test stops waiting for something on a page."""
 ASK_ALL = {"budget": None, "per_period": 1_000_000, "audit_fraction": 0.0, "max_open_requests": 500, "similarity": 1.0}
-"""The labels' settings with which a worker asks about everything."""
+"""The labels' settings with which a worker requests all labels."""
 VIEWS = ("queue", "charts", "try")
 _WATCHED = """{
 addEventListener("securitypolicyviolation", (event) =>
@@ -42,14 +42,14 @@ expect.set_options(timeout=PATIENCE)
 
 
 class Visit:
-    """Somebody before the page, and all that happens there.
+    """A visit to the page by one person, with everything that happens there.
 
     Parameters
     ----------
     context
-        The browser as this person has it.
+        The browser context of this person.
     address
-        Where the page is.
+        The address of the page.
     """
 
     def __init__(self, context: BrowserContext, address: str) -> None:
@@ -58,7 +58,7 @@ class Visit:
         self.allowed: list[str] = []
         """Parts of messages on the console that a test expects."""
         self.requests: list[str] = []
-        """All addresses that were asked for."""
+        """All requested addresses."""
         self._problems: list[str] = []
         context.set_default_timeout(PATIENCE)
         context.on("request", lambda request: self.requests.append(request.url))
@@ -80,7 +80,7 @@ class Visit:
         return self.page.locator(f"#{name}")
 
     def open(self, view: str = "") -> None:
-        """Load the page, with this view; anew, if it is there already."""
+        """Load or reload the page with this view."""
         if self.page.url.startswith(self.address):
             self.page.goto("about:blank")
         self.page.goto(f"{self.address}/#{view}")
@@ -90,9 +90,9 @@ class Visit:
         self.page.locator(f'nav [data-view="{view}"]').click()
         expect(self.the(f"view-{view}")).to_be_visible()
 
-    def asked(self, other_than: str | None = None) -> str:
-        """The place of the question that can be answered now, once there is one."""
-        there = self.the("question")
+    def request_place(self, other_than: str | None = None) -> str:
+        """Wait for a label request that can be answered, and return its place."""
+        there = self.the("request")
         expect(there).to_have_attribute("data-place", re.compile("."))
         if other_than is not None:
             expect(there).not_to_have_attribute("data-place", other_than)
@@ -102,30 +102,30 @@ class Visit:
         return place
 
     def press(self, *keys: str) -> str:
-        """Press keys, each for the question that the one before has led to; the place of the last question."""
-        place = self.asked()
+        """Press keys, one for each label request, and return the place of the next request."""
+        place = self.request_place()
         for key in keys:
             self.page.keyboard.press(key)
-            place = self.asked(other_than=place)
+            place = self.request_place(other_than=place)
         return place
 
     def fetched(self, path: str) -> Any:
-        """What the API says to this person."""
+        """The response of the API to this person."""
         answer = self.context.request.get(f"{self.address}{path}")
         assert answer.ok, answer.text()
         return answer.json()
 
     def stay(self) -> None:
-        """From now on the page must not be loaded again."""
+        """Mark the page, so that a reload can be detected."""
         self.page.evaluate("window.stayed = true")
 
     def assert_stayed(self) -> None:
-        """It was not."""
+        """Check that the page was not reloaded."""
         assert self.page.evaluate("window.stayed") is True
 
     def check(self) -> None:
-        """Nothing went wrong, and nothing was asked of anybody but the page's server."""
-        # What the page has told is known only after it was asked once more.
+        """Check that there were no errors, and that only the page's server got requests."""
+        # Events of the page arrive before the answer to a later call.
         self.page.evaluate("0")
         wrong = [text for text in self._problems if not any(part in text for part in self.allowed)]
         assert not wrong, wrong

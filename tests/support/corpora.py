@@ -101,7 +101,7 @@ WRITERS: dict[str, Callable[[Path, Sequence[Mail]], Path]] = {
 
 
 def assert_named_and_counted(path: Path, kind: str, words: str, good: int) -> None:
-    """That the problem ends the reading, or is counted while so many good mails are read."""
+    """Check that the problem ends the reading, or is counted while this number of good mails is read."""
     with pytest.raises(CorpusError, match=words) as caught:
         list(open_corpus(path))
     kind = kind.partition(",")[0]

@@ -16,7 +16,7 @@ def mount(*arguments: str | Path) -> None:
 
 
 def fill(folder: Path, but: int = 0) -> Path:
-    """Take all space of a disk except so many bytes; remove the file to have it back."""
+    """Fill a disk except this number of bytes; remove the file to free the space."""
     ballast = folder / "ballast"
     with ballast.open("wb", buffering=0) as file:
         try:

@@ -200,7 +200,7 @@ def _answer(stream: Stream, rng: random.Random, label: Any) -> None:
 
 
 def streams(kind: Kind, most: int = 60) -> st.SearchStrategy[Stream]:
-    """Random streams of up to so many records."""
+    """Random streams of at most this number of records."""
     return st.builds(random_stream, st.just(kind), st.integers(0, 2**32), st.integers(1, most))
 
 

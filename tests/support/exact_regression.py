@@ -20,7 +20,7 @@ class Solution(NamedTuple):
 
 
 def posterior(rows: FloatArray, targets: FloatArray, repeats: int, precision: float, noise: float) -> Solution:
-    """Bayesian linear regression on each row so many times, in decimals of 120 digits."""
+    """Bayesian linear regression on each row with its count, in decimals of 120 digits."""
     with localcontext() as context:
         context.prec = DIGITS
         design = [[Decimal(value) for value in row] for row in rows.tolist()]

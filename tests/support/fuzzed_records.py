@@ -1,4 +1,4 @@
-"""Random records that nobody should send: each must decode to an event, or to an error with a known code."""
+"""Random invalid records: each must decode to an event, or to an error with a known code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installations of the package that belong to somebody else, and users without a home who run them."""
+"""Installations of the package that belong to another user, and users without a home who run them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def make_read_only(folder: Path) -> None:
-    """Let nobody write into a folder."""
+    """Make a folder read-only."""
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
 

@@ -236,12 +236,12 @@ class CommandProcess:
     def wait_for(self, event: str) -> dict[str, Any]:
         """The line with which it says that this has happened."""
         assert self._process.stderr is not None
-        said = ""
+        result = ""
         for line in self._process.stderr:
-            said += line
+            result += line
             if line.startswith("{") and (content := json.loads(line))["event"] == event:
                 return dict(content)
-        message = f"it has ended: {said}"
+        message = f"it has ended: {result}"
         raise AssertionError(message)
 
     def send(self, number: signal.Signals) -> None:

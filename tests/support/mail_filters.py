@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from river.naive_bayes import MultinomialNB
 
+from stream_bayes.evaluation.baselines.base import Baseline
 from stream_bayes.evaluation.baselines.bogofilter import Bogofilter
 from stream_bayes.evaluation.baselines.crm114 import Crm114
 from stream_bayes.evaluation.corpora import Mail
@@ -31,7 +32,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 
 class RiverFilter:
-    """river's naive Bayes as a filter, which writes down what it was asked to do."""
+    """river's naive Bayes as a filter, which records its calls."""
 
     name = "river"
 
@@ -44,15 +45,15 @@ class RiverFilter:
         return [Counter(mail.decode().split()) for mail in mails]
 
     def test_then_train(self, features: Any, labels: Sequence[str | None]) -> FilterScores:
-        said = np.array([self.event(words, label) for words, label in zip(features, labels, strict=True)])
-        self.calls.append(len(said))
-        return FilterScores(said, {"half": 0.5 * said, "negative": -said})
+        log_odds = np.array([self.event(words, label) for words, label in zip(features, labels, strict=True)])
+        self.calls.append(len(log_odds))
+        return FilterScores(log_odds, {"half": 0.5 * log_odds, "negative": -log_odds})
 
     def event(self, words: Counter[str], label: str | None) -> float:
-        said = self.model.predict_proba_one(words)
+        probabilities = self.model.predict_proba_one(words)
         if label is not None:
             self.model.learn_one(words, label)
-        return math.log(said.get("spam", 0.5) + 1e-9) - math.log(said.get("ham", 0.5) + 1e-9)
+        return math.log(probabilities.get("spam", 0.5) + 1e-9) - math.log(probabilities.get("ham", 0.5) + 1e-9)
 
     def close(self) -> None:
         self.closed += 1
@@ -74,12 +75,12 @@ def generated_mails(number: int = 120, *, unlabelled: int = 0) -> list[Mail]:
 
 
 def small_filter() -> SpamFilter:
-    """Ours, with small tables."""
+    """`SpamFilter` with small tables."""
     return SpamFilter(buckets=2**12)
 
 
 class Contrary(RiverFilter):
-    """Says the opposite of what it thinks."""
+    """Negates its scores."""
 
     name = "contrary"
 
@@ -88,7 +89,7 @@ class Contrary(RiverFilter):
 
 
 class Interrupted(RiverFilter):
-    """Presses Ctrl-C itself when a stream comes."""
+    """Raises SIGINT itself when a stream begins."""
 
     name = "interrupted"
     times = 1
@@ -100,7 +101,7 @@ class Interrupted(RiverFilter):
 
 
 class SecondChunk:
-    """Lets no filter go on to the second chunk of a stream before Ctrl-C was pressed."""
+    """Blocks a filter before the second chunk of a stream until Ctrl-C is pressed."""
 
     def __init__(self) -> None:
         self._pressed, notified = os.pipe()
@@ -109,14 +110,14 @@ class SecondChunk:
         self._chunks = 0
 
     def await_ctrl_c(self, mails: Sequence[bytes]) -> None:
-        """Wait for a signal, which may have come before; the few mails of a warm-up are no chunk."""
+        """Wait for a signal, which may have come before. The few mails of a warm-up are no chunk."""
         self._chunks += len(mails) > 3
         if self._chunks == 2:
             os.read(self._pressed, 1)
 
 
 class RiverUntilCtrlC(RiverFilter):
-    """river's, which does not come to the end of a stream before Ctrl-C."""
+    """river's naive Bayes, which does not reach the end of a stream before Ctrl-C."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,8 +128,8 @@ class RiverUntilCtrlC(RiverFilter):
         return super().features(mails)
 
 
-class BogofilterUntilCtrlC(Bogofilter):
-    """The peer of this name, which does not come to the end of a stream before Ctrl-C."""
+class BaselineUntilCtrlC(Baseline):
+    """Mixin of a baseline that does not reach the end of a stream before Ctrl-C."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,20 +140,16 @@ class BogofilterUntilCtrlC(Bogofilter):
         return super().features(mails)
 
 
-class Crm114UntilCtrlC(Crm114):
-    """The peer of this name, which does not come to the end of a stream before Ctrl-C."""
+class BogofilterUntilCtrlC(BaselineUntilCtrlC, Bogofilter):
+    """Bogofilter, which waits for Ctrl-C."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._second = SecondChunk()
 
-    def features(self, mails: Sequence[bytes]) -> Sequence[Any]:
-        self._second.await_ctrl_c(mails)
-        return super().features(mails)
+class Crm114UntilCtrlC(BaselineUntilCtrlC, Crm114):
+    """CRM114, which waits for Ctrl-C."""
 
 
 class Impatient(Interrupted):
-    """Presses it twice."""
+    """Raises SIGINT twice."""
 
     times = 2
 

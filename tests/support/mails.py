@@ -32,7 +32,7 @@ KINDS = ("plain", "html", "alternative", "mixed", "forwarded", "digest")
 
 
 def make_mails(count: int, seed: int) -> list[bytes]:
-    """So many mails, every second of them spam."""
+    """This number of mails, every second of them spam."""
     rng = random.Random(seed)
     return [make_mail(rng, spam=bool(number % 2)) for number in range(count)]
 

@@ -10,7 +10,7 @@ _LONGEST = 200
 
 
 def mutated(mails: Sequence[bytes], count: int, seed: int) -> Iterator[bytes]:
-    """So many mails, each one of those given after one to three mutations."""
+    """This number of mails, each with one to three mutations."""
     rng = random.Random(seed)
     for number in range(count):
         raw = mails[number % len(mails)]

@@ -32,7 +32,7 @@ class SharedLog(MemoryLog):
         self.before_poll: Callable[[int], None] = lambda count: None
         """Called with the number of polls before this one."""
         self.given_up = 0
-        """So many commits fail, since the group has changed."""
+        """Let this number of commits fail by a rebalance."""
         self.away = False
         """The broker does not answer."""
 

@@ -23,7 +23,7 @@ def request(offset: int, score: float = 0.1, variance: float = 0.2, partition: i
 
 
 def status(seconds: float, partition: int = 0, **fields: Any) -> Status:
-    """A status event so many seconds after noon."""
+    """A status event at this number of seconds after noon."""
     metrics = {"labelled": fields.pop("labelled", 0)}
     for name in ("accuracy", "log_loss", "one_minus_roca_percent", "root_mean_squared_error"):
         metrics[name] = fields.pop(name, None)

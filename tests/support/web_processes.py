@@ -101,10 +101,10 @@ def wait_for_exit(process: Started, *signals: signal.Signals) -> tuple[int, str,
 
 
 def open_request(process: Started, path: str) -> socket.socket:
-    """A connection on which an answer is waited for, of a process that has said that it is asked."""
+    """A connection with a pending request, of a process that has printed that it was requested."""
     url = httpx.URL(address(process))
     assert url.port is not None
     connection = socket.create_connection((url.host, url.port), PATIENCE)
     connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    assert read_line(process) == "asked\n"
+    assert read_line(process) == "requested\n"
     return connection

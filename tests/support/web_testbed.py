@@ -172,30 +172,34 @@ def take_request(http: httpx.Client, labeller: str = "ann", **fields: Any) -> di
     """Take the next label request."""
     answer = http.post("/api/requests/next", json={"labeller": labeller, **fields})
     assert answer.status_code == 200, answer.text
-    question: dict[str, Any] = answer.json()["question"]
-    return question
+    label_request: dict[str, Any] = answer.json()["request"]
+    return label_request
 
 
 def wait_until_rescored(http: httpx.Client) -> dict[str, Any]:
-    """The open questions, once the newest checkpoint has scored all of them."""
+    """The open label requests, once the newest checkpoint has scored all of them."""
     queue: dict[str, Any] = {}
 
     def all_scored() -> bool:
         queue.update(http.get("/api/requests", params={"limit": 1000}).json())
         places = [request["place"] for request in queue["requests"]]
-        asked = [http.get(f"/api/requests/{place['partition']}/{place['offset']}").json()["asked"] for place in places]
-        return all(one["score_now"] is not None for one in asked)
+        selections = [
+            http.get(f"/api/requests/{place['partition']}/{place['offset']}").json()["selection"] for place in places
+        ]
+        return all(one["score_now"] is not None for one in selections)
 
     wait_until(all_scored)
     return dict(http.get("/api/requests", params={"limit": 1000}).json())
 
 
-def path_of(question: dict[str, Any]) -> str:
+def path_of(label_request: dict[str, Any]) -> str:
     """Where the API has it."""
-    place = question["place"]
+    place = label_request["place"]
     return f"/api/requests/{place['partition']}/{place['offset']}"
 
 
-def submit_label(http: httpx.Client, question: dict[str, Any], label: Any, labeller: str = "ann") -> httpx.Response:
+def submit_label(
+    http: httpx.Client, label_request: dict[str, Any], label: Any, labeller: str = "ann"
+) -> httpx.Response:
     """Submit a label for a request."""
-    return http.post(f"{path_of(question)}/label", json={"labeller": labeller, "label": label})
+    return http.post(f"{path_of(label_request)}/label", json={"labeller": labeller, "label": label})

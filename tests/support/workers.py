@@ -120,7 +120,7 @@ def stream(count: int, first: int = 0) -> list[tuple[str, bytes]]:
 
 
 def feed(log: Log, messages: Sequence[tuple[str, bytes]], partition: int = 0, at_once: int = 10) -> None:
-    """Write messages, so many at a time."""
+    """Write messages in commits of this size."""
     for begin in range(0, len(messages), at_once):
         for topic, value in messages[begin : begin + at_once]:
             log.append(topic, value, partition=partition)

@@ -26,15 +26,15 @@ def fail(*_: object) -> None:
     raise ZeroDivisionError(message)
 
 
-def test_a_thread_keeps_what_it_failed_with() -> None:
-    told: list[BackgroundError] = []
-    thread = BackgroundThread(fail, "some-thread", told.append)
+def test_a_thread_keeps_its_exception() -> None:
+    failures: list[BackgroundError] = []
+    thread = BackgroundThread(fail, "some-thread", failures.append)
     thread.check()
     thread.start()
     thread.join()
     with pytest.raises(BackgroundError, match="'some-thread' failed: ZeroDivisionError: out of order") as caught:
         thread.check()
-    assert told == [caught.value]
+    assert failures == [caught.value]
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
@@ -68,7 +68,7 @@ def test_item20_a_thread_that_fails_ends_the_worker(
         hung = Timer(LIMIT, worker.stop)
         hung.daemon = True
         hung.start()
-        # Nothing else ends it: the log has no end, and nobody stops it.
+        # Nothing else ends it: the log has no end, and no stop is requested.
         with pytest.raises(BackgroundError, match=f"{thread!r} failed: ZeroDivisionError: out of order"):
             worker.run()
         hung.cancel()

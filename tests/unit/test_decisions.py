@@ -70,7 +70,7 @@ def test_three_ways_for_a_mail() -> None:
     assert actions == ["deliver", "deliver", "ask", "ask", "quarantine", "quarantine"]
 
 
-def test_a_free_answer_is_not_asked_for_when_it_changes_nothing() -> None:
+def test_a_free_label_is_not_requested_when_it_changes_nothing() -> None:
     assert decide(_mail(1.0), spam_losses(), price=0).action == "quarantine"
     assert decide(_mail(0.999), spam_losses(), price=0).action == "ask"
 

@@ -1,12 +1,12 @@
-"""A mailbox that is made up: labelled mails in the order in which they came, without an end of variety.
+"""Generator of a mailbox: labelled synthetic mails in the order of their arrival.
 
-grammar     texts out of the rules in texts/
-names       people, firms, hosts, figures
+grammar     generation of texts by the rules in texts/
+names       people, companies, hosts, numbers
 ham         colleagues, lists, family, newsletters, receipts, notifications
-campaigns   which spam comes when
-spam        what it says, and how it hides
-mime        drafts to bytes: headers, charsets, encodings, parts
-damage      the hundredth that is broken
+campaigns   the schedule of spam campaigns
+spam        texts and disguises of spam
+mime        encoding of drafts: headers, charsets, transfer encodings, parts
+damage      damage to one mail in a hundred
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from random import Random
 from typing import NamedTuple
 
 from stream_bayes.demo.mailbox.campaigns import Span, spans
-from stream_bayes.demo.mailbox.damage import damaged
+from stream_bayes.demo.mailbox.damage import damage_mail
 from stream_bayes.demo.mailbox.ham import OWNER, Ham
-from stream_bayes.demo.mailbox.mime import written
+from stream_bayes.demo.mailbox.mime import encode_mail
 from stream_bayes.demo.mailbox.spam import Spam
 
 __all__ = ["GeneratedMail", "Span", "mailbox", "spans"]
@@ -37,14 +37,14 @@ class GeneratedMail(NamedTuple):
 
 
 def mailbox(seed: int, mails: int) -> Iterator[GeneratedMail]:
-    """So many mails, the same for the same seed; campaigns of spam start and stop at shares of their number."""
+    """Yield this number of mails, the same for the same seed. Campaigns start and stop at fractions of the number."""
     random = Random(f"mailbox {seed}")
     ham = Ham(random)
     spam = Spam(random, ham)
     for number in range(mails):
         unwanted = random.random() < SPAM_SHARE
         draft = spam.draft(number / mails) if unwanted else ham.draft()
-        raw = written(draft, OWNER, number, random)
+        raw = encode_mail(draft, OWNER, number, random)
         if random.random() < DAMAGED_SHARE:
-            raw = damaged(raw, random)
+            raw = damage_mail(raw, random)
         yield GeneratedMail(f"mail-{number:06}", "spam" if unwanted else "ham", raw)

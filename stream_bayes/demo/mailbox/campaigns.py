@@ -1,4 +1,4 @@
-"""Which spam comes when: campaigns that start, drift and stop."""
+"""Schedule of spam campaigns: each starts, changes its wording and stops."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import NamedTuple
 
 
 class Campaign(NamedTuple):
-    """One source of spam and how it behaves."""
+    """A spam campaign and its parameters."""
 
     name: str
     start: float
-    """When it starts, as a share of all mails."""
+    """The start, as a fraction of all mails."""
     stop: float
     wordings: int
-    """How many wordings it moves through, see `texts/`."""
+    """The number of wordings that it uses one after another, see `texts/`."""
     weight: float = 1.0
-    """How much it sends, compared with others."""
+    """The relative number of its mails."""
     mask: str = "person"
-    """What the sender looks like: "person", "shop", "bill", "bank", "colleague"."""
+    """The kind of sender that it imitates: "person", "shop", "bill", "bank", "colleague"."""
     hides: float = 0.0
-    """Share of the words that it disguises in the end."""
+    """The fraction of words that it disguises at its end."""
     borrows: str = "say"
-    """The rule of honest sentences that it mixes with its own."""
+    """The grammar rule of ham sentences that it mixes with its own."""
 
 
 CAMPAIGNS = (
@@ -45,11 +45,11 @@ CAMPAIGNS = (
 )
 
 _BURST = 2.5
-"""How much more a campaign sends in its first tenth."""
+"""The factor on the weight in the first tenth of a campaign."""
 
 
 class Span(NamedTuple):
-    """A campaign in numbers of mails."""
+    """The first and last mail of a campaign."""
 
     name: str
     start: int
@@ -57,12 +57,12 @@ class Span(NamedTuple):
 
 
 def spans(mails: int) -> list[Span]:
-    """When each campaign starts and stops in a mailbox of so many mails, in order of their starts."""
+    """Return the start and stop of each campaign in a mailbox of this size."""
     return [Span(one.name, round(one.start * mails), round(one.stop * mails)) for one in CAMPAIGNS]
 
 
 def choose(random: Random, moment: float) -> tuple[Campaign, float]:
-    """A campaign that runs at this moment, and how far it is, both as shares."""
+    """Draw a campaign that runs at this fraction of all mails, and return it with the fraction of it that is over."""
     running = [
         (one, (moment - one.start) / (one.stop - one.start)) for one in CAMPAIGNS if one.start <= moment < one.stop
     ]
@@ -71,6 +71,6 @@ def choose(random: Random, moment: float) -> tuple[Campaign, float]:
 
 
 def wording(random: Random, campaign: Campaign, phase: float) -> int:
-    """Which of its wordings a campaign uses at this phase; the change from one to the next takes a while."""
+    """Draw the wording of a campaign at this phase. The change from one wording to the next is gradual."""
     place = phase * campaign.wordings + random.gauss(0.0, 0.2)
     return 1 + min(max(int(place), 0), campaign.wordings - 1)

@@ -1,4 +1,4 @@
-"""Mails as they should not be: what some hundredth of the mails of any real mailbox are like."""
+"""Damage to mails, as about one in a hundred mails of a real mailbox has it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Damage = Callable[[bytes, Random], bytes]
 
 
 def _cut(raw: bytes, random: Random) -> bytes:
-    """Ends in the middle."""
+    """Truncate the mail."""
     return raw[: len(raw) // 3 + int(random.random() * len(raw) / 2)]
 
 
 def _without_a_header(raw: bytes, random: Random) -> bytes:
-    """From and Subject are missing, or the whole head."""
+    """Remove From and Subject, or all headers."""
     head, _, body = raw.partition(b"\n\n")
     if random.random() < 0.3:
         return body
@@ -23,13 +23,13 @@ def _without_a_header(raw: bytes, random: Random) -> bytes:
 
 
 def _broken_parts(raw: bytes, _: Random) -> bytes:
-    """The boundary of the head is not the one in the body, and the encoding is none that exists."""
+    """Change the boundary in the header, and name an unknown transfer encoding."""
     broken = raw.replace(b'boundary="=_', b'boundary="=x', 1)
     return broken.replace(b"Transfer-Encoding: quoted-printable", b"Transfer-Encoding: quoted-printed", 1)
 
 
 def _wrong_charset(raw: bytes, random: Random) -> bytes:
-    """Says a charset that does not exist, or that the text is not in."""
+    """Name an unknown charset or a wrong one."""
     other = b"charset=x-unknown-7" if random.random() < 0.5 else b"charset=utf-16"
     for charset in (b"charset=utf-8", b"charset=iso-8859-1", b"charset=us-ascii"):
         raw = raw.replace(charset, other)
@@ -37,7 +37,7 @@ def _wrong_charset(raw: bytes, random: Random) -> bytes:
 
 
 def _stray_bytes(raw: bytes, random: Random) -> bytes:
-    """Bytes that nobody wrote: in the head, in the text, zeros among them."""
+    """Insert random bytes and zeros."""
     for _ in range(3):
         place = int(random.random() * len(raw))
         raw = raw[:place] + random.randbytes(1 + int(random.random() * 12)) + b"\x00" + raw[place:]
@@ -45,7 +45,7 @@ def _stray_bytes(raw: bytes, random: Random) -> bytes:
 
 
 def _line_ends(raw: bytes, random: Random) -> bytes:
-    """A head whose second line has no colon, and lines of the body that end in other ways."""
+    """Insert a header line without a colon, and change the line ends of the body."""
     head, _, body = raw.partition(b"\n\n")
     end = b"\r" if random.random() < 0.5 else b"\r\r\n"
     return head.replace(b"\n", b"\nthis is no header\n", 1) + b"\n\n" + body.replace(b"\n", end)
@@ -54,6 +54,6 @@ def _line_ends(raw: bytes, random: Random) -> bytes:
 DAMAGES: tuple[Damage, ...] = (_cut, _without_a_header, _broken_parts, _wrong_charset, _stray_bytes, _line_ends)
 
 
-def damaged(raw: bytes, random: Random) -> bytes:
-    """The mail, broken in one of these ways."""
+def damage_mail(raw: bytes, random: Random) -> bytes:
+    """Return the mail with one kind of damage, drawn at random."""
     return random.choice(DAMAGES)(raw, random)

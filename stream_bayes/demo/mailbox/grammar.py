@@ -1,7 +1,7 @@
-r"""Texts out of rules: the words of the generated mailbox stand in `texts/`, one alternative a line.
+r"""Generation of texts by a grammar. The rules are in `texts/`, one alternative a line.
 
 greeting                a rule
-  Hello {first},        its alternatives, two blanks in; {first} is another rule, a maker, or bound by the caller
+  Hello {first},        its alternatives, after two blanks; {first} is another rule, a maker, or bound by the caller
   Dear {first},         \n is a line break
 
 """
@@ -17,13 +17,13 @@ from random import Random
 _SLOT = re.compile(r"\{([a-z_0-9]+)\}")
 
 Parts = tuple[str, ...]
-"""A template: words and names of slots in turn, beginning and ending with words."""
+"""A template: texts and names of slots in turn. The first and the last are texts."""
 Maker = Callable[[Random], str]
 
 
 @cache
 def read_rules() -> Mapping[str, tuple[Parts, ...]]:
-    """Every rule of every text, by name."""
+    """Return the rules of all files, by name."""
     rules: dict[str, list[Parts]] = {}
     for file in sorted(files(__package__).joinpath("texts").iterdir(), key=lambda file: file.name):
         if file.name.endswith(".txt"):
@@ -41,7 +41,7 @@ def _add_rules(rules: dict[str, list[Parts]], lines: Iterable[str]) -> None:
 
 
 def split(template: str) -> Parts:
-    r"""A template as words and slots.
+    r"""Split a template into texts and slots.
 
     >>> split("Dear {first},\\nhello")
     ('Dear ', 'first', ',\nhello')
@@ -50,10 +50,10 @@ def split(template: str) -> Parts:
 
 
 class GrammarWriter:
-    """Writes texts by the rules, with a random generator of its own.
+    """Generates texts by the rules, with its own random generator.
 
-    A slot is what `bound` says, else what a maker makes, else an alternative of the rule of its name. What is bound to
-    a maker is made anew each time.
+    A slot is filled by its value in `bound`, else by the maker of its name, else by an alternative of the rule of its
+    name. A maker is called for each occurrence.
     """
 
     def __init__(self, random: Random, makers: Mapping[str, Maker]) -> None:
@@ -63,27 +63,27 @@ class GrammarWriter:
         self._rules = read_rules()
 
     def bind(self, **values: str | Maker) -> None:
-        """Say what some slots stand for, for the text of one mail; what was bound before is forgotten."""
+        """Set the values of slots for the text of one mail. Earlier values are removed."""
         self.bound = values
 
     def fill(self, name: str) -> str:
-        """What a slot becomes."""
+        """Return the text of a slot."""
         bound = self.bound.get(name) or self._makers.get(name)
         if isinstance(bound, str):
             return bound
         return bound(self.random) if bound is not None else self.write(name)
 
     def write(self, name: str) -> str:
-        """One alternative of a rule, written out."""
+        """Return the text of one alternative of a rule, drawn at random."""
         alternatives = self._rules[name]
         return self._written(alternatives[int(self.random.random() * len(alternatives))])
 
     def text(self, template: str) -> str:
-        """A template of the caller's, written out."""
+        """Return the text of a template."""
         return self._written(split(template))
 
     def sentences(self, name: str, low: int, high: int) -> list[str]:
-        """From `low` to `high` different alternatives of a rule, as far as it has so many; each begins large."""
+        """Return `low` to `high` different alternatives of a rule, or all if it has fewer, with a capital."""
         alternatives = self._rules[name]
         count = min(low + int(self.random.random() * (high - low + 1)), len(alternatives))
         written = map(self._written, self.random.sample(alternatives, count))

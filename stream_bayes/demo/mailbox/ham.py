@@ -1,4 +1,4 @@
-"""Mail one wants: colleagues, lists, family, newsletters, receipts, notifications, and strangers with a reason."""
+"""Generator of ham: colleagues, lists, family, newsletters, receipts, notifications, and unknown senders."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _MACHINE_SHAPES = ("plain", "html", "alternative", "html")
 _ADVERTISING = ("news", "sale")
 _FOOTERS = {"news": "{unsubscribe}", "sale": "{unsubscribe}", "bill": "{brand}, {city}", "notice": "-- \\n{brand}"}
 _SENDERS = {"news": 8, "sale": 7, "bill": 12, "notice": 7}
-"""How many of each kind write from the beginning."""
+"""The number of senders of each kind at the beginning."""
 
 
 class Sender(NamedTuple):
-    """A machine that sends: a shop, a newsletter, a service."""
+    """An automatic sender: a shop, a newsletter, a service."""
 
     brand: str
     person: Person
     host: str
-    """Where its links lead."""
+    """The host of its links."""
 
 
 class Topic(NamedTuple):
-    """A conversation, as far as it has come."""
+    """The state of a conversation."""
 
     subject: str
     last: Person
@@ -40,7 +40,7 @@ class Topic(NamedTuple):
 
 
 class Ham:
-    """The wanted mails of one mailbox; what was written before is answered and quoted later."""
+    """Generates the ham of one mailbox. Later mails answer and quote earlier ones."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -58,19 +58,19 @@ class Ham:
         ]
 
     def draft(self) -> Draft:
-        """The next one."""
+        """Return the next mail."""
         return self._kinds[int(self.random.random() * len(self._kinds))]()
 
-    def anybody(self) -> Person:
-        """Somebody the owner of the mailbox knows."""
+    def colleague(self) -> Person:
+        """Return a colleague of the owner of the mailbox, drawn at random."""
         return self.colleagues[int(self.random.random() * len(self.colleagues))]
 
     def sentences(self, low: int, high: int) -> str:
-        """Sentences of colleagues: for those who want to look like one."""
+        """Return sentences of colleagues, for spam that imitates them."""
         return " ".join(self.writer.sentences("say", low, high))
 
     def _colleague(self) -> Draft:
-        who = self.anybody()
+        who = self.colleague()
         self.writer.bind(first=OWNER.first, me=who.first, me_full=who.name)
         subject = self.writer.write("subject")
         text = self._body("say", 2, 6)
@@ -82,7 +82,7 @@ class Ham:
         if not self.topics:
             return self._colleague()
         topic = self.topics[int(self.random.random() * len(self.topics))]
-        who = self.anybody() if topic.kind == "quick" else person(self.random, domain(self.random))
+        who = self.colleague() if topic.kind == "quick" else person(self.random, domain(self.random))
         self.writer.bind(first=topic.last.first, me=who.first, me_full=who.name)
         answer = self._body("quick", 1, 2) if self.random.random() < 0.5 else self._body("say", 1, 3)
         self.topics.append(Topic(topic.subject, who, answer, topic.kind))
@@ -138,7 +138,7 @@ class Ham:
         return draft
 
     def _sender(self, kind: str) -> Sender:
-        """One of those that write often, or a new one; a new one may stay."""
+        """Return a known sender or a new one. A new one may become known."""
         known = self._senders[kind]
         if self.random.random() >= 0.2:
             return known[int(self.random.random() * len(known))]
@@ -169,11 +169,11 @@ def _new_sender(random: Random) -> Sender:
 
 
 def link_to(host: str) -> Callable[[Random], str]:
-    """A maker of links to this host."""
+    """Return a maker of links to this host."""
     return lambda random: f"http://www.{host}/{word(random)}/{random.getrandbits(36):x}"
 
 
 def quoted(topic: Topic, writer: GrammarWriter) -> str:
-    """What is answered, with a mark before each line."""
+    """Return the quoted text of a conversation."""
     lines = topic.text.replace("\n\n", "\n").split("\n")
     return "\n".join([f"On {writer.fill('day')}, {topic.last.name} wrote:", *(f"> {line}" for line in lines)])

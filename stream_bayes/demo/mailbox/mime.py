@@ -1,4 +1,4 @@
-"""A draft becomes the bytes of a mail: headers, charsets, transfer encodings, parts."""
+"""Encoding of a draft as a mail: headers, charsets, transfer encodings, parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from random import Random
 from stream_bayes.demo.mailbox.names import Person
 
 EPOCH = 1_736_150_400
-"""When the first mail comes: 6 January 2025."""
+"""The time of the first mail: 6 January 2025."""
 _LINK = re.compile(r"http://[^\s<>]+")
 _AGENTS = (
     *(
@@ -30,7 +30,7 @@ _RELAYS = ("mx1.westbrook.example", "mx2.westbrook.example")
 
 @dataclass
 class Draft:
-    """A mail before it is written out."""
+    """A mail before it is encoded."""
 
     sender: Person
     subject: str
@@ -38,15 +38,15 @@ class Draft:
     shape: str = "plain"
     """"plain", "html" or "alternative"."""
     headers: list[tuple[str, str]] = field(default_factory=list)
-    """Further ones."""
+    """Further headers."""
     attachment: str = ""
-    """The name of a file that goes with it."""
+    """The name of the attachment. Empty: none."""
     relay: str = ""
-    """The host it came from, by default the sender's."""
+    """The host that sent it. By default that of the sender's address."""
 
 
-def written(draft: Draft, to: Person, number: int, random: Random) -> bytes:
-    """The mail as a server would have it, the `number`-th to arrive."""
+def encode_mail(draft: Draft, to: Person, number: int, random: Random) -> bytes:
+    """Return the bytes of a mail, the `number`-th of the mailbox."""
     parts = []
     if draft.shape != "html":
         parts.append(_part("\n\n".join(draft.paragraphs) + "\n", "plain", random))
@@ -81,7 +81,7 @@ def _head(draft: Draft, to: Person, number: int, random: Random) -> list[bytes]:
 
 
 def _word(text: str, random: Random) -> str:
-    """The text of a header, as encoded words where it is not ASCII."""
+    """Return the text of a header, as encoded words if it is not ASCII."""
     if text.isascii():
         return text
     charset = "iso-8859-1" if random.random() < 0.4 and _latin(text) else "utf-8"

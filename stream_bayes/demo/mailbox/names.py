@@ -1,4 +1,4 @@
-"""People, firms, hosts and figures: what the slots of the texts are filled with. No host of these exists."""
+"""Makers of names and numbers for the slots of the texts. None of the hosts exists."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _SYLLABLES = _words(
     "al an ar bel ben bor cal cor dal den dor el fen fin gal gor han hel in jun kal kor lan lin lor mar mel mon nor "
     "or pal pen per quin ral ren ros san sel sol tal ten tor ul val ver vin wes win yor zan zel"
 )
-_FIRMS = ("Ltd", "GmbH", "Inc", "& Sons", "Group", "SA", "Systems", "Works", "Trading", "Partners")
+_COMPANY_FORMS = ("Ltd", "GmbH", "Inc", "& Sons", "Group", "SA", "Systems", "Works", "Trading", "Partners")
 _AFFIXES = ("shop", "mail", "news", "media", "soft", "trade", "net", "house", "store", "line", "point", "lab")
 _ENDS = ("example", "test", "example", "test", "invalid")
 
 
 class Person(NamedTuple):
-    """Somebody with an address."""
+    """A person with a mail address."""
 
     name: str
     address: str
@@ -55,17 +55,17 @@ class Person(NamedTuple):
 
 
 def one_of(*words: str) -> Maker:
-    """A maker that takes one of these."""
+    """Return a maker that draws one of these words."""
     return lambda random: words[int(random.random() * len(words))]
 
 
 def between(low: int, high: int) -> Maker:
-    """A maker of whole numbers."""
+    """Return a maker of whole numbers in this range."""
     return lambda random: str(low + int(random.random() * (high - low + 1)))
 
 
 def amount(random: Random) -> str:
-    """A price, in one of the ways to write one."""
+    """Return a price in one of several formats."""
     value = int(random.random() ** 3 * 2000) + 5
     cents = int(random.random() * 100)
     written = (
@@ -79,7 +79,7 @@ def amount(random: Random) -> str:
 
 
 def large_amount(random: Random) -> str:
-    """A sum that changes a life."""
+    """Return a large amount of money, as in fraud."""
     value = int(random.random() * 90 + 5)
     written = (
         f"${value},500,000",
@@ -92,31 +92,31 @@ def large_amount(random: Random) -> str:
 
 
 def code(random: Random) -> str:
-    """A number of an order, a build, a file."""
+    """Return the number of an order, a build or a file."""
     value = random.getrandbits(40)
     return f"{value % 10**7}" if value & 1 else f"{value:010X}"[: 5 + value % 5]
 
 
 def word(random: Random) -> str:
-    """A name that stands in no dictionary."""
+    """Return a made-up word."""
     count = 2 + (random.random() < 0.3)
     return "".join([_SYLLABLES[int(random.random() * len(_SYLLABLES))] for _ in range(count)])
 
 
 def company(random: Random) -> str:
-    """A firm."""
-    return f"{word(random).title()} {_FIRMS[int(random.random() * len(_FIRMS))]}"
+    """Return the name of a company."""
+    return f"{word(random).title()} {_COMPANY_FORMS[int(random.random() * len(_COMPANY_FORMS))]}"
 
 
 def domain(random: Random) -> str:
-    """A host of its own, with an ending that is reserved for what does not exist."""
+    """Return a host in a reserved top-level domain."""
     affix = _AFFIXES[int(random.random() * len(_AFFIXES))] if random.random() < 0.5 else ""
     dash = "-" if affix and random.random() < 0.4 else ""
     return f"{word(random)}{dash}{affix}.{_ENDS[int(random.random() * len(_ENDS))]}"
 
 
 def person(random: Random, host: str | None = None) -> Person:
-    """Somebody at this host, or at one where anybody gets an address."""
+    """Return a person with an address at this host, or at a free mail provider."""
     first, last = (names[int(random.random() * len(names))] for names in (FIRST, LAST))
     place = host or FREE_MAIL[int(random.random() * len(FREE_MAIL))]
     plain = "".join(letter for letter in f"{first}.{last}".lower() if letter.isascii())

@@ -1,4 +1,4 @@
-"""Mail nobody wants, by campaign: senders and hosts rotate, disguises grow, other people's words are borrowed."""
+"""Generator of spam by campaign: hosts rotate, disguises increase, and sentences of ham are mixed in."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SHAPES = {
 }
 _MACHINE_SHAPES = ("html", "html", "alternative", "plain")
 _LOOK_ALIKES = {"a": "а@4", "e": "е3é", "i": "1í!", "o": "о0ó", "s": "$5", "l": "1|", "u": "úv", "c": "сç"}
-_STAYS = 40
-"""After about so many mails a campaign takes new hosts."""
+_MAILS_PER_HOSTS = 40
+"""The mean number of mails after which a campaign changes its hosts."""
 
 
 class Spam:
-    """The unwanted mails of a mailbox; it has seen the wanted ones and borrows from them."""
+    """Generates the spam of a mailbox. It quotes and imitates ham."""
 
     def __init__(self, random: Random, ham: Ham) -> None:
         self.random = random
@@ -30,9 +30,9 @@ class Spam:
         self._hosts = {campaign.name: self._new_hosts() for campaign in CAMPAIGNS}
 
     def draft(self, moment: float) -> Draft:
-        """The next one, at this share of all mails."""
+        """Return the next mail, at this fraction of all mails."""
         campaign, phase = choose(self.random, moment)
-        if self.random.random() < 1.0 / _STAYS:
+        if self.random.random() < 1.0 / _MAILS_PER_HOSTS:
             self._hosts[campaign.name] = self._new_hosts()
         sender = self._sender(campaign)
         host = self.random.choice(self._hosts[campaign.name])
@@ -42,20 +42,20 @@ class Spam:
         subject = self._writer.write(f"{rule}_subject_{place}")
         sentences = self._mixed(f"{rule}_say_{place}", campaign.borrows)
         share = campaign.hides * phase * self.random.random() * 2.0
-        draft = Draft(sender, self._hidden(subject, share), self._dressed(campaign, phase, sentences, share))
+        draft = Draft(sender, self._hidden(subject, share), self._paragraphs(campaign, phase, sentences, share))
         draft.shape = self.random.choice(_SHAPES.get(campaign.mask, _MACHINE_SHAPES))
         self._mask(draft, campaign, host)
         return draft
 
     def _mixed(self, own: str, borrowed: str) -> list[str]:
-        """Sentences of its own among honest ones; sometimes there is only one, or none but a link."""
+        """Return sentences of the campaign mixed with those of ham. Without any of its own it has a link."""
         count = int(self.random.random() * 5.0)
         mixed = [*self._writer.sentences(own, count, count), *self._writer.sentences(borrowed, 1, 4)]
         self.random.shuffle(mixed)
         return mixed if count else [*mixed, self._writer.fill("link")]
 
-    def _dressed(self, campaign: Campaign, phase: float, sentences: list[str], share: float) -> list[str]:
-        """The paragraphs: the message, and what makes it look like somebody else's."""
+    def _paragraphs(self, campaign: Campaign, phase: float, sentences: list[str], share: float) -> list[str]:
+        """Return the paragraphs: the message, and the parts that imitate other senders."""
         hidden = [self._hidden(sentence, share) for sentence in sentences]
         body = hidden if campaign.mask == "shop" else [" ".join(hidden)]
         parts = [self._writer.fill("opening"), *body] if self.random.random() < 0.6 else body
@@ -71,7 +71,7 @@ class Spam:
 
     def _borrowed_thread(self) -> str:
         if not self._ham.topics:
-            return quoted(Topic("", self._ham.anybody(), self._ham.sentences(1, 3), ""), self._writer)
+            return quoted(Topic("", self._ham.colleague(), self._ham.sentences(1, 3), ""), self._writer)
         return quoted(self.random.choice(self._ham.topics), self._writer)
 
     def _mask(self, draft: Draft, campaign: Campaign, host: str) -> None:
@@ -86,9 +86,9 @@ class Spam:
     def _sender(self, campaign: Campaign) -> Person:
         hosts = self._hosts[campaign.name]
         if campaign.mask == "colleague":
-            known = self._ham.anybody()
-            somebody = person(self.random, self.random.choice(hosts))
-            return known if self.random.random() < 0.35 else Person(known.name, somebody.address)
+            colleague = self._ham.colleague()
+            stranger = person(self.random, self.random.choice(hosts))
+            return colleague if self.random.random() < 0.35 else Person(colleague.name, stranger.address)
         if campaign.mask == "person":
             return person(self.random, None if self.random.random() < 0.6 else self.random.choice(hosts))
         box = self.random.choice(("news", "info", "service", "no-reply", "hello", "support", "orders"))
@@ -109,7 +109,7 @@ class Spam:
         return len(word) > 3 and "/" not in word and self.random.random() < share
 
     def _disguised(self, word: str) -> str:
-        """A word that people still read: with a look-alike, a break, two letters swapped, or one doubled."""
+        """Disguise a word so that people can still read it: by a look-alike, a break, a swap or a doubled letter."""
         way = int(self.random.random() * 4)
         place = 1 + int(self.random.random() * (len(word) - 2))
         letter = word[place]

@@ -99,5 +99,5 @@ def _worst(badness: FloatArray, wrong: BoolArray, count: int) -> list[int]:
 
 
 def _places(first: int, last: int, count: int) -> IntArray:
-    """So many places of a stream or fewer, evenly from the first to the last; none of an empty stream."""
+    """Return at most this number of places of a stream, evenly from the first to the last; none of an empty stream."""
     return np.unique(np.linspace(first, last, count if last else 0).round().astype(np.int64))

@@ -112,7 +112,7 @@ class SvgMark:
     attributes: Mapping[str, str]
     text: str = ""
     title: str = ""
-    """What is shown while the pointer rests on the mark."""
+    """The tooltip of the mark."""
     children: Sequence[SvgMark] = ()
 
 

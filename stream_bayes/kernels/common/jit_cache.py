@@ -11,7 +11,7 @@ New machine code goes to `NUMBA_CACHE_DIR` where that is set, else to the first 
 can, nothing is kept, each process compiles again, and a warning names the variable.
 
 A cache file is a pickle: to read one that another user wrote is to run that user's code. Folders 3 and 4 are therefore
-used only if they belong to this user and nobody else can write to them or replace them.
+used only if they belong to this user and no other user can write to them or replace them.
 
 Each file begins with a checksum of the rest. One that is not as it was written, as after a power loss, is not unpickled
 and counts as missing: the kernel is compiled again and the file replaced.
@@ -350,7 +350,7 @@ def _make(folder: Path, mode: int = 0o700) -> bool:
 
 
 def _is_folder(path: Path) -> bool:
-    """False also where nobody may look, as below a protected home."""
+    """False also without permission to look, as below a protected home."""
     try:
         return path.is_dir()
     except OSError:
@@ -358,7 +358,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether a folder belongs to this user, and nobody else can write to it or put another in its place.
+    """Whether a folder belongs to this user, and no other user can write to it or replace it.
 
     No group may write to it, not even this user's own: on many machines all users are in one group.
     """

@@ -1,6 +1,6 @@
 """The variance of labels, split into noise and ignorance, for the rows of a batch.
 
-The sums of `stream_bayes.posteriors.label`, with only so many nodes that the error stays below 1e-11.
+The sums of `stream_bayes.posteriors.label`, with as few nodes as keep the error below 1e-11.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ Bytes = NDArray[np.uint8]
 Blocks = NDArray[np.uint64]
 CodePoints = NDArray[np.int32]
 
-# Words are found and hashed for so many blocks at a time, so that what lies between stays in the fastest cache.
+# Words are found and hashed for this number of blocks at a time, so that intermediate results stay in the L1 cache.
 CHUNK = 512
-# In so many bytes, and the mask that may reach beyond them.
+# In this number of bytes, and the mask that may reach beyond them.
 MAX_WORDS = 4 * CHUNK + 34
 # Of the table of words of one text; it doubles for a text that has more.
 FIRST_SLOTS = 2048
@@ -149,7 +149,7 @@ def mixed(state: np.uint64, block: np.uint64, count: int) -> np.uint64:
 def hash_each(blocks: Blocks, begins: IntArray, ends: IntArray, words: int, states: Blocks, longer: IntArray) -> None:
     """The hash of each word.
 
-    First the first block of every word, then the rest of those that are longer: a branch that nobody can foresee
+    First the first block of every word, then the rest of those that are longer: an unpredictable branch
     costs more than the block.
     """
     count = 0

@@ -44,7 +44,7 @@ def squared_scale(numbers: FloatArray) -> tuple[float, float]:
 def log_density(target: float, weight: float, mean: float, spread: float, numbers: FloatArray) -> float:
     """Log predictive density of a target that counts `weight` times, with `spread` = x'P^-1 x.
 
-    So many equal observations have the density of one with their mean and the rest of the noise around it.
+    Equal observations have the density of one with their mean, and the rest of the noise around it.
     """
     scale, worth = squared_scale(numbers)
     wider = 1.0 + weight * spread
@@ -57,7 +57,7 @@ def log_density(target: float, weight: float, mean: float, spread: float, number
 
 @kernel
 def log_marginal(worth: float, weight: float, scale: float, squares: float) -> float:
-    """What an unknown noise, of this squared scale and so many degrees, makes of squares of that weight.
+    """What an unknown noise, of this squared scale and these degrees of freedom, makes of squares of that weight.
 
     lnG(a + w/2) - lnG(a) + a ln b - (a + w/2) ln(b + squares / 2) with a = worth / 2, b = a scale, in a form in which
     no large terms cancel.

@@ -32,14 +32,14 @@ STABILITY = np.float32(0.003)
 MARGIN = 0.1
 BIAS_INPUT = 0.1
 NOISE_VARIANCE = 2.0
-# What is left of the variance of a feature after so many mails.
+# The remaining variance of a feature after this number of mails.
 NEWNESS = 1.0 / np.arange(1.0, 257.0)
 OLD = np.uint64(len(NEWNESS) - 1)
 
 
 @kernel
 def expected_log(count: np.uint32, logs: Table) -> np.float32:
-    """E[ln rate] + constant of a rate with so many events: digamma(count + prior), from a table while it is small."""
+    """E[ln rate] + constant of a rate with `count` events: digamma(count + prior), from a table for small counts."""
     known: np.float32 = logs[np.uint64(count)] if count < len(logs) else np.float32(math.log(count))
     return known
 

@@ -47,7 +47,7 @@ def note(slots: Buckets, mark: np.uint32, bucket: np.uint32, bits: int) -> bool:
     entry = mark | bucket
     difference = slots[slot] ^ entry
     # Either it is there (0) or what is there is another mail's (the mark differs too). One comparison for both, since
-    # nobody can foresee which; what is there may be written again.
+    # which is unpredictable; what is there may be written again.
     if np.uint32(difference - np.uint32(1)) >= np.uint32((1 << bits) - 1):
         slots[slot] = entry
         return bool(difference != 0)

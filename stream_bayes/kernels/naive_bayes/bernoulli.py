@@ -134,7 +134,7 @@ def freshen(
     levels: Levels,
     powers: Powers,
 ) -> None:
-    """Sum anew over the words of the classes that have learned since."""
+    """Recompute the sums over words for the classes that have learned since."""
     for c in range(len(derived.fresh)):
         if not derived.fresh[c]:
             weight = evidence.class_weight[c]

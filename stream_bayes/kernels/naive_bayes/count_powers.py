@@ -24,7 +24,7 @@ ORDERS = 13
 HEAVY = 0.1
 # A heavy word becomes light only well under the limit, so that a word near it does not go to and fro.
 LIGHT_AGAIN = 0.08
-# Unlearning shrinks M under words already found light; below this share of the largest M they are sorted anew.
+# Unlearning shrinks M under words already found light; below this share of the largest M they are sorted again.
 SHRUNK = 0.8
 
 
@@ -87,7 +87,7 @@ def change_power(powers: Powers, c: int, column: int, before: float, after: floa
 
 @kernel
 def settle_powers(powers: Powers, c: int, cells: FloatArray, mass: float) -> None:
-    """After a change of M: heavy words that have become light move over; after much unlearning all are sorted anew."""
+    """After a change of M: heavy words that have become light move over; after much unlearning all are sorted again."""
     powers.largest_mass[c] = max(powers.largest_mass[c], mass)
     if mass < SHRUNK * powers.largest_mass[c]:
         sort_powers(powers, c, cells, mass)

@@ -43,7 +43,7 @@ class LogOddsFusion(Classifier):
     ----------
     learners
         Classifiers as prototypes: the fusion learns on copies of its own that start with no data, and never touches
-        those given. Their `classes` must be these two labels, in any order; where nobody declared them, the copies
+        those given. Their `classes` must be these two labels, in any order; if they are not declared, the copies
         get them.
     method
         "stacking": a weighted sum of the log-odds, its weights learned from every event. "averaging": Bayesian model

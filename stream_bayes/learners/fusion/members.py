@@ -23,7 +23,7 @@ from stream_bayes.typing import FloatArray
 
 MAX_LEARNERS = 256
 MAX_NESTED = 4
-# What a binary learner has when nobody said what its labels are.
+# The labels of a binary learner by default.
 UNDECLARED = (None, (False, True))
 
 
@@ -52,7 +52,7 @@ class Members:
         self.learners = tuple(_with_classes(learner, classes) for learner in prototypes)
         self._makers = [_maker(place, self.learners) for place in range(len(self.learners))]
         # Classes from elsewhere may do anything, so they come first and are always put back from a copy. The last of
-        # ours needs none: what it refuses it has not learned, and after it nobody refuses.
+        # ours needs none: it learns nothing that it refuses, and no member after it refuses.
         self._unsure = sorted(
             (place for place, learner in enumerate(self.learners) if learner._may_fail),
             key=lambda place: self.learners[place]._is_ours(),

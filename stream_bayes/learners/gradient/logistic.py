@@ -17,17 +17,10 @@ class LogisticRegression(OneOutput, ColumnClassifier):
 
     Parameters
     ----------
-    step
-        "constant": every step has size `rate`; "inverse-root": the step of event t has size rate / sqrt(t);
-        "adagrad": each weight has its own, rate / sqrt(0.01 + the sum of its squared gradients).
-    rate
-        The size of a step. The default suits a few features of about unit scale. A step moves the weights of all
-        features present at once, so with hundreds of them, such as counts of words, it is too large: 0.02 to 0.03 did
-        best on messages of 300 words.
-    l1
-        Penalty on the sizes of the weights: those that do not pay become exactly zero.
-    l2
-        Penalty on half their squares.
+    step, rate
+        The rule of the steps ("constant", "inverse-root" or "adagrad") and their size; see `GradientLearner`.
+    l1, l2
+        Penalties on the weights, which l1 sets to exactly zero, and on half their squares.
     intercept
         Whether there is a constant term; it is never penalised.
     classes

@@ -34,7 +34,7 @@ class DiagonalBelief:
         return int(self.numbers[WIDTH])
 
     def reserve(self, size: int) -> None:
-        """Make room for so many weights; it doubles when it runs out."""
+        """Reserve space for this number of weights. The capacity doubles when it is exceeded."""
         if size > len(self.cells):
             self.cells = padded(self.cells, (max(size, 2 * len(self.cells), SMALLEST_ROOM), 2))
 
@@ -98,7 +98,7 @@ class DiagonalBelief:
         return {"cells": self.cells[: self.width].copy(), "totals": self.numbers[:TOTALS].copy()}
 
     def restore(self, arrays: Arrays, largest: int) -> None:
-        """Take over what `arrays` gave, if it can be a belief about at most so many weights."""
+        """Take over what `arrays` gave, if it can be a posterior of at most this number of weights."""
         cells = arrays["cells"]
         totals = arrays["totals"]
         shapes = cells.ndim == 2 and cells.shape[1:] == (2,) and totals.shape == (TOTALS,)

@@ -93,7 +93,7 @@ class FullBelief:
         return factor
 
     def reserve(self, size: int) -> None:
-        """Make room for so many weights; it doubles when it runs out."""
+        """Reserve space for this number of weights. The capacity doubles when it is exceeded."""
         if size > self.vectors.shape[1]:
             room = max(size, 2 * self.vectors.shape[1], SMALLEST_ROOM)
             factor = padded(self.factor, (room, room))
@@ -173,7 +173,7 @@ class FullBelief:
         return twin
 
     def take(self, other: FullBelief) -> None:
-        """Become the other belief, which nobody else holds."""
+        """Take over the arrays of another posterior, which must have no other owner."""
         self.factor = other.factor
         self.vectors = other.vectors
         self.numbers = other.numbers
@@ -199,7 +199,7 @@ class FullBelief:
         }
 
     def restore(self, arrays: Arrays, largest: int) -> None:
-        """Take over what `arrays` gave, if it can be a belief about at most so many weights."""
+        """Take over what `arrays` gave, if it can be a posterior of at most this number of weights."""
         factor, z, present, totals = (arrays[name] for name in ("factor", "z", "present", "totals"))
         width = len(z)
         if (

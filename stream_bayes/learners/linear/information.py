@@ -25,7 +25,7 @@ from stream_bayes.validation import whole
 
 
 def entropy(weights: int, log_determinant: float, scale: float, degrees: float) -> float:
-    """Differential entropy of so many weights given P, and of the variance of the noise where it is unknown.
+    """Differential entropy of the weights given P, and of the noise variance if it is unknown.
 
     Unknown: the variance is inverse gamma with shape a = degrees / 2 and scale b = a x scale, so that the mean of its
     logarithm is ln b - digamma(a).

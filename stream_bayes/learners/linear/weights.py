@@ -29,7 +29,7 @@ INTERCEPT = "intercept"
 # The product of two of them is what the squares of values are divided by.
 SMALLEST = 1e-20
 LARGEST = 1e20
-# A full covariance of so many buckets takes half a gigabyte.
+# A full covariance of this number of buckets takes half a gigabyte.
 MAX_BUCKETS = 2**13
 
 

@@ -32,7 +32,7 @@ class NaiveBayes(AdditiveClassifier):
 
     Evidence is a named tuple of arrays: those of one dimension run over classes, those of two over columns and
     classes. Rows beyond the registered names are room to grow and stay zero. Everything else a subclass keeps
-    follows from the evidence and is made anew by `_refresh`.
+    follows from the evidence and is recomputed by `_refresh`.
     """
 
     posterior_kinds: ClassVar[tuple[str, ...]] = ("feature", "word")

@@ -50,10 +50,10 @@ _STATUS: Mapping[str, int] = {
     "unknown": 404,
     "no-model": 404,
     "no-posterior": 404,
-    "taken": 409,
+    "leased": 409,
     "answered": 409,
     "not-yours": 409,
-    "cannot-unsay": 409,
+    "cannot-withdraw": 409,
 }
 _MAX_DETAIL = 500
 _MAX_REQUESTS = 1000

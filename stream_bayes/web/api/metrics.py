@@ -19,12 +19,12 @@ Sample = tuple[Mapping[str, str], float | None]
 
 # Name, type, field of a status event, and help.
 _STATUS_METRICS = (
-    ("events_total", "counter", "events_in", "Events taken since the beginning of the stream."),
+    ("events_total", "counter", "events_in", "Events processed since the beginning of the stream."),
     ("predictions_total", "counter", "predictions", "Predictions made."),
     ("labels_learned_total", "counter", "labels_learned", "Labels learned."),
-    ("labels_requested_total", "counter", "labels_requested", "Labels asked for."),
-    ("labels_remaining", "gauge", "labels_remaining", "Labels that may still be asked for."),
-    ("open_requests", "gauge", "open_requests", "Questions that wait for an answer."),
+    ("labels_requested_total", "counter", "labels_requested", "Labels requested."),
+    ("labels_remaining", "gauge", "labels_remaining", "Labels that may still be requested."),
+    ("open_requests", "gauge", "open_requests", "Label requests without an answer."),
     ("duplicates_total", "counter", "duplicates", "Observations ignored since their id had been seen."),
     ("forwarded_total", "counter", "forwarded", "Labels sent on to the partition of their observation."),
     ("lag", "gauge", "lag", "Records that wait to be read."),
@@ -37,7 +37,7 @@ _MAPPED_COUNTERS = (
     ("stage_seconds_total", "stage_seconds", "stage", "Time spent since the worker started."),
 )
 _AUDIT = {
-    "accuracy": "Unbiased accuracy, by questions drawn at random.",
+    "accuracy": "Unbiased accuracy, by label requests drawn at random.",
     "low": "Lower bound of its 95 % interval.",
     "high": "Upper bound of its 95 % interval.",
     "answers": "Labels that it is computed from.",
@@ -45,7 +45,7 @@ _AUDIT = {
 _PAGE_COUNTERS = {
     "labels_sent": "Labels that were sent from this page.",
     "corrections_sent": "Corrections that were sent from this page.",
-    "leases": "Questions handed to labellers.",
+    "leases": "Label requests leased to labellers.",
     "login_failures": "Wrong tokens.",
 }
 
@@ -124,8 +124,8 @@ class StateCollector(Collector):
         page = self._page
         for name, text in _PAGE_COUNTERS.items():
             yield _metric(f"web_{name}_total", "counter", text, [({}, page.counts[name])])
-        yield _metric("web_questions_open", "gauge", "Questions that wait here.", [({}, page.waiting)])
-        yield _metric("web_questions_taken", "gauge", "Those that labellers have.", [({}, page.leased)])
+        yield _metric("web_requests_open", "gauge", "Open label requests.", [({}, page.waiting)])
+        yield _metric("web_requests_leased", "gauge", "Open label requests that are leased.", [({}, page.leased)])
         yield _metric("web_log_up", "gauge", "1 if the log can be read.", [({}, float(page.is_log_up))])
 
 

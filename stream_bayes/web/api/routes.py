@@ -50,7 +50,7 @@ async def _service(request: Request) -> LabelingService:
 
 
 def _place(
-    partition: Annotated[int, Path(ge=0, lt=2**31, description="Of the observation that the question is about.")],
+    partition: Annotated[int, Path(ge=0, lt=2**31, description="Of the observation of the label request.")],
     offset: Annotated[int, Path(ge=0, lt=2**63)],
 ) -> Place:
     return partition, offset
@@ -59,7 +59,7 @@ def _place(
 ServiceDependency = Annotated[LabelingService, Depends(_service)]
 PlaceDependency = Annotated[Place, Depends(_place)]
 
-label_requests = APIRouter(prefix="/api", tags=["questions"])
+label_requests = APIRouter(prefix="/api", tags=["label requests"])
 insight = APIRouter(prefix="/api", tags=["insight"])
 health = APIRouter(tags=["health"])
 _WRITE_PROBLEMS = problems(403, 404, 409, 503)
@@ -67,33 +67,33 @@ _WRITE_PROBLEMS = problems(403, 404, 409, 503)
 
 @label_requests.get("/requests", responses=problems())
 def list_requests(service: ServiceDependency, limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> schemas.RequestList:
-    """The open questions, the highest score first."""
+    """The open label requests, the highest score first."""
     now = time.monotonic()
     with service.store.read_lock():
-        waiting, taken = service.store.queue.count(now)
+        waiting, leased = service.store.queue.count(now)
         listed = service.store.queue.waiting()[:limit]
         requests = tuple(_summary(queued, now) for queued in listed)
-    return schemas.RequestList(open=waiting, taken=taken, requests=requests)
+    return schemas.RequestList(open=waiting, leased=leased, requests=requests)
 
 
 @label_requests.post("/requests/next", responses=_WRITE_PROBLEMS)
 def take_next(service: ServiceDependency, take: schemas.TakeRequest) -> schemas.NextRequest:
-    """Lease the next question to a labeller."""
+    """Lease the next label request to a labeller."""
     skip = frozenset((place.partition, place.offset) for place in take.skip)
     return service.next(LeaseOwner(take.labeller, take.session_id), skip)
 
 
 @label_requests.get("/requests/{partition}/{offset}", responses=problems(404, 503))
 def read_request(service: ServiceDependency, place: PlaceDependency) -> schemas.RequestBody:
-    """A question as a labeller reads it, without a lease."""
+    """A label request as a labeller reads it, without a lease."""
     with service.store.read_lock():
         queued = service.store.queue.get(place)
     return service.observation_view.request_body(queued)
 
 
-@label_requests.post("/requests/{partition}/{offset}/hold", responses=_WRITE_PROBLEMS)
+@label_requests.post("/requests/{partition}/{offset}/renew", responses=_WRITE_PROBLEMS)
 def renew_lease(service: ServiceDependency, place: PlaceDependency, lease: schemas.LeaseRequest) -> schemas.LeaseBody:
-    """Renew the lease of a question."""
+    """Renew the lease of a label request."""
     owner = LeaseOwner(lease.labeller, lease.session_id)
     with service.store.write_lock():
         seconds = service.store.queue.renew(place, owner, time.monotonic())
@@ -102,7 +102,7 @@ def renew_lease(service: ServiceDependency, place: PlaceDependency, lease: schem
 
 @label_requests.post("/requests/{partition}/{offset}/release", status_code=204, responses=_WRITE_PROBLEMS)
 def release_lease(service: ServiceDependency, place: PlaceDependency, lease: schemas.LeaseRequest) -> None:
-    """Release a question, so that another labeller can have it."""
+    """Release a label request, so that another labeller can have it."""
     with service.store.write_lock():
         service.store.queue.release(place, LeaseOwner(lease.labeller, lease.session_id))
 
@@ -111,7 +111,7 @@ def release_lease(service: ServiceDependency, place: PlaceDependency, lease: sch
 def reopen_request(
     service: ServiceDependency, place: PlaceDependency, lease: schemas.LeaseRequest
 ) -> schemas.RequestBody:
-    """Reopen a question that this labeller answered. The next label is a correction."""
+    """Reopen a label request that this labeller answered. The next label is a correction."""
     store = service.store
     with store.write_lock():
         queued = store.queue.reopen(place, LeaseOwner(lease.labeller, lease.session_id), time.monotonic())
@@ -122,16 +122,16 @@ def reopen_request(
 def submit_label(
     service: ServiceDependency, place: PlaceDependency, submission: schemas.LabelSubmission
 ) -> schemas.LabelReceipt:
-    """Answer a question: the label is in the log when this returns."""
+    """Answer a label request: the label is in the log when this returns."""
     return service.submit(place, submission)
 
 
-@label_requests.get("/changes", responses=problems())
-def read_changes(
+@label_requests.get("/daily-stats", responses=problems())
+def read_daily_stats(
     service: ServiceDependency, labeller: Annotated[schemas.Labeller | None, Query()] = None
-) -> schemas.Changes:
-    """What the labels of today changed."""
-    return service.changes(labeller)
+) -> schemas.DailyStatsBody:
+    """The labels of today, and the error rates before and after them."""
+    return service.daily_stats(labeller)
 
 
 @insight.get("/session", responses=problems())
@@ -175,7 +175,7 @@ def predict(service: ServiceDependency, tried: schemas.TryRequest) -> schemas.Pr
     responses={200: {"content": {"text/event-stream": {}}, "description": "Changes, as they come."}, **problems()},
 )
 async def follow_events(request: Request, service: ServiceDependency) -> StreamingResponse:
-    """Server-sent events: `change`, with a version and the number of open questions, after every change."""
+    """Server-sent events: `change`, with a version and the number of open label requests, after every change."""
     return StreamingResponse(_changes(request, service), media_type="text/event-stream")
 
 
@@ -211,8 +211,8 @@ def _summary(queued: QueuedRequest, now: float) -> schemas.RequestSummary:
         score=queued.score,
         probabilities=request.probabilities,
         mean=request.mean,
-        asked_at=queued.asked_at,
-        taken=queued.is_leased(now),
+        requested_at=queued.requested_at,
+        leased=queued.is_leased(now),
     )
 
 

@@ -99,7 +99,7 @@ class PredictionBody(ApiModel):
     ]
 
 
-class RequestScore(ApiModel):
+class SelectionBody(ApiModel):
     """Why a label was requested, at the time of the request."""
 
     at: Annotated[datetime | None, Field(description="The timestamp of the request in the log.")]
@@ -109,7 +109,7 @@ class RequestScore(ApiModel):
     score_now: Annotated[
         float | None, Field(description="The score by a newer model; null: none has scored it since.")
     ] = None
-    rank: Annotated[float | None, Field(description="The share of the other open questions with a lower score.")] = None
+    rank: Annotated[float | None, Field(description="The share of the other open requests with a lower score.")] = None
     probabilities: dict[str, float] | None = None
     mean: float | None = None
     variance: float | None = None
@@ -138,15 +138,15 @@ class RequestSummary(ApiModel):
     score: Annotated[float | None, Field(description="The acquisition score, by the newest model.")]
     probabilities: dict[str, float] | None
     mean: float | None
-    asked_at: datetime | None
-    taken: Annotated[bool, Field(description="Whether it is leased now.")]
+    requested_at: datetime | None
+    leased: Annotated[bool, Field(description="Whether it is leased now.")]
 
 
 class RequestList(ApiModel):
     """The open label requests, the highest score first."""
 
-    open: Annotated[int, Field(description="The number of open questions.")]
-    taken: Annotated[int, Field(description="The number of leased questions.")]
+    open: Annotated[int, Field(description="The number of open requests.")]
+    leased: Annotated[int, Field(description="The number of leased requests.")]
     requests: tuple[RequestSummary, ...]
 
 
@@ -161,7 +161,7 @@ class RequestBody(ApiModel):
     ]
     sender: str | None
     subject: str | None
-    pieces: tuple[SpanBody, ...]
+    spans: tuple[SpanBody, ...]
     features: Annotated[
         dict[str, str] | None, Field(description="The features of the observation, instead of a text.")
     ] = None
@@ -172,19 +172,19 @@ class RequestBody(ApiModel):
     choices: Annotated[tuple[Answer, ...], Field(description="The possible labels; empty: any label.")]
     numbers: Annotated[bool, Field(description="Whether the answer is a number.")]
     abstain_label: Annotated[str | None, Field(description="The abstain label; null: there is none.")]
-    asked: RequestScore
-    opinion: PredictionBody | None = None
-    no_opinion: Annotated[str | None, Field(description="Why there is no prediction.")] = None
+    selection: SelectionBody
+    prediction: PredictionBody | None = None
+    no_prediction: Annotated[str | None, Field(description="Why there is no prediction.")] = None
     lease_seconds: Annotated[float | None, Field(description="Seconds of the lease.")] = None
-    answer: Annotated[AnswerBody | None, Field(description="The earlier label of a reopened question.")] = None
+    answer: Annotated[AnswerBody | None, Field(description="The earlier label of a reopened request.")] = None
 
 
 class NextRequest(ApiModel):
     """The next label request for a labeller, if there is one."""
 
-    question: RequestBody | None
+    request: RequestBody | None
     open: int
-    taken: int
+    leased: int
 
 
 class LeaseRequest(ApiModel):
@@ -218,7 +218,7 @@ class LabelReceipt(ApiModel):
 
     place: RequestPlace
     correction: Annotated[bool, Field(description="Whether it replaces an earlier label.")]
-    guess: Annotated[Answer | None, Field(description="The predicted label at the time of the request.")]
+    predicted_label: Annotated[Answer | None, Field(description="The predicted label at the time of the request.")]
     differs: Annotated[bool | None, Field(description="Whether the label differs from the predicted one.")]
 
 
@@ -273,14 +273,14 @@ class SessionBody(ApiModel):
     kinds: Annotated[tuple[str, ...], Field(description="The kinds of posteriors; empty without a checkpoint.")]
 
 
-class Changes(ApiModel):
+class DailyStatsBody(ApiModel):
     """The labels of today, and the error rate before and after them."""
 
     today: Annotated[int, Field(description="Labels submitted today, UTC.")]
     mine: Annotated[int, Field(description="Those of the labeller in the query.")]
     differed: Annotated[int, Field(description="Labels of today that differ from the predicted one.")]
     compared: Annotated[int, Field(description="Labels of today that can be compared with a prediction.")]
-    unsure: int
+    abstained: int
     corrected: int
     error_before: Annotated[
         float | None, Field(description="The error rate over the observations labelled before today's first label.")
@@ -304,19 +304,19 @@ class CurvePoint(ApiModel):
 
 
 class CalibrationPoint(ApiModel):
-    """The predictions in one tenth: the mean probability, and the observed share."""
+    """The predictions in one tenth: the mean predicted probability, and the observed frequency."""
 
-    said: float
+    predicted: float
     observed: float
     count: int
 
 
 class BudgetPoint(ApiModel):
-    """Labels requested by then, and what the budget's pace would have requested."""
+    """The number of labels requested by then, and the number planned by the budget."""
 
     at: datetime
     events: int
-    asked: int
+    requested: int
     planned: float | None
 
 
@@ -353,11 +353,11 @@ class Charts(ApiModel):
     expected_error: Annotated[
         float | None, Field(description="The expected error rate of these predictions, by their probabilities.")
     ]
-    scores: Annotated[tuple[HistogramBin, ...], Field(description="Questions by score: open, answered, closed.")]
+    scores: Annotated[tuple[HistogramBin, ...], Field(description="Label requests by score: open, answered, closed.")]
 
 
 class AuditBody(ApiModel):
-    """The unbiased accuracy by randomly drawn questions, with its 95 % interval."""
+    """The unbiased accuracy by randomly drawn label requests, with its 95 % interval."""
 
     accuracy: float
     low: float
@@ -399,7 +399,7 @@ class StatusBody(ApiModel):
     summary: Annotated[str, Field(description="One sentence: what is wrong, and what to do.")]
     partitions: tuple[PartitionBody, ...]
     open: int
-    taken: int
+    leased: int
     log_problem: str | None
 
 

@@ -39,18 +39,20 @@ def charts_of(store: StateStore) -> Charts:
         at=datetime.now(UTC),
         curve=tuple(_curve(history.curve(MAX_CURVE_POINTS))),
         calibration=tuple(
-            CalibrationPoint(said=predicted, observed=observed, count=count)
+            CalibrationPoint(predicted=predicted, observed=observed, count=count)
             for predicted, observed, count in history.calibration()
         ),
         calibration_label=label,
         budget=tuple(
-            BudgetPoint(at=point.at, events=point.predictions, asked=point.asked, planned=point.planned)
+            BudgetPoint(at=point.at, events=point.predictions, requested=point.requested, planned=point.planned)
             for point in points
         ),
-        budget_total=None if last is None or last.left is None else last.asked + last.left,
+        budget_total=None if last is None or last.left is None else last.requested + last.left,
         budget_left=None if last is None else last.left,
         rates=tuple(RatePoint(at=point.at, per_second=point.rate, lag=point.lag) for point in points[1:]),
-        histogram=tuple(_histogram([(probability, "said") for probability in probabilities], 0.0, 1.0, ("said",))),
+        histogram=tuple(
+            _histogram([(probability, "predictions") for probability in probabilities], 0.0, 1.0, ("predictions",))
+        ),
         histogram_of=len(probabilities),
         histogram_label=label,
         expected_error=_expected_error(store.predictions),

@@ -24,7 +24,7 @@ MAX_KEPT = 20_000
 
 
 class RequestRefused(StreamBayesError):
-    """A labeller may not lease or answer a request: somebody else has it, or it is unknown or closed."""
+    """A labeller may not lease or answer a request: it is leased to another labeller, or it is unknown or closed."""
 
     code = "refused"
 
@@ -60,7 +60,7 @@ class QueuedRequest:
     submitted: SubmittedLabel | None = None
     learned: SubmittedLabel | None = None
     """The last label that the worker accepted."""
-    asked_at: datetime | None = None
+    requested_at: datetime | None = None
     """The timestamp of the request in the log."""
     owner: LeaseOwner | None = None
     """The owner of the lease."""
@@ -93,14 +93,14 @@ class QueuedRequest:
         return self.owner is not None and now < self.leased_until
 
     def is_leased_to_other(self, owner: LeaseOwner, now: float) -> bool:
-        """Whether somebody else has a running lease."""
+        """Whether another owner has a running lease."""
         return self.owner != owner and self.is_leased(now)
 
 
 class RequestQueue:
     """Label requests by the place of their observation, ordered by score.
 
-    A leased request is not handed to anybody else until the lease ends, a label is submitted, or it is released.
+    A leased request is not leased to another owner until the lease ends, a label is submitted, or it is released.
     Times are in seconds, by any monotonic clock.
     """
 
@@ -120,7 +120,7 @@ class RequestQueue:
 
     def add(self, request: LabelRequest, at: datetime | None = None) -> None:
         """Add a request of the worker. A known one is ignored."""
-        queued = QueuedRequest(request, asked_at=at, score=request.score)
+        queued = QueuedRequest(request, requested_at=at, score=request.score)
         if queued.place in self._requests:
             return
         self._requests[queued.place] = queued
@@ -140,7 +140,7 @@ class RequestQueue:
         queued = self._requests.get(place)
         if queued is None:
             code = "unknown"
-            message = f"there is no question about the observation {place[0]}-{place[1]}, or it is too old"
+            message = f"there is no label request for the observation {place[0]}-{place[1]}, or it is too old"
             raise RequestRefused(code, message)
         return queued
 
@@ -169,15 +169,15 @@ class RequestQueue:
         return own
 
     def renew(self, place: Place, owner: LeaseOwner, now: float) -> float:
-        """Renew the lease and return its seconds. Raise `RequestRefused` if somebody else has the request."""
+        """Renew the lease and return its seconds. Raise `RequestRefused` if another owner has it."""
         queued = self.get(place)
         if queued.submitted is not None and queued.submitted.labeller != owner.labeller:
             code = "answered"
-            message = "somebody else has answered this question in the meantime"
+            message = "another labeller has answered this request in the meantime"
             raise RequestRefused(code, message)
         if queued.is_leased_to_other(owner, now):
-            code = "taken"
-            message = "somebody else has this question now: your lease has ended"
+            code = "leased"
+            message = "another labeller has this request now: your lease has ended"
             raise RequestRefused(code, message)
         self._lease_to(queued, owner, now)
         return self.lease
@@ -192,7 +192,7 @@ class RequestQueue:
         queued = self.get(place)
         if queued.submitted is None or queued.submitted.labeller != owner.labeller:
             code = "not-yours"
-            message = "you can only reopen a question that you answered yourself"
+            message = "you can only reopen a request that you answered yourself"
             raise RequestRefused(code, message)
         self._lease_to(queued, owner, now)
         return queued

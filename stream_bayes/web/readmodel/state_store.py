@@ -120,9 +120,9 @@ class StateStore:
     def _count_label(self, place: Place, submitted: SubmittedLabel, *, corrected: bool = False) -> None:
         queued = self.queue.find(place)
         predicted = None if queued is None else predicted_label(queued.request)
-        unsure = submitted.label == self.abstain_label(queued)
-        differs = None if unsure or predicted is None else as_key(submitted.label) != predicted
-        self.daily_stats.add(place, submitted.at, DailyLabel(submitted.labeller, differs, unsure, corrected))
+        abstained = submitted.label == self.abstain_label(queued)
+        differs = None if abstained or predicted is None else as_key(submitted.label) != predicted
+        self.daily_stats.add(place, submitted.at, DailyLabel(submitted.labeller, differs, abstained, corrected))
 
     def abstain_label(self, queued: QueuedRequest | None) -> str | None:
         """Return the answer to a request that is no label."""

@@ -26,7 +26,7 @@ class DailyLabel(NamedTuple):
     labeller: str | None
     differs: bool | None
     """Whether the label differs from the predicted one. None if that is unknown, or the answer is the abstain label."""
-    unsure: bool
+    abstained: bool
     corrected: bool
 
 
@@ -38,7 +38,7 @@ class DailyTotals(NamedTuple):
     differed: int
     compared: int
     """Labels that can be compared with a prediction."""
-    unsure: int
+    abstained: int
     corrected: int
     first_at: datetime | None
     """When the first label was submitted."""
@@ -80,7 +80,7 @@ class DailyStats:
             mine=sum(one.labeller == labeller for one in labels),
             differed=sum(one.differs is True for one in labels),
             compared=sum(one.differs is not None for one in labels),
-            unsure=sum(one.unsure for one in labels),
+            abstained=sum(one.abstained for one in labels),
             corrected=sum(one.corrected for one in labels),
             first_at=self._first_at,
         )
@@ -93,7 +93,7 @@ class StatusPoint(NamedTuple):
     events: int
     predictions: int
     labels: int
-    asked: int
+    requested: int
     left: int | None
     lag: int
     labelled: float
@@ -207,7 +207,7 @@ def _point(statuses: Iterable[Status], at: datetime) -> StatusPoint:
         events=sum(status.events_in for status in known),
         predictions=sum(status.predictions for status in known),
         labels=sum(status.labels_learned for status in known),
-        asked=sum(status.labels_requested for status in known),
+        requested=sum(status.labels_requested for status in known),
         left=sum(left) if left else None,
         lag=sum(status.lag for status in known),
         labelled=sum(weights.values()),

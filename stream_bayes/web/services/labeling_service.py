@@ -98,16 +98,16 @@ class LabelingService:
         now = time.monotonic()
         with store.write_lock():
             queued = store.queue.take(owner, skip, now)
-            waiting, taken = store.queue.count(now)
+            waiting, leased = store.queue.count(now)
             store.counts["leases"] += queued is not None
-        question = None if queued is None else self.observation_view.request_body(queued, store.queue.lease)
-        return schemas.NextRequest(question=question, open=waiting, taken=taken)
+        request = None if queued is None else self.observation_view.request_body(queued, store.queue.lease)
+        return schemas.NextRequest(request=request, open=waiting, leased=leased)
 
     def submit(self, place: Place, submission: schemas.LabelSubmission) -> schemas.LabelReceipt:
         """Write a label to the log. Raise `RequestRefused` if this labeller may not submit it."""
         store = self.store
         with store.write_lock():
-            # Nobody else can lease it while the label is written.
+            # No other labeller can lease it while the label is written.
             store.queue.renew(place, LeaseOwner(submission.labeller, submission.session_id), time.monotonic())
             queued = store.queue.get(place)
             before = queued.submitted
@@ -117,14 +117,14 @@ class LabelingService:
             self.log_writer.write(self._label(queued, submitted), place[0])
             with store.write_lock():
                 store.add_submission(queued, submitted, correction=before is not None)
-        predicted = predicted_label(queued.request)
-        unsure = submission.label == store.abstain_label(queued)
-        guess = None if predicted is None else label_of(predicted)
+        key = predicted_label(queued.request)
+        predicted = None if key is None else label_of(key)
+        abstained = submission.label == store.abstain_label(queued)
         return schemas.LabelReceipt(
             place=schemas.RequestPlace(partition=place[0], offset=place[1]),
             correction=before is not None,
-            guess=guess,
-            differs=None if guess is None or unsure else guess != submission.label,
+            predicted_label=predicted,
+            differs=None if predicted is None or abstained else predicted != submission.label,
         )
 
     def _label(self, queued: QueuedRequest, submitted: SubmittedLabel) -> Label:
@@ -140,12 +140,12 @@ class LabelingService:
 
     def _check(self, queued: QueuedRequest, label: schemas.Answer, before: SubmittedLabel | None) -> None:
         """Raise `RequestRefused` for a label that the worker would refuse."""
-        unsure = self.store.abstain_label(queued)
+        abstain_label = self.store.abstain_label(queued)
         choices = choices_of(queued)
-        if label == unsure and type(label) is str:
-            if before is not None and before.label != unsure:
-                code = "cannot-unsay"
-                message = f"the filter has learned {before.label!r}: that can be corrected, but not taken back"
+        if label == abstain_label and type(label) is str:
+            if before is not None and before.label != abstain_label:
+                code = "cannot-withdraw"
+                message = f"the filter has learned {before.label!r}: it can be corrected, but not withdrawn"
                 raise RequestRefused(code, message)
             return
         if queued.request.mean is not None:
@@ -153,11 +153,11 @@ class LabelingService:
                 check_target(label)
             except InputError as problem:
                 code = "bad-label"
-                message = f"the answer to this question is a number: {problem}"
+                message = f"the label must be a number: {problem}"
                 raise RequestRefused(code, message) from problem
         elif queued.request.labels is not None and not any(_same(label, choice) for choice in choices):
             code = "bad-label"
-            message = f"the answers to this question are {', '.join(map(repr, choices))}, not {label!r:.100}"
+            message = f"the possible labels are {', '.join(map(repr, choices))}, not {label!r:.100}"
             raise RequestRefused(code, message)
 
     def session(self, authenticator: Authenticator) -> schemas.SessionBody:
@@ -182,12 +182,12 @@ class LabelingService:
         """Seconds without a status event after which a worker counts as silent."""
         return _SILENT_INTERVALS * self.settings.status.seconds + _GRACE
 
-    def changes(self, labeller: str | None) -> schemas.Changes:
+    def daily_stats(self, labeller: str | None) -> schemas.DailyStatsBody:
         """Return the labels of today, and the error rates before and after them."""
         with self.store.read_lock():
             totals, before, after = self.store.daily_totals(datetime.now(UTC).date(), labeller)
         counts = {name: value for name, value in totals._asdict().items() if name != "first_at"}
-        return schemas.Changes(
+        return schemas.DailyStatsBody(
             **counts,
             error_before=before.share,
             error_before_of=before.labelled,
@@ -205,7 +205,7 @@ class LabelingService:
         store = self.store
         now = datetime.now(UTC)
         with store.read_lock():
-            waiting, taken = store.queue.count(time.monotonic())
+            waiting, leased = store.queue.count(time.monotonic())
             statuses = sorted(store.history.newest.items())
             problem = store.problem
         silent = self.silent_after
@@ -233,7 +233,7 @@ class LabelingService:
             summary=summary,
             partitions=partitions,
             open=waiting,
-            taken=taken,
+            leased=leased,
             log_problem=problem,
         )
 
@@ -260,7 +260,7 @@ class LabelingService:
             )
         left = [one.labels_remaining for one in partitions if one.labels_remaining is not None]
         if not waiting and left and not sum(left):
-            return True, "The worker is running. The label budget is spent: nothing more will be asked."
+            return True, "The worker is running. The label budget is spent: no more labels will be requested."
         return True, "The worker is running."
 
 

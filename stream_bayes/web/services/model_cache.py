@@ -190,14 +190,6 @@ class ModelCache:
             raise NoModel(self._no_checkpoint(number))
         return self._current(number, stamp) or self._refresh(number)
 
-    def why_no_model(self, partition: int | None = None) -> str:
-        """Return why there is no model and what to do, or an empty text."""
-        try:
-            self.newest(partition)
-        except NoModel as problem:
-            return str(problem)
-        return ""
-
     def predict(self, observation: Observation, partition: int | None = None, top: int = 15) -> PredictionBody:
         """Predict an observation with the newest checkpoint, with the `top` contributions. Nothing is learned."""
         opened = self.newest(partition)

@@ -73,21 +73,21 @@ class ObservationView:
             choices=choices_of(queued),
             numbers=request.mean is not None,
             abstain_label=self._store.abstain_label(queued),
-            asked=self._score(queued),
-            opinion=prediction,
-            no_opinion=why_none,
+            selection=self._selection(queued),
+            prediction=prediction,
+            no_prediction=why_none,
             lease_seconds=lease,
             answer=None if submitted is None else schemas.AnswerBody(**submitted._asdict()),
         )
 
-    def _score(self, queued: QueuedRequest) -> schemas.RequestScore:
+    def _selection(self, queued: QueuedRequest) -> schemas.SelectionBody:
         request = queued.request
         with self._store.read_lock():
             rank = self._store.queue.rank(queued)
             score_now = None if queued.scored_at is None or math.isnan(queued.score) else queued.score
         names = ("expires_at", "strategy", "score", "probabilities", "mean", "variance", "epistemic_variance")
         copied = {name: getattr(request, name) for name in (*names, "interval", "interval_of", "budget_left")}
-        return schemas.RequestScore(at=queued.asked_at, rank=rank, score_now=score_now, **copied)
+        return schemas.SelectionBody(at=queued.requested_at, rank=rank, score_now=score_now, **copied)
 
     def _predict(
         self, observation: Observation | None, partition: int
@@ -150,7 +150,7 @@ def shown_of(observation: Observation) -> dict[str, Any]:
             "content": "mail",
             "sender": sender or mail.sender or None,
             "subject": subject or mail.subject or None,
-            "pieces": _spans(mail.spans),
+            "spans": _spans(mail.spans),
             "attachments": mail.attachments,
             "size": mail.size,
             "cut": mail.cut,
@@ -158,12 +158,12 @@ def shown_of(observation: Observation) -> dict[str, Any]:
     if isinstance(content, str):
         spans, cut = render_text(content)
         size = len(content.encode("utf-8", "surrogatepass"))
-        shown = {"pieces": _spans(spans), "size": size, "cut": cut}
+        shown = {"spans": _spans(spans), "size": size, "cut": cut}
         return {"content": "text", "sender": sender, "subject": subject, **shown}
     rows = sorted(content.items())[:_MAX_FEATURES]
     table = {visible(name): visible(str(value)) for name, value in rows}
     cut = len(content) > _MAX_FEATURES
-    shown = {"pieces": (), "features": table, "size": len(content), "cut": cut}
+    shown = {"spans": (), "features": table, "size": len(content), "cut": cut}
     return {"content": "features", "sender": sender, "subject": subject, **shown}
 
 
@@ -194,5 +194,5 @@ def _spans(spans: tuple[TextSpan, ...]) -> tuple[schemas.SpanBody, ...]:
 
 
 def _missing(why: str) -> RenderedObservation:
-    empty = {"sender": None, "subject": None, "pieces": (), "size": 0, "cut": False}
+    empty = {"sender": None, "subject": None, "spans": (), "size": 0, "cut": False}
     return RenderedObservation(None, {"content": "nothing", **empty, "missing": why}, _RENDERED_BYTES)

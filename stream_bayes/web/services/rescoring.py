@@ -189,7 +189,7 @@ def _is_older(queued: QueuedRequest, opened: OpenedModel) -> bool:
     """Whether the score is older than this checkpoint."""
     if queued.scored_at is not None:
         return queued.scored_at != opened.stamp.changed
-    return queued.asked_at is None or queued.asked_at.timestamp() < opened.stamp.changed / 1e9
+    return queued.requested_at is None or queued.requested_at.timestamp() < opened.stamp.changed / 1e9
 
 
 def _score_of(opened: OpenedModel, observation: Observation | None, strategy: str) -> float:

@@ -53,12 +53,12 @@ def test_the_costs_decide(classify: Command, model: Path) -> None:
 
 def test_for_machines(classify: Command, model: Path) -> None:
     code, output, _ = classify(SPAM, "--model", model, "--json")
-    said = SpamFilter.load(model).predictive_many([SPAM])
+    predictions = SpamFilter.load(model).predictive_many([SPAM])
     assert code == 1
     assert json.loads(output) == {
         "label": "spam",
-        "probability": said.probabilities[0, 1],
-        "log_odds": said.spam_log_odds[0],
+        "probability": predictions.probabilities[0, 1],
+        "log_odds": predictions.spam_log_odds[0],
         "action": "quarantine",
     }
 
@@ -98,7 +98,7 @@ def test_any_bytes_get_one_line(classify: Command, model: Path, mail: bytes) -> 
     assert LINE.fullmatch(output)
 
 
-def test_what_is_learned_is_what_the_learner_would_have_learned(classify: Command, tmp_path: Path) -> None:
+def test_classify_learns_like_the_learner(classify: Command, tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "filter"
     expected = SpamFilter.light()
     for mail, label in ((SPAM, "spam"), (HAM, "ham"), (SPAM + b"again\n", "spam")):

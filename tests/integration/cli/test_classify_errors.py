@@ -42,7 +42,7 @@ def other_learner(path: Path) -> None:
         (other_learner, "not of a SpamFilter"),
     ],
 )
-def test_trouble_ends_with_code_75_and_one_line(
+def test_temporary_failures_end_with_code_75_and_one_line(
     classify: Command, tmp_path: Path, make: Callable[[Path], None], reason: str
 ) -> None:
     path = tmp_path / "model"
@@ -73,14 +73,14 @@ def test_a_missing_model_says_how_to_make_one(classify: Command, tmp_path: Path)
     assert not list(tmp_path.iterdir()), "looking makes nothing"
 
 
-def test_a_place_that_cannot_be_written_to_is_trouble(classify: Command, tmp_path: Path) -> None:
+def test_an_unwritable_path_is_an_error(classify: Command, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     code, output, errors = classify(HAM, "--model", tmp_path / "file" / "model", "--learn", "ham")
     assert (code, output, errors.count("\n")) == (75, "", 1)
     assert str(tmp_path / "file") in errors
 
 
-def test_a_reader_who_has_gone_is_trouble(model: Path) -> None:
+def test_a_closed_output_pipe_is_an_error(model: Path) -> None:
     """Python alone would end with code 1, which means quarantine."""
     read, write = os.pipe()
     os.close(read)
@@ -104,7 +104,7 @@ def test_a_wrong_call_ends_with_code_2(classify: Command, arguments: list[str]) 
     assert "Usage: stream-bayes classify" in errors
 
 
-def test_item15_a_record_of_learned_mails_that_is_damaged_is_trouble(classify: Command, tmp_path: Path) -> None:
+def test_item15_a_damaged_list_of_learned_mails_is_an_error(classify: Command, tmp_path: Path) -> None:
     path = tmp_path / "model"
     model = SpamFilter.light(buckets=2**10)
     state = model.state()
@@ -118,7 +118,7 @@ def test_item15_a_record_of_learned_mails_that_is_damaged_is_trouble(classify: C
 
 
 @pytest.mark.parametrize("cost", ["-1", "0", "nan", "inf"])
-def test_a_cost_that_is_none_is_a_wrong_call(classify: Command, model: Path, cost: str) -> None:
+def test_an_invalid_cost_is_a_usage_error(classify: Command, model: Path, cost: str) -> None:
     code, output, errors = classify(HAM, "--model", model, "--cost", cost)
     assert (code, output) == (2, "")
     assert "'--cost': must be a number above 0" in errors

@@ -64,7 +64,7 @@ def test_a_terminal_sees_how_far_it_is(corpus: Path) -> None:
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_ctrl_c_ends_with_what_was_measured_so_far(three_chunks: Path, as_json: bool) -> None:
+def test_ctrl_c_prints_the_results_so_far(three_chunks: Path, as_json: bool) -> None:
     options = ["--filter", "tests.support.mail_filters:RiverUntilCtrlC", *(["--json"] if as_json else [])]
     code, shown, output = on_a_terminal(
         "evaluate", three_chunks, *options, errors=True, stop_at=b"messages/s", variables=WIDE

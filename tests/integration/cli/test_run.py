@@ -91,9 +91,9 @@ def test_a_signal_ends_it_in_good_order(scene: Scene, worker_command: Run, numbe
     wanted = random.Random(number).randrange(1000)
     scene.wait_for(worker, lambda log: predicted(log) > wanted)
     worker.send_signal(number)
-    code, said = end(worker)
+    code, result = end(worker)
     assert code == 0
-    assert said[-1]["event"] == "stopped"
+    assert result[-1]["event"] == "stopped"
     scene.check(is_complete=False)
     code, _, errors = worker_command("run", "--config", scene.config, "--drain", "--json")
     assert code == 0
@@ -148,7 +148,7 @@ def test_two_workers(scene: Scene) -> None:
     scene.check()
 
 
-def test_what_it_says_to_people(scene: Scene, worker_command: Run) -> None:
+def test_the_progress_lines_of_a_run(scene: Scene, worker_command: Run) -> None:
     code, output, errors = worker_command("run", "--config", scene.config, "--drain")
     assert (code, output) == (0, "")
     lines = without_compiling(errors)

@@ -24,7 +24,7 @@ IMPORTING = b"importing\n"
 
 @contextmanager
 def stuck_in_an_import(folder: Path, module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A command that is importing a module for as long as nobody ends it."""
+    """A command that imports a module until it is stopped."""
     (folder / f"{module}.py").write_text("import os, time\nos.write(1, b'importing\\n')\ntime.sleep(3600)\n")
     environment = {**ENVIRONMENT, "PYTHONPATH": f"{folder}:{ENVIRONMENT['PYTHONPATH']}"}
     with subprocess.Popen(

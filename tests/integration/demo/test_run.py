@@ -56,17 +56,17 @@ def test_every_mail_has_exactly_one_prediction_although_the_worker_was_killed(
     )
 
 
-def test_the_labeller_keeps_to_the_budget_and_to_the_truth(figures: dict[str, Any], folder: Path) -> None:
+def test_the_labeller_keeps_to_the_budget_and_the_true_labels(figures: dict[str, Any], folder: Path) -> None:
     assert figures["labels_requested"] == figures["labels_answered"] == figures["labels_learned"]
     assert 30 < figures["labels_requested"] <= 100
     assert figures["labels_remaining"] == 100 - figures["labels_requested"]
     truth = {mail.id: mail.label for mail in mailbox(1, MAILS)}
     with open_log(f"sqlite:///{folder / 'demo.db'}") as log:
-        asked = [decode_request(each.value) for each in log.read("label-requests", 0, 0, 400)]
+        events = [decode_request(each.value) for each in log.read("label-requests", 0, 0, 400)]
         labels = [Label.model_validate_json(each.value) for each in log.read("labels", 0, 0, 200)]
-    requests = [each for each in asked if isinstance(each, LabelRequest)]
+    requests = [each for each in events if isinstance(each, LabelRequest)]
     assert sorted((each.id, each.source) for each in requests) == sorted((each.id, each.source) for each in labels)
-    closed = [each for each in asked if isinstance(each, LabelOutcome)]
+    closed = [each for each in events if isinstance(each, LabelOutcome)]
     assert [each.source for each in closed] == [each.source for each in labels]
     assert {(each.outcome, each.labeller) for each in closed} == {("answered", "demo")}
     assert all(each.label == truth[each.id] for each in labels)
@@ -91,7 +91,7 @@ def test_a_folder_with_a_demo_in_it_is_refused(figures: dict[str, Any]) -> None:
     assert b"demo.db is there already: name another folder" in done.stderr
 
 
-def test_item03_real_mail_is_taken_also_where_it_is_large(tmp_path: Path) -> None:
+def test_item03_large_real_mails_are_processed(tmp_path: Path) -> None:
     mails = [(mail.id, mail.label, mail.raw) for mail in mailbox(5, 60)]
     mails[30] = (*mails[30][:2], mails[30][2] + b"x" * (1 << 20))
     lines = [{"id": id_, "label": label, "raw": base64.b64encode(raw).decode()} for id_, label, raw in mails]

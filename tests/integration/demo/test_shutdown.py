@@ -1,4 +1,4 @@
-"""The demo when it is told to end: the worker ends with it."""
+"""Shutdown of the demo: the worker ends with it."""
 
 from __future__ import annotations
 

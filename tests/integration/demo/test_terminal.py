@@ -1,4 +1,4 @@
-"""The demo on a terminal, in another encoding, and with nobody to read what it says."""
+"""The demo on a terminal, in another encoding, and with a closed output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_ctrl_c_on_a_terminal_leaves_it_in_order(tmp_path: Path) -> None:
     assert code == 130
     assert errors.splitlines()[-1] == b"stream-bayes: stopped"
     assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l"), "the cursor is visible again"
-    assert not list(tmp_path.glob("stream-bayes-demo-*")), "a temporary folder nobody knows of is not left behind"
+    assert not list(tmp_path.glob("stream-bayes-demo-*")), "no temporary folder is left"
 
 
 def test_a_terminal_without_colour_gets_none_and_the_whole_story(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_the_demo_can_be_written_in_any_encoding_and_keeps_its_folder() -> None:
     shutil.rmtree(folder)
 
 
-def test_a_reader_who_leaves_early_causes_no_traceback(tmp_path: Path) -> None:
+def test_a_closed_output_pipe_causes_no_traceback(tmp_path: Path) -> None:
     with start_demo(tmp_path) as process:
         assert process.stdout is not None
         assert process.stderr is not None

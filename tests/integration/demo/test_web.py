@@ -28,7 +28,7 @@ def address_of(process: subprocess.Popen[bytes]) -> str:
 
 @contextmanager
 def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Whatever happens within, nobody waits for it for ever afterwards."""
+    """A process that is killed at the end of the context."""
     try:
         yield
     finally:
@@ -37,14 +37,14 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_what_it_asks_is_answered_on_the_page_and_a_signal_ends_both_in_good_order(tmp_path: Path, number: int) -> None:
+def test_requests_are_answered_on_the_page_and_a_signal_stops_both_gracefully(tmp_path: Path, number: int) -> None:
     with (
         start_demo(tmp_path, "--with-web", "--port", "0", "--json") as process,
         ended(process),
         client(address_of(process)) as http,
     ):
         wait_until(lambda: http.get("/api/requests").json()["open"] > 0)
-        place = http.post("/api/requests/next", json={"labeller": "ann"}).json()["question"]["place"]
+        place = http.post("/api/requests/next", json={"labeller": "ann"}).json()["request"]["place"]
         path = f"/api/requests/{place['partition']}/{place['offset']}/label"
         assert http.post(path, json={"labeller": "ann", "label": "spam"}).status_code == 200
         wait_until(lambda: [one["labels_learned"] for one in http.get("/api/status").json()["partitions"]] == [1])
@@ -57,7 +57,7 @@ def test_what_it_asks_is_answered_on_the_page_and_a_signal_ends_both_in_good_ord
     assert not workers_of(tmp_path), "nothing is left behind"
 
 
-def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+def test_a_port_in_use_is_an_error(tmp_path: Path) -> None:
     with start_demo(tmp_path / "one", "--with-web", "--port", "0", "--json") as first, ended(first):
         port = address_of(first).rpartition(":")[2]
         with start_demo(tmp_path / "two", "--with-web", "--port", port) as second, ended(second):

@@ -1,4 +1,4 @@
-"""The worker of a demo: its settings are those of the demo alone, and what goes wrong with it is told."""
+"""The worker of a demo: its settings are those of the demo alone, and its failures are reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_settings_in_the_environment_are_not_those_of_the_demo(tmp_path: Path) -
     assert not own.exists()
 
 
-def test_one_that_ends_by_itself_is_an_error_that_names_its_reports(tmp_path: Path) -> None:
+def test_a_worker_that_ends_early_is_an_error_that_names_its_log(tmp_path: Path) -> None:
     usual = signal.getsignal(signal.SIGINT)
     worker = WorkerProcess(tmp_path / "no settings", tmp_path / "worker.log")
     worker.start()
@@ -52,7 +52,7 @@ def test_one_that_ends_by_itself_is_an_error_that_names_its_reports(tmp_path: Pa
     assert signal.getsignal(signal.SIGINT) is usual
 
 
-def test_one_that_does_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_without_progress_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scenario, "STALL_SECONDS", 0.5)
     place = Workspace(tmp_path)
 
@@ -68,7 +68,7 @@ def test_one_that_does_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.M
     assert not workers_of(tmp_path)
 
 
-def test_that_it_compiles_is_known_when_it_says_so(tmp_path: Path) -> None:
+def test_the_compilation_notice_of_the_worker_is_noticed(tmp_path: Path) -> None:
     reports = put(tmp_path / "worker.log", '{"event": "started"}\nno json\n')
     worker = WorkerProcess(tmp_path / "settings", reports)
     worker.poll()

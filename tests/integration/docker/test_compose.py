@@ -130,7 +130,7 @@ def test_the_folders_of_the_worker_belong_to_its_user() -> None:
     assert names.index("USER") < names.index("ENTRYPOINT")
 
 
-def test_what_the_dockerfile_copies_is_there_and_not_ignored() -> None:
+def test_files_copied_by_the_dockerfile_exist_and_are_not_ignored() -> None:
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] == "!"}
     steps = [step for step in dockerfile() if step.name == "COPY" and "--from" not in step.arguments]
     copied = {source for step in steps for source in step.arguments.split()[:-1]}
@@ -138,7 +138,7 @@ def test_what_the_dockerfile_copies_is_there_and_not_ignored() -> None:
     assert all((ROOT / source).exists() for source in copied)
 
 
-def test_what_the_dockerfile_runs_is_known() -> None:
+def test_commands_of_the_dockerfile_exist() -> None:
     steps = dockerfile()
     programs = [shlex.split(part) for step in steps if step.name == "RUN" for part in step.arguments.split("&&")]
     ours = [program[1:] for program in programs if program[0] == "stream-bayes"]

@@ -18,17 +18,17 @@ from tests.support.baseline_mails import HAM_WORDS, SPAM_WORDS, mails
 
 
 @pytest.mark.skipif("bogofilter" not in available(), reason="bogofilter is not installed")
-def test_bogofilter_is_taught_what_its_own_options_teach(tmp_path: Path) -> None:
+def test_bogofilter_learns_as_by_its_own_options(tmp_path: Path) -> None:
     texts, labels = mails(24)
     peer = available()["bogofilter"]()
     peer.test_then_train(texts[:23], labels[:23])
-    said = peer.test_then_train(texts[23:], [None]).log_odds[0]
+    predictions = peer.test_then_train(texts[23:], [None]).log_odds[0]
     peer.close()
     command = ["bogofilter", "-C", "-d", str(tmp_path)]
     for text, label in zip(texts[:23], labels[:23], strict=True):
         subprocess.run([*command, "-s" if label == "spam" else "-n"], input=text, capture_output=True, check=False)
     by_hand = subprocess.run([*command, "-TT"], input=texts[23], capture_output=True, check=False)
-    assert said == pytest.approx(log_odds(float(by_hand.stdout)), rel=1e-9)
+    assert predictions == pytest.approx(log_odds(float(by_hand.stdout)), rel=1e-9)
 
 
 @pytest.mark.skipif("bogofilter" not in available(), reason="bogofilter is not installed")
@@ -40,11 +40,11 @@ def test_bogofilter_learns_a_label_against_a_score_of_zero(tmp_path: Path, monke
         for words in (SPAM_WORDS, HAM_WORDS)
     ]
     peer.test_then_train(texts * 20, ["spam", "ham"] * 20)
-    said = peer.test_then_train(texts[1:], ["spam"]).log_odds
+    predictions = peer.test_then_train(texts[1:], ["spam"]).log_odds
     folder = next(tmp_path.iterdir())
     counts = subprocess.run(["bogoutil", "-w", str(folder), ".MSG_COUNT"], capture_output=True, text=True, check=True)
     peer.close()
-    assert said[0] < log_odds(1e-12)
+    assert predictions[0] < log_odds(1e-12)
     assert counts.stdout.split()[-2:] == ["21", "20"]
 
 
@@ -81,13 +81,13 @@ def learned(folder: Path) -> dict[str, int]:
     """How many mails CRM114's tables of both labels have learned."""
     counts = {}
     for label in ("spam", "ham"):
-        said = subprocess.run(["cssutil", "-b", "-r", f"{label}.css"], cwd=folder, capture_output=True, check=True)
-        counts[label] = int(said.stdout.partition(b"Documents learned")[2].split()[1])
+        output = subprocess.run(["cssutil", "-b", "-r", f"{label}.css"], cwd=folder, capture_output=True, check=True)
+        counts[label] = int(output.stdout.partition(b"Documents learned")[2].split()[1])
     return counts
 
 
 @pytest.mark.skipif("crm114" not in available(), reason="crm114 is not installed")
-def test_crm_learns_what_it_is_wrong_or_not_sure_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crm_learns_errors_and_uncertain_mails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     peer = available()["crm114"]()
     texts = {
@@ -109,7 +109,7 @@ def test_crm_learns_what_it_is_wrong_or_not_sure_about(tmp_path: Path, monkeypat
 
 
 @pytest.mark.skipif("crm114" not in available(), reason="crm114 is not installed")
-def test_crm_ends_when_nobody_is_left_to_talk_to_it() -> None:
+def test_crm_ends_when_its_pipe_is_closed() -> None:
     peer = available()["crm114"]()
     process = peer._process  # type: ignore[attr-defined]
     process.stdin.close()

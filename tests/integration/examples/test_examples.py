@@ -28,7 +28,7 @@ def test_an_example_is_short_and_has_a_test(path: Path) -> None:
     assert f"def test_{path.stem}(" in TESTS
 
 
-def test_pictures_go_to_the_current_folder_unless_told(tmp_path: Path) -> None:
+def test_pictures_go_to_the_current_folder_by_default(tmp_path: Path) -> None:
     assert run("coin", tmp_path).endswith(f"Picture: {Path('pictures') / 'coin.png'}\n")
     assert_not_blank(tmp_path / "pictures" / "coin.png")
 

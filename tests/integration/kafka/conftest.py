@@ -14,7 +14,7 @@ from tests.support.kafka_workers import KafkaTestBed, Make
 
 @pytest.fixture
 def make(broker: Broker | RemoteBroker, tmp_path: Path) -> Iterator[Make]:
-    """A scene of the test's own, with so many partitions and these settings."""
+    """A new scene with this number of partitions and these settings."""
     made: list[KafkaTestBed] = []
 
     def scene(partitions: int = 1, **sections: dict[str, Any]) -> KafkaTestBed:

@@ -50,7 +50,7 @@ def test_new_partitions_while_a_worker_runs(make: Make) -> None:
     assert re.search("has 4 partitions now, and had 2", str(colleague.ended()))
 
 
-def test_new_partitions_are_told_to_whom_polls_briefly(make: Make) -> None:
+def test_short_polls_report_new_partitions(make: Make) -> None:
     """Whose attempt to join is answered while it does something else."""
     scene = make(2)
     with scene.open("a") as log:

@@ -83,7 +83,7 @@ def read_all(address: str, topic: str, isolation: Isolation) -> list[bytes]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; a dead one that nobody has waited for does not."""
+    """Whether a process runs; a zombie does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except FileNotFoundError:
@@ -146,7 +146,7 @@ def write_until(enough: threading.Event, address: str, topic: str) -> int:
     return count
 
 
-def test_a_topic_is_not_made_by_who_asks_for_it(killable_broker: Broker) -> None:
+def test_a_read_does_not_create_a_topic(killable_broker: Broker) -> None:
     with KafkaConsumer(bootstrap_servers=killable_broker.address) as consumer:
         assert not consumer.partitions_for_topic("mistyped")
     with KafkaAdminClient(bootstrap_servers=killable_broker.address) as admin:

@@ -69,9 +69,7 @@ def committed_at_last(log: Log, offsets: Offsets, broker: Broker | None = None) 
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("seconds", [1.0, 5.0])
-def test_what_was_to_be_committed_while_the_broker_was_away_is_written_once(
-    killable_broker: Broker, seconds: float
-) -> None:
+def test_a_commit_during_an_outage_is_written_once(killable_broker: Broker, seconds: float) -> None:
     logs = KafkaLogs(killable_broker.address, KafkaSettings(transaction_seconds=seconds))
     log = logs.open()
     topic = logs.topic("mails")
@@ -125,7 +123,7 @@ def write_until(enough: threading.Event, logs: KafkaLogs, topic: str) -> int:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_member_of_a_group_goes_on_when_the_broker_is_back(killable_broker: Broker) -> None:
+def test_a_group_member_continues_after_a_broker_outage(killable_broker: Broker) -> None:
     numbers = [b"%d" % number for number in range(20)]
     logs = KafkaLogs(killable_broker.address, KafkaSettings(transaction_seconds=1.0))
     topic = logs.topic("mails")

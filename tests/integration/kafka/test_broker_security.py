@@ -1,4 +1,4 @@
-"""The test broker behind passwords and certificates: it lets in who has them, and nobody else."""
+"""The test broker behind passwords and certificates: it accepts only clients that have them."""
 
 from __future__ import annotations
 
@@ -55,18 +55,20 @@ def test_a_wrong_password_does_not(
     secure_broker: SecureBroker, caplog: pytest.LogCaptureFixture, mechanism: str
 ) -> None:
     wrong = login(mechanism, secure_broker.username, "wrong")
-    said = refusal(secure_broker, caplog, "SASL_SSL", **wrong)
+    output = refusal(secure_broker, caplog, "SASL_SSL", **wrong)
     # It drops an answer that comes together with the end of the connection, which is about every second one.
-    assert "SaslAuthenticationFailedError" in said or "socket disconnected" in said
+    assert "SaslAuthenticationFailedError" in output or "socket disconnected" in output
 
 
-def test_who_knows_the_authority_trusts_the_broker(secure_broker: SecureBroker) -> None:
+def test_a_client_with_the_authority_trusts_the_broker(secure_broker: SecureBroker) -> None:
     assert_let_in(secure_broker, "SSL")
 
 
-def test_who_knows_another_authority_does_not(secure_broker: SecureBroker, caplog: pytest.LogCaptureFixture) -> None:
-    said = refusal(secure_broker, caplog, "SSL", ssl_cafile=str(secure_broker.other_ca_file))
-    assert "CERTIFICATE_VERIFY_FAILED" in said
+def test_a_client_with_another_authority_distrusts_the_broker(
+    secure_broker: SecureBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    output = refusal(secure_broker, caplog, "SSL", ssl_cafile=str(secure_broker.other_ca_file))
+    assert "CERTIFICATE_VERIFY_FAILED" in output
 
 
 def test_a_certificate_of_another_host_is_refused_unless_names_are_not_checked(
@@ -89,7 +91,7 @@ def test_without_a_certificate_it_stays_shut(secure_broker: SecureBroker, caplog
     assert "BAD_CERTIFICATE" in refusal(secure_broker, caplog, MUTUAL_TLS)
 
 
-def test_who_has_no_rights_comes_in_and_may_do_nothing(secure_broker: SecureBroker) -> None:
+def test_a_user_without_rights_can_connect_and_do_nothing(secure_broker: SecureBroker) -> None:
     powerless = login("PLAIN", secure_broker.powerless, secure_broker.powerless_password)
     options = {"mine": {"num_partitions": 1, "replication_factor": 1}}
     with client(secure_broker, "SASL_PLAINTEXT", **powerless) as admin, pytest.raises(KafkaError) as refused:

@@ -48,8 +48,8 @@ def test_the_way_of_a_corpus(make: Make, tmp_path: Path) -> None:
     output, _ = done(tmp_path, "produce", corpus, "--to", url, "--config", config, "--partitions", "2")
     assert output.splitlines()[0].startswith(f"wrote {len(MAILS)} mails and ")
     assert output.splitlines()[-1] == f"To filter them: stream-bayes run --config {config} --log {url}"
-    _, said = done(tmp_path, "run", "--log", url, "--config", config, "--drain", "--json")
-    lines = [json.loads(line) for line in said.splitlines()]
+    _, result = done(tmp_path, "run", "--log", url, "--config", config, "--drain", "--json")
+    lines = [json.loads(line) for line in result.splitlines()]
     assert [line["partition"] for line in lines if line["event"] == "recovered"] == [0, 1]
     assert (lines[-1]["event"], lines[-1]["predictions"]) == ("stopped", len(MAILS))
     output, _ = done(tmp_path, "produce", corpus, "--to", url, "--config", config)
@@ -109,7 +109,7 @@ def test_a_signal_ends_it_in_every_phase(make: Make) -> None:
     scene.check()
 
 
-def test_a_broker_that_comes_later(killable_broker: Broker, make: Make) -> None:
+def test_a_broker_that_starts_later_is_awaited(killable_broker: Broker, make: Make) -> None:
     scene = make()
     scene.feed(stream(20))
     scene.close()
@@ -152,7 +152,7 @@ def test_a_start_that_cannot_be(make: Make, worker_command: Run) -> None:
     )
 
 
-def test_who_is_not_let_in(secure_broker: SecureBroker, tmp_path: Path, worker_command: Run) -> None:
+def test_a_refused_login_is_reported(secure_broker: SecureBroker, tmp_path: Path, worker_command: Run) -> None:
     secrets = _secrets(secure_broker) | {"STREAM_BAYES__KAFKA__PASSWORD": "another password"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in secrets.items():
@@ -173,7 +173,7 @@ def test_behind_a_password_and_certificates(secure_broker: SecureBroker, tmp_pat
     url = _url(secure_broker)
     corpus = as_json_lines(tmp_path, MAILS)
     variables = _secrets(secure_broker) | {"STREAM_BAYES_KAFKA_DEBUG": "1"}
-    said = ""
+    result = ""
     for command in (
         ("produce", corpus, "--to", url, "--config", config),
         ("run", "--log", url, "--config", config, "--drain"),
@@ -181,8 +181,8 @@ def test_behind_a_password_and_certificates(secure_broker: SecureBroker, tmp_pat
     ):
         output, errors = done(tmp_path, *command, variables=variables)
         assert "SCRAM" in errors, "the client says what it does"
-        said += output + errors
-    assert secure_broker.password not in said
+        result += output + errors
+    assert secure_broker.password not in result
     assert scene.predicted() == len(MAILS)
     scene.close()
 

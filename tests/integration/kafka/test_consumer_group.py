@@ -1,4 +1,4 @@
-"""Members of a group on a real broker: who has which partitions, when, and how it is told."""
+"""Members of a group on a real broker: assignment of partitions, and how it is reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.broker
 
 PARTITIONS = 4
-# Nobody loses a partition within a test since it was silent.
+# No member loses a partition within a test because it was silent.
 LONG: dict[str, Any] = {"session_seconds": 60.0}
 
 # Reads as a member with a name, says what it has, and waits to be killed.
@@ -65,7 +65,7 @@ def joined(logs: KafkaLogs, names: list[str | None], topics: list[str]) -> list[
 
 
 @pytest.mark.parametrize("names", [["a", "b"], [None, None], ["a", "b", "c"]])
-def test_members_share_the_partitions_and_what_belongs_together_stays_so(
+def test_members_share_the_partitions_of_equal_number_together(
     logs: KafkaLogs, topics: list[str], names: list[str | None]
 ) -> None:
     for member in joined(logs, names, topics):
@@ -83,7 +83,7 @@ def test_more_members_than_partitions(logs: KafkaLogs, topics: list[str]) -> Non
 
 
 @pytest.mark.parametrize("names", [["a", "b"], [None, None]])
-def test_who_closes_gives_its_partitions_away_at_once(
+def test_a_closed_member_releases_its_partitions_at_once(
     logs: KafkaLogs, topics: list[str], names: list[str | None]
 ) -> None:
     one, two = joined(logs, names, topics)
@@ -94,9 +94,7 @@ def test_who_closes_gives_its_partitions_away_at_once(
     assert one.changes == [(all_of(topics), before)]
 
 
-def test_a_named_member_that_was_killed_comes_back_without_the_others_noticing(
-    logs: KafkaLogs, topics: list[str]
-) -> None:
+def test_a_killed_named_member_returns_without_a_rebalance(logs: KafkaLogs, topics: list[str]) -> None:
     staying = logs.member("staying", *topics, partitions=PARTITIONS, **LONG)
     poll_until(lambda: staying.mine == all_of(topics), staying)
     with ChildProcess(MEMBER, logs.address, logs.group("readers"), "coming", *topics) as other:
@@ -112,7 +110,7 @@ def test_a_named_member_that_was_killed_comes_back_without_the_others_noticing(
     assert staying.changes == []
 
 
-def test_a_reader_is_told_of_everything_it_has_and_had(logs: KafkaLogs, topics: list[str]) -> None:
+def test_a_reader_gets_all_assigned_and_revoked_partitions(logs: KafkaLogs, topics: list[str]) -> None:
     one = logs.member("a", *topics, partitions=PARTITIONS, **LONG)
     poll_until(lambda: bool(one.changes), one)
     assert one.changes == [(all_of(topics), frozenset())]
@@ -124,7 +122,7 @@ def test_a_reader_is_told_of_everything_it_has_and_had(logs: KafkaLogs, topics: 
     assert two.changes[0][1] == frozenset()
 
 
-def test_after_a_change_nothing_comes_before_a_seek(logs: KafkaLogs, topics: list[str]) -> None:
+def test_after_a_rebalance_no_record_is_polled_before_a_seek(logs: KafkaLogs, topics: list[str]) -> None:
     emails = topics[0]
     one = logs.member("a", emails, partitions=2, **LONG)
     for number in (0, 1):
@@ -149,7 +147,7 @@ def shared_one(one: GroupReader, two: GroupReader) -> bool:
     return len(one.mine) == len(two.mine) == 1 and one.mine != two.mine
 
 
-def test_who_is_busy_beats_keeps_its_place_and_learns_what_it_lost(logs: KafkaLogs, topics: list[str]) -> None:
+def test_a_busy_member_with_heartbeats_keeps_its_place_and_gets_its_losses(logs: KafkaLogs, topics: list[str]) -> None:
     one = logs.member("a", *topics, partitions=PARTITIONS, **LONG)
     poll_until(lambda: bool(one.changes), one)
     one.go_on()

@@ -43,7 +43,7 @@ print("open", flush=True)
 sys.stdin.readline()
 """
 
-# Has work to commit, does so only when it is told to, and says what came of it.
+# Commits its work on command, and prints the result.
 ZOMBIE = """
 import sys
 from stream_bayes.config import KafkaSettings
@@ -75,12 +75,12 @@ def logs(broker: Broker | RemoteBroker) -> Iterator[KafkaLogs]:
 
 
 def left_open(logs: KafkaLogs, member: str, seconds: int, topic: str) -> None:
-    """A transaction of a process that was killed, which the broker would end after so many seconds."""
+    """A transaction of a process that was killed, which the broker would abort after this timeout."""
     with ChildProcess(OPEN, logs.address, f"{logs.group('readers')}.{member}", str(seconds), topic) as other:
         assert other.says() == "open"
 
 
-def test_who_comes_with_the_name_of_one_that_was_killed_ends_its_transaction(logs: KafkaLogs) -> None:
+def test_a_member_with_the_name_of_a_killed_one_aborts_its_transaction(logs: KafkaLogs) -> None:
     topic = logs.create("mails")
     left_open(logs, "a", 600, topic)
     log = logs.member("a", topic).log
@@ -91,7 +91,7 @@ def test_who_comes_with_the_name_of_one_that_was_killed_ends_its_transaction(log
     assert values(everything(log, topic)) == [b"kept"]
 
 
-def test_the_broker_ends_the_transaction_of_one_that_does_not_come_back(logs: KafkaLogs) -> None:
+def test_the_broker_aborts_the_transaction_of_a_dead_member(logs: KafkaLogs) -> None:
     topic = logs.create("mails")
     left_open(logs, "a", 1, topic)
     log = logs.open()
@@ -123,7 +123,7 @@ def test_a_zombie_changes_nothing(logs: KafkaLogs) -> None:
     assert heir.log.committed() == {first(topic): record.offset + 1}
 
 
-def test_of_two_with_the_same_name_the_later_goes_on(logs: KafkaLogs) -> None:
+def test_of_two_members_with_one_name_the_later_continues(logs: KafkaLogs) -> None:
     topic = logs.topic("mails")
     out = logs.topic("out")
     one = logs.member("a", topic)
@@ -191,7 +191,7 @@ def forgetful_broker() -> Iterator[Broker]:
 
 @pytest.mark.usefixtures("killable_broker")
 @pytest.mark.parametrize("committed", [False, True])
-def test_a_transaction_whose_end_the_broker_forgot_is_ended_before_the_next(
+def test_a_transaction_without_an_end_marker_is_ended_before_the_next(
     forgetful_broker: Broker, committed: bool
 ) -> None:
     logs = KafkaLogs(forgetful_broker.address)

@@ -84,7 +84,7 @@ def test_offsets_have_gaps_and_records_come_without(logs: KafkaLogs, with_gaps: 
     assert reader.lag() == {first(with_gaps): 0}
 
 
-def test_a_read_within_a_gap_gives_what_follows(logs: KafkaLogs, with_gaps: str) -> None:
+def test_a_read_within_a_gap_returns_the_records_after_it(logs: KafkaLogs, with_gaps: str) -> None:
     log = logs.open()
     records = everything(log, with_gaps)
     end = log.end_offsets(with_gaps)[first(with_gaps)]
@@ -96,7 +96,7 @@ def test_a_read_within_a_gap_gives_what_follows(logs: KafkaLogs, with_gaps: str)
         assert log.read(with_gaps, 0, offset, 1) == [record for record in records if record.offset >= offset][:1]
 
 
-def test_a_topic_of_nothing_but_what_was_aborted(logs: KafkaLogs) -> None:
+def test_a_topic_with_only_aborted_records(logs: KafkaLogs) -> None:
     topic = logs.create("mails")
     abort(logs, topic, b"lost")
     log = logs.reader(topic)
@@ -107,7 +107,7 @@ def test_a_topic_of_nothing_but_what_was_aborted(logs: KafkaLogs) -> None:
     assert values(poll_some(log, 10)) == [b"kept"]
 
 
-def test_what_is_not_committed_yet_is_not_seen(logs: KafkaLogs) -> None:
+def test_uncommitted_records_are_not_read(logs: KafkaLogs) -> None:
     topic = logs.create("mails")
     put(logs.open(), topic, b"one")
     reader = logs.reader(topic)
@@ -166,7 +166,7 @@ def times(records: Sequence[Record]) -> list[int]:
     return [record.timestamp for record in records]
 
 
-def test_times_of_a_sender_are_as_it_says_and_the_order_of_a_partition_stays(logs: KafkaLogs) -> None:
+def test_producer_timestamps_are_kept_and_so_is_the_order_of_a_partition(logs: KafkaLogs) -> None:
     emails, labels = (logs.create(name, message__timestamp__type="CreateTime") for name in ("emails", "labels"))
     # Records of long ago would be removed.
     now = int(1000 * time.time())
@@ -266,7 +266,7 @@ def test_a_trim_takes_nothing_that_a_group_needs(logs: KafkaLogs, at_five: tuple
     assert values(everything(member.log, topic)) == NUMBERS[5:]
 
 
-def test_a_gap_is_told_and_where_the_stream_goes_on(logs: KafkaLogs, at_five: tuple[str, GroupReader]) -> None:
+def test_a_gap_is_reported_with_the_next_offset(logs: KafkaLogs, at_five: tuple[str, GroupReader]) -> None:
     topic, member = at_five
     place = first(topic)
     at = member.log.committed()[place]
@@ -279,7 +279,7 @@ def test_a_gap_is_told_and_where_the_stream_goes_on(logs: KafkaLogs, at_five: tu
     assert values(poll_some(member.log, 100)) == NUMBERS[8:]
 
 
-def test_a_gap_that_comes_while_it_is_read(logs: KafkaLogs) -> None:
+def test_a_gap_that_appears_during_reading(logs: KafkaLogs) -> None:
     topic = logs.topic("mails")
     member = logs.member("a", topic)
     put(logs.open(), topic, *NUMBERS)
@@ -304,7 +304,7 @@ def test_a_first_start_on_a_topic_that_begins_late_is_no_gap(logs: KafkaLogs) ->
     assert values(poll_all(logs.reader(topic, group="others"))) == NUMBERS[4:]
 
 
-def test_what_retention_has_removed_is_left_out_of_a_read(logs: KafkaLogs) -> None:
+def test_a_read_skips_removed_records(logs: KafkaLogs) -> None:
     topic = logs.topic("mails")
     log = logs.open()
     put(log, topic, *NUMBERS)
@@ -315,7 +315,7 @@ def test_what_retention_has_removed_is_left_out_of_a_read(logs: KafkaLogs) -> No
     assert log.earliest_offsets(topic) == {first(topic): 6}
 
 
-def test_a_topic_that_was_made_anew(logs: KafkaLogs, at_five: tuple[str, GroupReader]) -> None:
+def test_a_recreated_topic_is_noticed(logs: KafkaLogs, at_five: tuple[str, GroupReader]) -> None:
     topic, member = at_five
     at = member.log.committed()
     with KafkaAdminClient(bootstrap_servers=logs.address) as admin:

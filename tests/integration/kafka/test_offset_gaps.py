@@ -1,4 +1,4 @@
-"""Records that are gone before they were read, and topics that are not what they were: explained, never passed over."""
+"""Records that were removed before they were read, and recreated topics: reported, never ignored."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def runs(scene: KafkaTestBed, partition: int = 0) -> list[list[Any]]:
 # Records that are gone
 
 
-def test_records_that_were_removed_while_nobody_read(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
+def test_records_that_retention_removed_unread_are_a_gap(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     scene = make()
     scene.feed(emails(20))
     scene.work()
@@ -81,8 +81,8 @@ def test_records_that_were_removed_while_nobody_read(make: Make, worker_logs: py
         scene.work()
 
 
-def test_a_gap_in_the_journal_is_gone_over_again(make: Make) -> None:
-    """Labels are lost that came when nobody read; the e-mails are all there, and so the model can be made again."""
+def test_a_gap_in_the_journal_is_processed_again(make: Make) -> None:
+    """Labels that were not read are lost; all mails are there, so the model can be rebuilt."""
     scene = make(**GO_ON)
     scene.feed(stream(20))
     scene.feed([("labels", label(1, "ham"))])
@@ -161,7 +161,7 @@ def test_a_compacted_topic(make: Make, worker_logs: pytest.LogCaptureFixture) ->
     assert f"'{scene.emails}' is compacted" in warned["reason"]
 
 
-def test_times_of_those_who_send(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
+def test_topics_with_producer_timestamps_give_a_warning(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     scene = make()
     scene.create(scene.emails, **{"message.timestamp.type": "CreateTime"})
     scene.feed(stream(10))

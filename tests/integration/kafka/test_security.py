@@ -105,7 +105,7 @@ def test_certificates_open(secure_broker: SecureBroker) -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("group", [None, "readers"])
-def test_a_wrong_password_is_told_once_and_shown_nowhere(
+def test_a_wrong_password_is_reported_once_and_not_shown(
     secure_broker: SecureBroker, caplog: pytest.LogCaptureFixture, mechanism: str, group: str | None
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -116,7 +116,7 @@ def test_a_wrong_password_is_told_once_and_shown_nowhere(
     assert caplog.records
 
 
-def test_who_is_let_in_and_may_do_nothing(secure_broker: SecureBroker) -> None:
+def test_a_user_without_rights_is_reported(secure_broker: SecureBroker) -> None:
     powerless = login("PLAIN", secure_broker.powerless, secure_broker.powerless_password)
     for group in (None, "readers"):
         problem = refusal(secure_broker.addresses["SASL_PLAINTEXT"], powerless, group)
@@ -147,13 +147,13 @@ def test_a_broker_that_wants_a_certificate(secure_broker: SecureBroker) -> None:
     assert re.search(r"set kafka\.certificate_file and kafka\.key_file", problem.text)
 
 
-def test_a_broker_that_speaks_tls(secure_broker: SecureBroker) -> None:
+def test_a_broker_with_tls_is_reported(secure_broker: SecureBroker) -> None:
     problem = refusal(secure_broker.addresses["SSL"], {})
     assert not problem.retriable
     assert re.search(r"speaks TLS here: correct kafka\.security_protocol, or the port", problem.text)
 
 
-def test_a_broker_that_does_not_speak_tls(secure_broker: SecureBroker) -> None:
+def test_a_broker_without_tls_is_reported(secure_broker: SecureBroker) -> None:
     tls = {"security_protocol": "SSL", "ca_file": secure_broker.ca_file}
     problem = refusal(secure_broker.addresses["PLAINTEXT"], tls)
     # It hangs up without a word, as one does that is not ready yet.
@@ -175,7 +175,7 @@ def test_a_broker_that_wants_no_password(secure_broker: SecureBroker) -> None:
 
 
 @pytest.mark.parametrize("group", [None, "readers"])
-def test_nobody_at_the_address(
+def test_an_address_without_a_broker_is_an_error(
     group: str | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(connection, "_BOOTSTRAP_SECONDS", 1.0)

@@ -22,7 +22,7 @@ def mail(number: int) -> tuple[str, bytes]:
     return "emails", json.dumps({"id": f"id-{number}", "text": f"mail number {number} of many"}).encode()
 
 
-def test_questions_of_all_partitions_are_answered_where_they_were_asked(make: Make) -> None:
+def test_requests_of_all_partitions_are_answered_in_their_partition(make: Make) -> None:
     scene = make(
         2, labels={"budget": 40, "similarity": 1.0}, learner={"name": "SpamFilter", "parameters": {"buckets": 2**10}}
     )
@@ -33,13 +33,13 @@ def test_questions_of_all_partitions_are_answered_where_they_were_asked(make: Ma
         open_before = http.get("/api/requests").json()["open"]
         answered: dict[int, set[int]] = {0: set(), 1: set()}
         while open_before > sum(map(len, answered.values())):
-            question: dict[str, Any] = http.post("/api/requests/next", json={"labeller": "ann"}).json()["question"]
-            place = question["place"]
-            assert question["pieces"][0]["text"] == f"mail number {question['id'][3:]} of many"
-            assert question["opinion"]["partition"] == place["partition"]
+            label_request: dict[str, Any] = http.post("/api/requests/next", json={"labeller": "ann"}).json()["request"]
+            place = label_request["place"]
+            assert label_request["spans"][0]["text"] == f"mail number {label_request['id'][3:]} of many"
+            assert label_request["prediction"]["partition"] == place["partition"]
             path = f"/api/requests/{place['partition']}/{place['offset']}/label"
-            said = http.post(path, json={"labeller": "ann", "label": "ham"})
-            assert said.status_code == 200, said.text
+            response = http.post(path, json={"labeller": "ann", "label": "ham"})
+            assert response.status_code == 200, response.text
             answered[place["partition"]].add(place["offset"])
         assert all(answered.values())
         scene.work()
@@ -50,13 +50,13 @@ def test_questions_of_all_partitions_are_answered_where_they_were_asked(make: Ma
     assert scene.letters(0) == scene.letters(1) == []
 
 
-def test_a_broker_that_goes_and_comes_back(make: Make, killable_broker: Broker) -> None:
+def test_the_page_survives_a_broker_restart(make: Make, killable_broker: Broker) -> None:
     scene = make(1, labels={"budget": 100, "similarity": 1.0})
     scene.feed([mail(number) for number in range(30)])
     scene.work()
     with page(scene.settings) as address, client(address) as http:
-        question = http.post("/api/requests/next", json={"labeller": "ann"}).json()["question"]
-        path = f"/api/requests/0/{question['place']['offset']}/label"
+        label_request = http.post("/api/requests/next", json={"labeller": "ann"}).json()["request"]
+        path = f"/api/requests/0/{label_request['place']['offset']}/label"
         body = {"labeller": "ann", "label": "ham"}
         killable_broker.kill()
         lost = http.post(path, json=body)
@@ -72,7 +72,7 @@ def test_a_broker_that_goes_and_comes_back(make: Make, killable_broker: Broker) 
     scene.check()
 
 
-def test_partitions_of_which_nobody_has_spoken_yet(make: Make) -> None:
+def test_partitions_without_a_status_event(make: Make) -> None:
     scene = make(2)
     for topic in (scene.settings.topics.status, scene.settings.topics.label_requests, scene.emails, scene.labels):
         scene.create(topic)

@@ -86,7 +86,7 @@ def test_a_partition_without_a_checkpoint_is_learned_again(make: Make, worker_lo
     assert learned_again == {0: 0, 1: sum(first.processors[1].engine.counts.values())}
 
 
-def test_who_stands_by_takes_over(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
+def test_a_standby_takes_over(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     scene = make(2)
     for number in (0, 1):
         scene.feed(stream(40, 1000 * number), number)

@@ -1,4 +1,4 @@
-"""Fixtures of an installation that belongs to somebody else."""
+"""Fixtures of an installation that belongs to another user."""
 
 from __future__ import annotations
 

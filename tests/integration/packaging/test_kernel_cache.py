@@ -97,7 +97,7 @@ exec "$@"
 
 
 class Use(NamedTuple):
-    """What came of using a kernel."""
+    """The result of a kernel call."""
 
     hits: int
     errors: str
@@ -160,7 +160,7 @@ def test_item13_kernels_compiled_at_installation_need_no_other_folder(
 
 
 @pytest.mark.parametrize("variable", ["NUMBA_CACHE_DIR", "XDG_CACHE_HOME"])
-def test_item13_kernels_are_kept_where_a_variable_says(
+def test_item13_kernels_are_cached_in_the_folder_of_a_variable(
     installation: Path, open_folder: Path, temporary: Path, variable: str
 ) -> None:
     folder = own_folder(open_folder / variable)
@@ -230,7 +230,7 @@ def test_item13_a_machine_that_is_all_read_only_is_one_warning(installation: Pat
 def test_item13_folders_that_others_could_write_to_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cache file is a pickle: one that somebody else planted would be run."""
+    """A cache file is a pickle: one that another user planted would be run."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -325,12 +325,12 @@ def test_threads_that_ask_for_the_folder_at_once_get_the_same(tmp_path: Path, mo
     assert found == [tmp_path]
 
 
-def test_item14_the_notice_says_what_is_compiled_and_where_it_is_kept() -> None:
-    said: list[str] = []
+def test_item14_the_notice_names_the_kernels_and_the_cache_folder() -> None:
+    result: list[str] = []
     arrived = threading.Event()
 
     def announce(text: str) -> None:
-        said.append(text)
+        result.append(text)
         arrived.set()
 
     notice = CompilationNotice(seconds=0.0)
@@ -343,10 +343,10 @@ def test_item14_the_notice_says_what_is_compiled_and_where_it_is_kept() -> None:
     notice.end()
     notice.start("sigmoid")
     notice.end()
-    assert len(said) == 1
-    assert said[0].startswith(NOTICE_BEGINNING)
-    assert "mail_fold" in said[0]
-    assert "kept in /folder" in said[0]
+    assert len(result) == 1
+    assert result[0].startswith(NOTICE_BEGINNING)
+    assert "mail_fold" in result[0]
+    assert "kept in /folder" in result[0]
 
 
 def test_item14_short_compilations_are_not_announced() -> None:

@@ -96,7 +96,7 @@ def test_item16_a_program_sees_the_types_of_the_installed_wheel(environment_pyth
     assert "stream_bayes.posteriors.counts.Beta" in "".join(revealed)
 
 
-def test_item16_a_program_with_a_mistake_is_told(environment_python: Path, tmp_path: Path) -> None:
+def test_item16_a_program_with_a_type_error_is_rejected(environment_python: Path, tmp_path: Path) -> None:
     code, output = type_check(environment_python, tmp_path, MISTAKE)
     assert code == 1
     assert 'program.py:3: error: Argument 1 to "Beta" has incompatible type "str"' in output

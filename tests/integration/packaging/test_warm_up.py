@@ -77,7 +77,7 @@ def work_folder(machine: Machine) -> Path:
     return own_folder(machine.folder.parent / "work")
 
 
-def test_item14_warm_up_compiles_and_says_where_it_keeps_the_kernels(machine: Machine) -> None:
+def test_item14_warm_up_compiles_and_names_the_cache_folder(machine: Machine) -> None:
     assert machine.code == 0, machine.errors
     steps = machine.found["steps"]
     assert [step["name"] for step in steps] == ["classify", "worker", "evaluate", "page"]
@@ -87,7 +87,7 @@ def test_item14_warm_up_compiles_and_says_where_it_keeps_the_kernels(machine: Ma
     assert machine.cache_files()
 
 
-def test_item14_compiling_is_said_on_the_error_output(machine: Machine) -> None:
+def test_item14_the_notice_of_compilation_is_on_stderr(machine: Machine) -> None:
     """One line, which names kernels and the folder; compiling all of them takes far more than two seconds."""
     assert machine.errors.count("\n") == 1
     assert machine.errors.startswith("stream-bayes: compiling kernels for their first use (")

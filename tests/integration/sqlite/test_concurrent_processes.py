@@ -119,7 +119,7 @@ def test_writers_do_not_disturb_one_another(path: Path) -> None:
     assert all(len({record.value[:1] for record in records[start : start + 5]}) == 1 for start in range(0, 400, 5))
 
 
-def test_a_second_worker_is_told_who_is_first(path: Path) -> None:
+def test_a_second_worker_is_refused_with_the_process_id_of_the_first(path: Path) -> None:
     with process(HOLDER, path) as child:
         ready(child)
         with pytest.raises(LogConflict, match=rf"process {child.pid} already reads for the group 'readers'\. Stop it"):
@@ -130,7 +130,7 @@ def test_a_second_worker_is_told_who_is_first(path: Path) -> None:
         SqliteLog(path, "readers", ["mails"]).close()
 
 
-def test_a_worker_whose_lock_was_removed_cannot_commit_over_another(path: Path) -> None:
+def test_a_worker_whose_lock_was_removed_cannot_commit(path: Path) -> None:
     with SqliteLog(path, "readers", ["mails"]) as old:
         put(old, "mails", b"one", b"two")
         path.with_name("log.db.readers.lock").unlink()
@@ -144,7 +144,7 @@ def test_a_worker_whose_lock_was_removed_cannot_commit_over_another(path: Path) 
             assert new.end_offsets("out") == {first("out"): 0}
 
 
-def test_whatever_moment_a_worker_is_killed_at_every_commit_is_whole(path: Path) -> None:
+def test_every_commit_is_complete_when_a_worker_is_killed_at_any_moment(path: Path) -> None:
     contents = [b"%d" % number for number in range(20_000)]
     with SqliteLog(path) as log:
         put(log, "mails", *contents)
@@ -186,7 +186,7 @@ def wal_bytes(path: Path) -> int:
     return path.with_name(f"{path.name}-wal").stat().st_size
 
 
-def test_the_write_ahead_log_stays_small_while_somebody_reads(path: Path) -> None:
+def test_the_write_ahead_log_stays_small_during_reads(path: Path) -> None:
     with SqliteLog(path) as writer, SqliteLog(path, "readers", ["mails"]) as reader:
         largest = 0
         for _ in range(60):
@@ -215,7 +215,7 @@ def test_the_write_ahead_log_shrinks_after_a_reader_that_stood_in_the_way(
         assert wal_bytes(path) <= 2 << 20
 
 
-def test_retention_makes_room_for_what_comes(path: Path) -> None:
+def test_retention_frees_space_for_new_records(path: Path) -> None:
     with SqliteLog(path) as log:
         sizes = []
         for _ in range(6):

@@ -15,7 +15,7 @@ from tests.support.disks import fill, mount
 from tests.support.logs import first, poll_all, put, values
 
 
-def test_a_full_disk_keeps_what_is_staged_and_goes_on_with_space(small_disk: Path) -> None:
+def test_staged_records_survive_a_full_disk_and_are_committed_later(small_disk: Path) -> None:
     path = small_disk / "log.db"
     with SqliteLog(path, "readers", ["mails"]) as log:
         put(log, "mails", b"one")

@@ -51,7 +51,7 @@ def altered(path: Path, statement: str) -> None:
         other.execute(statement)
 
 
-def test_a_log_of_a_later_version_asks_for_an_update(path: Path) -> None:
+def test_a_log_of_a_later_version_is_refused_with_the_advice_to_update(path: Path) -> None:
     altered(path, "PRAGMA user_version = 2")
     with pytest.raises(LogError, match=r"later version \(format 2, here 1\)\. Update stream_bayes"):
         SqliteLog(path)

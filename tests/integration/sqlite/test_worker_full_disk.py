@@ -62,9 +62,9 @@ def test_no_space_for_a_checkpoint(small_disk: Path, tmp_path: Path, worker_comm
     more(tmp_path, 200, 100)
     code, _, errors = worker_command(*command)
     *lines, last = errors.splitlines()
-    said = [json.loads(line) for line in lines]
-    failed = next(event for event in said if event["event"] == "checkpoint failed")
-    assert (code, failed["level"], failed["stream"], said[-1]["event"]) == (2, "error", "goes on", "stopped")
+    result = [json.loads(line) for line in lines]
+    failed = next(event for event in result if event["event"] == "checkpoint failed")
+    assert (code, failed["level"], failed["stream"], result[-1]["event"]) == (2, "error", "goes on", "stopped")
     reason = "no space left for a checkpoint; the older ones are kept"
     assert failed["reason"].startswith(reason)
     # The stream is over, and the journal has it all.

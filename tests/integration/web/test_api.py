@@ -22,22 +22,28 @@ from tests.support.web_testbed import (
 )
 
 
-def test_a_question_has_all_that_a_labeller_wants_to_see(http: httpx.Client) -> None:
-    question = take_request(http)
-    assert question["subject"]
-    assert question["sender"]
-    assert "".join(piece["text"] for piece in question["pieces"]).strip()
-    assert (question["choices"], question["abstain_label"], question["numbers"]) == (["ham", "spam"], "unsure", False)
-    asked = question["asked"]
-    opinion = question["opinion"]
-    assert asked["variance"] == pytest.approx(asked["probabilities"]["ham"] * asked["probabilities"]["spam"])
-    assert 0.0 <= asked["epistemic_variance"] <= asked["variance"]
-    low, high = asked["interval"]
-    assert 0.0 <= low <= asked["probabilities"][asked["interval_of"]] <= high <= 1.0
-    assert opinion["variance"] == pytest.approx(opinion["epistemic_variance"] + opinion["aleatoric_variance"])
-    together = sum(reason["share"] for reason in opinion["reasons"]) + sum(opinion["rest"].values())
-    assert together == pytest.approx(opinion["total"], abs=1e-6)
-    assert question["lease_seconds"] == 300.0
+def test_a_request_has_the_mail_the_selection_and_the_prediction(http: httpx.Client) -> None:
+    label_request = take_request(http)
+    assert label_request["subject"]
+    assert label_request["sender"]
+    assert "".join(span["text"] for span in label_request["spans"]).strip()
+    assert (label_request["choices"], label_request["abstain_label"], label_request["numbers"]) == (
+        ["ham", "spam"],
+        "unsure",
+        False,
+    )
+    selection = label_request["selection"]
+    prediction = label_request["prediction"]
+    assert selection["variance"] == pytest.approx(
+        selection["probabilities"]["ham"] * selection["probabilities"]["spam"]
+    )
+    assert 0.0 <= selection["epistemic_variance"] <= selection["variance"]
+    low, high = selection["interval"]
+    assert 0.0 <= low <= selection["probabilities"][selection["interval_of"]] <= high <= 1.0
+    assert prediction["variance"] == pytest.approx(prediction["epistemic_variance"] + prediction["aleatoric_variance"])
+    together = sum(reason["share"] for reason in prediction["reasons"]) + sum(prediction["rest"].values())
+    assert together == pytest.approx(prediction["total"], abs=1e-6)
+    assert label_request["lease_seconds"] == 300.0
 
 
 def test_the_queue_is_by_score(http: httpx.Client) -> None:
@@ -47,43 +53,48 @@ def test_the_queue_is_by_score(http: httpx.Client) -> None:
     assert scores == sorted(scores, reverse=True)
     assert take_request(http)["place"] == queue["requests"][0]["place"]
     again = http.get("/api/requests", params={"limit": 1}).json()
-    assert (len(again["requests"]), again["taken"], again["requests"][0]["taken"]) == (1, 1, True)
+    assert (len(again["requests"]), again["leased"], again["requests"][0]["leased"]) == (1, 1, True)
 
 
 def test_an_answer_is_in_the_log_at_once(http: httpx.Client, testbed: WebTestBed) -> None:
-    question = take_request(http)
-    answer = submit_label(http, question, "spam").json()
+    label_request = take_request(http)
+    answer = submit_label(http, label_request, "spam").json()
     (label,) = testbed.labels()
-    assert (label["id"], label["label"], label["labeller"]) == (question["id"], "spam", "ann")
-    assert label["source"] == {"topic": "emails", **question["place"]}
-    guess = max(question["asked"]["probabilities"], key=question["asked"]["probabilities"].__getitem__)
-    assert (answer["guess"], answer["differs"], answer["correction"]) == (guess, guess != "spam", False)
-    assert take_request(http)["place"] != question["place"]
-    changes = http.get("/api/changes", params={"labeller": "ann"}).json()
-    assert (changes["today"], changes["mine"], changes["differed"]) == (1, 1, int(guess != "spam"))
+    assert (label["id"], label["label"], label["labeller"]) == (label_request["id"], "spam", "ann")
+    assert label["source"] == {"topic": "emails", **label_request["place"]}
+    probabilities = label_request["selection"]["probabilities"]
+    predicted = max(probabilities, key=probabilities.__getitem__)
+    assert (answer["predicted_label"], answer["differs"], answer["correction"]) == (
+        predicted,
+        predicted != "spam",
+        False,
+    )
+    assert take_request(http)["place"] != label_request["place"]
+    stats = http.get("/api/daily-stats", params={"labeller": "ann"}).json()
+    assert (stats["today"], stats["mine"], stats["differed"]) == (1, 1, int(predicted != "spam"))
 
 
 def test_the_same_answer_again_is_not_written_again(http: httpx.Client, testbed: WebTestBed) -> None:
-    question = take_request(http)
-    assert [submit_label(http, question, "ham").status_code for _ in range(3)] == [200] * 3
+    label_request = take_request(http)
+    assert [submit_label(http, label_request, "ham").status_code for _ in range(3)] == [200] * 3
     assert len(testbed.labels()) == 1
 
 
 def test_undo_writes_a_correction_that_the_worker_learns(http: httpx.Client, testbed: WebTestBed) -> None:
-    question = take_request(http)
-    submit_label(http, question, "spam")
+    label_request = take_request(http)
+    submit_label(http, label_request, "spam")
     testbed.work()
-    wait_until(lambda: http.get(path_of(question)).json()["answer"]["learned"])
-    again = http.post(f"{path_of(question)}/reopen", json={"labeller": "ann"}).json()
-    assert (again["answer"]["label"], again["place"]) == ("spam", question["place"])
-    refused = submit_label(http, question, "unsure")
-    assert (refused.status_code, refused.json()["code"]) == (409, "cannot-unsay")
-    assert submit_label(http, question, "ham").json()["correction"]
+    wait_until(lambda: http.get(path_of(label_request)).json()["answer"]["learned"])
+    again = http.post(f"{path_of(label_request)}/reopen", json={"labeller": "ann"}).json()
+    assert (again["answer"]["label"], again["place"]) == ("spam", label_request["place"])
+    refused = submit_label(http, label_request, "unsure")
+    assert (refused.status_code, refused.json()["code"]) == (409, "cannot-withdraw")
+    assert submit_label(http, label_request, "ham").json()["correction"]
     assert [label["label"] for label in testbed.labels()] == ["spam", "ham"]
     testbed.work()
     outcomes = [event["outcome"] for event in testbed.label_requests() if event["type"] == "label-outcome"]
     assert outcomes == ["answered", "corrected"]
-    wait_until(lambda: http.get("/api/changes").json()["corrected"] == 1)
+    wait_until(lambda: http.get("/api/daily-stats").json()["corrected"] == 1)
 
 
 def test_two_labellers_and_an_answer_that_comes_too_late(http: httpx.Client) -> None:
@@ -91,7 +102,7 @@ def test_two_labellers_and_an_answer_that_comes_too_late(http: httpx.Client) -> 
     second = take_request(http, "bob")
     assert first["place"] != second["place"]
     refused = submit_label(http, first, "spam", "bob")
-    assert (refused.status_code, refused.json()["code"]) == (409, "taken")
+    assert (refused.status_code, refused.json()["code"]) == (409, "leased")
     assert submit_label(http, first, "spam", "ann").status_code == 200
     late = submit_label(http, first, "ham", "bob")
     assert (late.status_code, late.json()["code"]) == (409, "answered")
@@ -99,7 +110,7 @@ def test_two_labellers_and_an_answer_that_comes_too_late(http: httpx.Client) -> 
     assert (mine.status_code, mine.json()["code"]) == (409, "not-yours")
 
 
-def test_skipping_lets_go(http: httpx.Client) -> None:
+def test_skipping_releases_the_lease(http: httpx.Client) -> None:
     first = take_request(http)
     assert http.post(f"{path_of(first)}/release", json={"labeller": "ann"}).status_code == 204
     assert take_request(http, "bob")["place"] == first["place"]
@@ -111,8 +122,8 @@ def test_the_worker_learns_and_the_charts_move(testbed: WebTestBed) -> None:
         before = http.get("/api/charts").json()
         with testbed.working():
             for _ in range(4):
-                question = take_request(http)
-                assert submit_label(http, question, testbed.truth[question["id"]]).status_code == 200
+                label_request = take_request(http)
+                assert submit_label(http, label_request, testbed.truth[label_request["id"]]).status_code == 200
             testbed.send_generated(40)
             wait_until(lambda: http.get("/api/charts").json()["curve"][-1]["labels"] >= 4)
             wait_until(lambda: http.get("/api/charts").json()["curve"][-1]["events"] >= 100)
@@ -147,7 +158,7 @@ def test_a_try_learns_nothing(http: httpx.Client, testbed: WebTestBed) -> None:
         {"text": "a", "partition": -1},
     ],
 )
-def test_what_cannot_be_tried_is_refused_with_a_reason(http: httpx.Client, body: dict[str, Any]) -> None:
+def test_an_invalid_try_is_refused_with_a_reason(http: httpx.Client, body: dict[str, Any]) -> None:
     answer = http.post("/api/predict", json=body)
     assert answer.status_code == 422
     assert answer.json().keys() == {"code", "detail"}
@@ -171,35 +182,35 @@ def test_a_posterior_is_a_density(http: httpx.Client) -> None:
 
 
 def test_wrong_answers_are_refused(http: httpx.Client, testbed: WebTestBed) -> None:
-    question = take_request(http)
+    label_request = take_request(http)
     for label in ("eggs", 1, True, "Spam", 2**70):
-        refused = submit_label(http, question, label)
+        refused = submit_label(http, label_request, label)
         assert (refused.status_code, refused.json()["code"]) == (422, "bad-label"), label
     for nothing in ("", "x" * 300, None, ["spam"]):
-        assert submit_label(http, question, nothing).status_code == 422
+        assert submit_label(http, label_request, nothing).status_code == 422
     for body in ({"labeller": "", "label": "spam"}, {"labeller": "a\nb", "label": "spam"}, {"label": "spam"}):
-        assert http.post(f"{path_of(question)}/label", json=body).status_code == 422
+        assert http.post(f"{path_of(label_request)}/label", json=body).status_code == 422
     nowhere = http.post("/api/requests/0/999999/label", json={"labeller": "ann", "label": "spam"})
     assert (nowhere.status_code, nowhere.json()["code"]) == (404, "unknown")
     assert testbed.labels() == []
 
 
-def test_unsure_closes_a_question_without_a_label(http: httpx.Client, testbed: WebTestBed) -> None:
-    question = take_request(http)
-    answer = submit_label(http, question, "unsure").json()
+def test_the_abstain_label_closes_a_request_without_a_label(http: httpx.Client, testbed: WebTestBed) -> None:
+    label_request = take_request(http)
+    answer = submit_label(http, label_request, "unsure").json()
     assert (answer["differs"], answer["correction"]) == (None, False)
     testbed.work()
     outcomes = [event["outcome"] for event in testbed.label_requests() if event["type"] == "label-outcome"]
     assert outcomes == ["unsure"]
-    assert http.get("/api/changes").json()["unsure"] == 1
+    assert http.get("/api/daily-stats").json()["abstained"] == 1
 
 
-def test_news_come_as_they_happen(http: httpx.Client) -> None:
-    question = take_request(http)
+def test_changes_are_streamed_as_they_happen(http: httpx.Client) -> None:
+    label_request = take_request(http)
     with http.stream("GET", "/api/events") as stream:
         lines = stream.iter_lines()
         first = json.loads(next(line for line in lines if line.startswith("data:")).removeprefix("data:"))
-        submit_label(http, question, "spam")
+        submit_label(http, label_request, "spam")
         second = json.loads(next(line for line in lines if line.startswith("data:")).removeprefix("data:"))
         while second["open"] == first["open"]:
             second = json.loads(next(line for line in lines if line.startswith("data:")).removeprefix("data:"))
@@ -216,6 +227,6 @@ def test_health_and_counters(http: httpx.Client) -> None:
     assert 'stream_bayes_events_total{group="stream-bayes",partition="0"} 60.0\n' in metrics.text
 
 
-def test_a_question_was_asked_when_it_came_to_the_log(http: httpx.Client) -> None:
-    asked = datetime.fromisoformat(take_request(http)["asked"]["at"])
-    assert abs((datetime.now(UTC) - asked).total_seconds()) < 60.0
+def test_a_request_has_the_time_of_its_record(http: httpx.Client) -> None:
+    requested_at = datetime.fromisoformat(take_request(http)["selection"]["at"])
+    assert abs((datetime.now(UTC) - requested_at).total_seconds()) < 60.0

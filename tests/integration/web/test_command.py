@@ -33,7 +33,7 @@ def test_ctrl_c_once_ends_it_with_a_stream_open(log_folder: Path) -> None:
     assert (code, output, errors) == (0, "", "")
 
 
-def test_beyond_the_machine_a_token_is_made_up_and_shown_once(log_folder: Path) -> None:
+def test_on_a_public_address_a_token_is_generated_and_shown_once(log_folder: Path) -> None:
     with command(log_folder, "--host", "0.0.0.0", "--json") as process:
         ready = read_event(process, "listening")
         found = re.fullmatch(r"http://(.+):([0-9]+)/", ready["url"])
@@ -48,7 +48,7 @@ def test_beyond_the_machine_a_token_is_made_up_and_shown_once(log_folder: Path) 
     assert ready["token"] not in errors
 
 
-def test_a_token_of_the_environment_is_asked_for_and_not_shown(log_folder: Path) -> None:
+def test_a_token_of_the_environment_is_required_and_not_shown(log_folder: Path) -> None:
     with command(log_folder, STREAM_BAYES__WEB__TOKEN=TOKEN) as process:
         url = address(process)
         with httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
@@ -73,14 +73,14 @@ def test_a_token_of_the_environment_is_asked_for_and_not_shown(log_folder: Path)
     assert (code, output, errors) == (0, "", "")
 
 
-def test_where_there_is_no_log_there_is_no_page(tmp_path: Path, run: Run) -> None:
+def test_a_missing_log_is_an_error(tmp_path: Path, run: Run) -> None:
     code, output, errors = run("web", "--log", f"sqlite:///{tmp_path}/none.db")
     assert (code, output, errors) == (2, "", f"stream-bayes: there is no such log ({tmp_path}/none.db)\n")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("option", [("--port", "65536"), ("--port", "x"), ("--lease", "soon"), ("--token", "x")])
-def test_options_that_cannot_be(log_folder: Path, run: Run, option: tuple[str, str]) -> None:
+def test_impossible_options_are_refused(log_folder: Path, run: Run, option: tuple[str, str]) -> None:
     code, output, errors = run("web", "--log", f"sqlite:///{log_folder}/mail.db", *option)
     assert (code, output) == (2, "")
     assert option[0] in errors or "web.lease" in errors
@@ -94,7 +94,7 @@ def test_a_lease_of_no_time(log_folder: Path, run: Run, lease: str) -> None:
 
 
 @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
-def test_without_the_extra_it_says_so(log_folder: Path, missing: str) -> None:
+def test_without_the_extra_the_command_says_what_to_install(log_folder: Path, missing: str) -> None:
     text = f"""
         import sys
         sys.modules[{missing!r}] = None

@@ -29,38 +29,36 @@ from tests.support.web_testbed import (
 )
 
 
-def test_a_lease_that_is_over_comes_back(testbed: WebTestBed) -> None:
+def test_an_expired_lease_is_offered_again(testbed: WebTestBed) -> None:
     short = testbed.settings.model_copy(update={"web": testbed.settings.web.model_copy(update={"lease": "1s"})})
     with page(short) as address, client(address) as http:
         wait_until_rescored(http)
         first = take_request(http, "ann")
         assert take_request(http, "bob")["place"] != first["place"]
-        wait_until(lambda: http.get("/api/requests").json()["taken"] == 0)
+        wait_until(lambda: http.get("/api/requests").json()["leased"] == 0)
         assert take_request(http, "bob")["place"] == first["place"]
-        held = http.post(f"{path_of(first)}/hold", json={"labeller": "ann"})
-        assert (held.status_code, held.json()["code"]) == (409, "taken")
+        held = http.post(f"{path_of(first)}/renew", json={"labeller": "ann"})
+        assert (held.status_code, held.json()["code"]) == (409, "leased")
 
 
-def test_fifty_labellers_at_once_never_get_the_same(http: httpx.Client) -> None:
+def test_fifty_concurrent_labellers_never_get_the_same_request(http: httpx.Client) -> None:
     with ThreadPoolExecutor(16) as pool:
         answers = list(
-            pool.map(
-                lambda n: http.post("/api/requests/next", json={"labeller": f"l{n}"}).json()["question"], range(50)
-            )
+            pool.map(lambda n: http.post("/api/requests/next", json={"labeller": f"l{n}"}).json()["request"], range(50))
         )
-    places = [json.dumps(question["place"]) for question in answers if question is not None]
+    places = [json.dumps(label_request["place"]) for label_request in answers if label_request is not None]
     assert len(places) == len(set(places)) == http.get("/api/requests").json()["open"]
 
 
-def test_questions_of_before_are_known_after_a_restart(testbed: WebTestBed) -> None:
+def test_requests_are_known_after_a_restart(testbed: WebTestBed) -> None:
     with page(testbed.settings) as address, client(address) as http:
         count = http.get("/api/requests").json()["open"]
-        question = take_request(http)
-        submit_label(http, question, "spam")
+        label_request = take_request(http)
+        submit_label(http, label_request, "spam")
     with page(testbed.settings) as address, client(address) as http:
         # The worker has not read it yet.
         assert http.get("/api/requests").json()["open"] == count - 1
-        assert http.get("/api/changes", params={"labeller": "ann"}).json()["mine"] == 1
+        assert http.get("/api/daily-stats", params={"labeller": "ann"}).json()["mine"] == 1
 
 
 def test_a_page_without_a_worker_says_what_to_do(tmp_path: Path) -> None:
@@ -69,18 +67,18 @@ def test_a_page_without_a_worker_says_what_to_do(tmp_path: Path) -> None:
         state = http.get("/api/status").json()
         assert not state["healthy"]
         assert "stream-bayes run --log sqlite:///" in state["summary"]
-        assert http.post("/api/requests/next", json={"labeller": "ann"}).json()["question"] is None
+        assert http.post("/api/requests/next", json={"labeller": "ann"}).json()["request"] is None
         missing = http.post("/api/predict", json={"text": "hello"})
         assert (missing.status_code, missing.json()["code"]) == (404, "no-model")
 
 
-def test_a_mail_that_retention_removed_can_still_be_seen_as_a_question(testbed: WebTestBed) -> None:
+def test_the_request_of_a_removed_mail_is_still_listed(testbed: WebTestBed) -> None:
     with testbed.open() as log:
         log.trim(log.end_offsets("emails"))
     with page(testbed.settings) as address, client(address) as http:
-        question = take_request(http)
-        assert "retention" in question["missing"]
-        assert question["pieces"] == []
+        label_request = take_request(http)
+        assert "retention" in label_request["missing"]
+        assert label_request["spans"] == []
 
 
 def test_several_partitions(tmp_path: Path) -> None:
@@ -92,32 +90,32 @@ def test_several_partitions(tmp_path: Path) -> None:
     with page(testbed.settings) as address, client(address) as http:
         seen = set()
         for _ in range(http.get("/api/requests").json()["open"]):
-            question = take_request(http)
-            seen.add(question["place"]["partition"])
-            assert submit_label(http, question, "spam").status_code == 200
+            label_request = take_request(http)
+            seen.add(label_request["place"]["partition"])
+            assert submit_label(http, label_request, "spam").status_code == 200
         assert seen == {0, 1}
         for partition in (0, 1):
             assert {label["source"]["partition"] for label in testbed.labels(partition)} == {partition}
 
 
-def test_a_log_that_is_gone_is_told_and_found_again(testbed: WebTestBed) -> None:
+def test_a_missing_log_is_reported_and_found_again(testbed: WebTestBed) -> None:
     aside = testbed.path.with_name("aside.db")
     with page(testbed.settings) as address, client(address) as http:
-        question = take_request(http)
+        label_request = take_request(http)
         testbed.path.rename(aside)
         wait_until(lambda: http.get("/readyz").status_code == 503)
         assert "stream_bayes_web_log_up 0.0\n" in http.get("/metrics").text
         assert "cannot read the log" in http.get("/api/status").json()["summary"]
-        lost = submit_label(http, question, "spam")
+        lost = submit_label(http, label_request, "spam")
         assert lost.status_code == 503
         assert str(testbed.path) not in lost.text
         aside.rename(testbed.path)
         wait_until(lambda: http.get("/readyz").status_code == 200)
-        assert submit_label(http, question, "spam").status_code == 200
+        assert submit_label(http, label_request, "spam").status_code == 200
     assert len(testbed.labels()) == 1
 
 
-def test_another_log_in_its_place_is_not_taken_for_it(testbed: WebTestBed, tmp_path: Path) -> None:
+def test_another_log_at_the_same_path_is_refused(testbed: WebTestBed, tmp_path: Path) -> None:
     other = WebTestBed(tmp_path / "other")
     with page(testbed.settings) as address, client(address) as http:
         testbed.path.unlink()
@@ -125,9 +123,7 @@ def test_another_log_in_its_place_is_not_taken_for_it(testbed: WebTestBed, tmp_p
         wait_until(lambda: "another log" in (http.get("/api/status").json()["log_problem"] or ""))
 
 
-def test_a_worker_that_fell_silent_has_a_lag_that_nobody_knows(
-    testbed: WebTestBed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lag_of_a_silent_worker_is_unknown(testbed: WebTestBed, monkeypatch: pytest.MonkeyPatch) -> None:
     with testbed.working(), page(testbed.settings) as address, client(address) as http:
         wait_until(lambda: http.get("/api/status").json()["healthy"])
         assert http.get("/api/status").json()["partitions"][0]["lag"] == 0
@@ -153,18 +149,18 @@ def test_item12_a_clean_stop_is_announced(testbed: WebTestBed) -> None:
         assert "stream_bayes_worker_up 0.0\n" in http.get("/metrics").text
 
 
-def test_item12_the_line_of_changes_says_of_how_many(testbed: WebTestBed) -> None:
+def test_item12_daily_stats_have_the_number_of_observations(testbed: WebTestBed) -> None:
     with page(testbed.settings) as address, client(address) as http:
-        question = take_request(http)
-        submit_label(http, question, testbed.truth[question["id"]])
+        label_request = take_request(http)
+        submit_label(http, label_request, testbed.truth[label_request["id"]])
         testbed.work()
-        wait_until(lambda: http.get("/api/changes").json()["error_after"] is not None)
-        changes = http.get("/api/changes").json()
+        wait_until(lambda: http.get("/api/daily-stats").json()["error_after"] is not None)
+        changes = http.get("/api/daily-stats").json()
         assert (changes["today"], changes["compared"], changes["error_after_of"]) == (1, 1, 1)
         assert (changes["error_before"], changes["error_before_of"]) == (None, 0)
 
 
-def test_item12_a_missing_model_does_not_tell_where_checkpoints_are(tmp_path: Path) -> None:
+def test_item12_a_missing_model_does_not_reveal_the_checkpoint_folder(tmp_path: Path) -> None:
     testbed = WebTestBed(tmp_path)
     with page(testbed.settings) as address, client(address) as http:
         for partition in (None, 3):
@@ -174,15 +170,15 @@ def test_item12_a_missing_model_does_not_tell_where_checkpoints_are(tmp_path: Pa
             assert str(tmp_path) not in answer.text
 
 
-def test_two_people_of_one_name_have_two_questions(http: httpx.Client) -> None:
+def test_two_sessions_of_one_name_get_two_requests(http: httpx.Client) -> None:
     first = take_request(http, session_id="desk")
     second = take_request(http, session_id="sofa")
     assert first["place"] != second["place"]
     body = {"labeller": "ann", "session_id": "sofa", "label": "spam"}
-    assert http.post(f"{path_of(first)}/label", json=body).json()["code"] == "taken"
+    assert http.post(f"{path_of(first)}/label", json=body).json()["code"] == "leased"
 
 
-def test_the_session_says_what_the_learner_is(http: httpx.Client, tmp_path: Path) -> None:
+def test_the_session_describes_the_learner(http: httpx.Client, tmp_path: Path) -> None:
     session = http.get("/api/session").json()
     assert (session["mail"], session["numbers"]) == (True, False)
     assert "word" in session["kinds"]
@@ -193,7 +189,7 @@ def test_the_session_says_what_the_learner_is(http: httpx.Client, tmp_path: Path
 
 
 def _repeated(unit: bytes, size: int) -> bytes:
-    """So many bytes of it."""
+    """The text repeated to this number of bytes."""
     return (unit * (size // len(unit) + 1))[:size]
 
 
@@ -235,13 +231,13 @@ _MAX_CPU_SECONDS = 0.1
 @pytest.mark.parametrize("learner", ["SpamFilter", "MultinomialNB"])
 def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path, learner: str) -> None:
     """The CPU time of the thread that answers, so that the load of the machine does not count; the best of several."""
-    service = WebTestBed(tmp_path, learner={"name": learner, "parameters": {"buckets": 2**12}})
-    service.send_generated(60)
-    service.work()
-    with LabelingService(service.settings) as office:
-        wait_until(lambda: office.store.ready)
-        queued = office.store.queue.waiting()[0]
-        office.observation_view.request_body(queued).model_dump_json()
+    testbed = WebTestBed(tmp_path, learner={"name": learner, "parameters": {"buckets": 2**12}})
+    testbed.send_generated(60)
+    testbed.work()
+    with LabelingService(testbed.settings) as service:
+        wait_until(lambda: service.store.ready)
+        queued = service.store.queue.waiting()[0]
+        service.observation_view.request_body(queued).model_dump_json()
         too_long: dict[tuple[str, int], float] = {}
         for size in (240_000, 1 << 20, 4 << 20):
             for name, made in _HOSTILE_MAILS.items():
@@ -250,10 +246,10 @@ def test_item08_no_hostile_mail_holds_the_interpreter_for_100_ms(tmp_path: Path,
                 for _ in range(5):
                     begin = time.thread_time()
                     shown = shown_of(observation)
-                    opinion = office.models.predict(observation, 0)
-                    sheet = RenderedObservation(observation, shown, 0)
-                    question = office.observation_view.body_of(queued, sheet, opinion)
-                    question.model_dump_json()
+                    prediction = service.models.predict(observation, 0)
+                    rendered = RenderedObservation(observation, shown, 0)
+                    label_request = service.observation_view.body_of(queued, rendered, prediction)
+                    label_request.model_dump_json()
                     seconds = min(seconds, time.thread_time() - begin)
                     if seconds < _MAX_CPU_SECONDS:
                         break
@@ -275,7 +271,7 @@ def test_item08_a_hostile_mail_does_not_keep_the_page_from_answering(tmp_path: P
         assert places
         for place in places:
             path = f"{address}/api/requests/{place['partition']}/{place['offset']}"
-            asked = pool.submit(httpx.get, path, timeout=PATIENCE)
+            response = pool.submit(httpx.get, path, timeout=PATIENCE)
             # Asked at least once, also where the other answer has come already.
             assert http.get("/healthz").status_code == 200
-            assert asked.result().status_code == 200
+            assert response.result().status_code == 200

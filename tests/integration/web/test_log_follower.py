@@ -47,7 +47,7 @@ class Failing(SqliteLog):
         return super().read(topic, partition, offset, most)
 
 
-def test_nothing_is_lost_when_a_read_fails_in_the_middle_of_a_look(tmp_path: Path) -> None:
+def test_no_record_is_lost_when_a_read_fails_during_a_poll(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     with Failing(tmp_path / "log.db") as log:
         for offset in range(5):
@@ -71,7 +71,7 @@ def test_nothing_is_lost_when_a_read_fails_in_the_middle_of_a_look(tmp_path: Pat
     assert failed > 5, "some calls have failed"
 
 
-def test_a_label_that_nobody_waits_for_any_more_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_label_whose_client_timed_out_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stream_bayes.web.services.log_writer.RESULT_SECONDS", 0.2)
     may_open = Event()
 
@@ -96,30 +96,30 @@ def test_a_label_that_nobody_waits_for_any_more_is_not_written(tmp_path: Path, m
 
 
 def test_health_answers_while_the_log_is_locked(http: httpx.Client, testbed: WebTestBed) -> None:
-    question = take_request(http)
+    label_request = take_request(http)
     locked = sqlite3.connect(testbed.path, isolation_level=None)
     locked.execute("BEGIN IMMEDIATE")
     with ThreadPoolExecutor(60) as pool:
-        answers = [pool.submit(submit_label, http, question, "spam") for _ in range(50)]
+        answers = [pool.submit(submit_label, http, label_request, "spam") for _ in range(50)]
         # With all threads of the pool waiting for the lock, before any of them has given up.
         assert http.get("/healthz").status_code == 200
         assert not all(answer.done() for answer in answers)
         locked.execute("ROLLBACK")
         locked.close()
         assert {answer.result().status_code for answer in answers} <= {200, 503}
-    assert submit_label(http, question, "spam").status_code == 200
+    assert submit_label(http, label_request, "spam").status_code == 200
     assert {label["label"] for label in testbed.labels()} == {"spam"}
 
 
-def test_a_second_thought_is_written_though_the_worker_is_late(http: httpx.Client, testbed: WebTestBed) -> None:
-    question = take_request(http)
-    submit_label(http, question, "spam")
+def test_a_correction_is_written_before_the_worker_has_read_the_label(http: httpx.Client, testbed: WebTestBed) -> None:
+    label_request = take_request(http)
+    submit_label(http, label_request, "spam")
     first = testbed.labels()[0]
-    http.post(f"{path_of(question)}/reopen", json={"labeller": "ann"})
-    submit_label(http, question, "ham")
-    source = Source("emails", 0, question["place"]["offset"])
+    http.post(f"{path_of(label_request)}/reopen", json={"labeller": "ann"})
+    submit_label(http, label_request, "ham")
+    source = Source("emails", 0, label_request["place"]["offset"])
     late = LabelOutcome(
-        id=question["id"],
+        id=label_request["id"],
         outcome="answered",
         label="spam",
         labeller="ann",
@@ -130,46 +130,46 @@ def test_a_second_thought_is_written_though_the_worker_is_late(http: httpx.Clien
     with testbed.open() as log:
         log.append("label-requests", encode(late), partition=0)
         log.commit({})
-    after = request(question["place"]["offset"] + 100_000)
+    after = request(label_request["place"]["offset"] + 100_000)
     with testbed.open() as log:
         log.append("label-requests", encode(after), partition=0)
         log.commit({})
     # The page reads in order: what is known of this one comes after what was told late.
     wait_until(lambda: http.get(f"/api/requests/0/{after.source.offset}").status_code == 200)
-    assert submit_label(http, question, "spam").status_code == 200
+    assert submit_label(http, label_request, "spam").status_code == 200
     assert [label["label"] for label in testbed.labels()] == ["spam", "ham", "spam"]
 
 
-def test_labels_that_cannot_be_are_refused_where_any_label_is_possible(tmp_path: Path) -> None:
+def test_invalid_labels_are_refused_when_any_label_is_possible(tmp_path: Path) -> None:
     testbed = WebTestBed(tmp_path, learner={"name": "MultinomialNB", "parameters": {}})
     testbed.send([(f"m{n}", b"Subject: %d\n\nbody of %d" % (n, n)) for n in range(30)])
     testbed.work()
     with page(testbed.settings) as address, client(address) as http:
-        question = take_request(http)
+        label_request = take_request(http)
         for label in ('""', "1e400", "NaN", str(2**64), '"' + "x" * 257 + '"', '"\\ud800"', "null", "[]"):
             body = f'{{"labeller": "ann", "label": {label}}}'
             refused = http.post(
-                f"{path_of(question)}/label", content=body, headers={"content-type": "application/json"}
+                f"{path_of(label_request)}/label", content=body, headers={"content-type": "application/json"}
             )
             assert refused.status_code == 422, (label, refused.text)
-        assert submit_label(http, question, 2**40).status_code == 200
+        assert submit_label(http, label_request, 2**40).status_code == 200
 
 
 def test_item05_a_copy_of_a_label_is_no_answer_of_its_own(tmp_path: Path) -> None:
     """A label that was sent on to the partition of its observation may come after a correction of it."""
     settings = settings_in(tmp_path)
-    asked = request(0)
+    label_request = request(0)
     with SqliteLog(tmp_path / "log.db", partitions=2) as log:
-        log.append("label-requests", encode(asked), partition=asked.source.partition)
+        log.append("label-requests", encode(label_request), partition=label_request.source.partition)
         for answer, headers in (("spam", ()), ("ham", ()), ("spam", [(FORWARDED, b"a group")])):
-            value = encode(Label(id=asked.id, label=answer, source=asked.source))
-            log.append("labels", value, partition=asked.source.partition, headers=headers)
+            value = encode(Label(id=label_request.id, label=answer, source=label_request.source))
+            log.append("labels", value, partition=label_request.source.partition, headers=headers)
             log.commit({})
             # The times of labels are the log's own, in milliseconds.
             sleep(0.005)
         store = StateStore(10.0, None)
         LogFollower(settings, store, lambda: log).poll(log)
-        queued = store.queue.find((asked.source.partition, asked.source.offset))
+        queued = store.queue.find((label_request.source.partition, label_request.source.offset))
         assert queued is not None
         assert queued.submitted is not None
         assert queued.submitted.label == "ham"
@@ -189,19 +189,19 @@ def test_item16_labels_that_the_engine_accepts_are_answers_on_the_page(
     tmp_path: Path, changes: dict[str, object]
 ) -> None:
     settings = settings_in(tmp_path)
-    asked = request(0).model_copy(update={"id": "17"})
-    source = {"topic": "emails", "partition": asked.source.partition, "offset": asked.source.offset}
+    label_request = request(0).model_copy(update={"id": "17"})
+    source = {"topic": "emails", "partition": label_request.source.partition, "offset": label_request.source.offset}
     label = {"id": "17", "label": "spam", "source": source, **changes}
     with SqliteLog(tmp_path / "log.db") as log:
-        log.append("label-requests", encode(asked), partition=0)
-        # What is no label is passed over, and what comes after it is read.
+        log.append("label-requests", encode(label_request), partition=0)
+        # An invalid label is skipped, and the records after it are read.
         log.append("labels", b"no event", partition=0)
         log.append("labels", json.dumps({"type": "observation", "id": "17", "text": "x"}).encode(), partition=0)
         log.append("labels", json.dumps(label).encode(), partition=0)
         log.commit({})
         store = StateStore(10.0, None)
         LogFollower(settings, store, lambda: log).poll(log)
-    queued = store.queue.find((asked.source.partition, asked.source.offset))
+    queued = store.queue.find((label_request.source.partition, label_request.source.offset))
     assert queued is not None
     assert queued.submitted is not None
     assert queued.submitted.label == "spam"

@@ -24,16 +24,16 @@ OPEN = {"/healthz", "/readyz"}
 LOGIN = "/api/login"
 ENDLESS = "/api/events"
 POSTERIOR = "/api/posterior"
-ONE_QUESTION = "/api/requests/{partition}/{offset}"
-# What holds for every answer. Whether a request is taken hangs on more than a schema can say (which label a question
-# allows, that a text or a whole mail is given), so that the checks on that tell nothing.
+ONE_REQUEST = "/api/requests/{partition}/{offset}"
+# What holds for every response. Whether a request is accepted depends on more than the schema (which labels are
+# possible, that a text or a whole mail is given), so checks of acceptance show nothing.
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance"
 AND_SCHEMA = ("--checks", f"{CHECKS},response_schema_conformance")
 
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
-    """A log with questions and a checkpoint."""
+    """A log with label requests and a checkpoint."""
     testbed = WebTestBed(tmp_path_factory.mktemp("testbed"))
     testbed.send_generated(60)
     testbed.work()
@@ -42,7 +42,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
 
 @pytest.fixture
 def address(testbed: WebTestBed) -> Iterator[str]:
-    """Of a page about it that has a token, and where nobody has failed yet."""
+    """The address of a page with a token and without failed logins."""
     with page(testbed.settings, TOKEN) as found, client(found, TOKEN):
         yield found
 
@@ -53,7 +53,7 @@ def operations(address: str) -> list[tuple[str, str]]:
     with client(address, TOKEN) as http:
         paths: dict[str, dict[str, Any]] = http.get(DOCUMENT).json()["paths"]
     found = [(method.upper(), path) for path, methods in paths.items() for method in methods]
-    assert {("POST", LOGIN), ("GET", ENDLESS), ("POST", f"{ONE_QUESTION}/label"), ("GET", "/metrics")} <= set(found)
+    assert {("POST", LOGIN), ("GET", ENDLESS), ("POST", f"{ONE_REQUEST}/label"), ("GET", "/metrics")} <= set(found)
     return found
 
 
@@ -62,7 +62,7 @@ def filled(path: str) -> str:
     return re.sub(r"\{\w+\}", "0", path)
 
 
-def test_nobody_comes_in_without_the_token(address: str, operations: list[tuple[str, str]]) -> None:
+def test_every_route_needs_the_token(address: str, operations: list[tuple[str, str]]) -> None:
     others = [("GET", path) for path in ("/", "/static/core/main.js", "/static/no", DOCUMENT, "/docs", "/no")]
     with httpx.Client(base_url=address) as stranger:
         for method, path in [*operations, *others]:
@@ -79,7 +79,7 @@ def test_other_methods_need_the_token_too(address: str, operations: list[tuple[s
                 assert stranger.request(method, filled(path)).status_code == 401, f"{method} {path}"
 
 
-def test_a_wrong_token_is_as_good_as_none(address: str, operations: list[tuple[str, str]]) -> None:
+def test_a_wrong_token_is_refused(address: str, operations: list[tuple[str, str]]) -> None:
     with httpx.Client(base_url=address, headers={"authorization": f"Bearer {TOKEN[:-1]}"}) as stranger:
         closed = [(method, filled(path)) for method, path in operations if path not in OPEN]
         answers = [stranger.request(method, path).status_code for method, path in closed]
@@ -115,16 +115,14 @@ def schemathesis(folder: Path, address: str, *options: str) -> str:
 def test_no_request_breaks_the_server(tmp_path: Path, address: str, operations: list[tuple[str, str]]) -> None:
     # The news do not end, and after some logins that fail nothing is answered any more.
     without = [option for path in (LOGIN, ENDLESS, POSTERIOR) for option in ("--exclude-path", path)]
-    said = schemathesis(tmp_path, address, *AND_SCHEMA, *without)
-    assert f"Tested: {len(operations) - 3}" in said
+    result = schemathesis(tmp_path, address, *AND_SCHEMA, *without)
+    assert f"Tested: {len(operations) - 3}" in result
     with client(address, TOKEN) as http:
         assert http.get("/readyz").json()["ready"]
 
 
-def test_no_answer_to_a_question_breaks_the_server_or_the_worker(
-    tmp_path: Path, testbed: WebTestBed, address: str
-) -> None:
-    """The same, where the places are those of a question; and all that was written into the log is good."""
+def test_no_label_breaks_the_server_or_the_worker(tmp_path: Path, testbed: WebTestBed, address: str) -> None:
+    """The same with the place of a label request. All records in the log can be decoded."""
     with client(address, TOKEN) as http:
         place = http.get("/api/requests").json()["requests"][0]["place"]
     fixed = [f'"path.{name}" = {value}' for name, value in place.items()]
@@ -132,8 +130,8 @@ def test_no_answer_to_a_question_breaks_the_server_or_the_worker(
     only = ("--include-path-regex", "requests/{partition}", "--report-har-path", "sent.har")
     assert "Tested: 5" in schemathesis(tmp_path, address, *AND_SCHEMA, *only)
     sent = json.loads((tmp_path / "sent.har").read_text())["log"]["entries"]
-    held = [one for one in sent if one["request"]["url"].endswith("/hold") and one["response"]["status"] == 200]
-    assert held, "no request has reached the question"
+    held = [one for one in sent if one["request"]["url"].endswith("/renew") and one["response"]["status"] == 200]
+    assert held, "no HTTP request has reached the label request"
     testbed.work()
     with testbed.open() as log:
         assert events(log, "dead-letters") == []
@@ -169,9 +167,7 @@ ANY = {"name": "MultinomialNB"}, {"text": "a word"}
         (ANY, "9" * 400),
     ],
 )
-def test_what_can_be_no_label_is_refused(
-    tmp_path: Path, scene: tuple[dict[str, Any], dict[str, Any]], label: str
-) -> None:
+def test_invalid_labels_are_refused(tmp_path: Path, scene: tuple[dict[str, Any], dict[str, Any]], label: str) -> None:
     learner, observation = scene
     testbed = WebTestBed(tmp_path, learner=learner)
     with testbed.open() as log:

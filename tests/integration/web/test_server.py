@@ -15,7 +15,7 @@ from tests.support.commands import PATIENCE
 from tests.support.web_processes import address, open_request, read_event, read_line, script, wait_for_exit
 
 
-def test_a_token_that_is_made_up_is_a_line_for_people_too(tmp_path: Path) -> None:
+def test_a_generated_token_is_printed(tmp_path: Path) -> None:
     text = "serve(Starlette(), WebSettings(port=0), new_token='made-up')"
     with script(tmp_path, text) as process:
         address(process)
@@ -30,7 +30,7 @@ def test_a_token_that_is_made_up_is_a_line_for_people_too(tmp_path: Path) -> Non
         ("a" * 64, "cannot listen on "),
     ],
 )
-def test_where_nothing_can_listen(tmp_path: Path, host: str, message: str) -> None:
+def test_an_address_that_cannot_be_bound_is_an_error(tmp_path: Path, host: str, message: str) -> None:
     text = f"""
         try:
             serve(Starlette(), WebSettings(host={host!r}, port=0))
@@ -68,7 +68,7 @@ def test_an_application_that_cannot_start_is_an_error_and_no_trace(tmp_path: Pat
 
 SLOW = """
     async def until_the_end(request):
-        print("asked", flush=True)
+        print("requested", flush=True)
         with suppress(OSError):
             while True:
                 _, writer = await asyncio.open_connection(*request.scope["server"])
@@ -76,21 +76,21 @@ SLOW = """
                 await asyncio.sleep(0.02)
         return PlainTextResponse("done")
     async def for_ever(request):
-        print("asked", flush=True)
+        print("requested", flush=True)
         await asyncio.sleep(1000)
     routes = [Route("/until-the-end", until_the_end), Route("/for-ever", for_ever)]
     serve(Starlette(routes=routes), WebSettings(port=0))
 """
 
 
-def test_what_is_being_answered_is_answered_to_its_end(tmp_path: Path) -> None:
-    # It answers only once nobody can connect any more.
+def test_a_running_response_is_completed_at_shutdown(tmp_path: Path) -> None:
+    # It answers only once no client can connect any more.
     with script(tmp_path, SLOW) as process, open_request(process, "/until-the-end") as connection:
         assert wait_for_exit(process, signal.SIGTERM) == (0, "", "")
         assert connection.recv(65536).endswith(b"done")
 
 
-def test_what_takes_for_ever_is_not_waited_for(tmp_path: Path) -> None:
+def test_an_endless_response_does_not_delay_shutdown(tmp_path: Path) -> None:
     with script(tmp_path, SLOW) as process, open_request(process, "/for-ever"):
         assert wait_for_exit(process, signal.SIGTERM) == (0, "", "")
 
@@ -111,7 +111,7 @@ def test_the_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
         assert wait_for_exit(process, signal.SIGINT)[0] == 130
 
 
-def test_beyond_the_machine_it_says_its_name_and_who_may_listen(tmp_path: Path) -> None:
+def test_on_a_public_address_the_host_name_and_a_warning_are_printed(tmp_path: Path) -> None:
     text = "serve(Starlette(), WebSettings(host='0.0.0.0', port=0), new_token='made-up')"
     with script(tmp_path, text) as process:
         assert address(process).startswith(f"http://{socket.gethostname()}:")
@@ -121,7 +121,7 @@ def test_beyond_the_machine_it_says_its_name_and_who_may_listen(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_what_was_not_foreseen_is_in_the_log_with_its_trace(tmp_path: Path, as_json: bool) -> None:
+def test_an_unexpected_error_is_logged_with_its_traceback(tmp_path: Path, as_json: bool) -> None:
     text = f"""
         from stream_bayes.web.security.auth import Authenticator
         from stream_bayes.web.api.app import secure

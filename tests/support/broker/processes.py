@@ -24,7 +24,7 @@ class BrokerError(RuntimeError):
 
 
 def free_ports(count: int) -> list[int]:
-    """So many ports, all different, that nobody listens on."""
+    """Return this number of different free ports."""
     found: list[int] = []
     for port in random.sample(PORTS, k=100 * count):
         with socket.socket() as candidate, contextlib.suppress(OSError):
@@ -37,7 +37,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def listens(port: int) -> bool:
-    """Whether somebody takes connections there."""
+    """Whether a server accepts connections there."""
     with socket.socket() as probe:
         return probe.connect_ex((HOST, port)) == 0
 

@@ -26,7 +26,7 @@ def after(said: list[tuple[int, str, str | None]], **bounds: int) -> Annotators:
     return labellers
 
 
-def test_a_first_label_checks_nobody() -> None:
+def test_a_first_label_changes_no_labellers_agreement() -> None:
     labellers = after([(1, "spam", "ann"), (2, "ham", "bob")])
     assert labellers.posterior("ann") == labellers.posterior("bob") == labellers.posterior("stranger") == Beta(1, 1)
     assert labellers.figures()["ann"] == pytest.approx(
@@ -34,7 +34,7 @@ def test_a_first_label_checks_nobody() -> None:
     )
 
 
-def test_a_later_label_counts_for_the_one_who_gave_the_earlier() -> None:
+def test_a_later_label_checks_the_labeller_of_the_earlier_one() -> None:
     labellers = after([(1, "spam", "ann"), (2, "ham", "ann"), (1, "spam", "bob"), (2, "spam", "bob")])
     assert labellers.posterior("ann") == Beta(2, 2)
     assert labellers.posterior("bob") == Beta(1, 1)
@@ -71,7 +71,7 @@ def test_a_known_agreement_is_found() -> None:
 
 
 @given(sayings)
-def test_what_was_said_again_changes_nothing(said: list[tuple[int, str, str | None]]) -> None:
+def test_a_repeated_label_changes_nothing(said: list[tuple[int, str, str | None]]) -> None:
     once = Annotators()
     twice = Annotators()
     for event in said:

@@ -38,7 +38,7 @@ def logistic(precision: float, intercept: bool = True, **others: Any) -> stream_
 
 
 @pytest.mark.parametrize(("precision", "noise"), [(0.3, 2.0), (50.0, 0.04)])
-def test_a_line_is_asked_about_in_the_order_of_its_variances(precision: float, noise: float) -> None:
+def test_linear_regression_is_ranked_by_information(precision: float, noise: float) -> None:
     model = stream_bayes.BayesianLinearRegression(precision, noise)
     model.learn_one({"a": 1.0}, 2.0)
     window = as_dicts(events(40))
@@ -77,7 +77,7 @@ def greedy(mean: FloatArray, covariance: FloatArray, rows: FloatArray, count: in
 @pytest.mark.parametrize("precision", [0.2, 5.0])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("strategy", ["epistemic", "variance", "latent"])
-def test_log_odds_are_asked_about_by_what_answers_leave_of_the_covariance(
+def test_log_odds_are_ranked_by_the_covariance_after_each_label(
     precision: float, intercept: bool, strategy: str
 ) -> None:
     """With a feature that no event has had, which is as the prior has it."""
@@ -115,7 +115,7 @@ def test_copies_of_the_best_row_are_not_chosen_with_it() -> None:
 
 
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
-def test_others_are_asked_about_by_their_scores(strategy: str) -> None:
+def test_other_learners_are_ranked_by_their_scores(strategy: str) -> None:
     model = stream_bayes.GaussianNB()
     rows = events(30, seed=4)
     model.learn_many(as_dicts(rows[:10]), ["x", "y"] * 5)
@@ -134,7 +134,7 @@ def test_random_rows_are_shuffled_by_the_seed() -> None:
     assert chosen != sorted(chosen)
 
 
-def test_mails_of_one_campaign_are_asked_about_once() -> None:
+def test_mails_of_one_campaign_are_requested_once() -> None:
     model = SpamFilter(buckets=2**10)
     campaign = [
         f"Subject: You won\n\nDear friend {n}, claim the great prize at once, call us now".encode() for n in range(6)
@@ -181,7 +181,7 @@ def test_hashed_names_are_chosen_by_score() -> None:
     assert select_batch(model, window, 4) == np.argsort(-worth, kind="stable")[:4].tolist()
 
 
-def test_what_cannot_be_picked_from() -> None:
+def test_invalid_arguments_of_select_batch_are_refused() -> None:
     model = stream_bayes.BayesianLinearRegression()
     wrong: tuple[Any, ...] = (-1, 1.5, "2")
     for count in wrong:

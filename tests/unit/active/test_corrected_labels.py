@@ -129,14 +129,14 @@ def generated(seed: int) -> list[LabelledMail]:
     return [(mail.raw, mail.kind.label) for mail in drifting_mails(seed, 1500)]
 
 
-def test_what_wrong_labels_leave_in_the_mail_filter() -> None:
+def test_a_corrected_mail_filter_is_between_the_clean_and_the_wrong_one() -> None:
     found = np.array([measured(f"generated {seed}", generated(seed)) for seed in (1, 2, 3)])
     clean, corrected, wrong = found.mean(axis=0)
     assert clean < corrected < wrong < 1.0
 
 
 @pytest.mark.skipif(not CORPORA, reason="no real mail: name a folder of corpora in STREAM_BAYES_CORPORA")
-def test_what_wrong_labels_leave_on_real_mail() -> None:
+def test_a_corrected_mail_filter_is_between_the_clean_and_the_wrong_one_on_real_mail() -> None:
     path = Path(CORPORA) / "spamassassin.jsonl.gz"
     if not path.exists():
         pytest.skip(f"{path} is not there")

@@ -96,7 +96,7 @@ def found() -> dict[str, list[Figures]]:
     return table
 
 
-def test_the_default_reacts_to_what_begins_late(found: dict[str, list[Figures]]) -> None:
+def test_the_default_reacts_to_late_campaigns(found: dict[str, list[Figures]]) -> None:
     for figures, full in zip(found["LabelSelector"], found["all labels"], strict=True):
         assert figures.asked <= BUDGET
         assert figures.left >= 0.2 * BUDGET
@@ -112,7 +112,7 @@ def test_rules_that_spend_at_first_do_not(found: dict[str, list[Figures]], rule:
         assert figures.late_error > 3 * default.late_error
 
 
-def test_the_streams_are_what_they_say() -> None:
+def test_the_test_streams_have_their_properties() -> None:
     mails = drifting_mails(1, 2000)
     assert mails == drifting_mails(1, 2000)
     assert mails != drifting_mails(2, 2000)

@@ -129,7 +129,7 @@ def test_values_of_numpy_are_the_same_as_plain_ones() -> None:
     assert similarity({"a": 1.5, "b": True}, {np.str_("a"): np.float64(1.5), "b": np.bool_(True)}) == 1.0
 
 
-def test_the_oldest_are_forgotten_and_what_is_removed() -> None:
+def test_the_oldest_and_the_removed_texts_are_dropped() -> None:
     texts = [" ".join(words(20, seed)) for seed in range(10)]
     similar = NearDuplicates(capacity=4)
     for place, text in enumerate(texts):
@@ -147,7 +147,7 @@ def test_the_oldest_are_forgotten_and_what_is_removed() -> None:
     st.lists(st.tuples(st.one_of(st.integers(-(2**62), 2**62), st.text(max_size=3)), contents), max_size=8),
     st.integers(0, 6),
 )
-def test_what_is_kept_comes_back(added: list[tuple[int | str, Any]], capacity: int) -> None:
+def test_near_duplicates_are_restored_from_their_arrays(added: list[tuple[int | str, Any]], capacity: int) -> None:
     similar = NearDuplicates()
     other = NearDuplicates(capacity)
     for place, content in added:

@@ -50,7 +50,7 @@ def asked_about(values: list[float], total: int, seed: int) -> list[int]:
     total=st.integers(1, 200),
     seed=st.integers(0, 99),
 )
-def test_item18_a_monotone_transformation_of_the_score_asks_the_same_questions(
+def test_item18_a_monotone_transformation_of_the_score_requests_the_same_labels(
     whole: list[int], transformation: str, total: int, seed: int
 ) -> None:
     """Scores are multiples of 1/64, so that no transformation makes two of them equal by rounding."""
@@ -88,17 +88,17 @@ def quantiles_asked(strategy: str, weights: int, total: int, seed: int) -> list[
 
 @pytest.mark.parametrize("weights", [3, 10])
 @pytest.mark.parametrize("strategy", ["variance", "epistemic", "latent", "information", "margin", "entropy"])
-def test_item18_on_gaussian_streams_the_highest_scores_are_asked_about(strategy: str, weights: int) -> None:
+def test_item18_on_gaussian_streams_the_highest_scores_are_requested(strategy: str, weights: int) -> None:
     quantiles = [one for seed in (1, 2) for one in quantiles_asked(strategy, weights, 50, seed)]
     assert len(quantiles) > 60
     assert np.mean(quantiles) >= 0.95
 
 
-def test_item18_random_questions_are_not_about_the_highest_scores() -> None:
+def test_item18_random_requests_do_not_prefer_high_scores() -> None:
     assert 0.35 < np.mean(quantiles_asked("random", 3, 50, 1)) < 0.65
 
 
-def test_item18_equal_scores_are_asked_about_at_the_rate_of_the_budget() -> None:
+def test_item18_equal_scores_are_requested_at_the_rate_of_the_budget() -> None:
     budget = LabelBudget(total=100, audit_fraction=0.0)
     asked = len(asked_about([0.25] * 2000, 100, 1))
     planned = budget.planned(2000)
@@ -106,7 +106,7 @@ def test_item18_equal_scores_are_asked_about_at_the_rate_of_the_budget() -> None
     assert 0.8 * planned < asked < 1.1 * planned
 
 
-def test_item18_scores_that_fall_or_rise_are_asked_about_at_the_rate_of_the_budget() -> None:
+def test_item18_falling_or_rising_scores_are_requested_at_the_rate_of_the_budget() -> None:
     planned = LabelBudget(total=100).planned(2000)
     assert planned is not None
     for sign in (-1.0, 1.0):
@@ -167,7 +167,7 @@ def test_item19_a_budget_of_one_label_is_not_spent_on_the_first_event() -> None:
     ],
     ids=str,
 )
-def test_item20_ask_refuses_what_are_no_probabilities(wrong: dict[str, float]) -> None:
+def test_item20_ask_refuses_invalid_probabilities(wrong: dict[str, float]) -> None:
     selector = LabelSelector(request_ttl=1.0)
     selector.ask("first", {"spam": 0.5, "ham": 0.5})
     before = str(selector.state())
@@ -177,7 +177,7 @@ def test_item20_ask_refuses_what_are_no_probabilities(wrong: dict[str, float]) -
 
 
 @pytest.mark.parametrize("place", [None, ["a"], 1.5, 10**5000, {"a": 1}], ids=lambda place: type(place).__name__)
-def test_item20_ask_and_answered_refuse_what_is_no_place(place: Any) -> None:
+def test_item20_ask_and_answered_refuse_invalid_places(place: Any) -> None:
     selector = LabelSelector()
     before = str(selector.state())
     with pytest.raises(InputError, match="place"):

@@ -120,7 +120,7 @@ def test_a_line_is_scored_by_its_variance(precision: float, noise: float) -> Non
         assert scores(name, doubts).argsort().tolist() == order
 
 
-def test_noise_does_not_attract_what_looks_for_ignorance() -> None:
+def test_epistemic_strategies_score_noise_low() -> None:
     fair = label(0.5, Beta(1000, 1000))
     unknown = label(0.5, Beta(1, 1))
     for strategy in ("variance", "margin", "entropy"):
@@ -190,7 +190,7 @@ def test_any_batch(rows: int, labels: int, data: st.DataObject) -> None:
     sound(said.uncertainties())
 
 
-def test_what_is_no_strategy() -> None:
+def test_invalid_strategies_are_refused() -> None:
     assert [check_strategy(name) for name in STRATEGIES] == list(STRATEGIES)
     with pytest.raises(ParameterError, match=r"no strategy 'epistemc'; did you mean 'epistemic'.*known are variance, "):
         scores("epistemc", uncertainty_of({}))

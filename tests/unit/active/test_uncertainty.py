@@ -141,7 +141,7 @@ def test_a_distribution_of_river() -> None:
     assert score("variance", proba.Gaussian()) == 0.0
 
 
-def test_scores_are_nobody_elses() -> None:
+def test_changing_scores_leaves_the_uncertainties_unchanged() -> None:
     doubts = learned(stream_bayes.BayesianLogisticRegression(0.3)).predictive_many([{"a": 1}]).uncertainties()
     before = [column.tobytes() for column in doubts]
     for name in STRATEGIES:
@@ -150,13 +150,13 @@ def test_scores_are_nobody_elses() -> None:
 
 
 @pytest.mark.parametrize("wrong", [0.5, True, None, "spam", [0.5, 0.5], np.zeros(3)])
-def test_what_is_no_predictive(wrong: Any) -> None:
+def test_invalid_predictives_are_refused(wrong: Any) -> None:
     with pytest.raises(InputError, match="predictive_one"):
         uncertainty_of(wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"a": math.nan}, {"a": -0.1, "b": 1.1}, {"a": 1.5}, {"a": "1"}, {"a": math.inf}])
-def test_what_are_no_probabilities(wrong: Any) -> None:
+def test_invalid_probabilities_are_refused(wrong: Any) -> None:
     with pytest.raises(InputError, match=r"probability|sum to 1"):
         uncertainty_of(wrong)
 

@@ -77,7 +77,7 @@ def test_a_wrong_call_ends_with_code_2_and_says_what_was_wrong(run: Run, argumen
     assert next(word for word in arguments if word != "demo") in errors
 
 
-def test_inspect_says_what_a_classifier_is(run: Run, tmp_path: Path) -> None:
+def test_inspect_describes_a_classifier(run: Run, tmp_path: Path) -> None:
     learner = CategoricalNB(prior_count=0.5, classes=("no", "yes"))
     learner.learn_one({"outlook": "sunny"}, "yes", w=2.5)
     learner.learn_one({"outlook": "rainy"}, "no")
@@ -97,7 +97,7 @@ def test_inspect_says_what_a_classifier_is(run: Run, tmp_path: Path) -> None:
     assert re.search(r"^ {2}arrays +cells +float64 +2 x 2$", output, re.MULTILINE)
 
 
-def test_inspect_says_what_a_coin_is(run: Run, tmp_path: Path) -> None:
+def test_inspect_describes_a_beta_bernoulli(run: Run, tmp_path: Path) -> None:
     learner = BetaBernoulli(on="sender", prior=Beta(2, 0.5), classes=("ham", "spam"))
     for sender, label in (("eve", "spam"), ("bob", "ham"), ("mallory", "spam")):
         learner.learn_one({"sender": sender}, label)

@@ -38,7 +38,7 @@ def test_each_setting_is_printed_with_the_place_it_came_from(
     assert content["retention.days"] == {"value": None, "origin": "default"}
 
 
-def test_what_is_printed_can_be_the_file(run: Run, tmp_path: Path) -> None:
+def test_printed_settings_can_be_loaded(run: Run, tmp_path: Path) -> None:
     first = tmp_path / "a.toml"
     second = tmp_path / "b.toml"
     first.write_text(
@@ -67,7 +67,7 @@ def test_the_command_line_has_the_last_word(run: Run, tmp_path: Path) -> None:
         ("parameters = { bukets = 8 }", "learner.parameters.bukets: unknown; did you mean 'buckets'?"),
     ],
 )
-def test_a_learner_that_does_not_exist_is_told(run: Run, tmp_path: Path, learner: str, message: str) -> None:
+def test_an_unknown_learner_is_an_error(run: Run, tmp_path: Path, learner: str, message: str) -> None:
     file = tmp_path / "a.toml"
     file.write_text(f"[learner]\n{learner}\n")
     code, output, errors = run("config", "--config", file)

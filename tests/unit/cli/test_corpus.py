@@ -103,7 +103,7 @@ def test_a_corpus_without_labels(run: Run, tmp_path: Path) -> None:
     assert "csv, 1 message, 1 unlabelled" in run(put(tmp_path / "c.csv", "label,text\nunknown,x\n"))
 
 
-def test_what_river_has_downloaded_is_listed_and_not_downloaded_again(run: Run, tmp_path: Path) -> None:
+def test_corpora_downloaded_by_river_are_listed_and_reused(run: Run, tmp_path: Path) -> None:
     """River knows its file by the size."""
     text = b"ham\tSee you\nspam\tYou have won "
     put(tmp_path / "river" / "SMSSpam" / "SMSSpamCollection", text.ljust(SMS_BYTES, b"!"))
@@ -121,7 +121,7 @@ def test_bad_arguments(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_a_network_one_line_says_so(tmp_path: Path) -> None:
-    """A proxy at which nobody listens stands for it, on machines that have one."""
+    """A closed proxy port stands for a missing network."""
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     environment = {**os.environ, **nowhere, "RIVER_DATA": str(tmp_path), "no_proxy": "", "NO_PROXY": ""}
     command = [sys.executable, "-m", "stream_bayes.cli", "corpus", "--get", "trec07"]

@@ -198,7 +198,7 @@ def test_a_letter_without_its_payload_is_sent_again_from_its_source(box: Box) ->
     assert again[4:] == before[4:]
 
 
-def test_a_letter_without_its_payload_whose_source_is_gone(box: Box) -> None:
+def test_a_dead_letter_without_payload_and_source(box: Box) -> None:
     place = without_payload(box, 1, 5000)
     with SqliteLog(box.folder / "log.db") as log:
         log.trim({Partition("emails", 0): 2})
@@ -226,7 +226,7 @@ def test_a_record_that_is_no_dead_letter_is_named(box: Box) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("0-0", "--all"), ("0-0", "--code", "x")])
-def test_what_to_send_again_must_be_said_once(box: Box, arguments: tuple[str, ...]) -> None:
+def test_the_records_to_requeue_must_be_given_once(box: Box, arguments: tuple[str, ...]) -> None:
     code, output, errors = box.ask("requeue", *arguments)
     assert (code, output) == (2, "")
     assert "name the letters to send again, or choose --all or --code CODE" in errors

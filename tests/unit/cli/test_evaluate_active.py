@@ -23,7 +23,7 @@ from tests.support.pass_results import made_run
 pytestmark = pytest.mark.usefixtures("one_core")
 
 
-def test_json_says_what_became_of_the_questions(evaluate: Command, corpus: Path) -> None:
+def test_json_has_the_outcomes_of_the_requests(evaluate: Command, corpus: Path) -> None:
     options = ("--filter", RIVER, "--feedback", "active:60", "--strategy", "margin", "--delay", "5", "--json")
     code, output, errors = evaluate(corpus, *options)
     assert (code, errors) == (0, "")
@@ -99,7 +99,7 @@ def test_repeated_with_other_seeds(evaluate: Command, corpus: Path) -> None:
         (("--feedback", "active:0"), "needs a number of labels, at least 1"),
         (("--feedback", "active:x"), "needs a number of labels, at least 1"),
         (("--feedback", "active:9", "--strategy", "marginn"), "did you mean 'margin'?"),
-        (("--feedback", "active:9", "--delay", "later"), "delay must be a number of messages, or a span"),
+        (("--feedback", "active:9", "--delay", "later"), "delay must be a number of messages, or a duration"),
         (("--feedback", "active:9", "--delay", "1d"), "none of the first 100 mails has a date"),
         (("--strategy", "margin"), "a strategy and a delay go with feedback active:BUDGET"),
         (("--strategies", "all", "--feedback", "active:9"), "leave --feedback and --strategy away"),
@@ -108,7 +108,7 @@ def test_repeated_with_other_seeds(evaluate: Command, corpus: Path) -> None:
         (("--strategies", "all", "--budgets", "10,0"), "budgets must be numbers of labels, at least 1"),
         (("--strategies", "all", "--budgets", "many"), "budgets must be numbers of labels, at least 1"),
         (("--strategies", "all", "--budgets", "300,999"), "the stream has 300 messages: name smaller budgets than 300"),
-        (("--strategies", "all", "--delay", "soon"), "delay must be a number of messages, or a span"),
+        (("--strategies", "all", "--delay", "soon"), "delay must be a number of messages, or a duration"),
         (("--strategies", "all", "--compare"), "--compare is for one pass"),
         (("--feedback", "active:9", "--repeat", "2", "--per-member"), "--per-member is for one pass"),
         (("--seed", "7"), "--seed goes with --strategies or --feedback active:BUDGET or partial:FRACTION"),
@@ -119,7 +119,7 @@ def test_repeated_with_other_seeds(evaluate: Command, corpus: Path) -> None:
         (("--interleave", "--shuffle", "1"), "interleave or shuffle, not both"),
     ],
 )
-def test_what_cannot_work_gets_one_line(
+def test_impossible_arguments_get_one_line(
     evaluate: Command, corpus: Path, tmp_path: Path, arguments: tuple[str, ...], problem: str
 ) -> None:
     folder = tmp_path / "report"

@@ -100,7 +100,7 @@ def test_a_filter_that_fails_does_not_take_the_others_with_it(corpus: Path, name
         ran((failing,), task(corpus))
 
 
-def test_what_is_wrong_with_the_corpus_or_the_name_is_no_failure_of_a_filter(tmp_path: Path, corpus: Path) -> None:
+def test_errors_of_the_corpus_or_the_name_are_no_failures_of_a_filter(tmp_path: Path, corpus: Path) -> None:
     path = tmp_path / "broken.jsonl"
     path.write_text("{}\n")
     with pytest.raises(CorpusError):

@@ -43,7 +43,7 @@ def test_problems_of_a_corpus(evaluate: Command, tmp_path: Path) -> None:
         (("--filter", RIVER, "--prefix", "zzz"), "no id begins with 'zzz'"),
     ],
 )
-def test_what_cannot_work_gets_one_line(
+def test_impossible_arguments_get_one_line(
     evaluate: Command, corpus: Path, arguments: tuple[str, ...], problem: str
 ) -> None:
     code, output, errors = evaluate(corpus, *arguments)
@@ -96,7 +96,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_work(evaluate: Co
     assert errors == f"stream-bayes: cannot write a report to {corpus}: file exists\n"
 
 
-def test_no_folder_is_made_for_what_cannot_work(evaluate: Command, corpus: Path, tmp_path: Path) -> None:
+def test_no_folder_is_created_for_invalid_arguments(evaluate: Command, corpus: Path, tmp_path: Path) -> None:
     folder = tmp_path / "report"
     for wrong in (("--feedback", "sometimes"), ("--filter", "nobody")):
         assert evaluate(corpus, "--filter", RIVER, "--report", folder, *wrong)[0] == 2

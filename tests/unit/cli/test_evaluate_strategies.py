@@ -98,9 +98,9 @@ def test_the_picture_is_a_file_of_its_own(evaluate: Command, corpus: Path, tmp_p
     tree = ElementTree.fromstring(text)
     assert tree.tag == f"{PICTURE}svg"
     assert len(list(tree.iter(f"{PICTURE}circle"))) == 4
-    said = {each.text for each in tree.iter(f"{PICTURE}text")}
-    assert {"margin", "first", "(1-ROCA)% against labels", "20", "60"} <= said
-    assert any("generated: 300 messages" in (each or "") for each in said)
+    result = {each.text for each in tree.iter(f"{PICTURE}text")}
+    assert {"margin", "first", "(1-ROCA)% against labels", "20", "60"} <= result
+    assert any("generated: 300 messages" in (each or "") for each in result)
     assert "prefers-color-scheme:dark" in text
     outside = text.replace("http://www.w3.org/2000/svg", "", 1)
     assert not re.search(r"<script|<image|href|https?:|url\(|@import|var\(|\son\w+=", outside)

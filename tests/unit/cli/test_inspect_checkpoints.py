@@ -22,7 +22,7 @@ from tests.support.engines import run as run_engine
 
 
 def of_a_filter() -> Checkpoint:
-    """As an engine has it: a learner, and what was counted and asked."""
+    """A checkpoint of an engine, with a learner, counts and label requests."""
     model = SpamFilter(buckets=2**10, members=("word counts",))
     model.learn_many([b"cheap pills", b"lunch at noon", b"buy now"], ["spam", "ham", "spam"])
     state = model.state()
@@ -64,7 +64,7 @@ def folder(tmp_path: Path) -> CheckpointStore:
     return folder
 
 
-def test_what_a_checkpoint_stands_for(run: Run, folder: CheckpointStore) -> None:
+def test_inspect_describes_a_checkpoint(run: Run, folder: CheckpointStore) -> None:
     code, output, errors = run("inspect", folder.path_of(42))
     assert (code, errors) == (0, "")
     assert output.splitlines()[:5] == [
@@ -114,7 +114,7 @@ def test_for_machines(run: Run, folder: CheckpointStore) -> None:
 
 
 def of_an_engine() -> Checkpoint:
-    """One that has asked and was answered, by two who do not agree."""
+    """A checkpoint with requests that two labellers answered differently."""
     stream = Stream()
     for number in range(60):
         stream.observe({"features": {f"x{number}": 1.0, f"z{number}": 2.0}}, None, f"p{number}")
@@ -128,25 +128,25 @@ def of_an_engine() -> Checkpoint:
     return Checkpoint(compatibility_key_of(engine), scalars, arrays)
 
 
-def test_questions_audit_and_labellers(run: Run, tmp_path: Path) -> None:
+def test_requests_audit_and_labellers_are_shown(run: Run, tmp_path: Path) -> None:
     folder = CheckpointStore(tmp_path)
     path = folder.write(3, of_an_engine())
     code, output, errors = run("inspect", path)
     assert (code, errors) == (0, "")
     found = json.loads(run("inspect", path, "--json")[1])
-    questions = found["questions"]
+    requests = found["requests"]
     audit = found["audit"]
-    assert questions["asked"] > questions["by_chance"] > 0
-    assert not {"asked", "audited"} & questions["outcomes"].keys(), "it was said"
+    assert requests["requested"] > requests["audited"] > 0
+    assert not {"asked", "audited"} & requests["outcomes"].keys()
     assert audit["answers"] > 0
     assert found["labellers"]["ann"]["checked"] == 60
     assert found["labellers"]["ann"]["agreement"] == pytest.approx(31.0 / 62.0)
     lines = output.splitlines()
-    assert f"  questions   {questions['asked']} asked, {questions['by_chance']} of them drawn by chance" in lines
-    assert f"              corrected = {questions['outcomes']['corrected']}" in lines
-    assert f"  budget      {questions['asked']} used; with the --config of the worker: what is left" in lines
+    assert f"  requests    {requests['requested']} requested, {requests['audited']} of them drawn at random" in lines
+    assert f"              corrected = {requests['outcomes']['corrected']}" in lines
+    assert f"  budget      {requests['requested']} used; with the --config of the worker: what is left" in lines
     assert re.search(
-        r"^  audit       accuracy [01]\.\d{3} \([01]\.\d{3} to [01]\.\d{3} with 95 %\), by \d answers? to q",
+        r"^  audit       accuracy [01]\.\d{3} \([01]\.\d{3} to [01]\.\d{3} with 95 %\), by \d answers? to r",
         output,
         re.M,
     )
@@ -161,7 +161,7 @@ def test_the_newest_of_a_folder(run: Run, folder: CheckpointStore, above: int) -
     assert run("inspect", given) == run("inspect", folder.path_of(42))
 
 
-def test_a_damaged_one_is_passed_over(run: Run, folder: CheckpointStore) -> None:
+def test_a_damaged_checkpoint_is_skipped(run: Run, folder: CheckpointStore) -> None:
     folder.path_of(42).write_bytes(folder.path_of(42).read_bytes()[:-1])
     code, output, _ = run("inspect", folder.folder)
     assert code == 0

@@ -1,4 +1,4 @@
-"""What people and their tools see of questions: the events, `tail` and `inspect`; and settings that ask in vain."""
+"""Label requests in events, `tail` and `inspect`, and settings under which no label is requested."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BY_TYPE: dict[str, bytes] = {json.loads(value)["type"]: value for value in GOLDE
 
 
 class Scene:
-    """A worker that has asked, and was answered."""
+    """A worker with label requests and an answer."""
 
     def __init__(self, folder: Path, command: Run, **labels: Any) -> None:
         self.settings: Settings = settings_in(folder, labels=labels)
@@ -34,8 +34,11 @@ class Scene:
         self.run = command
         self.more(dissimilar_observations(300))
         with SqliteLog(folder / "log.db") as log:
-            self.asked = requests(log)
-        answers = [{"id": self.asked[0]["id"], "label": "ham", "labeller": "ann"}, {"id": "id-299", "label": "spam"}]
+            self.requested = requests(log)
+        answers = [
+            {"id": self.requested[0]["id"], "label": "ham", "labeller": "ann"},
+            {"id": "id-299", "label": "spam"},
+        ]
         self.more([("labels", json.dumps(each).encode()) for each in answers])
 
     def more(self, records: list[tuple[str, bytes]]) -> None:
@@ -54,8 +57,8 @@ def scene(tmp_path: Path, worker_command: Run) -> Scene:
     return Scene(tmp_path, worker_command, request_ttl="3d")
 
 
-def test_a_request_says_when_it_ends_and_that_nobody_may_know(scene: Scene) -> None:
-    first = scene.asked[0]
+def test_a_request_has_its_expiry_and_the_abstain_label(scene: Scene) -> None:
+    first = scene.requested[0]
     assert datetime.fromisoformat(first["expires_at"]) - datetime.fromisoformat(first["at"]) == timedelta(days=3)
     assert first["abstain_label"] == "unsure"
     assert "labels" not in first, "the learner was not told any"
@@ -70,7 +73,7 @@ def test_a_request_says_when_it_ends_and_that_nobody_may_know(scene: Scene) -> N
         ([2, 7, False], {"abstain_label": ""}, ((2, 7, False), None)),
     ],
 )
-def test_a_request_says_which_answers_there_are(
+def test_a_request_has_the_possible_labels(
     labels: list[Any], settings: dict[str, str], expected: tuple[Any, ...]
 ) -> None:
     kind = KINDS["MultinomialNB"]._replace(parameters={"classes": labels})
@@ -89,29 +92,29 @@ def test_a_request_says_which_answers_there_are(
 
 def test_tail_in_one_line_each(scene: Scene) -> None:
     lines = scene.lines("label-requests")
-    first = scene.asked[0]
+    first = scene.requested[0]
     assert lines[0].split("  ")[-1].startswith(first["preview"][:50])
-    assert re.search(rf"  asked     {first['id']}  (audit|epistemic) [\d.e-]+  \d+ left  w", lines[0])
+    assert re.search(rf"  requested {first['id']}  (audit|epistemic) [\d.e-]+  \d+ left  w", lines[0])
     assert any(line.endswith(f"  answered  {first['id']}  ham by ann") for line in lines)
     assert max(map(len, lines)) <= 160
     status = scene.lines("status")[-1]
-    assert re.search(r"302 events, 2 learned, lag 0, dead 0  asked \d+ \(\d+ open, \d+ left\)", status)
+    assert re.search(r"302 events, 2 learned, lag 0, dead 0  requested \d+ \(\d+ open, \d+ left\)", status)
     assert "  agree: ann 0.50, " in status
     assert "labellers" in scene.run("tail", "status", "--config", scene.config, "--json")[1]
 
 
-def test_inspect_names_what_is_open_and_what_is_left(
+def test_inspect_shows_open_requests_and_the_remaining_budget(
     scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "checkpoints"
     code, output, _ = scene.run("inspect", folder, "--config", scene.config)
-    used = len(scene.asked)
+    used = len(scene.requested)
     assert code == 0
-    assert re.search(rf"^  questions   {used} asked, \d+ of them drawn by chance$", output, re.M)
+    assert re.search(rf"^  requests    {used} requested, \d+ of them drawn at random$", output, re.M)
     assert re.search(rf"^              {used - 1} open: ('id-\d+', ){{4}}'id-\d+' and {used - 6} more$", output, re.M)
     assert f"\n  budget      {used} used, {20 - used} left now: 20 in all\n" in output
     found = json.loads(scene.run("inspect", folder, "--config", scene.config, "--json")[1])
-    assert found["questions"]["open"] == [event["id"] for event in scene.asked[1:]]
+    assert found["requests"]["open"] == [event["id"] for event in scene.requested[1:]]
     assert found["budget"] == {"used": used, "left": 20 - used, "total": 20}
     monkeypatch.chdir(tmp_path)
     assert scene.run("inspect", folder)[1] == output, "the settings of here are those of the checkpoint"
@@ -121,7 +124,7 @@ def test_inspect_names_what_is_open_and_what_is_left(
 
 def test_a_budget_by_the_day(tmp_path: Path, worker_command: Run) -> None:
     scene = Scene(tmp_path, worker_command, budget=100, per_period=12, period="2h")
-    used = len(scene.asked)
+    used = len(scene.requested)
     expected = f"  budget      {used} used, {12 - used} left now: 100 in all; 12 per 2h, {used} used in the last"
     assert expected in scene.run("inspect", tmp_path / "checkpoints", "--config", scene.config)[1].splitlines()
 
@@ -144,7 +147,7 @@ def test_settings_here_that_are_broken_do_not_matter(
         ({"learner": {"parameters": {"prior_count": -1.0}}}, "learner.parameters.prior_count must be"),
     ],
 )
-def test_what_no_engine_takes_is_refused_before_the_start(
+def test_invalid_engine_settings_are_refused_before_the_start(
     tmp_path: Path, worker_command: Run, sections: dict[str, dict[str, Any]], expected: str
 ) -> None:
     config = write_config(settings_in(tmp_path, **sections), tmp_path / "settings.toml")
@@ -155,13 +158,13 @@ def test_what_no_engine_takes_is_refused_before_the_start(
 
 
 def test_plain_lines() -> None:
-    assert format_event(BY_TYPE["label-request"]) == "asked     a  variance 0.2  spam 0.500  9 left  s | hello"
+    assert format_event(BY_TYPE["label-request"]) == "requested a  variance 0.2  spam 0.500  9 left  s | hello"
     assert format_event(BY_TYPE["status"]) == (
-        "10 events, 5 learned, lag 3, dead 1, duplicates 1  asked 4 (1 open, 6 left)  "
+        "10 events, 5 learned, lag 3, dead 1, duplicates 1  requested 4 (1 open, 6 left)  "
         "audit 0.750 (0.200 to 0.990) of 4  agree: me 0.50"
     )
     number = LabelRequest(id="m", score=1 / 3, strategy="audit", mean=2.0, variance=0.25, source=PLACE)
-    assert format_event(encode(number)) == "asked     m  audit 0.333  2 ± 0.5"
+    assert format_event(encode(number)) == "requested m  audit 0.333  2 ± 0.5"
     hostile = LabelOutcome(
         id="a\x1b" * 100,
         outcome="refused",
@@ -187,7 +190,7 @@ def test_others_have_no_plain_line(value: bytes) -> None:
     assert format_event(value) is None
 
 
-def test_a_prediction_about_a_status_is_none() -> None:
+def test_a_prediction_of_the_label_status_is_no_status_event() -> None:
     event = Prediction(
         id='"status"', label="status", variance=0.1, epistemic_variance=0.1, source=PLACE, model_version=1
     )

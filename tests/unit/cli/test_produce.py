@@ -51,7 +51,7 @@ def test_mails_come_in_order_with_their_labels(run: Run, corpus: Path, log: str)
     assert read(log, "labels") == []
 
 
-def test_without_labels_there_are_none_and_the_corpus_needs_none(run: Run, tmp_path: Path, log: str) -> None:
+def test_mails_without_labels_need_the_option_labels_none(run: Run, tmp_path: Path, log: str) -> None:
     lines = "".join(json.dumps({"id": f"m{place}", "text": "hello"}) + "\n" for place in range(5))
     corpus = put(tmp_path / "unlabelled.jsonl", lines)
     code, _, errors = run("produce", corpus, "--to", log)
@@ -78,7 +78,7 @@ def test_labels_come_later_with_the_place_of_their_mail(run: Run, corpus: Path, 
         assert places[label.source] == mail
 
 
-def test_a_label_comes_so_many_mails_later() -> None:
+def test_a_label_comes_after_the_delay_in_mails() -> None:
     log = MemoryLog()
     most = 0
     producer = CorpusProducer(log, "emails", "labels", LabelTiming("later", 4))
@@ -118,8 +118,8 @@ def test_an_id_that_the_engine_refuses_is_replaced_by_the_message_digest() -> No
     (mail,) = log.read("emails", 0, 0)
     (label,) = log.read("labels", 0, 0)
     seen = decode(mail, Observation, LIMITS)
-    said = decode(label, Label, LIMITS)
-    assert seen.id == said.id == message_id_of(b"x")
+    result = decode(label, Label, LIMITS)
+    assert seen.id == result.id == message_id_of(b"x")
 
 
 def test_only_the_first_mails_and_at_a_rate(run: Run, corpus: Path, log: str) -> None:
@@ -144,7 +144,7 @@ def test_a_second_run_without_a_check_repeats_the_ids(run: Run, corpus: Path, lo
     assert [each.id for each in observations(log)] == [mail.id for mail in MAILS] * 2
 
 
-def test_what_is_wrong_in_a_corpus_stops_after_whole_mails_or_is_counted(run: Run, tmp_path: Path, log: str) -> None:
+def test_corpus_errors_stop_after_whole_mails_or_are_counted(run: Run, tmp_path: Path, log: str) -> None:
     corpus = as_json_lines(tmp_path, MAILS)
     corpus.write_text(corpus.read_text() + "no json\n")
     code, output, errors = run("produce", corpus, "--to", log)

@@ -141,7 +141,7 @@ def test_item02_a_second_mbox_of_the_same_name_is_written(run: Run, tmp_path: Pa
         assert opened.end_offsets("predictions") == {("predictions", 0): 400}
 
 
-def test_item02_what_is_there_already_is_counted_and_not_written(run: Run, tmp_path: Path, log: str) -> None:
+def test_item02_known_mails_are_counted_and_not_written(run: Run, tmp_path: Path, log: str) -> None:
     corpus = put(tmp_path / "inbox.mbox", mbox_bytes(mails(200), labelled=True))
     assert "there already" not in run("produce", corpus, "--to", log)[1]
     again = corpus.rename(tmp_path / "renamed.mbox")
@@ -186,7 +186,7 @@ def test_item02_corrections_go_to_the_place_of_their_mail(kind: type[MemoryLog])
         assert (record.source, dict(record.headers)["id"]) == (label.source, label.id.encode())
 
 
-def test_item02_a_mail_that_moved_is_corrected_unless_somebody_has_said_so_already() -> None:
+def test_item02_a_moved_mail_is_corrected_unless_the_label_is_already_sent() -> None:
     """Who did not know has given no label."""
     log = MemoryLog()
     every = [Mail(f"m{number}", "ham", b"x%d" % number) for number in range(3)]
@@ -442,7 +442,7 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def write_maildir(folder: Path, every: Sequence[Mail], misplaced: int) -> tuple[Path, list[Path]]:
-    """Mails as a mail server delivers them; so many spam mails lie in the inbox, and their paths are given too."""
+    """Mails as a mail server delivers them; some spam mails lie in the inbox, and their paths are returned too."""
     box = maildir(folder)
     in_inbox: list[Path] = []
     for number, mail in enumerate(every):

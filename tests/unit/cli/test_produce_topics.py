@@ -72,7 +72,7 @@ def test_a_mail_that_the_topic_does_not_take_is_named_or_left_out() -> None:
     assert [record.key for record in log.read("emails", 0, 0, 10)] == [b"small", b"small too"]
 
 
-def test_what_is_too_large_is_counted(run: Run, corpus: Path, log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_mails_are_counted(run: Run, corpus: Path, log: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = sorted(len(mail.raw) for mail in MAILS)
     monkeypatch.setattr(SqliteLog, "max_record_bytes", lambda *_: sizes[-1])
     code, output, errors = run("produce", corpus, "--to", log)

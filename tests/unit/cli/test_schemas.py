@@ -24,7 +24,7 @@ def test_every_event_has_a_schema_with_its_fields() -> None:
         assert schema["properties"]["type"]["const"] == event.model_dump()["type"]
 
 
-def test_the_schema_of_an_observation_says_what_decode_wants() -> None:
+def test_the_schema_of_an_observation_matches_the_decoder() -> None:
     schema = schemas()["observation"]
     assert "required" not in schema, "without an id it is the place of the record"
     assert [choice["required"] for choice in schema["oneOf"]] == [["features"], ["text"], ["raw"]]

@@ -97,7 +97,7 @@ def test_json_in_another_encoding(scene: Scene, run: Run) -> None:
     assert (code, b64decode(json.loads(output)["value"])) == (0, value)
 
 
-def test_what_retention_has_left(scene: Scene, run: Run) -> None:
+def test_tail_begins_after_removed_records(scene: Scene, run: Run) -> None:
     scene.write("status", *(b'{"n": %d}' % number for number in range(9)))
     with SqliteLog(scene.path) as log:
         log.trim(dict.fromkeys(log.end_offsets("status"), 7))
@@ -135,7 +135,7 @@ def test_topics_by_what_they_are_for(tmp_path: Path, run: Run) -> None:
     assert "'prediction' is not a topic of the settings: use one of observations, labels, predictions" in errors
 
 
-def test_what_is_not_there(scene: Scene, run: Run) -> None:
+def test_a_missing_log_or_topic_is_an_error(scene: Scene, run: Run) -> None:
     code, _, errors = run("tail", "status", "--log", scene.url)
     assert (code, scene.path.exists()) == (2, False)
     assert "there is no such log" in errors
@@ -173,7 +173,9 @@ def test_events_are_sent_and_used(scene: Scene, worker_command: Run, monkeypatch
         assert not any(log.end_offsets("dead-letters").values())
 
 
-def test_a_label_goes_where_its_observation_is(scene: Scene, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_label_is_forwarded_to_the_partition_of_its_observation(
+    scene: Scene, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scene.write("emails", observation(1), partition=1)
     line = {"id": "id-1", "label": "ham", "source": {"topic": "emails", "partition": 1, "offset": 0}}
     given(monkeypatch, json.dumps(line).encode())

@@ -160,7 +160,7 @@ TLS = {"security_protocol": "SSL"}
         ),
     ],
 )
-def test_what_cannot_be_is_told_by_the_names_of_the_settings(settings: dict[str, str], message: str) -> None:
+def test_errors_name_the_invalid_settings(settings: dict[str, str], message: str) -> None:
     assert message in refused(**settings)
 
 
@@ -191,7 +191,7 @@ def test_no_mistake_in_a_file_shows_a_secret(content: str, folder: Path, run: Ru
 
 
 @pytest.mark.parametrize("given", [{"password": SECRET}, {"password": 12345}, {"key_password": [SECRET]}])
-def test_errors_of_python_do_not_show_one_either(given: dict[str, Any]) -> None:
+def test_python_errors_do_not_show_a_secret_either(given: dict[str, Any]) -> None:
     for kind, content in ((KafkaSettings, given), (Settings, {"kafka": given})):
         with pytest.raises(ValidationError) as caught:
             kind.model_validate(content)
@@ -200,7 +200,7 @@ def test_errors_of_python_do_not_show_one_either(given: dict[str, Any]) -> None:
         assert "12345" not in shown
 
 
-def test_what_is_shown_of_settings_has_no_secret(folder: Path, run: Run) -> None:
+def test_shown_settings_have_no_secret(folder: Path, run: Run) -> None:
     file = folder / "stream_bayes.toml"
     file.write_text(COMPLETE)
     settings = load_settings(None, {}, {}).settings
@@ -217,7 +217,7 @@ def test_what_is_shown_of_settings_has_no_secret(folder: Path, run: Run) -> None
     assert {"kafka.password", "kafka.key_password", "web.token"} == SECRET_KEYS
 
 
-def test_what_is_printed_can_be_the_file_but_for_secrets(folder: Path, run: Run) -> None:
+def test_printed_settings_can_be_loaded_except_secrets(folder: Path, run: Run) -> None:
     (folder / "stream_bayes.toml").write_text(COMPLETE)
     copy = folder / "copy.toml"
     copy.write_text(run("config")[1])

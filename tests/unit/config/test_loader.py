@@ -107,9 +107,7 @@ def test_environment_goes_before_the_file_and_the_command_line_before_both(file:
         ("STREAM_BAYES__LEARNER__PARAMETERS", "{ buckets = 1024, a = [true] }", "learner.parameters", None),
     ],
 )
-def test_what_the_environment_says_is_read_as_toml_or_else_as_text(
-    variable: str, text: str, key: str, value: object
-) -> None:
+def test_environment_values_are_read_as_toml_or_else_as_text(variable: str, text: str, key: str, value: object) -> None:
     loaded = load_settings(None, {variable: text}, {})
     assert loaded.values()[key] == ({"buckets": 1024, "a": [True]} if value is None else value)
     assert loaded.origins[key] == f"environment {variable}"
@@ -125,7 +123,7 @@ def test_the_environment_can_give_entries_of_a_table(file: Path) -> None:
     assert load_settings(None, whole, {}).settings.learner.parameters == {"buckets": 4096, "false_positive_cost": 1}
 
 
-def test_a_relative_folder_stays_relative_to_where_one_works(file: Path) -> None:
+def test_a_relative_folder_stays_relative_to_the_working_directory(file: Path) -> None:
     file.parent.joinpath("etc").mkdir()
     named = file.parent / "etc" / "settings.toml"
     named.write_text('[checkpoint]\nfolder = "here"')

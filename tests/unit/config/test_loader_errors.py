@@ -85,7 +85,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         ("[labels]\nreserve = nan", "labels.reserve = nan (FILE): must be a finite number"),
         ("[labels]\nreserve = 1.5", "labels.reserve = 1.5 (FILE): must be at most 1"),
         ("[labels]\nsimilarity = 0", "labels.similarity = 0 (FILE): must be greater than 0"),
-        ("[labels]\nperiod = 'a day'", "labels.period = 'a day' (FILE): must be a span such as 250ms, 30s, 15m, 12h,"),
+        ("[labels]\nperiod = 'a day'", "labels.period = 'a day' (FILE): must be a duration such as 250ms, 30s, 15m,"),
         ("[labels]\nrequest_ttl = 5", "labels.request_ttl = 5 (FILE): must be text"),
         ("[checkpoint]\nseconds = 0", "checkpoint.seconds = 0 (FILE): must be greater than 0"),
         ("[checkpoint]\nseconds = inf", "checkpoint.seconds = inf (FILE): must be a finite number"),
@@ -145,7 +145,7 @@ def test_two_topics_of_one_name_from_two_places() -> None:
     )
 
 
-def test_all_mistakes_are_told_together(tmp_path: Path) -> None:
+def test_all_mistakes_are_in_one_message(tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
     file.write_text("lgo = 1\nstatus = 2\n[commit]\nevents = 0\nmilliseconds = 0\n[labels]\nbuget = 1\n")
     message = refused(file, {f"{PREFIX}COMMIT": "1"}, {"grup": "a"})

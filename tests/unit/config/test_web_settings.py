@@ -30,7 +30,7 @@ def variables(**settings: str) -> dict[str, str]:
     return {f"{PREFIX}{name.upper()}": value for name, value in settings.items()}
 
 
-def test_what_holds_if_nobody_says_otherwise() -> None:
+def test_default_settings() -> None:
     web = load_settings(None, {}, {}).settings.web
     assert (web.host, web.port, web.token, web.token_file, web.lease) == ("127.0.0.1", 8765, None, None, "5m")
     assert web.trusted_proxies == ()
@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_read(folder: Path) -> None:
         ({"tokn": TOKEN}, f"unknown setting 'web.tokn' (environment {PREFIX}TOKN): did you mean 'web.token'?"),
     ],
 )
-def test_what_cannot_be_is_told_by_the_names_of_the_settings(settings: dict[str, str], message: str) -> None:
+def test_errors_name_the_invalid_settings(settings: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings(None, variables(**settings), {})
     assert message in str(caught.value)
@@ -142,7 +142,7 @@ def test_errors_of_python_do_not_show_it_either(given: dict[str, Any]) -> None:
         assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_what_is_shown_of_settings_has_no_token(folder: Path, run: Run) -> None:
+def test_shown_settings_have_no_token(folder: Path, run: Run) -> None:
     (folder / "stream_bayes.toml").write_text(f'[web]\ntoken = "{TOKEN}"\n')
     settings = load_settings(None, {}, {}).settings
     text = run("config")[1]

@@ -15,7 +15,7 @@ from stream_bayes.demo import startup_screen
 from stream_bayes.kernels.common.jit_stats import NOTICE, compiled_kernels
 
 
-def test_kernels_count_what_they_compile() -> None:
+def test_kernels_count_their_compilations() -> None:
     miss = SimpleNamespace(kernel=SimpleNamespace(stats=SimpleNamespace(cache_misses=Counter({"one signature": 1}))))
     before = compiled_kernels()
     with pytest.MonkeyPatch.context() as patch:
@@ -32,7 +32,7 @@ def test_a_terminal_shows_the_compilation_notice_in_place_of_loading() -> None:
     assert NOTICE.announce == usual
 
 
-def test_elsewhere_the_notice_goes_where_it_always_goes() -> None:
+def test_without_a_terminal_the_notice_is_unchanged() -> None:
     usual = NOTICE.announce
     console = Console(file=io.StringIO(), width=120)
     with startup_screen.StartupScreen(console, sys.exit):

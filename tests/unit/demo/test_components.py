@@ -55,13 +55,13 @@ def test_scores_are_those_of_all_predictions_and_of_the_last() -> None:
     random = Random(3)
     ids = [f"m{place}" for place in range(50)]
     truth = {id_: random.choice(["ham", "spam"]) for id_ in ids[1:]}
-    said = [random.random() for _ in ids]
+    result = [random.random() for _ in ids]
     log = MemoryLog()
-    predict(log, ids, said)
+    predict(log, ids, result)
     watch = DemoFollower(log, TopicSettings(), truth)
     watch.read()
     spam = np.array([truth[id_] == "spam" for id_ in ids[1:]])
-    log_odds = np.log(said[1:]) - np.log1p(-np.array(said[1:]))
+    log_odds = np.log(result[1:]) - np.log1p(-np.array(result[1:]))
     assert watch.scores.area() == pytest.approx(one_minus_roca_percent(spam, log_odds))
     assert watch.scores.area(20) == pytest.approx(one_minus_roca_percent(spam[-20:], log_odds[-20:]))
     assert (watch.processed, watch.scores.distinct) == (50, 50)
@@ -120,13 +120,13 @@ def test_the_labeller_answers_after_a_while_with_the_truth() -> None:
     labeller.answer_due(10.4)
     assert labeller.answered == 0
     labeller.answer_due(11.6)
-    assert (labeller.answered, labeller.idle) == (2, True), "of the third nobody knows what it is"
+    assert (labeller.answered, labeller.idle) == (2, True), "the third has no known label"
     labels = [Label.model_validate_json(record.value) for record in log.read("labels", 0, 0, 9)]
     assert {(each.id, each.label, each.source) for each in labels} == {
         ("a", "spam", Source("emails", 0, 0)),
         ("b", "ham", Source("emails", 0, 1)),
     }
-    assert sorted(question.answer for question in labeller.newest) == ["ham", "spam"]
+    assert sorted(answered.answer for answered in labeller.newest) == ["ham", "spam"]
 
 
 def test_the_newest_answers_are_shown_before_open_requests() -> None:
@@ -139,7 +139,7 @@ def test_the_newest_answers_are_shown_before_open_requests() -> None:
         log.append("label-requests", encode(request))
         log.commit({})
         labeller.answer_due(0.1 * moment)
-        shown = [question.answer for question in labeller.newest]
+        shown = [answered.answer for answered in labeller.newest]
         assert shown == ["spam"] * min(labeller.answered, SHOWN) + [""] * (
             min(labeller.requested, SHOWN) - min(labeller.answered, SHOWN)
         )
@@ -177,14 +177,14 @@ def test_every_screen_has_the_same_size(phase: str, crash: Crash | None) -> None
         assert {row[-1] for row in rows} == set("╮│╯")
 
 
-def test_the_screen_says_what_happens() -> None:
+def test_the_screen_shows_the_events() -> None:
     text = " ".join(" ".join(drawn(screen.page(FIGURES))).replace("│", "").split())
     for part in ("3,000 of 6,000", "lag 10", "4.32", "0.988", "requested 120", "left 380", "1,234", "fold 12.3"):
         assert part in text
     assert "killed with SIGKILL at mail 2,400; restarted; 512 events replayed" in text
-    for phase, said in screen.WAITING.items():
+    for phase, result in screen.WAITING.items():
         rows = drawn(screen.page(FIGURES._replace(phase=phase, seconds=50.0)))
-        assert said.split(":")[0].removesuffix(" ...") in " ".join(rows)
+        assert result.split(":")[0].removesuffix(" ...") in " ".join(rows)
 
 
 def test_a_terminal_too_small_or_too_simple_gets_lines() -> None:
@@ -194,7 +194,7 @@ def test_a_terminal_too_small_or_too_simple_gets_lines() -> None:
     assert isinstance(open_display(Console(file=io.StringIO()), quiet=False), LineDisplay)
 
 
-def test_who_wants_no_lines_is_told_only_what_takes_long() -> None:
+def test_quiet_mode_reports_only_long_operations() -> None:
     console = Console(file=io.StringIO(), width=200)
     with open_display(console, quiet=True) as stage:
         for phase in ("starting", "compiling", "compiling"):
@@ -214,7 +214,7 @@ def test_lines_come_every_few_seconds_and_tell_each_event_once() -> None:
     assert printed == [f"worker {FIGURES.crash.sentence}", *map(line, moments)]  # type: ignore[union-attr]
 
 
-def test_the_end_tells_whether_each_mail_has_one_prediction(tmp_path: Path) -> None:
+def test_the_summary_says_whether_each_mail_has_one_prediction(tmp_path: Path) -> None:
     place = Workspace(tmp_path)
     progress = FIGURES.progress._replace(predicted=6000, distinct=6000)
     whole = FIGURES._replace(progress=progress)
@@ -226,9 +226,9 @@ def test_the_end_tells_whether_each_mail_has_one_prediction(tmp_path: Path) -> N
     assert "this" not in sentence(whole._replace(crash=None))
     rows = drawn(summary(whole, place))
     assert max(map(len, rows)) <= 80
-    said = commands(whole, place, "stream-bayes")
-    assert f"stream-bayes inspect {place.checkpoints}\n" in said
-    assert "dead-letters" not in said
+    result = commands(whole, place, "stream-bayes")
+    assert f"stream-bayes inspect {place.checkpoints}\n" in result
+    assert "dead-letters" not in result
     some = whole._replace(progress=progress._replace(dead_letters=1))
     assert f"dead-letters list --config {place.settings}\n" in commands(some, place, "stream-bayes")
     assert sum(each.mails for each in BINS) == sum(each["mails"] for each in whole.as_dict()["calibration"])

@@ -78,10 +78,12 @@ def test_every_mail_can_be_shown(mails: list[GeneratedMail]) -> None:
 
 
 def test_the_filter_learns_it_but_not_at_once_and_not_to_perfection(mails: list[GeneratedMail]) -> None:
-    said = SpamFilter(buckets=1 << 20).test_then_train([mail.raw for mail in mails], [mail.label for mail in mails])
+    predictions = SpamFilter(buckets=1 << 20).test_then_train(
+        [mail.raw for mail in mails], [mail.label for mail in mails]
+    )
     spam = np.array([mail.label == "spam" for mail in mails])
     areas = {
-        end: one_minus_roca_percent(spam[begin:end], said.spam_log_odds[begin:end])
+        end: one_minus_roca_percent(spam[begin:end], predictions.spam_log_odds[begin:end])
         for begin, end in ((0, 1000), (1000, 2000), (0, 6000))
     }
     assert 0.05 < areas[6000] < 0.5

@@ -117,7 +117,7 @@ def test_item01_a_duplicate_with_another_label_is_a_label(memory: int, cut: int)
     assert learned(engine) == learned(run(settings_for(WORDS), alone)[0])
 
 
-def test_item01_a_duplicate_with_a_label_answers_a_question() -> None:
+def test_item01_a_duplicate_with_a_label_answers_a_request() -> None:
     stream = Stream()
     stream.observe(CONTENT, None, "p")
     stream.observe(CONTENT, "a", "p")
@@ -126,7 +126,7 @@ def test_item01_a_duplicate_with_a_label_answers_a_question() -> None:
     assert outcomes(outcome) == [(0, "answered", False)]
 
 
-def test_item01_the_observation_of_a_duplicate_with_a_label_is_wanted() -> None:
+def test_item01_the_observation_of_a_duplicate_with_a_label_is_fetched() -> None:
     stream = Stream()
     stream.observe(CONTENT, None, "p")
     engine, _ = run(settings_for(WORDS, observation_cache_bytes=0), stream)

@@ -115,7 +115,7 @@ def test_item05_a_second_miss_is_a_dead_letter() -> None:
     assert (outcome.forwards, codes(outcome)) == ([], ["wrong-partition", "wrong-partition"])
 
 
-def test_item05_what_another_group_has_sent_on_is_ignored() -> None:
+def test_item05_labels_forwarded_by_another_group_are_ignored() -> None:
     """Each group sends labels on for itself: one that comes later must not repeat old answers to the others."""
     stream = Stream()
     stream.observe({"text": "cheap pills"}, "spam", "a")

@@ -45,7 +45,7 @@ def counts(engine: Engine) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_question_says_how_far_the_prediction_is_known(name: str) -> None:
+def test_a_request_has_the_variance_and_interval_of_the_prediction(name: str) -> None:
     kind = KINDS[name]
     settings = settings_for(kind, **{**ASKING, "audit_fraction": 0.5})
     engine = Engine(settings)
@@ -72,7 +72,7 @@ def test_a_question_says_how_far_the_prediction_is_known(name: str) -> None:
     assert len(set(told)) >= {"SpamFilter": 1, "BayesianLinearRegression": 1}.get(name, 3)
 
 
-def test_an_answer_closes_its_question() -> None:
+def test_a_label_closes_its_request() -> None:
     stream = asked()
     stream.answer("a", "p0", labeller="ann")
     stream.answer("a", "p0", labeller="ann")
@@ -84,14 +84,14 @@ def test_an_answer_closes_its_question() -> None:
     assert (event.id, event.label, event.labeller, event.at.timestamp()) == ("p0", "a", "ann", 2.0)
 
 
-def test_a_label_that_nobody_asked_for_is_no_outcome() -> None:
+def test_a_label_without_a_request_is_no_outcome() -> None:
     stream = asked()
     stream.answer("a", "p0")
     engine, outcome = after(stream, budget=0)
     assert (outcomes(outcome), counts(engine)) == ([], {"unasked": 1})
 
 
-def test_a_question_expires_and_its_answer_is_late_but_learned() -> None:
+def test_a_request_expires_and_its_late_label_is_learned() -> None:
     stream = asked(1)
     for number in range(5):
         stream.observe({"features": {"y": 1.0}}, "b", f"later{number}")
@@ -105,7 +105,7 @@ def test_a_question_expires_and_its_answer_is_late_but_learned() -> None:
     assert engine.selector.budget.used == 1, "its cost stays"
 
 
-def test_a_question_expires_at_a_label_or_a_bad_record_too() -> None:
+def test_a_request_expires_at_a_label_or_a_rejected_record_too() -> None:
     stream = asked(1)
     stream.put("labels", b"{")
     stream.put("labels", b"{", lead=3)
@@ -114,7 +114,7 @@ def test_a_question_expires_at_a_label_or_a_bad_record_too() -> None:
     assert [type(event).__name__ for event in outcome.outputs[-2:]] == ["LabelOutcome", "DeadLetter"]
 
 
-def test_an_answer_that_comes_when_the_question_expires_is_late() -> None:
+def test_a_label_at_the_expiry_of_its_request_is_late() -> None:
     stream = asked(1)
     stream.put("labels", b"{", lead=3)
     stream.answer("a", "p0")
@@ -122,7 +122,7 @@ def test_an_answer_that_comes_when_the_question_expires_is_late() -> None:
     assert outcomes(after(stream, request_ttl="5s")[1]) == [(0, "answered", False)]
 
 
-def test_questions_that_can_no_longer_be_answered_make_room_for_others() -> None:
+def test_expired_requests_make_room_for_others() -> None:
     engine, outcome = after(asked(20), label_history=8, max_open_requests=3, request_ttl="1h")
     assert list(outcome.requests)[:3] == [0, 1, 2]
     gone = [place for place, what, _ in outcomes(outcome) if what == "expired"]
@@ -132,7 +132,7 @@ def test_questions_that_can_no_longer_be_answered_make_room_for_others() -> None
 
 
 @pytest.mark.parametrize("kind", [WORDS, LINEAR], ids=lambda kind: kind.name)
-def test_unsure_closes_a_question_without_a_label(kind: Kind) -> None:
+def test_the_abstain_label_closes_a_request_without_a_label(kind: Kind) -> None:
     stream = asked()
     stream.answer("unsure", "p0", labeller="ann")
     stream.answer("unsure", "p0", labeller="ann")
@@ -153,7 +153,7 @@ def test_a_label_after_unsure_is_late() -> None:
     assert engine.model_version == 1
 
 
-def test_unsure_about_what_has_a_label_changes_nothing() -> None:
+def test_the_abstain_label_after_a_label_changes_nothing() -> None:
     stream = asked()
     stream.answer("a", "p0")
     stream.answer("unsure", "p0")
@@ -180,7 +180,7 @@ def test_where_unsure_is_a_label_it_is_learned() -> None:
         assert (outcomes(outcome), engine.model_version) == ([(0, "answered", False)], 1)
 
 
-def test_another_answer_is_a_correction_whether_or_not_it_was_asked_for() -> None:
+def test_a_second_label_is_a_correction_with_or_without_a_request() -> None:
     stream = asked()
     stream.observe({"features": {"y": 1.0}}, "a", "own")
     stream.answer("a", "p0", labeller="ann")
@@ -191,7 +191,7 @@ def test_another_answer_is_a_correction_whether_or_not_it_was_asked_for() -> Non
     assert counts(engine) == {"asked": 2, "answered": 1, "corrected": 2}
 
 
-def test_an_answer_that_is_no_label_leaves_its_question_open() -> None:
+def test_an_invalid_label_leaves_its_request_open() -> None:
     stream = asked(1)
     stream.answer("much", "p0", labeller="ann")
     stream.answer(2.5, "p0")
@@ -201,7 +201,7 @@ def test_an_answer_that_is_no_label_leaves_its_question_open() -> None:
     assert (counts(engine), open_request_offsets(engine)) == ({"asked": 1, "refused": 1, "answered": 1}, [])
 
 
-def test_an_answer_about_what_the_log_has_lost_closes_its_question() -> None:
+def test_a_label_for_a_removed_observation_closes_its_request() -> None:
     stream = asked(1)
     stream.answer("a", "p0")
     observed, answered = stream.arrivals
@@ -240,7 +240,7 @@ def test_each_labeller_is_judged_by_later_labels() -> None:
     assert 0.0 < figures["ann"]["low"] < 0.6 < figures["ann"]["high"] < 1.0
 
 
-def test_the_audit_knows_how_often_the_prediction_was_right() -> None:
+def test_the_audit_estimates_the_accuracy() -> None:
     stream = Stream()
     kind = SPAM
     for number in range(60):

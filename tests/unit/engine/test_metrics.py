@@ -76,7 +76,7 @@ def test_the_calibration_is_that_of_scikit_learn() -> None:
     assert metrics.figures(numbers=False)["calibration_error"] == pytest.approx(apart)
 
 
-def test_nothing_is_said_before_there_is_anything() -> None:
+def test_no_progress_is_logged_before_the_first_event() -> None:
     metrics = RunningMetrics(10)
     assert [*metrics.figures(numbers=False).values()] == [0.0, None, None, None, None]
     assert [*metrics.figures(numbers=True).values()] == [0.0, None, None]
@@ -100,7 +100,7 @@ def test_any_log_odds_can_be_counted(said: list[tuple[float, bool]]) -> None:
     assert (percent is None) == (len(set(labels.tolist())) < 2)
 
 
-def test_only_what_is_still_remembered_is_counted() -> None:
+def test_only_observations_in_the_history_are_counted() -> None:
     log_odds, labels = pairs()
     metrics = counted(log_odds, labels, remembered=100)
     figures = metrics.figures(numbers=False)
@@ -118,7 +118,7 @@ def test_more_than_two_labels_have_an_accuracy_only() -> None:
 
 
 @pytest.mark.parametrize("remembered", [50, 5000])
-def test_metrics_go_on_from_their_arrays(remembered: int) -> None:
+def test_metrics_continue_from_their_arrays(remembered: int) -> None:
     log_odds, labels = pairs()
     whole = counted(log_odds, labels, remembered)
     other = RunningMetrics(remembered)
@@ -135,7 +135,7 @@ LOGISTIC = Kind("LogisticRegression", {"rate": 0.5, "classes": ["ham", "spam"]},
 
 
 @pytest.mark.parametrize("cut", [1, 7, 1000])
-def test_a_late_label_counts_with_what_was_said_of_the_observation_when_it_came(cut: int) -> None:
+def test_a_late_label_is_scored_with_the_first_prediction(cut: int) -> None:
     rng = random.Random(2)
     stream = Stream()
     labels = []
@@ -156,7 +156,7 @@ def test_a_late_label_counts_with_what_was_said_of_the_observation_when_it_came(
     assert [one.model_version for one in predictions(outcome)[:42]] == [0] * 41 + [1]
 
 
-def test_two_labels_that_are_not_the_first_two_are_not_taken_for_them() -> None:
+def test_other_labels_are_not_taken_for_the_first_two() -> None:
     stream = Stream()
     x = {"features": {"z": 1}}
     for number, label in enumerate(("a", "b", "c")):

@@ -70,7 +70,7 @@ def test_learners_and_posteriors_within_parameters() -> None:
     assert fusion.description() == made.description()
 
 
-def test_labels_that_look_alike_are_told_apart() -> None:
+def test_labels_that_look_alike_are_distinguished() -> None:
     stream = Stream()
     for label in (1, "1", True, "true", '"1"', "a"):
         stream.observe({"features": {"x": 1.0}}, label, f"n{label!r}".replace('"', "q"))

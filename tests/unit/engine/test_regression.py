@@ -134,7 +134,7 @@ def is_learned(number: int, case: Case) -> bool:
     return case.way in ("id", "source") and number < EVENTS - 7
 
 
-def test_counts_and_questions_add_up(finished: tuple[MemoryStore, list[tuple[str, int]], Worker]) -> None:
+def test_counts_and_requests_add_up(finished: tuple[MemoryStore, list[tuple[str, int]], Worker]) -> None:
     store, order, worker = finished
     engine = worker.processors[0].engine
     late = sum(what == "learn" for what, _ in order)

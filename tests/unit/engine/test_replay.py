@@ -70,7 +70,7 @@ def test_a_silent_pass_ends_in_the_same_state(name: str, data: st.DataObject) ->
     ids=str,
 )
 @pytest.mark.parametrize("name", ["SpamFilter", "BayesianLinearRegression"])
-def test_what_was_asked_is_never_decided_again(name: str, other: dict[str, Any]) -> None:
+def test_a_replay_takes_the_decisions_of_the_first_run(name: str, other: dict[str, Any]) -> None:
     kind = KINDS[name]
     stream = random_stream(kind, seed=3, length=400)
     loud, outcome = run(settings_for(kind, budget=30), stream)
@@ -87,7 +87,7 @@ def test_what_was_asked_is_never_decided_again(name: str, other: dict[str, Any])
     assert silent.selector.requests.state() == loud.selector.requests.state()
 
 
-def test_an_answer_that_was_unsure_stays_so_whatever_the_settings_say_now() -> None:
+def test_an_abstention_stays_one_when_the_abstain_label_changes() -> None:
     kind = KINDS["MultinomialNB"]
     stream = Stream()
     for number in range(3):
@@ -147,7 +147,7 @@ def test_a_state_shares_nothing_with_its_engine() -> None:
     assert comparable_state(other) == taken
 
 
-def test_the_shape_is_what_the_state_depends_on() -> None:
+def test_the_compatibility_key_has_the_settings_of_the_state() -> None:
     kind = KINDS["SpamFilter"]
     own = compatibility_key_of(Engine(settings_for(kind)))
     assert own == compatibility_key_of(Engine(settings_for(kind, budget=9, max_open_requests=9, strategy="margin")))

@@ -47,7 +47,7 @@ def asking(**changes: Any) -> Any:
     return settings_for(WORDS, **{**ASKING, **changes})
 
 
-def test_what_is_overdue_by_a_shorter_wait_is_closed_at_the_next_event() -> None:
+def test_requests_overdue_by_a_shorter_ttl_are_closed_at_the_next_event() -> None:
     stream = one_question(6)
     first, outcome = run(asking(request_ttl="1h"), stream, (3,))
     engine = Engine(asking(request_ttl="4s"))
@@ -58,7 +58,7 @@ def test_what_is_overdue_by_a_shorter_wait_is_closed_at_the_next_event() -> None
     assert going_on(engine, stream, 7) == [(0, "expired", False), (0, "late", False)]
 
 
-def test_what_had_expired_stays_closed_whatever_the_wait_is_now() -> None:
+def test_an_expired_request_stays_closed_when_the_ttl_changes() -> None:
     stream = one_question(6)
     first, outcome = run(asking(request_ttl="4s"), stream, (3,))
     assert outcomes(outcome) == [(0, "expired", False)]
@@ -69,7 +69,7 @@ def test_what_had_expired_stays_closed_whatever_the_wait_is_now() -> None:
     assert going_on(engine, stream, 7) == [(0, "late", False)]
 
 
-def test_an_answer_that_came_in_time_did_whatever_the_wait_is_now() -> None:
+def test_a_label_in_time_stays_so_when_the_ttl_changes() -> None:
     stream = one_question(6)
     stream.answer("a", "p")
     first, outcome = run(asking(request_ttl="1h"), stream, (3,))
@@ -81,7 +81,7 @@ def test_an_answer_that_came_in_time_did_whatever_the_wait_is_now() -> None:
 
 
 @pytest.mark.parametrize(("then", "now"), [(3, 100), (100, 3)])
-def test_what_had_left_the_ring_is_closed_and_nothing_else(then: int, now: int) -> None:
+def test_only_requests_beyond_the_label_history_are_closed(then: int, now: int) -> None:
     """Without a checkpoint another ring is allowed."""
     stream = one_question(6)
     first, outcome = run(asking(label_history=then, request_ttl="1h"), stream)
@@ -112,7 +112,7 @@ def test_a_silent_pass_by_other_terms_ends_in_the_same_state(stream: Stream, the
 
 @settings(max_examples=60)
 @given(stream=streams(WORDS), spans=st.lists(SPANS, min_size=2, max_size=4), lost=st.lists(st.booleans(), min_size=4))
-def test_each_question_ends_once_or_waits(stream: Stream, spans: list[str], lost: list[bool]) -> None:
+def test_each_request_has_one_outcome_or_is_open(stream: Stream, spans: list[str], lost: list[bool]) -> None:
     """Through restarts with other waits, from a checkpoint or by the journal from the beginning."""
     parts = len(spans)
     cuts = [len(stream.records) * part // parts for part in range(parts + 1)]

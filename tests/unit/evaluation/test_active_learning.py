@@ -102,7 +102,7 @@ def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: i
 
 @pytest.mark.parametrize("ahead", [1, 3, 64])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_no_strategy_goes_over_its_budget(strategy: str, ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_strategy_exceeds_its_budget(strategy: str, ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(active_learning, "MAX_AHEAD", ahead)
     mails = generated_mails(200)
     found = asked(mails, FeedbackRegime("active:30", strategy))
@@ -111,7 +111,7 @@ def test_no_strategy_goes_over_its_budget(strategy: str, ahead: int, monkeypatch
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_a_filter_of_rivers_can_be_asked_with_every_strategy(name: str) -> None:
+def test_a_river_filter_works_with_every_strategy(name: str) -> None:
     mails = generated_mails(200)
     found = run(RiverFilter, Stream("generated", mails), feedback=FeedbackRegime("active:30", name))
     assert 3 <= found.learned.sum() <= 30
@@ -119,7 +119,7 @@ def test_a_filter_of_rivers_can_be_asked_with_every_strategy(name: str) -> None:
     assert (found.requests is not None and found.requests.probabilities_only) == (name not in stated)
 
 
-def test_a_filter_with_probabilities_alone_is_asked_by_their_variance() -> None:
+def test_a_filter_with_only_probabilities_is_scored_by_their_variance() -> None:
     mails = generated_mails(150)
     model = RiverFilter()
     selector = LabelSelector("variance", LabelBudget(total=25))
@@ -168,7 +168,7 @@ def test_seeds_differ_and_repeat() -> None:
 
 
 @pytest.mark.parametrize("label", ["ham", "spam"])
-def test_a_stream_of_one_class_is_asked_about(label: str) -> None:
+def test_labels_are_requested_in_a_stream_of_one_class(label: str) -> None:
     mails = [mail._replace(label=label) for mail in generated_mails(80)]
     assert 1 <= asked(mails, FeedbackRegime("active:20")).learned.sum() <= 20
 
@@ -181,7 +181,7 @@ def test_streams_shorter_than_the_budget_and_without_messages() -> None:
     assert empty.requests.audit is None
 
 
-def test_a_question_about_a_message_without_a_label_is_never_answered() -> None:
+def test_a_request_for_a_mail_without_a_label_is_never_answered() -> None:
     found = asked(generated_mails(60, unlabelled=1), FeedbackRegime("active:10"))
     assert found.requests is not None
     assert found.requests.counts["asked"] > 0
@@ -224,7 +224,7 @@ def test_labels_that_never_come_are_counted() -> None:
         (FeedbackRegime("active"), "needs a number of labels"),
         (FeedbackRegime("active:5", "epistemc"), "no strategy 'epistemc'; did you mean 'epistemic'"),
         (FeedbackRegime("active:5", "random-pace"), "did you mean 'random-paced'"),
-        (FeedbackRegime("active:5", delay="soon"), "delay must be a number of messages, or a span such as 30s"),
+        (FeedbackRegime("active:5", delay="soon"), "delay must be a number of messages, or a duration such as 30s"),
         (FeedbackRegime("active:5", delay="-1"), "delay must be a number of messages"),
         (FeedbackRegime("active:5", delay="0h"), "delay must be a number of messages"),
         (
@@ -236,7 +236,7 @@ def test_labels_that_never_come_are_counted() -> None:
         (FeedbackRegime("first:5", delay="3"), "a strategy and a delay go with feedback active:BUDGET"),
     ],
 )
-def test_what_cannot_be_asked_for(regime: FeedbackRegime, problem: str) -> None:
+def test_invalid_active_feedback_is_refused(regime: FeedbackRegime, problem: str) -> None:
     with pytest.raises(ParameterError, match=problem):
         run(RiverFilter, Stream("", []), feedback=regime)
 

@@ -54,10 +54,10 @@ def test_libraries_are_imported_when_a_peer_is_made() -> None:
 
 def test_a_peer_learns(peer: MailFilter) -> None:
     texts, labels = mails(80)
-    said = peer.test_then_train(peer.features(texts), labels).log_odds
-    later = said[40:]
+    predictions = peer.test_then_train(peer.features(texts), labels).log_odds
+    later = predictions[40:]
     spam = np.arange(40) % 2 == 1
-    assert np.isfinite(said).all()
+    assert np.isfinite(predictions).all()
     assert later[spam].min() > later[~spam].max()
     assert peer.name in EVERY_PEER
     assert isinstance(peer, MailFilter)
@@ -68,8 +68,11 @@ def test_a_peer_predicts_before_it_learns(peer: MailFilter) -> None:
     other = available()[peer.name]()
     swapped = ["ham" if label == "spam" else "spam" for label in labels[-1:]]
     try:
-        said = peer.test_then_train(peer.features(texts), labels).log_odds
-        assert said.tolist() == other.test_then_train(other.features(texts), labels[:-1] + swapped).log_odds.tolist()
+        predictions = peer.test_then_train(peer.features(texts), labels).log_odds
+        assert (
+            predictions.tolist()
+            == other.test_then_train(other.features(texts), labels[:-1] + swapped).log_odds.tolist()
+        )
     finally:
         other.close()
 
@@ -105,9 +108,9 @@ def test_any_mail_has_a_finite_score(peer: MailFilter) -> None:
     ]
     for repeated in range(2):
         labels: list[str | None] = ["spam" if (place + repeated) % 2 else "ham" for place in range(len(hostile))]
-        said = peer.test_then_train(peer.features(hostile), labels).log_odds
-        assert said.shape == (len(hostile),)
-        assert np.isfinite(said).all()
+        predictions = peer.test_then_train(peer.features(hostile), labels).log_odds
+        assert predictions.shape == (len(hostile),)
+        assert np.isfinite(predictions).all()
 
 
 def test_nothing_is_left_behind(peer: MailFilter, tmp_path: Path) -> None:
@@ -121,10 +124,10 @@ def test_vowpal_wabbit_as_worked_out_with_its_own_interface() -> None:
     vowpalwabbit = pytest.importorskip("vowpalwabbit")
     texts, labels = mails(12)
     peer = available()["vowpal-wabbit-2-grams"]()
-    said = peer.test_then_train(peer.features(texts), labels).log_odds
+    predictions = peer.test_then_train(peer.features(texts), labels).log_odds
     peer.close()
     workspace = vowpalwabbit.Workspace("--loss_function logistic -b 22 --ngram 2 --quiet")
-    for text, label, score in zip(texts, labels, said.tolist(), strict=True):
+    for text, label, score in zip(texts, labels, predictions.tolist(), strict=True):
         line = text.decode().replace(":", " ").replace("\n", " ")
         assert workspace.predict(f"| {line}") == pytest.approx(score, abs=1e-6)
         workspace.learn(f"{1 if label == 'spam' else -1} | {line}")

@@ -47,17 +47,17 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 @pytest.mark.usefixtures("modules")
-def test_places_where_there_is_no_filter(place: str, words: str) -> None:
+def test_names_that_are_no_filter_are_refused(place: str, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         open_filter(place)
 
 
 @pytest.mark.usefixtures("modules")
-def test_a_place_where_there_is_one() -> None:
+def test_a_filter_is_loaded_by_its_name() -> None:
     assert isinstance(open_filter("kitchen_done:make"), MailFilter)
 
 
-def test_the_command_line_says_it_in_one_line(run: Run, tmp_path: Path) -> None:
+def test_the_command_line_reports_the_error_in_one_line(run: Run, tmp_path: Path) -> None:
     code, output, errors = run("evaluate", put(tmp_path / "c.csv", "label,text\nham,x\n"), "--filter", "json:loads")
     assert (code, output, errors.count("\n")) == (2, "", 1)
     assert "json:loads" in errors

@@ -144,7 +144,7 @@ def test_certainty_is_finite() -> None:
         ("", set(Metrics._fields)),
     ],
 )
-def test_what_does_not_exist_is_not_a_number(came: str, missing: set[str]) -> None:
+def test_undefined_metrics_are_nan(came: str, missing: set[str]) -> None:
     summary = summarise(labels(came), np.arange(len(came), dtype=np.float64))
     for found in (summary.values, summary.low, summary.high):
         assert {name for name, value in found._asdict().items() if math.isnan(value)} == missing

@@ -24,13 +24,13 @@ REGIMES = ("immediate", "delayed:0", "delayed:1", "delayed:7", "delayed:500", "f
 def naive(mails: Sequence[Mail], regime: str) -> tuple[FloatArray, set[int]]:
     """One message after the other as the regime has it, said in plain loops: scores, and which labels were learned."""
     one = RiverFilter()
-    said = []
+    result = []
     learned = set()
     kind, _, amount = regime.partition(":")
     draws = np.random.default_rng(1).random(len(mails))
     late: deque[int] = deque()
     for place, mail in enumerate(mails):
-        said.append(one.event(one.features([mail.raw])[0], None))
+        result.append(one.event(one.features([mail.raw])[0], None))
         late.append(place)
         if kind == "delayed" and len(late) <= int(amount):
             continue
@@ -40,7 +40,7 @@ def naive(mails: Sequence[Mail], regime: str) -> tuple[FloatArray, set[int]]:
         if told and label is not None:
             one.event(one.features([mails[due].raw])[0], label)
             learned.add(due)
-    return np.array(said), learned
+    return np.array(result), learned
 
 
 def evaluated(mails: Sequence[Mail], regime: str = "immediate", chunk: int = 32) -> PassResult:
@@ -52,11 +52,11 @@ def evaluated(mails: Sequence[Mail], regime: str = "immediate", chunk: int = 32)
 def test_chunks_change_nothing(regime: str, chunk: int) -> None:
     mails = stream(unlabelled=9)
     known = np.array([mail.label is not None for mail in mails])
-    said, learned = naive(mails, regime)
+    result, learned = naive(mails, regime)
     found = evaluated(mails, regime, chunk)
-    assert np.array_equal(found.log_odds, said[known]), "bit for bit"
+    assert np.array_equal(found.log_odds, result[known]), "bit for bit"
     assert found.learned.tolist() == [place in learned for place in np.flatnonzero(known)]
-    assert np.array_equal(found.members["half"], 0.5 * said[known])
+    assert np.array_equal(found.members["half"], 0.5 * result[known])
     assert found.spam.tolist() == [mail.label == "spam" for mail in mails if mail.label]
     assert found.ids == [mail.id for mail in mails if mail.label]
     assert (found.unlabelled, found.messages) == (14, 120)
@@ -74,13 +74,13 @@ def rows(regime: str, number: int) -> list[tuple[int, bool, bool]]:
 
 
 def test_rows_by_hand() -> None:
-    said = (False, True)
+    result = (False, True)
     told = (True, True)
     late = (True, False)
     assert rows("immediate", 3) == [(0, *told), (1, *told), (2, *told)]
     assert rows("delayed:0", 2) == [(0, *told), (1, *told)]
-    assert rows("first:1", 3) == [(0, *told), (1, *said), (2, *said)]
-    assert rows("delayed:2", 4) == [(0, *said), (1, *said), (2, *said), (0, *late), (3, *said), (1, *late)]
+    assert rows("first:1", 3) == [(0, *told), (1, *result), (2, *result)]
+    assert rows("delayed:2", 4) == [(0, *result), (1, *result), (2, *result), (0, *late), (3, *result), (1, *late)]
     assert rows("partial:1", 2) == rows("immediate", 2)
     assert rows("partial:0", 2) == rows("first:0", 2)
 
@@ -92,7 +92,7 @@ def test_a_label_that_comes_late_comes_with_its_own_message() -> None:
     assert late == expected, "those of 7 to 9 never come, 0, 4 and 8 have none"
 
 
-def test_partial_tells_its_share() -> None:
+def test_partial_feedback_gives_its_fraction_of_labels() -> None:
     found = evaluated(stream(2000), "partial:0.3", chunk=256)
     assert found.learned.mean() == pytest.approx(0.3, abs=3 * math.sqrt(0.21 / 2000))
 
@@ -113,7 +113,7 @@ def test_partial_tells_its_share() -> None:
         *("first:x", "first:٣", "partial", "partial:1.1", "partial:-0.1", "partial:nan", "partial:x"),
     ],
 )
-def test_a_regime_that_is_none(text: str) -> None:
+def test_an_unknown_feedback_regime_is_refused(text: str) -> None:
     assert open_feedback(text) is None
     with pytest.raises(ParameterError, match="feedback must be immediate, delayed:N, first:N, partial:FRACTION"):
         FeedbackRegime(text).check()

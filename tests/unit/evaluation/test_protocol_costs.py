@@ -111,7 +111,7 @@ def test_no_more_of_a_mail_is_kept_than_the_filter_looks_at() -> None:
 
 
 @pytest.mark.parametrize("name", filter_names())
-def test_a_filter_looks_at_no_more_than_it_says(name: str) -> None:
+def test_a_filter_reads_at_most_its_declared_bytes(name: str) -> None:
     mails = [Mail(str(place), label, words * 9000) for place, (label, words) in enumerate(KINDS * 2)]
     first = open_filter(name)
     first.close()

@@ -42,7 +42,7 @@ def test_every_item_is_answered_once() -> None:
 
 
 @pytest.mark.parametrize(("number", "reason"), [(13, "thirteen"), (14, "a process was ended from outside")])
-def test_what_goes_wrong_in_a_process_is_said_and_the_others_go_on(number: int, reason: str) -> None:
+def test_a_failure_in_one_process_is_reported_and_the_others_continue(number: int, reason: str) -> None:
     found = list(map_unordered(square, [2, number, 3, 4], 1))
     assert [each for each in found if isinstance(each, int)] == [4, 9, 16]
     (failed,) = (each for each in found if isinstance(each, Failure))
@@ -128,7 +128,7 @@ def test_the_clock_never_goes_back_and_trusts_the_receiving_server() -> None:
 
 
 def dated(*days: float) -> list[bytes]:
-    """Mails so many days after the beginning."""
+    """Mails at these days after the beginning."""
     return [f"Date: {formatdate(NOON / 1000 + 86_400 * day)}\n\nhello".encode() for day in days]
 
 
@@ -137,7 +137,7 @@ def days_passed(*days: float) -> list[float]:
     return [(clock.read(raw) - NOON) / 86_400_000 for raw in dated(*days)]
 
 
-def test_a_date_far_off_is_believed_when_the_next_mails_agree() -> None:
+def test_a_distant_date_is_accepted_when_the_next_mails_agree() -> None:
     assert days_passed(0, 1, 9999, 2, 9999, 8888, 3, 4) == [0, 1, 1, 2, 2, 2, 3, 4]
     assert days_passed(0, 1, 40, 40.5, 9999, 41) == [0, 1, 1, 1, 40, 41], "a quiet month has passed"
     assert days_passed(0, 3, 6, 9, 12, 15) == [0, 0, 0, 3, 6, 9], "mails are rare"
@@ -145,7 +145,7 @@ def test_a_date_far_off_is_believed_when_the_next_mails_agree() -> None:
     assert days_passed(0, 1, -3, -2, -1, -1, 2) == [0, 1, 1, 1, 1, 1, 2], "mails that were held up"
 
 
-def test_the_clock_goes_on_with_the_next_mailbox() -> None:
+def test_the_clock_continues_with_the_next_mailbox() -> None:
     assert days_passed(900, 0, 1, 2, 3, 4) == [900, 900, 900, 900, 901, 902], "the first date was wrong"
     second = days_passed(0, 400, 401, 401, 10, 11, 12, 13, 401, 402, 403)
     assert second == [0, 0, 0, 400, 400, 400, 400, 401, 401, 401, 402]

@@ -39,7 +39,7 @@ def test_no_handler_of_errors_catches_an_abort() -> None:
     assert not issubclass(Aborted, Exception)
 
 
-def test_eof_ends_one_log_and_the_next_goes_on() -> None:
+def test_eof_ends_one_log_and_the_next_one_continues() -> None:
     store = filled(b"one", EOF, b"two")
     log = MemoryLog("readers", ["mails"], store=store)
     assert (values(log.poll(10, timeout=0.0)), log.ended) == ([b"one"], False)

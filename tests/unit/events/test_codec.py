@@ -45,7 +45,7 @@ def test_every_event_has_this_form_in_a_log(value: bytes, event: Event) -> None:
 
 
 @given(OBSERVATIONS | LABELS)
-def test_what_is_encoded_decodes_to_itself(event: Observation | Label) -> None:
+def test_encoded_events_decode_to_themselves(event: Observation | Label) -> None:
     for kind in (Observation, Label):
         again = decode(record_of(encode(event)), kind, LIMITS)
         assert again == event
@@ -58,7 +58,7 @@ def test_what_is_encoded_decodes_to_itself(event: Observation | Label) -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("1", 1), ("1.0", 1.0), ("true", True), ('"1"', "1"), ("-0", 0), ("1e3", 1000.0), ("0", 0)]
 )
-def test_a_value_stays_what_it_is(text: str, value: object) -> None:
+def test_a_value_keeps_its_type(text: str, value: object) -> None:
     label = decode(record_of(f'{{"id":"a","label":{text}}}'.encode()), Label, LIMITS).label
     features = observed(f'{{"features":{{"x":{text}}},"label":{text}}}'.encode())
     assert features.features is not None
@@ -73,7 +73,7 @@ def test_integers_of_64_bits_are_allowed(value: int) -> None:
 
 
 @pytest.mark.parametrize("content", [{"features": {"a": 1}}, {"features": {}}, {"text": ""}, {"raw": b""}])
-def test_content_is_what_is_given(content: dict[str, object]) -> None:
+def test_the_content_is_the_given_field(content: dict[str, object]) -> None:
     assert Observation.model_validate({"id": "a", **content}).content == next(iter(content.values()))
 
 

@@ -82,7 +82,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("value", "code", "reason"), REFUSED, ids=[f"{n}-{row[1]}" for n, row in enumerate(REFUSED)])
-def test_what_is_no_event_is_refused_with_a_code_and_a_reason(value: bytes, code: str, reason: str) -> None:
+def test_records_that_are_no_event_are_refused_with_code_and_reason(value: bytes, code: str, reason: str) -> None:
     found, message = refused(value)
     assert found == code
     assert reason in message
@@ -104,7 +104,7 @@ def test_every_code_is_tested() -> None:
         b'{"' + b"k" * 1_000_000 + b'":1}',
     ],
 )
-def test_a_record_of_a_thousand_troubles_has_one_short_message(value: bytes) -> None:
+def test_a_record_with_a_thousand_errors_has_one_short_message(value: bytes) -> None:
     code, message = refused(value)
     assert code in {"wrong-shape", "not-json"}
     assert len(message) <= 300
@@ -219,7 +219,7 @@ def test_any_json_is_an_event_or_an_error(content: object, kind: type[Observatio
         (b"9223372036854775808", "field 'label' must be within 64 bits"),
     ],
 )
-def test_item04_an_observation_is_good_without_a_label_that_is_none(label: bytes, reason: str) -> None:
+def test_item04_an_observation_with_an_invalid_label_is_kept_without_it(label: bytes, reason: str) -> None:
     decoded = decode_record(record_of(b'{"text":"a","label":' + label + b"}"), Observation, LIMITS)
     assert (decoded.event.label, decoded.label_problem is None) == (None, False)
     assert decoded.label_problem is not None

@@ -33,7 +33,7 @@ def refused(value: bytes, headers: tuple[tuple[str, bytes], ...] = ()) -> tuple[
 @pytest.mark.parametrize(
     "headers", [(("id", b"given"),), (("ce_id", b"given"),), (("ce_id", b"other"), ("id", b"given"))]
 )
-def test_item01_an_id_is_what_the_sender_gives_in_a_header(headers: tuple[tuple[str, bytes], ...]) -> None:
+def test_item01_the_id_is_that_of_the_header(headers: tuple[tuple[str, bytes], ...]) -> None:
     assert observed(MAIL, b"mailbox", (*HEADERS, *headers)) == Observation(id="given", raw=MAIL)
     assert observed(b'{"text":"b"}', b"mailbox", headers) == Observation(id="given", text="b")
     assert observed(b'{"text":"b","id":"own"}', b"mailbox", headers) == Observation(id="own", text="b")

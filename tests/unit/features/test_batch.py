@@ -102,14 +102,14 @@ def test_rows_without_a_label_fix_no_type(learner: Any) -> None:
     rows: list[dict[str, Any]] = [{"a": "x"}, {"a": 1}, {"a": 2}]
     labels = [None, "ham", "spam"]
     loop = learner.clone()
-    said = []
+    result = []
     for x, y in zip(rows, labels, strict=True):
-        said.append(answer(loop, x))
+        result.append(answer(loop, x))
         if y is not None:
             loop.learn_one(x, y)
     model = learner.clone()
     predictions = model.test_then_train(rows, labels)
-    assert [predictions.probabilities_of(row) for row in range(3)] == said
+    assert [predictions.probabilities_of(row) for row in range(3)] == result
     assert frozen(model) == frozen(loop)
 
 
@@ -138,7 +138,7 @@ def test_a_row_of_no_weight_fixes_no_type(learner: Any) -> None:
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_what_is_no_batch_of_events_labels_and_weights(name: str) -> None:
+def test_invalid_batches_are_refused(name: str) -> None:
     """Each with an error of our own, not with whatever Python says about the type."""
     learner = LEARNERS[name]
     model = taught(learner, events(learner, 5))

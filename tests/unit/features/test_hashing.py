@@ -78,13 +78,13 @@ def test_batches_with_equal_names_of_other_types(learner: Any) -> None:
     loop = learner.clone()
     model = learner.clone()
     ones = learner.clone()
-    said = []
+    result = []
     for x, y in zip(rows, labels, strict=True):
-        said.append(answer(loop, x))
+        result.append(answer(loop, x))
         loop.learn_one(x, y)
         ones.test_then_train([x], [y])
     predictions = model.test_then_train(rows, labels)
-    assert [predictions.probabilities_of(row) for row in range(len(rows))] == said
+    assert [predictions.probabilities_of(row) for row in range(len(rows))] == result
     assert frozen(model) == frozen(loop) == frozen(ones)
 
 
@@ -126,7 +126,7 @@ def test_corrections_of_categories_are_exact_without_collisions() -> None:
 
 
 @pytest.mark.parametrize("trial", range(200))
-def test_categories_that_collide_can_be_taken_back(trial: int) -> None:
+def test_colliding_categories_can_be_unlearned(trial: int) -> None:
     """Values of several features in one bucket are no reason to refuse an event that was learned."""
     stream = categories(12, seed=trial)
     model = CategoricalNB(prior_count=0.3, class_prior_count=0.5, buckets=8, classes=("ham", "spam"))

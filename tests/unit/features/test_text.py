@@ -127,12 +127,12 @@ def test_in_front_of_every_hashed_learner(learner: Any) -> None:
     assert len(np.unique(hash_words([" ".join(MAILS)], BUCKETS).columns)) == len(counts_of(" ".join(MAILS)))
     texts = learner.clone()
     dicts = learner.clone({"buckets": None})
-    said = texts.test_then_train(hash_words(MAILS, BUCKETS), LABELS)
+    predictions = texts.test_then_train(hash_words(MAILS, BUCKETS), LABELS)
     told = dicts.test_then_train([counts_of(text) for text in MAILS], LABELS)
     later = ["cheap lunch at 42", "PILLS", "new words"]
     others = texts.predictive_many
     for row in range(len(MAILS)):
-        assert_close(said.probabilities_of(row), told.probabilities_of(row))
+        assert_close(predictions.probabilities_of(row), told.probabilities_of(row))
     for row, text in enumerate(later):
         assert_close(others(hash_words(later, BUCKETS)).probabilities_of(row), dicts.predict_proba_one(counts_of(text)))
 
@@ -155,7 +155,7 @@ def test_batches_of_texts_are_single_texts() -> None:
 
 def test_the_same_in_every_process() -> None:
     script = f"from stream_bayes.features.hashing import hash_words; print(hash_words({MAILS}, 4096).columns.tolist())"
-    said = {
+    output = {
         subprocess.run(
             [sys.executable, "-c", script],
             capture_output=True,
@@ -165,7 +165,7 @@ def test_the_same_in_every_process() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert said == {f"{hash_words(MAILS, 4096).columns.tolist()}\n"}
+    assert output == {f"{hash_words(MAILS, 4096).columns.tolist()}\n"}
 
 
 def test_texts_may_come_from_any_iterable() -> None:
@@ -183,7 +183,7 @@ def test_texts_may_come_from_any_iterable() -> None:
         ([b"bytes"], "text 0 is no string but of type bytes"),
     ],
 )
-def test_what_is_no_text(texts: Any, words: str) -> None:
+def test_values_that_are_no_text_are_refused(texts: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         hash_words(texts, 64)
 

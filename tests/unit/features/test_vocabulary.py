@@ -19,7 +19,7 @@ IMPORTS = "import ast, pathlib, pickle, sys; from stream_bayes import BernoulliN
 NAMES = [f"word {number}" for number in range(5000)]
 
 
-def test_the_index_says_what_the_dict_says() -> None:
+def test_the_index_agrees_with_a_dict() -> None:
     vocabulary = Vocabulary()
     for begin in range(0, 4000, 37):
         vocabulary.register(NAMES[begin : begin + 37])

@@ -103,9 +103,9 @@ def test_probabilities(log: list[float], expected: list[float], log_odds: float)
     """Far apart, not known yet, impossible, all impossible: always a distribution over the known classes."""
     known = np.array([sum(not math.isnan(value) for value in log)])
     joint = Joint(np.array([log]), np.array([log]), np.ones((1, len(log))), known)
-    said = LabelPredictions.from_joint(tuple("abc"[: len(log)]), joint)
-    np.testing.assert_allclose(said.probabilities[0], expected)
-    assert said.latent_mean[0] == pytest.approx(log_odds)
+    result = LabelPredictions.from_joint(tuple("abc"[: len(log)]), joint)
+    np.testing.assert_allclose(result.probabilities[0], expected)
+    assert result.latent_mean[0] == pytest.approx(log_odds)
 
 
 def test_latent_variance_by_the_delta_method() -> None:

@@ -99,51 +99,44 @@ def test_the_header_ends_at_the_first_empty_line() -> None:
         (b"a:", b"a:"),
     ],
 )
-def test_what_is_taken_for_a_header(raw: bytes, header: bytes) -> None:
+def test_recognised_headers(raw: bytes, header: bytes) -> None:
     text, header_end = text_of(raw)
     assert text[:header_end] == header
     assert text[header_end:] == raw[len(header) :] or raw in (b"\r\nSubject: x", b"\r")
 
 
-@pytest.mark.parametrize(
-    ("packed", "text"),
-    [
-        (b"QQ==", b"A"),
-        (b"QUI=", b"AB"),
-        (b"QUJD", b"ABC"),
-        (b"Q\nU\nJ\nD", b"ABC"),
-        (b"QUJ", b"AB"),
-        (b"Q", b""),
-        (b"!Q?U*J~D", b"ABC"),
-        (b"////+++A", b"\xff\xff\xff\xfb\xef\x80"),
-        (b"", b""),
-    ],
-)
-def test_base64(packed: bytes, text: bytes) -> None:
-    header = b"Content-Transfer-Encoding: base64\n"
-    assert decode_sections(header + b"\n" + packed) == (header, b"\n" + text)
+BASE64 = b"Content-Transfer-Encoding: base64\n"
+QUOTED_PRINTABLE = b"content-TRANSFER-encoding:   Quoted-Printable\n"
 
 
 @pytest.mark.parametrize(
-    ("packed", "text"),
+    ("header", "packed", "text"),
     [
-        (b"a=3Db", b"a=b\n"),
-        (b"a=3db=\nc", b"a=bc\n"),
-        (b"a=\r\nb\r\n", b"ab\n"),
-        (b"caf=E9", b"caf\xe9\n"),
-        (b"=ZZ = =4", b"=ZZ = =4\n"),
-        (b"=3", b"=3\n"),
-        (b"=", b""),
-        (b"=00", b"\x00\n"),
+        (BASE64, b"QQ==", b"A"),
+        (BASE64, b"QUI=", b"AB"),
+        (BASE64, b"QUJD", b"ABC"),
+        (BASE64, b"Q\nU\nJ\nD", b"ABC"),
+        (BASE64, b"QUJ", b"AB"),
+        (BASE64, b"Q", b""),
+        (BASE64, b"!Q?U*J~D", b"ABC"),
+        (BASE64, b"////+++A", b"\xff\xff\xff\xfb\xef\x80"),
+        (BASE64, b"", b""),
+        (QUOTED_PRINTABLE, b"a=3Db", b"a=b\n"),
+        (QUOTED_PRINTABLE, b"a=3db=\nc", b"a=bc\n"),
+        (QUOTED_PRINTABLE, b"a=\r\nb\r\n", b"ab\n"),
+        (QUOTED_PRINTABLE, b"caf=E9", b"caf\xe9\n"),
+        (QUOTED_PRINTABLE, b"=ZZ = =4", b"=ZZ = =4\n"),
+        (QUOTED_PRINTABLE, b"=3", b"=3\n"),
+        (QUOTED_PRINTABLE, b"=", b""),
+        (QUOTED_PRINTABLE, b"=00", b"\x00\n"),
     ],
 )
-def test_quoted_printable(packed: bytes, text: bytes) -> None:
-    header = b"content-TRANSFER-encoding:   Quoted-Printable\n"
+def test_transfer_encodings_are_decoded(header: bytes, packed: bytes, text: bytes) -> None:
     assert decode_sections(header + b"\n" + packed) == (header, b"\n" + text)
 
 
 @pytest.mark.parametrize("encoding", [b"base64", b"quoted-printable", b"Base64", b"QUOTED-printable"])
-def test_of_what_is_no_text_only_the_beginning_is_kept(encoding: bytes) -> None:
+def test_only_the_beginning_of_other_parts_is_kept(encoding: bytes) -> None:
     header = b"Content-Type: application/x-thing\nContent-Transfer-Encoding: " + encoding + b"\n"
     for length in (0, 1, MAX_OPAQUE - 1, MAX_OPAQUE, MAX_OPAQUE + 1, 5000):
         body = b"\n".join([b"abcd" * 10] * 125)[:length]

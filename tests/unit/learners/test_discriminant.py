@@ -83,8 +83,8 @@ def test_plug_in_agrees_with_scikit_learn(covariance: str, oracle: Any) -> None:
     order = np.random.default_rng(4).permutation(300)
     model = trained(model_of(covariance, "plug-in", count=0.0), values[order], labels[order])
     for x, expected in zip(events(values), oracle.predict_proba(values), strict=True):
-        said = model.predict_proba_one(x)
-        np.testing.assert_allclose([said[c] for c in range(3)], expected, rtol=1e-9, atol=1e-15)
+        prediction = model.predict_proba_one(x)
+        np.testing.assert_allclose([prediction[c] for c in range(3)], expected, rtol=1e-9, atol=1e-15)
 
 
 def test_linear_form_is_that_of_scikit_learn() -> None:

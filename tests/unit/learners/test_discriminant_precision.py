@@ -114,9 +114,9 @@ class Exact:
 
 def log_odds_of(model: Any, values: FloatArray) -> list[float]:
     """Of class 1 against class 0."""
-    said = model.predictive_many(events(values))
-    one = said.probabilities[:, list(said.labels).index(1)]
-    signed: FloatArray = np.where(one >= 0.5, said.log_odds, -said.log_odds)
+    predictions = model.predictive_many(events(values))
+    one = predictions.probabilities[:, list(predictions.labels).index(1)]
+    signed: FloatArray = np.where(one >= 0.5, predictions.log_odds, -predictions.log_odds)
     return list(signed.tolist())
 
 
@@ -127,8 +127,8 @@ def probes(values: FloatArray) -> FloatArray:
 
 
 def worst(model: Any, exact: Exact, points: FloatArray) -> float:
-    said = log_odds_of(model, points)
-    return max(abs(odds - exact.log_odds(point)) for odds, point in zip(said, points.tolist(), strict=True))
+    result = log_odds_of(model, points)
+    return max(abs(odds - exact.log_odds(point)) for odds, point in zip(result, points.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("offset", OFFSETS)

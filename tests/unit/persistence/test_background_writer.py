@@ -44,7 +44,7 @@ def test_the_saver_writes_beside_the_stream(tmp_path: Path) -> None:
     assert names(tmp_path) == [name_of(4), name_of(5)]
 
 
-def test_what_goes_wrong_in_the_thread_is_raised_once(tmp_path: Path) -> None:
+def test_an_error_of_the_thread_is_raised_once(tmp_path: Path) -> None:
     saver = BackgroundWriter(CheckpointStore(tmp_path))
     saver.save(1, lambda: json.loads("nonsense"))
     with pytest.raises(json.JSONDecodeError):
@@ -76,7 +76,7 @@ def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
     model.learn_many(mails, labels)
     saver.finish()
     found = folder.newest()
-    said = model.predictive_many(mails)
+    predictions = model.predictive_many(mails)
     assert found is not None
     assert expected is not None
     assert found[0] == 3
@@ -86,4 +86,4 @@ def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
     state = LearnerState(found[1].scalars["kind"], found[1].scalars["parameters"], found[1].arrays)
     restored = SpamFilter.from_state(state, copy=False)
     restored.learn_many(mails, labels)
-    np.testing.assert_array_equal(restored.predictive_many(mails).probabilities, said.probabilities)
+    np.testing.assert_array_equal(restored.predictive_many(mails).probabilities, predictions.probabilities)

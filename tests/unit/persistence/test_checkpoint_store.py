@@ -28,7 +28,7 @@ def test_nothing_is_there_at_first(tmp_path: Path) -> None:
     assert CheckpointStore(tmp_path).newest(SHAPING) is None
 
 
-def test_what_was_written_comes_back(tmp_path: Path) -> None:
+def test_a_written_checkpoint_is_read_back(tmp_path: Path) -> None:
     folder = CheckpointStore(tmp_path / "a" / "b")
     path = folder.write(12, made(12))
     assert path == tmp_path / "a" / "b" / name_of(12)
@@ -70,7 +70,7 @@ def test_a_checkpoint_that_is_written_late_takes_no_newer_ones_place(tmp_path: P
     assert names(tmp_path) == [name_of(20), name_of(30)]
 
 
-def test_a_folder_whose_files_go_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_whose_files_are_removed_during_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = CheckpointStore(tmp_path)
     for number in (10, 20, 30):
         folder.write(number, made(number))

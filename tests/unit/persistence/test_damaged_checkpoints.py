@@ -62,7 +62,9 @@ def assert_newest(folder: CheckpointStore, number: int, size: int = 5) -> None:
     assert_same(found[1], made(number, size))
 
 
-def test_cut_short_anywhere_the_one_before_counts(folder: CheckpointStore, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_checkpoint_truncated_anywhere_is_replaced_by_the_one_before(
+    folder: CheckpointStore, caplog: pytest.LogCaptureFixture
+) -> None:
     path = newest_file(folder)
     content = path.read_bytes()
     lengths = sorted({0, 1, 7, 8, 9, len(content) - 1, *range(10, len(content), 17)})
@@ -73,7 +75,7 @@ def test_cut_short_anywhere_the_one_before_counts(folder: CheckpointStore, caplo
     assert {record.name for record in caplog.records} == {"stream_bayes.persistence"}
     for record in caplog.records:
         assert str(path) in record.getMessage()
-        assert "it is passed over, and the one before it is used instead" in record.getMessage()
+        assert "it is skipped, and the one before it is used instead" in record.getMessage()
 
 
 @given(place=st.floats(0.0, 1.0, exclude_max=True), bit=st.integers(0, 7))
@@ -94,13 +96,13 @@ def test_a_flipped_bit_anywhere_is_noticed(place: float, bit: int) -> None:
             assert_same(found[1], made(found[0], size=5))
 
 
-def test_when_none_is_whole_there_is_none(folder: CheckpointStore) -> None:
+def test_without_a_complete_checkpoint_there_is_none(folder: CheckpointStore) -> None:
     for _, path in folder.checkpoints():
         path.write_bytes(b"")
     assert folder.newest(SHAPING) is None
 
 
-def test_from_the_future_is_never_passed_over(folder: CheckpointStore) -> None:
+def test_a_checkpoint_of_a_later_version_is_never_skipped(folder: CheckpointStore) -> None:
     """Going on from the one before it would undo what a newer program did."""
     path = newest_file(folder)
     path.write_bytes(path.read_bytes().replace(b'"version":"1"', b'"version":"7"'))
@@ -109,16 +111,14 @@ def test_from_the_future_is_never_passed_over(folder: CheckpointStore) -> None:
     assert caught.value.code == "snapshot-too-new"
 
 
-def test_a_renamed_checkpoint_is_not_taken_at_its_name(
-    folder: CheckpointStore, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_renamed_checkpoint_is_refused(folder: CheckpointStore, caplog: pytest.LogCaptureFixture) -> None:
     path = newest_file(folder)
     path.rename(path.with_name(path.name.replace("02.", "09.")))
     assert_newest(folder, 1)
     assert "is the checkpoint of number 2: it was renamed" in caplog.text
 
 
-def test_what_dead_writers_left_is_removed(folder: CheckpointStore, caplog: pytest.LogCaptureFixture) -> None:
+def test_files_of_dead_writers_are_removed(folder: CheckpointStore, caplog: pytest.LogCaptureFixture) -> None:
     """Even of a process number that is alive again, as in a container, where every worker may be number 1."""
     left = [f".{newest_file(folder).name}.{process}.0123abcd" for process in (1, os.getpid(), 2**30)]
     for name in left:

@@ -47,7 +47,7 @@ def test_names_of_every_kind_come_back(path: Path, model: BernoulliNB) -> None:
     assert restored._vocabulary.state()["names"].tobytes() == model._vocabulary.state()["names"].tobytes()
 
 
-def test_a_restored_learner_still_knows_what_was_a_text(path: Path) -> None:
+def test_a_restored_learner_keeps_the_types_of_values(path: Path) -> None:
     with pytest.raises(StreamBayesError, match="was a text before and is a number now"):
         BernoulliNB.load(path).learn_one({"sender": 3}, "spam")
 
@@ -82,13 +82,13 @@ def test_a_file_that_is_not_a_snapshot(tmp_path: Path, content: bytes) -> None:
         Learner.load(tmp_path / "other")
 
 
-def test_somebody_elses_safetensors_file(tmp_path: Path) -> None:
+def test_a_safetensors_file_of_another_program_is_refused(tmp_path: Path) -> None:
     save_file({"weights": np.ones(3)}, tmp_path / "other")
     with pytest.raises(SnapshotError, match="is not a stream_bayes snapshot"):
         Learner.load(tmp_path / "other")
 
 
-def test_a_missing_file_says_so(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         Learner.load(tmp_path / "nowhere")
 
@@ -200,7 +200,7 @@ def with_metadata(path: Path, **changes: Any) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 1.5, None, "²", "", "1x", "-1", [1], {"1": 1}], ids=repr)
-def test_a_version_that_is_none(path: Path, version: Any) -> None:
+def test_an_invalid_format_version_is_refused(path: Path, version: Any) -> None:
     """safetensors has texts only as metadata, and int() knows digits that isdigit() does not, and the reverse."""
     with_metadata(path, version=version)
     with pytest.raises(SnapshotError):
@@ -230,7 +230,7 @@ def test_cut_short_within_its_header(path: Path) -> None:
         assert caught.value.code == "snapshot-damaged"
 
 
-def test_a_class_nobody_knows_yet(path: Path, tmp_path: Path) -> None:
+def test_a_snapshot_of_an_unknown_class_is_refused(path: Path, tmp_path: Path) -> None:
     """A learner of the user's own is known once its module is imported, and never stands in for one of ours."""
     snapshot.write(tmp_path / "made", {"class": "their.module.Nonesuch", "parameters": {}}, {})
     with pytest.raises(SnapshotError, match=r"Nonesuch.*import the module that defines it"):

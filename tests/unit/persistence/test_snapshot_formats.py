@@ -50,7 +50,7 @@ def test_every_learner_has_a_file_of_this_version(name: str) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.safetensors")), ids=lambda path: path.name)
-def test_old_snapshots_load_and_say_the_same(path: Path) -> None:
+def test_old_snapshots_load_and_predict_the_same(path: Path) -> None:
     expected = json.loads((FOLDER / "answers.json").read_text())[path.name]
     assert said(Learner.load(path)) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 

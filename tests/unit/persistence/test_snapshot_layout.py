@@ -130,7 +130,7 @@ print(peak() - before)
     assert all(int(grown) < 16 << 10 for grown in done.stdout.split()), done.stdout
 
 
-def test_what_a_file_says_it_is(tmp_path: Path, path: Path) -> None:
+def test_the_kind_of_a_file_is_in_its_header(tmp_path: Path, path: Path) -> None:
     other = snapshot.FileKind("somebody's own", 3, "file", "files are made here")
     snapshot.write(tmp_path / "other", [1, None], {}, other)
     (tmp_path / "text").write_bytes(b"{}")
@@ -150,7 +150,7 @@ def test_a_header_too_large_to_be_read_back(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_temporary_file_is_abandoned_when_nobody_holds_it(tmp_path: Path) -> None:
+def test_a_temporary_file_without_a_lock_is_abandoned(tmp_path: Path) -> None:
     """Those of the living, those of other targets and all other files stay."""
     target = tmp_path / "target"
     others = [tmp_path / name for name in ("target", ".target.12.0123456", ".target.x.01234567", ".other.12.01234567")]

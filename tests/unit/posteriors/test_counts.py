@@ -119,7 +119,7 @@ def test_beta_without_a_single_mode_refuses(counts: tuple[float, float]) -> None
         Beta(*counts).bayes_action("zero-one")
 
 
-def test_beta_predictive_speaks_of_the_likelier_outcome() -> None:
+def test_beta_predictive_names_the_likelier_outcome() -> None:
     """Beta(1, 3): False has 3/4, its latent belief is Beta(3, 1) with variance 3/4 * 1/4 / 5 = 0.0375."""
     guess = Beta(1, 3).predictive()
     assert guess.label is False
@@ -200,7 +200,7 @@ def test_samples_have_the_moments() -> None:
 
 
 @pytest.mark.parametrize("outcome", [2, -1, 0.5, 1.0, "yes", None, math.nan])
-def test_beta_refuses_what_is_no_outcome(outcome: object) -> None:
+def test_beta_refuses_invalid_outcomes(outcome: object) -> None:
     with pytest.raises(InputError, match="outcome must be True or False"):
         Beta(2, 3).update(outcome)  # type: ignore[arg-type]
 

@@ -137,6 +137,6 @@ def test_impossible_probabilities_are_refused(probabilities: dict[str, float], m
         LabelPredictive(probabilities, Beta(2, 3))
 
 
-def test_other_latent_beliefs_are_refused() -> None:
+def test_other_latent_distributions_are_refused() -> None:
     with pytest.raises(ParameterError, match="a Beta or a LogitNormal"):
         LabelPredictive({"a": 1.0}, Normal(0, 1))  # type: ignore[arg-type]

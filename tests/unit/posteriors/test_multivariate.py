@@ -44,7 +44,7 @@ def test_one_by_one_equals_many_equals_ridge(seed: int, n: int, noise: float) ->
         np.testing.assert_allclose(found.mean, covariance @ (prior @ MEAN + rows.T @ answers / noise), atol=1e-8)
 
 
-def test_entropy_falls_by_what_the_predictive_says() -> None:
+def test_entropy_falls_by_the_information_of_the_predictive() -> None:
     """An event at x lowers the entropy by 1/2 ln(1 + x'S x / n)."""
     belief = MvNormal(MEAN, COVARIANCE)
     x = [0.5, -1.0, 2.0]

@@ -48,7 +48,7 @@ def test_is_the_negative_binomial_without_ignorance() -> None:
         assert Poisson(3.0).pmf(number) == pytest.approx(sure.pmf(number), rel=1e-4)
 
 
-def test_rates_at_the_ends_of_what_a_regression_may_say() -> None:
+def test_rates_at_the_limits_of_the_linear_predictor() -> None:
     for exponent in (-60.0, 60.0):
         rate = math.exp(exponent)
         low, high = Poisson(rate).interval(0.95)
@@ -95,12 +95,12 @@ def test_is_a_value() -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf, "3", None, True])
-def test_refuses_what_is_no_rate(rate: Any) -> None:
+def test_invalid_rates_are_refused(rate: Any) -> None:
     with pytest.raises(ParameterError, match="rate"):
         Poisson(rate)
 
 
 @pytest.mark.parametrize("count", [-1, 0.5, math.nan, "3"])
-def test_refuses_what_is_no_count(count: Any) -> None:
+def test_invalid_counts_are_refused(count: Any) -> None:
     with pytest.raises(InputError, match="count"):
         Poisson(3.0).log_pmf(count)

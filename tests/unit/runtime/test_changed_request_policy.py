@@ -76,7 +76,7 @@ def recovered(settings: Settings, log: Log) -> Worker:
 
 @pytest.mark.parametrize("lost", [False, True], ids=["from checkpoints", "all checkpoints lost"])
 @pytest.mark.parametrize("spans", [("1h", "5h"), ("5h", "1h")], ids=["longer", "shorter"])
-def test_each_question_ends_once_though_the_wait_changes(
+def test_each_request_has_one_outcome_when_the_ttl_changes(
     tmp_path: Path, log: Log, clock: Clock, lost: bool, spans: tuple[str, str]
 ) -> None:
     first, second = (waits(tmp_path, span) for span in spans)
@@ -153,7 +153,7 @@ def test_a_journal_of_another_number_of_partitions(spent: Settings, log: Log) ->
     assert recover(PartitionProcessor(spent, 0, 1, log, StageTimer())) is not None
 
 
-def test_a_new_model_shares_the_budget_anew_and_says_so(
+def test_a_new_model_divides_the_budget_again_and_warns(
     spent: Settings, log: Log, caplog: pytest.LogCaptureFixture
 ) -> None:
     processor = PartitionProcessor(spent, 0, 2, log, StageTimer())
@@ -166,7 +166,7 @@ def test_a_new_model_shares_the_budget_anew_and_says_so(
     assert processor.engine.selector.budget.used == used
 
 
-def test_a_checkpoint_that_does_not_say_how_many_there_were(spent: Settings, log: Log) -> None:
+def test_a_checkpoint_without_the_number_of_partitions(spent: Settings, log: Log) -> None:
     (path,) = sorted(spent.checkpoint_folder.rglob("*.safetensors"))[-1:]
     number, (compatibility_key, scalars, arrays) = read_checkpoint(path)
     assert compatibility_key.pop("partitions") == 1

@@ -37,7 +37,7 @@ def entry_of(content: dict[str, Any]) -> JournalEntry:
     return JournalEntry.decode(Record(JOURNAL, 0, 3, 0, None, json.dumps(content).encode()))
 
 
-def test_a_journal_entry_says_what_was_decided() -> None:
+def test_a_journal_entry_has_the_decisions() -> None:
     outcome = BatchResult()
     outcome.requests.update({3: RequestReason(), 5: RequestReason(0.0625)})
     outcome.abstentions.append(("labels", 7))
@@ -81,7 +81,7 @@ def opened(settings: Settings) -> SqliteLog:
     return SqliteLog(Path(settings.log.removeprefix("sqlite:///")), settings.group, INPUTS)
 
 
-def test_questions_and_their_ends_are_in_one_topic(tmp_path: Path) -> None:
+def test_requests_and_outcomes_are_in_one_topic(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, labels=ASKING)
     with opened(settings) as log:
         for first in (0, 300):
@@ -121,7 +121,7 @@ def test_no_restart_exceeds_a_budget(tmp_path: Path, lost: bool) -> None:
     assert 4 < used <= 30
 
 
-def test_questions_expire_by_the_clock_of_the_log(tmp_path: Path) -> None:
+def test_requests_expire_by_the_clock_of_the_log(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, labels={**ASKING, "request_ttl": "1h"})
     now = 1e9
     path = Path(settings.log.removeprefix("sqlite:///"))

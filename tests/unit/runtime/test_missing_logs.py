@@ -70,7 +70,7 @@ def test_rebuild_of_nothing(tmp_path: Path, worker_command: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "rebuild"])
-def test_what_no_engine_takes_is_said_first(tmp_path: Path, worker_command: Run, command: str) -> None:
+def test_bad_parameters_are_reported_before_a_log_is_created(tmp_path: Path, worker_command: Run, command: str) -> None:
     wrong = settings_in(tmp_path, learner={"parameters": {"prior_count": -1.0}})
     code, output, errors = worker_command(command, "--config", write_config(wrong, tmp_path / "settings.toml"))
     assert (code, output, errors.count("\n")) == (2, "", 1)

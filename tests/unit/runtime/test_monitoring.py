@@ -44,7 +44,7 @@ def test_status_events_are_complete(logs: Logs, tmp_path: Path) -> None:
     assert [event["events_in"] for event in found] == sorted(event["events_in"] for event in found)
 
 
-def test_how_it_is_doing_is_said_while_there_is_something_new(
+def test_progress_is_logged_while_there_is_news(
     logs: Logs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "stream_bayes")

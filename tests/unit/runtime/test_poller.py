@@ -47,9 +47,9 @@ def gathered(last: float) -> tuple[int, int]:
         return len(gathering.poll_batch(math.inf, drain=False)), log.polls
 
 
-def test_what_has_waited_long_enough_waits_for_nothing_more() -> None:
+def test_a_poll_long_after_the_last_batch_does_not_wait() -> None:
     assert gathered(last=2.0 * SECONDS) == (2, 2)
 
 
-def test_what_came_right_after_the_last_time_waits_for_more() -> None:
+def test_records_right_after_the_last_batch_wait_for_more() -> None:
     assert gathered(last=0.0) == (2, 5)

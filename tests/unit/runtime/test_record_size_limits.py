@@ -72,7 +72,7 @@ def test_it_is_as_large_as_it_may_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("most", "shown"), [(100_000, ["preview", "subject", "key"]), (3800, ["key"]), (700, [])])
-def test_a_question_that_shows_less(tmp_path: Path, most: int, shown: list[str]) -> None:
+def test_a_large_request_is_shortened(tmp_path: Path, most: int, shown: list[str]) -> None:
     mail = {"id": "m", "text": "words " * 100, "subject": LONG, "key": LONG}
     log = worked(tmp_path, {"label-requests": most}, json.dumps(mail).encode())
     (question,) = events(log, "label-requests")
@@ -88,7 +88,9 @@ def test_a_question_that_shows_less(tmp_path: Path, most: int, shown: list[str])
         (JOURNAL, f"the journal record of a commit is of [0-9,]+ bytes, and the topic {JOURNAL}", "commit.events"),
     ],
 )
-def test_what_cannot_be_shorter_says_what_to_do(tmp_path: Path, topic: str, what: str, setting: str) -> None:
+def test_an_output_that_cannot_be_shortened_says_what_to_do(
+    tmp_path: Path, topic: str, what: str, setting: str
+) -> None:
     with pytest.raises(LogError, match=f"{what}.*takes [0-9]+: .*{setting}"):
         worked(tmp_path, {topic: 50}, observation(1), b"no event")
 

@@ -92,7 +92,7 @@ def trim(worker: Worker) -> None:
     Retention(worker.settings, worker.log).trim(worker.processors[0], days)
 
 
-def test_what_is_old_is_removed(settings: Settings, clock: Clock) -> None:
+def test_old_records_are_removed(settings: Settings, clock: Clock) -> None:
     with opened(settings, clock) as log:
         worker = work(settings, log)
         before = {topic: begin(log, topic) for topic in (*INPUTS, "predictions", JOURNAL)}
@@ -142,7 +142,7 @@ def test_an_old_observation_that_a_replay_reads_again_stays(settings: Settings, 
         assert_same(state(worker.processors[0].engine), expected)
 
 
-def test_a_label_for_what_was_removed_is_a_dead_letter(settings: Settings, clock: Clock) -> None:
+def test_a_label_for_a_removed_observation_is_a_dead_letter(settings: Settings, clock: Clock) -> None:
     with opened(settings, clock) as log:
         trim(work(settings, log))
         log.append("labels", json.dumps({"id": "id-1", "label": "ham", **OLD}).encode())
@@ -175,7 +175,7 @@ def test_nothing_is_removed_that_was_not_read(settings: Settings, clock: Clock) 
         assert state(worker.processors[0].engine).scalars["counts"]["predict"] == 1100
 
 
-def test_rebuild_starts_from_what_is_left(settings: Settings, clock: Clock) -> None:
+def test_rebuild_starts_from_the_remaining_records(settings: Settings, clock: Clock) -> None:
     with opened(settings, clock) as log:
         trim(work(settings, log))
         left = begin(log, JOURNAL)
@@ -198,7 +198,7 @@ def test_the_worker_trims_by_itself(settings: Settings, clock: Clock, monkeypatc
         assert begin(log, "emails") > 50
 
 
-def test_what_is_not_committed_yet_needs_its_observation_too(
+def test_uncommitted_labels_need_their_observations_too(
     settings: Settings, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An old observation is learned from, and it is time to trim, before the journal says so."""
@@ -239,7 +239,7 @@ def test_rebuild_after_trimming(settings: Settings, clock: Clock) -> None:
         assert worker.processors[0].engine.counts["predict"] > 0
 
 
-def test_a_question_about_a_removed_observation_is_closed(tmp_path: Path) -> None:
+def test_a_request_for_a_removed_observation_is_closed(tmp_path: Path) -> None:
     clock = Clock()
     labels = {"budget": 100, "max_open_requests": 2, "request_ttl": "20d"}
     settings = settings_in(tmp_path, retention={"days": 3.0}, labels=labels)

@@ -44,7 +44,7 @@ def test_one_run(logs: Logs, tmp_path: Path) -> None:
     assert {event["code"] for event in events(log, "dead-letters")} == {"not-json", "id-reused", "bad-input"}
 
 
-def test_a_second_run_goes_on(logs: Logs, tmp_path: Path) -> None:
+def test_a_second_run_continues(logs: Logs, tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     for first in (0, 60, 120):
         feed(logs.open(), stream(60, first))
@@ -69,7 +69,7 @@ def test_without_a_checkpoint_the_whole_journal_is_replayed(logs: Logs, tmp_path
     assert log.committed() == worker.processors[0].positions
 
 
-def test_limits_that_were_lowered_do_not_change_what_was_learned(logs: Logs, tmp_path: Path) -> None:
+def test_lowered_limits_do_not_change_the_learned_state(logs: Logs, tmp_path: Path) -> None:
     settings = settings_in(tmp_path, checkpoint={"events": 10_000})
     feed(logs.open(), stream(50))
     log = logs.open(settings.group, INPUTS)
@@ -185,7 +185,7 @@ class Flaky(SqliteLog):
         return super().commit(offsets)
 
 
-def test_whatever_may_be_tried_again_is(
+def test_retriable_errors_are_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(retry, "FIRST_PAUSE", 0.001)
@@ -198,7 +198,7 @@ def test_whatever_may_be_tried_again_is(
     assert "waiting for the log" in caplog.text
 
 
-def test_positions_that_somebody_moved_are_noticed(tmp_path: Path) -> None:
+def test_changed_group_offsets_are_noticed(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     with SqliteLog(tmp_path / "log.db") as writer:
         feed(writer, stream(30))

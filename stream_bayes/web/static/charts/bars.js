@@ -4,9 +4,9 @@
 import { s } from "../core/dom.js";
 import { axes, bar, line, note } from "./plot.js";
 import { fromZero, linear } from "./scales.js";
-import { figure, probability, short, whole } from "../core/words.js";
+import { figure, probability, short, whole } from "../core/format.js";
 
-/** @typedef {import("./figure.js").Drawing} Drawing */
+/** @typedef {import("./chart.js").Drawing} Drawing */
 /** @typedef {{low: number, high: number, counts: Record<string, number>}} Bin */
 
 const LEFT = 52;
@@ -31,8 +31,8 @@ export function histogram({ bins, names, kinds, xTitle, yTitle }) {
     const y = linear(fromZero(bins.map(total)), [HEAD + box.height, HEAD]);
     const bars = bins.flatMap((bin) => stack(bin, names, kinds, x, y));
     const ground = axes(box, { x, y, xFormat: figure, yFormat: short, xTitle, title: yTitle, whole: true });
-    const stops = bins.map((bin) => ({ x: (x(bin.low) + x(bin.high)) / 2, y: y(total(bin)), lines: binLines(bin, names) }));
-    return { nodes: [ground, ...bars], stops, top: HEAD, bottom: HEAD + box.height };
+    const tooltipPoints = bins.map((bin) => ({ x: (x(bin.low) + x(bin.high)) / 2, y: y(total(bin)), lines: binLines(bin, names) }));
+    return { nodes: [ground, ...bars], tooltipPoints, top: HEAD, bottom: HEAD + box.height };
   };
 }
 
@@ -57,7 +57,7 @@ function binLines(bin, names) {
 }
 
 /**
- * @param {{said: number, observed: number, count: number}[]} points @param {string} xTitle @param {string} title
+ * @param {{predicted: number, observed: number, count: number}[]} points @param {string} xTitle @param {string} title
  * @returns {(width: number, height: number) => Drawing}
  */
 export function reliability(points, xTitle, title) {
@@ -66,23 +66,23 @@ export function reliability(points, xTitle, title) {
     const x = linear([0, 1], [LEFT, width - RIGHT]);
     const y = linear([0, 1], [HEAD + box.height, HEAD]);
     const most = Math.max(...points.map((point) => point.count));
-    const places = points.map((point) => /** @type {[number, number]} */ ([x(point.said), y(point.observed)]));
+    const places = points.map((point) => /** @type {[number, number]} */ ([x(point.predicted), y(point.observed)]));
     const dots = points.flatMap((point, index) => dot(point, places[index], most, box));
     const diagonal = line([[x(0), y(0)], [x(1), y(1)]], "diagonal");
     const ground = axes(box, { x, y, xFormat: figure, yFormat: figure, xTitle, title, xTicks: 5, yTicks: 5 });
-    const stops = points.map((point, index) => ({
+    const tooltipPoints = points.map((point, index) => ({
       x: places[index][0],
       y: places[index][1],
-      lines: [`said ${probability(point.said)}`, `came true ${probability(point.observed)}`, `${whole(point.count)} predictions`],
+      lines: [`predicted ${probability(point.predicted)}`, `observed ${probability(point.observed)}`, `${whole(point.count)} predictions`],
     }));
-    return { nodes: [ground, diagonal, line(places, "thin"), ...dots], stops, top: HEAD, bottom: HEAD + box.height };
+    return { nodes: [ground, diagonal, line(places, "thin"), ...dots], tooltipPoints, top: HEAD, bottom: HEAD + box.height };
   };
 }
 
 /** @param {{count: number}} point @param {[number, number]} place @param {number} most @param {import("./plot.js").Box} box */
 function dot(point, [cx, cy], most, box) {
   const radius = 3 + 9 * Math.sqrt(point.count / most);
-  // The figure stands where it hits neither the frame nor the diagonal.
+  // The label is placed where it overlaps neither the frame nor the diagonal.
   const above = cy - radius - 5 > box.top + 8;
   const edge = cx > box.left + box.width - 24 ? "end" : cx < box.left + 24 ? "start" : "middle";
   return [

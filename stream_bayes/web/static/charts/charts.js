@@ -1,16 +1,16 @@
 // @ts-check
-// The view of the charts: fetched when something changed and somebody looks, at most once a second.
+// The view of the charts: fetched after a change while the view is visible, at most once a second.
 
-import { Problem, api, known } from "../core/api.js";
-import { on, seldom } from "../core/bus.js";
+import { Problem, api, currentSession } from "../core/api.js";
+import { on, throttle } from "../core/event_bus.js";
 import { histogram, reliability, total } from "./bars.js";
-import { learning, pace, rates } from "./curves.js";
-import { put, the } from "../core/dom.js";
-import { Chart } from "./figure.js";
+import { drawBudget, drawLearningCurve, drawThroughput } from "./curves.js";
+import { byId, setChildren } from "../core/dom.js";
+import { Chart } from "./chart.js";
 import { partitionsPanel } from "./partitions.js";
 import { Posterior } from "./posterior.js";
-import { vitals } from "./vitals.js";
-import { clock, count, figure, labelWord, percent, probability, whole } from "../core/words.js";
+import { workerStatus } from "./worker_status.js";
+import { clock, count, figure, labelText, percent, probability, whole } from "../core/format.js";
 
 const PAUSE = 1000;
 const STATES = ["open", "answered", "closed"];
@@ -20,36 +20,36 @@ export class Charts {
     this.shown = false;
     this.all = makeCharts();
     const posterior = new Posterior();
-    const nodes = [vitals(), ...Object.values(this.all).map((chart) => chart.node), posterior.node, partitionsPanel()];
-    put(the("chart-grid"), ...nodes);
-    this.again = seldom(PAUSE, () => this.shown && !document.hidden && this.look());
-    on("change", this.again);
-    on("back", this.again);
-    document.addEventListener("visibilitychange", this.again);
+    const nodes = [workerStatus(), ...Object.values(this.all).map((chart) => chart.node), posterior.node, partitionsPanel()];
+    setChildren(byId("chart-grid"), ...nodes);
+    this.refresh = throttle(PAUSE, () => this.shown && !document.hidden && this.fetchCharts());
+    on("change", this.refresh);
+    on("online", this.refresh);
+    document.addEventListener("visibilitychange", this.refresh);
   }
 
   /** @param {boolean} shown */
   visible(shown) {
     this.shown = shown;
-    if (shown) this.again();
+    if (shown) this.refresh();
   }
 
-  async look() {
+  async fetchCharts() {
     let data;
     try {
       data = await api.get("api/charts");
     } catch (error) {
-      if (error instanceof Problem) put(the("charts-at"), `Not up to date: ${error.message}`);
+      if (error instanceof Problem) setChildren(byId("charts-at"), `Not up to date: ${error.message}`);
       return;
     }
-    put(the("charts-at"), `Live; as of ${clock(data.at)}.`);
+    setChildren(byId("charts-at"), `Live; as of ${clock(data.at)}.`);
     const { curve, calibration, budget, speed, probabilities, scores } = this.all;
-    learning(curve, data.curve);
-    if (predictsNumbers(data)) forLabels(calibration, "calibration compares the probabilities of labels with what came true");
+    drawLearningCurve(curve, data.curve);
+    if (predictsNumbers(data)) showLabelsOnly(calibration, "calibration compares the probabilities of labels with observed frequencies");
     else showCalibration(calibration, data);
-    pace(budget, data);
-    rates(speed, data.rates);
-    if (predictsNumbers(data)) forLabels(probabilities, "probabilities are there for labels only");
+    drawBudget(budget, data);
+    drawThroughput(speed, data.rates);
+    if (predictsNumbers(data)) showLabelsOnly(probabilities, "only labels have probabilities");
     else showHistogram(probabilities, data);
     showScores(scores, data.scores);
   }
@@ -57,11 +57,11 @@ export class Charts {
 
 /** @param {any} data */
 function predictsNumbers(data) {
-  return known()?.numbers ?? data.curve.some((/** @type {any} */ point) => (point.error ?? null) !== null);
+  return currentSession()?.numbers ?? data.curve.some((/** @type {any} */ point) => (point.error ?? null) !== null);
 }
 
 /** @param {Chart} chart @param {string} words */
-function forLabels(chart, words) {
+function showLabelsOnly(chart, words) {
   chart.showEmpty(`This learner predicts numbers: ${words}.`);
 }
 
@@ -70,29 +70,29 @@ function makeCharts() {
     curve: new Chart({
       id: "chart-curve",
       title: "Learning curve",
-      caption: "How wrong the predictions were, each made before its label was known. Lower is better. Only what is labelled counts: where all labels are answers to questions, these are the hard ones, and the filter is better than this.",
+      caption: "The error of the predictions, each made before its label was known. Lower is better. Only labelled observations count: if all labels were requested, these are the hard ones, and the filter is better than the curve.",
       height: 420,
       wide: true,
     }),
     calibration: new Chart({
       id: "chart-calibration",
       title: "Calibration",
-      caption: "Of the predictions in each tenth: what was said, and what came true. On the diagonal both are the same.",
+      caption: "The mean predicted probability and the observed frequency, for each tenth of the probabilities. On the diagonal both are equal.",
       height: 300,
     }),
     budget: new Chart({
       id: "chart-budget",
       title: "Label budget",
-      caption: "Questions asked so far, against the pace that the budget allows.",
+      caption: "Labels requested so far, and the number planned by the budget.",
       height: 300,
-      legend: [["l1", "asked"], ["l2", "planned"]],
+      legend: [["l1", "requested"], ["l2", "planned"]],
     }),
-    speed: new Chart({ id: "chart-rates", title: "Throughput and lag", caption: "Events taken in a second, and events that waited.", height: 300 }),
-    probabilities: new Chart({ id: "chart-histogram", title: "Probabilities", caption: "What the newest predictions said.", height: 300 }),
+    speed: new Chart({ id: "chart-rates", title: "Throughput and lag", caption: "Processed events per second, and the lag.", height: 300 }),
+    probabilities: new Chart({ id: "chart-histogram", title: "Probabilities", caption: "The probabilities of the newest predictions.", height: 300 }),
     scores: new Chart({
       id: "chart-scores",
-      title: "Questions by what they are worth",
-      caption: "The score of each question that was asked, and what became of it.",
+      title: "Label requests by score",
+      caption: "The score of each label request, and its outcome.",
       height: 300,
       legend: [["b4", "open"], ["b2", "answered"], ["b3", "closed without an answer"]],
     }),
@@ -105,17 +105,17 @@ function showCalibration(chart, { calibration: points, calibration_label: label 
     chart.showEmpty("Nothing to compare yet: it needs labels of predictions.");
     return;
   }
-  const of = label ? ` of ${labelWord(label)}` : "";
+  const of = label ? ` of ${labelText(label)}` : "";
   const sum = points.reduce((/** @type {number} */ all, /** @type {any} */ point) => all + point.count, 0);
   chart.show({
     points: points.length,
     last: sum,
     words: `${count(sum, "prediction")} in ${count(points.length, "group")}.`,
     table: {
-      head: [`Said${of}`, "Came true", "Predictions"],
-      rows: points.map((/** @type {any} */ point) => [probability(point.said), probability(point.observed), whole(point.count)]),
+      head: [`Predicted${of}`, "Observed", "Predictions"],
+      rows: points.map((/** @type {any} */ point) => [probability(point.predicted), probability(point.observed), whole(point.count)]),
     },
-    draw: reliability(points, `said, probability${of}`, "came true"),
+    draw: reliability(points, `predicted probability${of}`, "observed frequency"),
   });
 }
 
@@ -128,17 +128,17 @@ function showHistogram(chart, { histogram: bins, histogram_of: of, histogram_lab
   const names = [...new Set(bins.flatMap((/** @type {any} */ bin) => Object.keys(bin.counts)))];
   const kinds = names.map((_, index) => `b${(index % 3) + 1}`);
   const words = `of the newest ${count(of, "prediction")}`;
-  const note = wrong === null ? "" : `By its own probabilities the filter expects ${percent(wrong)} of these guesses to be wrong.`;
-  showBins(chart, bins, names, { kinds, words, note, xTitle: label ? `probability of ${labelWord(label)}` : "probability", yTitle: words });
+  const note = wrong === null ? "" : `By its own probabilities the filter expects ${percent(wrong)} of these predictions to be wrong.`;
+  showBins(chart, bins, names, { kinds, words, note, xTitle: label ? `probability of ${labelText(label)}` : "probability", yTitle: words });
 }
 
 /** @param {Chart} chart @param {any[]} bins */
 function showScores(chart, bins) {
   if (bins.length === 0) {
-    chart.showEmpty("No questions have been asked yet.");
+    chart.showEmpty("No labels have been requested yet.");
     return;
   }
-  showBins(chart, bins, STATES, { kinds: ["b4", "b2", "b3"], words: "", xTitle: "score: what the answer is worth", yTitle: "questions" });
+  showBins(chart, bins, STATES, { kinds: ["b4", "b2", "b3"], words: "", xTitle: "score", yTitle: "label requests" });
 }
 
 /** @param {Chart} chart @param {any[]} bins @param {string[]} names @param {{kinds: string[], words: string, xTitle: string, yTitle: string, note?: string}} how */

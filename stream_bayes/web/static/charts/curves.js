@@ -1,25 +1,25 @@
 // @ts-check
-// The charts over events and over time.
+// The charts over events and over time: learning curve, label budget, throughput.
 
 import { panels } from "./lines.js";
-import { clock, count, date, figure, short, whole } from "../core/words.js";
+import { clock, count, date, figure, short, whole } from "../core/format.js";
 
-/** @typedef {import("./figure.js").Chart} Chart */
+/** @typedef {import("./chart.js").Chart} Chart */
 
 /** @type {[string, string][]} */
 const MEASURES = [
   ["roca", "(1-ROCA) %"],
   ["log_loss", "Log loss"],
-  ["recent_log_loss", "Log loss lately"],
+  ["recent_log_loss", "Recent log loss"],
   ["accuracy", "Accuracy"],
   ["error", "Error"],
 ];
 
 /** @param {number | null | undefined} value */
-const or = (value) => (value === null || value === undefined ? "–" : figure(value));
+const orDash = (value) => (value === null || value === undefined ? "–" : figure(value));
 
 /** @param {Chart} chart @param {any[]} curve */
-export function learning(chart, curve) {
+export function drawLearningCurve(chart, curve) {
   if (curve.length === 0) {
     chart.showEmpty("Nothing learned yet. The curve begins with the first status of the worker: stream-bayes run.");
     return;
@@ -29,34 +29,34 @@ export function learning(chart, curve) {
   const quality = any("error") && !any("roca") && !any("log_loss") ? [errorPanel(column)] : labelPanels(column, any);
   const last = curve[curve.length - 1];
   const known = MEASURES.filter(([name]) => any(name));
-  const still = unmoved(curve);
+  const byLabels = sameEvents(curve);
   chart.show({
     points: curve.length,
     last: last.labels,
-    words: `After ${count(last.events, "event")} and ${count(last.labels, "label")}: ${measured(last)}.`,
+    words: `After ${count(last.events, "event")} and ${count(last.labels, "label")}: ${metricsText(last)}.`,
     table: {
       head: ["Events", "Labels", ...known.map(([, name]) => name)],
-      rows: curve.map((point) => [whole(point.events), whole(point.labels), ...known.map(([name]) => or(point[name]))]),
+      rows: curve.map((point) => [whole(point.events), whole(point.labels), ...known.map(([name]) => orDash(point[name]))]),
     },
     draw: panels({
-      xs: curve.map((point) => point[still ? "labels" : "events"]),
+      xs: curve.map((point) => point[byLabels ? "labels" : "events"]),
       xFormat: short,
-      xTitle: still ? `labels (all at ${count(last.events, "event")})` : "events",
+      xTitle: byLabels ? `labels (all at ${count(last.events, "event")})` : "events",
       panels: [...quality, { title: "labels used", series: [{ kind: "l3", values: column("labels"), filled: true }], format: short, whole: true }],
       lines: (index) => curveLines(curve[index]),
     }),
   });
 }
 
-/** Whether all points are at one number of events, so that nothing could be seen over it. @param {any[]} points */
-function unmoved(points) {
+/** Whether all points have the same number of events, so that the abscissa must be the labels. @param {any[]} points */
+function sameEvents(points) {
   return points.length > 1 && points.every((point) => point.events === points[0].events);
 }
 
 /** @param {any} point */
-function measured(point) {
+function metricsText(point) {
   if (point.error !== null && point.error !== undefined) return `error ${figure(point.error)}`;
-  return `(1-ROCA) ${or(point.roca)} %, log loss ${or(point.log_loss)}`;
+  return `(1-ROCA) ${orDash(point.roca)} %, log loss ${orDash(point.log_loss)}`;
 }
 
 /** @param {(name: string) => any[]} column */
@@ -67,7 +67,7 @@ function errorPanel(column) {
 /** @param {(name: string) => any[]} column @param {(name: string) => boolean} any */
 function labelPanels(column, any) {
   const lines = [{ kind: "thin l2", values: column("recent_log_loss") }, { kind: "l2", values: column("log_loss") }];
-  const loss = { title: "log loss: all so far, and lately (thin)", series: lines, format: figure };
+  const loss = { title: "log loss: mean so far, and recent (thin)", series: lines, format: figure };
   const roca = { title: "(1-ROCA) %", series: [{ kind: "l1", values: column("roca") }], format: figure, mayBeLog: true };
   return any("roca") ? [roca, loss] : [loss];
 }
@@ -77,7 +77,7 @@ function curveLines(point) {
   const lines = [`${whole(point.events)} events, ${whole(point.labels)} labels`];
   if (point.roca !== null) lines.push(`(1-ROCA) ${figure(point.roca)} %`);
   if (point.log_loss !== null) lines.push(`log loss ${figure(point.log_loss)}`);
-  if (point.recent_log_loss !== null) lines.push(`lately ${figure(point.recent_log_loss)}`);
+  if (point.recent_log_loss !== null) lines.push(`recent ${figure(point.recent_log_loss)}`);
   if (point.error !== null && point.error !== undefined) lines.push(`error ${figure(point.error)}`);
   lines.push(date(point.at));
   return lines;
@@ -87,42 +87,42 @@ function curveLines(point) {
 const planned = (point) => (point.planned === null ? "–" : whole(point.planned));
 
 /** @param {Chart} chart @param {any} data */
-export function pace(chart, { budget, budget_total: all, budget_left: left, curve }) {
+export function drawBudget(chart, { budget, budget_total: all, budget_left: left, curve }) {
   if (budget.length === 0) {
-    chart.showEmpty("No questions have been asked yet.");
+    chart.showEmpty("No labels have been requested yet.");
     return;
   }
   const last = budget[budget.length - 1];
   const labelled = new Map(curve.map((/** @type {any} */ point) => [point.at, point.labels]));
   const labels = budget.map((/** @type {any} */ point) => labelled.get(point.at));
-  const still = unmoved(budget) && labels.every((/** @type {number | undefined} */ one) => one !== undefined);
+  const byLabels = sameEvents(budget) && labels.every((/** @type {number | undefined} */ one) => one !== undefined);
   const rest = left === null ? "no limit" : `${whole(left)} left${all === null ? "" : ` of ${whole(all)}`}`;
   chart.show({
     points: budget.length,
-    last: last.asked,
-    words: `${whole(last.asked)} asked, ${last.planned === null ? "nothing planned" : `${whole(last.planned)} planned`}, ${rest}.`,
+    last: last.requested,
+    words: `${whole(last.requested)} requested, ${last.planned === null ? "nothing planned" : `${whole(last.planned)} planned`}, ${rest}.`,
     table: {
-      head: ["Events", "Asked", "Planned"],
-      rows: budget.map((/** @type {any} */ point) => [whole(point.events), whole(point.asked), planned(point)]),
+      head: ["Events", "Requested", "Planned"],
+      rows: budget.map((/** @type {any} */ point) => [whole(point.events), whole(point.requested), planned(point)]),
     },
     draw: panels({
-      xs: still ? labels : budget.map((/** @type {any} */ point) => point.events),
+      xs: byLabels ? labels : budget.map((/** @type {any} */ point) => point.events),
       xFormat: short,
-      xTitle: still ? `labels (all at ${count(last.events, "event")})` : "events",
+      xTitle: byLabels ? `labels (all at ${count(last.events, "event")})` : "events",
       panels: [
         {
-          title: `questions, ${rest}`,
+          title: `label requests, ${rest}`,
           format: short,
           whole: true,
           series: [
             { kind: "l2 dashed", values: budget.map((/** @type {any} */ point) => point.planned) },
-            { kind: "l1", values: budget.map((/** @type {any} */ point) => point.asked) },
+            { kind: "l1", values: budget.map((/** @type {any} */ point) => point.requested) },
           ],
         },
       ],
       lines: (index) => {
         const point = budget[index];
-        return [`${whole(point.events)} events`, `asked ${whole(point.asked)}`, `planned ${planned(point)}`];
+        return [`${whole(point.events)} events`, `requested ${whole(point.requested)}`, `planned ${planned(point)}`];
       },
     }),
   });
@@ -132,7 +132,7 @@ export function pace(chart, { budget, budget_total: all, budget_left: left, curv
 const waiting = (point) => (point.lag === null ? "–" : whole(point.lag));
 
 /** @param {Chart} chart @param {any[]} points */
-export function rates(chart, points) {
+export function drawThroughput(chart, points) {
   if (points.length === 0) {
     chart.showEmpty("No rate yet: it needs two reports of the worker.");
     return;
@@ -157,7 +157,7 @@ export function rates(chart, points) {
   });
 }
 
-/** Seconds where the whole is short, the day where it is long. @param {any[]} points */
+/** The format of times: seconds for a short range, days for a long one. @param {any[]} points */
 function timeFormat(points) {
   const span = new Date(points[points.length - 1].at).getTime() - new Date(points[0].at).getTime();
   if (span > 2 * 86_400_000) return (/** @type {number} */ at) => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }).format(at);

@@ -1,10 +1,10 @@
 // @ts-check
-// Charts of lines in panels that share their abscissa.
+// Line charts in panels that share the abscissa.
 
 import { area, axes, line } from "./plot.js";
-import { fromZero, extent, linear, logarithmic, manyFold, temporal } from "./scales.js";
+import { extent, fromZero, linear, logDomain, logarithmic, temporal } from "./scales.js";
 
-/** @typedef {import("./figure.js").Drawing} Drawing */
+/** @typedef {import("./chart.js").Drawing} Drawing */
 /** @typedef {{kind: string, values: (number | null)[], filled?: boolean}} Series */
 /** @typedef {{title: string, series: Series[], format: (value: number) => string, mayBeLog?: boolean, whole?: boolean}} Panel */
 
@@ -28,8 +28,8 @@ export function panels(plan) {
       const box = { left: LEFT, top: number * each + HEAD, width: width - LEFT - RIGHT, height: each - HEAD - (number < count - 1 ? 6 : 0) };
       return drawPanel(panel, box, x, plan, number === count - 1);
     });
-    const stops = plan.xs.map((value, index) => ({ x: x(value), y: HEAD + 10, lines: plan.lines(index) }));
-    return { nodes, stops, top: HEAD, bottom: height - FOOT };
+    const tooltipPoints = plan.xs.map((value, index) => ({ x: x(value), y: HEAD + 10, lines: plan.lines(index) }));
+    return { nodes, tooltipPoints, top: HEAD, bottom: height - FOOT };
   };
 }
 
@@ -39,9 +39,9 @@ export function panels(plan) {
  */
 function drawPanel(panel, box, x, plan, last) {
   const values = /** @type {number[]} */ (panel.series.flatMap((series) => series.values).filter((value) => value !== null));
-  const folds = panel.mayBeLog && values.length ? manyFold(values) : null;
+  const domain = panel.mayBeLog && values.length ? logDomain(values) : null;
   const range = /** @type {[number, number]} */ ([box.top + box.height, box.top]);
-  const y = folds ? logarithmic(folds, range) : linear(fromZero(values), range);
+  const y = domain ? logarithmic(domain, range) : linear(fromZero(values), range);
   const ground = axes(box, {
     x,
     y,
@@ -50,7 +50,7 @@ function drawPanel(panel, box, x, plan, last) {
     yFormat: panel.format,
     title: panel.title,
     whole: panel.whole,
-    // Events and labels are counted.
+    // Events and labels are whole numbers.
     xWhole: !plan.time,
   });
   return [ground, ...panel.series.flatMap((series) => drawSeries(series, plan.xs, x, y, box))];

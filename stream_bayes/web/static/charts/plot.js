@@ -12,27 +12,27 @@ import { s } from "../core/dom.js";
  */
 
 /**
- * Gridlines and their figures.
+ * Gridlines and tick labels.
  * @param {Box} box
  * @param {Axes} options
  */
 export function axes(box, { x, y, xFormat, yFormat, xTitle, title, xTicks, yTicks, whole = false, xWhole = false }) {
   const parts = [];
-  const fresh = once();
+  const isNew = firstTime();
   const right = box.left + box.width;
   const bottom = box.top + box.height;
   for (const value of y.ticks(yTicks ?? Math.max(3, Math.round(box.height / 36)))) {
-    if ((whole && !Number.isInteger(value)) || !fresh(yFormat(value))) continue;
-    const at = crisp(y(value));
+    if ((whole && !Number.isInteger(value)) || !isNew(yFormat(value))) continue;
+    const at = pixelCenter(y(value));
     parts.push(s("line", { class: "grid", x1: box.left, x2: right, y1: at, y2: at }));
     parts.push(s("text", { class: "tick", x: box.left - 8, y: at, dy: "0.32em", "text-anchor": "end" }, yFormat(value)));
   }
-  parts.push(s("line", { class: "base", x1: box.left, x2: right, y1: crisp(bottom), y2: crisp(bottom) }));
+  parts.push(s("line", { class: "base", x1: box.left, x2: right, y1: pixelCenter(bottom), y2: pixelCenter(bottom) }));
   if (xFormat) {
-    const freshX = once();
+    const isNewX = firstTime();
     for (const value of x.ticks(xTicks ?? Math.max(3, Math.round(box.width / 85)))) {
-      if ((xWhole && !Number.isInteger(value)) || !freshX(xFormat(value))) continue;
-      const at = crisp(x(value));
+      if ((xWhole && !Number.isInteger(value)) || !isNewX(xFormat(value))) continue;
+      const at = pixelCenter(x(value));
       parts.push(s("line", { class: "base", x1: at, x2: at, y1: bottom, y2: bottom + 5 }));
       parts.push(s("text", { class: "tick", x: at, y: bottom + 18, "text-anchor": anchor(at, box) }, xFormat(value)));
     }
@@ -42,20 +42,20 @@ export function axes(box, { x, y, xFormat, yFormat, xTitle, title, xTicks, yTick
   return s("g", {}, ...parts);
 }
 
-/** Tells whether a figure is written for the first time: the same one twice would be wrong at least once. */
-function once() {
+/** Returns a function that is true for each text once: of two equal tick labels one would be wrong. */
+function firstTime() {
   /** @type {Set<string>} */
   const written = new Set();
   return (/** @type {string} */ text) => text === "" || (!written.has(text) && written.add(text) !== undefined);
 }
 
-/** Figures at the ends stay inside. @param {number} at @param {Box} box */
+/** The text anchor that keeps a tick label inside the plot. @param {number} at @param {Box} box */
 function anchor(at, box) {
   return at > box.left + box.width - 12 ? "end" : "middle";
 }
 
 /** @param {number} value */
-function crisp(value) {
+function pixelCenter(value) {
   return Math.round(value) + 0.5;
 }
 
@@ -83,7 +83,7 @@ export function bar(x, y, width, height, kind) {
   return s("rect", { class: `bar-mark ${kind}`, x, y, width: Math.max(0.5, width), height: Math.max(0, height) });
 }
 
-/** @param {number} x @param {number} y @param {string} text @param {string} [anchored] */
-export function note(x, y, text, anchored = "middle") {
-  return s("text", { class: "note-mark", x, y, "text-anchor": anchored }, text);
+/** @param {number} x @param {number} y @param {string} text @param {string} [textAnchor] */
+export function note(x, y, text, textAnchor = "middle") {
+  return s("text", { class: "note-mark", x, y, "text-anchor": textAnchor }, text);
 }

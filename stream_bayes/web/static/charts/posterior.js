@@ -1,13 +1,13 @@
 // @ts-check
-// The posterior of a chosen word, sender or host as a density.
+// The posterior density of a chosen word, sender or host.
 
-import { Problem, api, known } from "../core/api.js";
-import { on, seldom } from "../core/bus.js";
-import { h, put, s, shown } from "../core/dom.js";
-import { Chart } from "./figure.js";
+import { Problem, api, currentSession } from "../core/api.js";
+import { on, throttle } from "../core/event_bus.js";
+import { h, s, setChildren, visibleText } from "../core/dom.js";
+import { Chart } from "./chart.js";
 import { area, axes, line, note } from "./plot.js";
 import { linear } from "./scales.js";
-import { figure, whole } from "../core/words.js";
+import { figure, whole } from "../core/format.js";
 
 const KINDS = ["word", "sender", "host", "pair", "network", "field", "feature"];
 const PAUSE = 3000;
@@ -16,12 +16,12 @@ export class Posterior {
   constructor() {
     this.chart = new Chart({
       id: "chart-posterior",
-      title: "What it believes of a word",
+      title: "Posterior of a word",
       caption: "The posterior of one word, sender or host: where its true value may lie, and 95 % of it shaded.",
       height: 180,
     });
     this.kind = h("select", { id: "posterior-kind" });
-    this.kind.addEventListener("change", () => this.name());
+    this.kind.addEventListener("change", () => this.updateTitle());
     const field = { id: "posterior-text", type: "text", maxlength: "200", autocomplete: "off", spellcheck: "false" };
     this.text = h("input", { ...field, placeholder: "for instance: free" });
     this.facts = h("p", { class: "posterior-facts", id: "posterior-facts", "aria-live": "polite" });
@@ -34,17 +34,17 @@ export class Posterior {
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.wanted = { kind: this.kind.value, text: this.text.value.trim() };
-      this.look();
+      this.query = { kind: this.kind.value, text: this.text.value.trim() };
+      this.fetchPosterior();
     });
     this.chart.plot.before(form);
     this.chart.plot.after(this.facts);
     /** @type {{kind: string, text: string} | null} */
-    this.wanted = null;
-    this.offer();
-    on("session", () => this.offer());
-    on("change", seldom(PAUSE, () => known()?.kinds?.length === 0 && this.charts()?.offsetParent && api.session().catch(() => undefined)));
-    on("change", seldom(PAUSE, () => this.wanted !== null && this.node.offsetParent !== null && this.look()));
+    this.query = null;
+    this.showKinds();
+    on("session", () => this.showKinds());
+    on("change", throttle(PAUSE, () => currentSession()?.kinds?.length === 0 && this.charts()?.offsetParent && api.session().catch(() => undefined)));
+    on("change", throttle(PAUSE, () => this.query !== null && this.node.offsetParent !== null && this.fetchPosterior()));
   }
 
   get node() {
@@ -55,54 +55,54 @@ export class Posterior {
     return this.node.parentElement;
   }
 
-  /** The kinds that the learner has; without a model there is nothing to ask for. */
-  offer() {
-    const kinds = known()?.kinds ?? KINDS;
+  /** Shows the kinds of features that the learner has; without a model the chart is hidden. */
+  showKinds() {
+    const kinds = currentSession()?.kinds ?? KINDS;
     this.node.hidden = kinds.length === 0;
     const drawn = [...this.kind.options].map((option) => option.value);
     if (drawn.join() === kinds.join()) return;
     const before = this.kind.value;
-    put(this.kind, ...kinds.map((kind) => h("option", { value: kind }, kind)));
-    if (this.wanted !== null && kinds.includes(before)) this.kind.value = before;
-    this.name();
+    setChildren(this.kind, ...kinds.map((kind) => h("option", { value: kind }, kind)));
+    if (this.query !== null && kinds.includes(before)) this.kind.value = before;
+    this.updateTitle();
   }
 
-  name() {
+  updateTitle() {
     const kind = this.kind.value || "word";
     this.text.placeholder = kind === "word" ? "for instance: free" : "";
-    this.chart.rename(`What it believes of a ${kind}`, `The posterior of one ${kind}: where its true value may lie, and 95 % of it shaded.`);
-    if (this.wanted === null) this.nothing();
+    this.chart.rename(`Posterior of a ${kind}`, `The posterior of one ${kind}: where its true value may lie, and 95 % of it shaded.`);
+    if (this.query === null) this.showNothing();
   }
 
-  nothing() {
-    this.chart.showEmpty(`Name a ${this.kind.value || "word"} above to see what the filter believes of it.`);
-    put(this.facts);
+  showNothing() {
+    this.chart.showEmpty(`Name a ${this.kind.value || "word"} above to see its posterior.`);
+    setChildren(this.facts);
   }
 
-  async look() {
-    const wanted = this.wanted;
-    if (!wanted || wanted.text === "") {
-      this.nothing();
+  async fetchPosterior() {
+    const chosen = this.query;
+    if (!chosen || chosen.text === "") {
+      this.showNothing();
       return;
     }
-    const query = new URLSearchParams(wanted);
+    const query = new URLSearchParams(chosen);
     try {
       const density = await api.get(`api/posterior?${query}`);
-      if (this.wanted === wanted) this.draw(density);
+      if (this.query === chosen) this.draw(density);
     } catch (error) {
-      if (this.wanted !== wanted || !(error instanceof Problem)) return;
+      if (this.query !== chosen || !(error instanceof Problem)) return;
       this.chart.showEmpty(error.message);
-      put(this.facts);
+      setChildren(this.facts);
     }
   }
 
   /** @param {any} density */
   draw(density) {
     const [low, high] = density.interval;
-    put(
+    setChildren(
       this.facts,
-      h("strong", {}, shown(density.text)),
-      ` ${density.meaning}: mean ${figure(density.mean)}, 95 % between ${figure(low)} and ${figure(high)}; ${density.family}${seen(density)}.`,
+      h("strong", {}, visibleText(density.text)),
+      ` ${density.meaning}: mean ${figure(density.mean)}, 95 % between ${figure(low)} and ${figure(high)}; ${density.family}${seenText(density)}.`,
       density.note ? h("span", { class: "soft" }, ` ${density.note}`) : null,
     );
     this.chart.show({
@@ -116,7 +116,7 @@ export class Posterior {
 }
 
 /** @param {any} density */
-function seen({ seen: all, seen_towards: towards }) {
+function seenText({ seen: all, seen_towards: towards }) {
   if (all === null) return "";
   return towards === null ? `, seen ${whole(all)} times` : `, ${whole(towards)} of ${whole(all)}`;
 }
@@ -126,7 +126,7 @@ function pairs(density) {
   return density.x.map((/** @type {number} */ x, /** @type {number} */ index) => [x, density.y[index]]);
 }
 
-/** @param {any} density @returns {(width: number, height: number) => import("./figure.js").Drawing} */
+/** @param {any} density @returns {(width: number, height: number) => import("./chart.js").Drawing} */
 function curve(density) {
   const { x: xs, y: ys, interval, mean } = density;
   const known = pairs(density);
@@ -141,7 +141,7 @@ function curve(density) {
     const middle = s("line", { class: "mean", x1: x(mean), x2: x(mean), y1: box.top, y2: bottom });
     const ground = axes(box, { x, y, xFormat: figure, yFormat: () => "", yTicks: 1 });
     const label = note(x(mean), box.top - 8, `mean ${figure(mean)}`, x(mean) > width - 60 ? "end" : x(mean) < 60 ? "start" : "middle");
-    const stops = known.map(([value, height]) => ({ x: x(value), y: y(height), lines: [`at ${figure(value)}`, `density ${figure(height)}`] }));
-    return { nodes: [ground, area(inside, bottom, "l1"), line(points, "l1"), middle, label], stops, top: box.top, bottom };
+    const tooltipPoints = known.map(([value, height]) => ({ x: x(value), y: y(height), lines: [`at ${figure(value)}`, `density ${figure(height)}`] }));
+    return { nodes: [ground, area(inside, bottom, "l1"), line(points, "l1"), middle, label], tooltipPoints, top: box.top, bottom };
   };
 }

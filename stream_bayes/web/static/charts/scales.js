@@ -1,5 +1,5 @@
 // @ts-check
-// From values to places, with round ticks.
+// Scales from values to pixels, with round ticks.
 
 /**
  * @typedef {((value: number) => number) & {ticks: (count: number) => number[], domain: [number, number]}} Scale
@@ -20,7 +20,7 @@ export function logarithmic([low, high], [from, to]) {
   return Object.assign(scale, { ticks: () => decades(low, high), domain: /** @type {[number, number]} */ ([low, high]) });
 }
 
-/** Milliseconds. @param {[number, number]} domain @param {[number, number]} range @returns {Scale} */
+/** A scale of times in milliseconds. @param {[number, number]} domain @param {[number, number]} range @returns {Scale} */
 export function temporal(domain, range) {
   return Object.assign(linear(domain, range), { ticks: (/** @type {number} */ count) => timeTicks(domain[0], domain[1], count) });
 }
@@ -65,7 +65,7 @@ function timeTicks(low, high, count) {
   return ticks;
 }
 
-/** From zero to a round number above all. @param {number[]} values @returns {[number, number]} */
+/** A domain from zero to a round number above all values. @param {number[]} values @returns {[number, number]} */
 export function fromZero(values) {
   const most = Math.max(0, ...values);
   if (most === 0) return [0, 1];
@@ -73,15 +73,15 @@ export function fromZero(values) {
   return [0, Math.ceil(most / step - 1e-9) * step];
 }
 
-/** The least and the greatest, with some room around where they are the same. @param {number[]} values @param {number} [room] @returns {[number, number]} */
+/** The minimum and the maximum, with some room if they are equal. @param {number[]} values @param {number} [room] @returns {[number, number]} */
 export function extent(values, room = 0.5) {
   const low = Math.min(...values);
   const high = Math.max(...values);
   return low === high ? [low - room, high + room] : [low, high];
 }
 
-/** A domain for a logarithmic axis, or null where a plain one is clearer. @param {number[]} values @returns {[number, number] | null} */
-export function manyFold(values) {
+/** A domain for a logarithmic axis, or null if a linear axis is clearer. @param {number[]} values @returns {[number, number] | null} */
+export function logDomain(values) {
   const low = Math.min(...values);
   const high = Math.max(...values);
   if (!(low > 0) || high / low < 20) return null;

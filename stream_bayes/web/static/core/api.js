@@ -1,13 +1,13 @@
 // @ts-check
-// The server: requests, their errors, and whether it answers at all.
+// HTTP client of the API: requests, errors, and whether the server can be reached.
 
-import { tell } from "./bus.js";
+import { emit } from "./event_bus.js";
 import { sessionId } from "./session.js";
 
 const TIMEOUT = 20_000;
-const PAUSES = [1, 2, 3, 5, 8, 15];
+const RETRY_SECONDS = [1, 2, 3, 5, 8, 15];
 
-/** The server refused, and says why. */
+/** An error response of the server. */
 export class Problem extends Error {
   /** @param {number} status @param {string} code @param {string} detail */
   constructor(status, code, detail) {
@@ -35,15 +35,15 @@ export const api = {
   get: (path) => send("GET", path),
   /** @param {string} path @param {unknown} [body] */
   post: (path, body) => write(path, body),
-  /** What is sent while the page goes away. @param {string} path @param {unknown} body */
-  last: (path, body) => {
+  /** Posts while the page is being closed. @param {string} path @param {unknown} body */
+  postOnLeave: (path, body) => {
     if (session !== null) send("POST", path, withSessionId(path, body), true).catch(() => undefined);
   },
   session: startSession,
 };
 
-/** What the server said of itself and of the learner, or null before it did. */
-export function known() {
+/** The session with the properties of the server and of the learner, or null before it is loaded. */
+export function currentSession() {
   return session;
 }
 
@@ -54,14 +54,14 @@ export function requestPath(place, verb) {
 
 async function startSession() {
   session = await send("GET", "api/session");
-  tell("session");
+  emit("session");
   return /** @type {Session} */ (session);
 }
 
-/** Says for whom a question is: this tab, not whoever else has the same name. @param {string} path @param {unknown} body */
+/** Adds the session id to label requests: two tabs may use the same labeller name. @param {string} path @param {unknown} body */
 function withSessionId(path, body) {
-  const asks = path.startsWith("api/requests/") && session?.kinds !== undefined;
-  return asks ? { session_id: sessionId(), .../** @type {object} */ (body) } : body;
+  const isRequest = path.startsWith("api/requests/") && session?.kinds !== undefined;
+  return isRequest ? { session_id: sessionId(), .../** @type {object} */ (body) } : body;
 }
 
 /** @param {string} path @param {unknown} body */
@@ -70,7 +70,7 @@ async function write(path, body) {
   try {
     return await send("POST", path, withSessionId(path, body));
   } catch (error) {
-    // A server that was restarted knows the old token no longer.
+    // A restarted server has a new CSRF token.
     if (!(error instanceof Problem) || error.status !== 403) throw error;
     await startSession();
     return send("POST", path, withSessionId(path, body));
@@ -95,19 +95,19 @@ async function send(method, path, body, keepalive = false) {
       signal: AbortSignal.timeout(TIMEOUT),
     });
   } catch (error) {
-    if (!keepalive) lost();
+    if (!keepalive) markOffline();
     throw new Unreachable("The server does not answer.", { cause: error });
   }
   if (!response.ok) throw await problem(response);
-  back();
+  markOnline();
   return response.status === 204 ? null : response.json();
 }
 
 /** @param {Response} response */
 async function problem(response) {
   if (response.status === 401) logIn();
-  if ([502, 504].includes(response.status)) lost();
-  else back();
+  if ([502, 504].includes(response.status)) markOffline();
+  else markOnline();
   let body = null;
   try {
     body = await response.json();
@@ -119,7 +119,7 @@ async function problem(response) {
   return new Problem(response.status, code, detail);
 }
 
-/** The page that the server shows to strangers has the login; not again and again, should it not. */
+/** Reloads the page, since the server then shows the login; at most once in ten seconds. */
 function logIn() {
   let last = 0;
   try {
@@ -129,28 +129,28 @@ function logIn() {
     return;
   }
   if (Date.now() - last > 10_000) location.reload();
-  else tell("locked");
+  else emit("unauthorized");
 }
 
-function lost() {
+function markOffline() {
   if (reachable) {
     reachable = false;
-    tell("lost");
+    emit("offline");
   }
   if (!retrying) retry();
 }
 
-function back() {
+function markOnline() {
   if (reachable) return;
   reachable = true;
-  tell("back");
+  emit("online");
 }
 
-/** Asks again and again until the server answers. */
+/** Requests the session until the server answers. */
 async function retry() {
   retrying = true;
   for (let attempt = 0; !reachable; attempt += 1) {
-    const seconds = PAUSES[Math.min(attempt, PAUSES.length - 1)];
+    const seconds = RETRY_SECONDS[Math.min(attempt, RETRY_SECONDS.length - 1)];
     await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
     await startSession().catch(() => undefined);
   }

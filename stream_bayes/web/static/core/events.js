@@ -1,18 +1,18 @@
 // @ts-check
-// What the server tells by itself. A hidden tab listens to nothing: browsers allow few open connections to one server.
+// Server-sent events. A hidden tab closes its stream: browsers allow few open connections to one server.
 
 import { api } from "./api.js";
-import { on, tell } from "./bus.js";
+import { emit, on } from "./event_bus.js";
 
-const AGAIN = 3000;
+const RECONNECT_AFTER = 3000;
 
 /** @type {EventSource | null} */
 let source = null;
-let waiting = 0;
+let timer = 0;
 
-export function listen() {
+export function startEvents() {
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
-  on("back", () => open());
+  on("online", () => open());
   addEventListener("pagehide", close);
   addEventListener("pageshow", open);
   open();
@@ -20,24 +20,24 @@ export function listen() {
 
 function open() {
   if (document.hidden || (source !== null && source.readyState !== EventSource.CLOSED)) return;
-  clearTimeout(waiting);
+  clearTimeout(timer);
   source = new EventSource("api/events");
-  // Whatever happened before the line stood is asked for once.
-  source.addEventListener("open", () => tell("change", {}));
-  source.addEventListener("change", (event) => tell("change", JSON.parse(event.data)));
-  source.addEventListener("error", broken);
+  // Changes before the connection was open are fetched once.
+  source.addEventListener("open", () => emit("change", {}));
+  source.addEventListener("change", (event) => emit("change", JSON.parse(event.data)));
+  source.addEventListener("error", onError);
 }
 
-/** A line that breaks may come back by itself; asking for the session tells whether the server is there at all. */
-function broken() {
+/** A broken stream may reconnect by itself; a request for the session shows whether the server can be reached. */
+function onError() {
   api.session().catch(() => undefined);
   if (source?.readyState !== EventSource.CLOSED) return;
-  clearTimeout(waiting);
-  waiting = window.setTimeout(open, AGAIN);
+  clearTimeout(timer);
+  timer = window.setTimeout(open, RECONNECT_AFTER);
 }
 
 function close() {
-  clearTimeout(waiting);
+  clearTimeout(timer);
   source?.close();
   source = null;
 }

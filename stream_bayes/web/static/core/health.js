@@ -1,22 +1,22 @@
 // @ts-check
-// How the worker is doing, in the header.
+// The status of the worker, in the header.
 
 import { Problem, api } from "./api.js";
-import { on, seldom } from "./bus.js";
-import { put, the } from "./dom.js";
-import { banner, unbanner } from "./notices.js";
-import { clock, count, duration, short, whole } from "./words.js";
+import { on, throttle } from "./event_bus.js";
+import { byId, setChildren } from "./dom.js";
+import { removeBanner, showBanner } from "./notices.js";
+import { clock, count, duration, short, whole } from "./format.js";
 
 const PAUSE = 2000;
-const BEAT = 15_000;
-const UNREADABLE = "The log cannot be read right now: new questions and figures cannot be seen. The page tries again by itself.";
+const REFRESH_EVERY = 15_000;
+const UNREADABLE = "The log cannot be read right now: new requests and charts cannot be loaded. The page tries again by itself.";
 
 /** @type {any} */
 let state = null;
 /** @type {((state: any) => void)[]} */
 const listeners = [];
 
-/** The newest state, or null before the first. */
+/** The newest status, or null before it is loaded. */
 export function health() {
   return state;
 }
@@ -27,21 +27,21 @@ export function onHealth(listener) {
 }
 
 export function startHealth() {
-  const again = seldom(PAUSE, look);
-  on("change", again);
-  on("back", again);
-  on("lost", () => say("bad", "No connection to the page's server", ""));
-  setInterval(() => document.hidden || again(), BEAT);
-  document.addEventListener("visibilitychange", again);
+  const refresh = throttle(PAUSE, fetchStatus);
+  on("change", refresh);
+  on("online", refresh);
+  on("offline", () => show("bad", "No connection to the page's server", ""));
+  setInterval(() => document.hidden || refresh(), REFRESH_EVERY);
+  document.addEventListener("visibilitychange", refresh);
 }
 
-async function look() {
+async function fetchStatus() {
   try {
     state = await api.get("api/status");
   } catch (error) {
     if (error instanceof Problem) {
-      say("bad", "The state is not known", error.message);
-      if (error.status === 503) banner("log", UNREADABLE, [], error.message);
+      show("bad", "The status is unknown", error.message);
+      if (error.status === 503) showBanner("log", UNREADABLE, [], error.message);
     }
     return;
   }
@@ -50,17 +50,17 @@ async function look() {
 }
 
 function draw() {
-  if (state.log_problem) banner("log", UNREADABLE, [], `${state.log_problem} ${state.summary}`);
-  else unbanner("log");
-  const [kind, words] = verdict();
-  say(kind, words, state.summary);
-  const badge = the("open-count");
-  put(badge, whole(state.open));
+  if (state.log_problem) showBanner("log", UNREADABLE, [], `${state.log_problem} ${state.summary}`);
+  else removeBanner("log");
+  const [kind, words] = workerState();
+  show(kind, words, state.summary);
+  const badge = byId("open-count");
+  setChildren(badge, whole(state.open));
   badge.setAttribute("aria-label", `${whole(state.open)} open`);
 }
 
-/** @returns {[string, string]} */
-export function verdict() {
+/** The kind of the worker's state, and the state in words. @returns {[string, string]} */
+export function workerState() {
   if (state.log_problem) return ["bad", "The page cannot read the log"];
   if (state.partitions.length === 0) return ["warn", "No worker has reported yet"];
   if (state.stopped_at) return ["warn", `Worker stopped at ${clock(state.stopped_at)}`];
@@ -71,33 +71,33 @@ export function verdict() {
 }
 
 /** @param {string} kind @param {string} words @param {string} summary */
-function say(kind, words, summary) {
-  const strip = the("health");
+function show(kind, words, summary) {
+  const strip = byId("health");
   strip.dataset.state = kind;
   strip.title = summary;
-  put(the("health-words"), words);
-  put(the("health-numbers"), state === null || kind === "bad" ? "" : numbers());
+  setChildren(byId("health-words"), words);
+  setChildren(byId("health-numbers"), state === null || kind === "bad" ? "" : numbers());
 }
 
 function numbers() {
   const { events, left, lag, dead } = totals();
   const parts = [`${short(events)} events`];
   if (left !== null) parts.push(`${short(left)} labels left`);
-  parts.push(lagWords(lag));
+  parts.push(formatLag(lag));
   if (dead > 0) parts.push(count(dead, "dead letter"));
   return parts.join(" · ");
 }
 
 /** @param {number | null} lag */
-export function lagWords(lag) {
+export function formatLag(lag) {
   return lag === null ? "lag unknown" : lag === 0 ? "no lag" : `lag ${short(lag)}`;
 }
 
-/** Over all partitions; labels left are null where there is no limit, the lag where one does not know it. */
+/** Totals over all partitions; `left` is null without a limit, `lag` is null if it is unknown. */
 export function totals() {
   const parts = state?.partitions ?? [];
   const sum = (/** @type {string} */ name) => parts.reduce((/** @type {number} */ all, /** @type {any} */ one) => all + one[name], 0);
   const limited = parts.length > 0 && parts.every((/** @type {any} */ one) => one.labels_remaining !== null);
-  const sure = parts.every((/** @type {any} */ one) => one.lag !== null);
-  return { events: sum("events"), lag: sure ? sum("lag") : null, dead: sum("dead_letters"), left: limited ? sum("labels_remaining") : null };
+  const lagKnown = parts.every((/** @type {any} */ one) => one.lag !== null);
+  return { events: sum("events"), lag: lagKnown ? sum("lag") : null, dead: sum("dead_letters"), left: limited ? sum("labels_remaining") : null };
 }

@@ -1,27 +1,27 @@
 // @ts-check
-// The help dialog, where keys can be changed.
+// The help dialog, with the key bindings.
 
-import { on } from "./bus.js";
-import { h, put, the } from "./dom.js";
+import { on } from "./event_bus.js";
+import { byId, h, setChildren } from "./dom.js";
 import { MEANING, keyName, keyOf, keysOn, rebind, resetKeys, setKeysOn } from "./keys.js";
 
 /** @type {string | null} */
 let changing = null;
 
 export function startHelp() {
-  const dialog = the("help");
-  the("help-open").addEventListener("click", openHelp);
-  the("help-close").addEventListener("click", () => dialog.close());
+  const dialog = byId("help");
+  byId("help-open").addEventListener("click", openHelp);
+  byId("help-close").addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (/** @type {Event} */ event) => {
     if (event.target === dialog) dialog.close();
   });
   dialog.addEventListener("close", stop);
   dialog.addEventListener("keydown", pressed);
-  the("keys-reset").addEventListener("click", () => {
+  byId("keys-reset").addEventListener("click", () => {
     resetKeys();
-    note("All keys are as they were at first.");
+    note("All keys are reset.");
   });
-  const box = the("keys-on");
+  const box = byId("keys-on");
   box.checked = keysOn();
   box.addEventListener("change", () => setKeysOn(box.checked));
   on("keys", draw);
@@ -29,19 +29,19 @@ export function startHelp() {
 }
 
 export function openHelp() {
-  const dialog = the("help");
+  const dialog = byId("help");
   if (!dialog.open) dialog.showModal();
 }
 
 /** @param {{version: string, group: string, log: string}} session */
 export function showAbout(session) {
-  put(the("about"), `stream_bayes ${session.version}, group ${session.group}, log ${session.log}.`);
+  setChildren(byId("about"), `stream_bayes ${session.version}, group ${session.group}, log ${session.log}.`);
 }
 
 function draw() {
   const used = new Set([...document.querySelectorAll("#answers kbd[data-key]")].map((node) => node.getAttribute("data-key")));
   const actions = Object.keys(MEANING).filter((action) => !action.startsWith("choice") || used.has(action));
-  put(the("keys-body"), ...actions.map(row));
+  setChildren(byId("keys-body"), ...actions.map(row));
 }
 
 /** @param {string} action */
@@ -88,7 +88,7 @@ function stop() {
 
 /** @param {string} text */
 function note(text) {
-  put(the("keys-note"), text);
+  setChildren(byId("keys-note"), text);
 }
 
 export { draw as drawKeys };

@@ -1,12 +1,12 @@
 // @ts-check
-// Single keys: which does what, and when they count.
+// Key bindings: the key of each action, and when keys are handled.
 
-import { on, tell } from "./bus.js";
-import { forget, recall, remember } from "./store.js";
+import { emit, on } from "./event_bus.js";
+import { loadSetting, removeSetting, saveSetting } from "./settings_store.js";
 
 /** @type {Record<string, string>} */
-const USUAL = { spam: "s", ham: "h", unsure: "n", skip: "k", undo: "u", help: "?" };
-for (let digit = 1; digit <= 9; digit += 1) USUAL[`choice ${digit}`] = String(digit);
+const DEFAULT_KEYS = { spam: "s", ham: "h", unsure: "n", skip: "k", undo: "u", help: "?" };
+for (let digit = 1; digit <= 9; digit += 1) DEFAULT_KEYS[`choice ${digit}`] = String(digit);
 
 /** @type {Record<string, string>} */
 export const MEANING = {
@@ -20,60 +20,60 @@ export const MEANING = {
 for (let digit = 1; digit <= 9; digit += 1) MEANING[`choice ${digit}`] = `Answer number ${digit}`;
 
 /** @type {Record<string, string>} */
-let changed = recall("keys", {});
-let enabled = recall("keys_on", true);
+let customKeys = loadSetting("keys", {});
+let enabled = loadSetting("keys_on", true);
 
 /** @param {string} action */
 export function keyOf(action) {
-  const own = changed[action];
-  return typeof own === "string" ? own : USUAL[action];
+  const custom = customKeys[action];
+  return typeof custom === "string" ? custom : DEFAULT_KEYS[action];
 }
 
-/** How a key is written. @param {string} key */
+/** The name of a key on the page. @param {string} key */
 export function keyName(key) {
   return { " ": "Space", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" }[key] ?? key;
 }
 
 /** @param {KeyboardEvent} event */
-function normal(event) {
+function normalizeKey(event) {
   return event.key.length === 1 ? event.key.toLowerCase() : event.key;
 }
 
-/** Whether a key may be given to an action. @param {KeyboardEvent} event */
-function usable(event) {
+/** Whether a key can be bound to an action. @param {KeyboardEvent} event */
+function isBindable(event) {
   const known = event.key.length === 1 || event.key.startsWith("Arrow");
   return known && event.key !== " " && !event.ctrlKey && !event.altKey && !event.metaKey;
 }
 
-/** What was wanted and refused last, because another action has that key. */
+/** The last binding that was refused because another action has the key. */
 let refused = "";
 
 /**
- * Gives an action another key, or says why not; a key of another action is swapped when it is pressed once more.
+ * Binds a key to an action, or returns why it cannot; a key of another action is swapped when it is pressed twice.
  * @param {string} action @param {KeyboardEvent} event
  * @returns {string | null}
  */
 export function rebind(action, event) {
-  if (!usable(event)) return "That key cannot be used. Take a letter, a digit, a sign or an arrow.";
-  const key = normal(event);
-  const other = Object.keys(USUAL).find((name) => name !== action && keyOf(name) === key);
-  const wanted = `${action} ${key}`;
-  if (other && refused !== wanted) {
-    refused = wanted;
+  if (!isBindable(event)) return "That key cannot be used. Take a letter, a digit, a sign or an arrow.";
+  const key = normalizeKey(event);
+  const other = Object.keys(DEFAULT_KEYS).find((name) => name !== action && keyOf(name) === key);
+  const binding = `${action} ${key}`;
+  if (other && refused !== binding) {
+    refused = binding;
     return `“${keyName(key)}” already means ${MEANING[other]}. Press it once more to swap the two, or press another key.`;
   }
   refused = "";
-  if (other) changed = { ...changed, [other]: keyOf(action) };
-  changed = { ...changed, [action]: key };
-  remember("keys", changed);
-  tell("keys");
+  if (other) customKeys = { ...customKeys, [other]: keyOf(action) };
+  customKeys = { ...customKeys, [action]: key };
+  saveSetting("keys", customKeys);
+  emit("keys");
   return null;
 }
 
 export function resetKeys() {
-  changed = {};
-  forget("keys");
-  tell("keys");
+  customKeys = {};
+  removeSetting("keys");
+  emit("keys");
 }
 
 export function keysOn() {
@@ -83,8 +83,8 @@ export function keysOn() {
 /** @param {boolean} value */
 export function setKeysOn(value) {
   enabled = value;
-  remember("keys_on", value);
-  tell("keys");
+  saveSetting("keys_on", value);
+  emit("keys");
 }
 
 /** @param {EventTarget | null} target */
@@ -94,23 +94,23 @@ export function isTyping(target) {
   return target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName);
 }
 
-/** Whether a letter is typed into an empty field for numbers, where it can only be meant as a key. @param {KeyboardEvent} event */
-function idleNumber({ target, key }) {
+/** Whether a letter is typed into an empty field for numbers, where it can only be a key binding. @param {KeyboardEvent} event */
+function isLetterInNumberField({ target, key }) {
   return target instanceof HTMLInputElement && target.dataset.numbers === "true" && target.value === "" && /^\p{L}$/u.test(key);
 }
 
 /**
- * Hears the keys; a handler returns whether it took the action.
+ * Handles key presses; the handler returns whether it ran the action.
  * @param {(action: string) => boolean} handler
  */
-export function hearKeys(handler) {
+export function listenForKeys(handler) {
   addEventListener("keydown", (event) => {
     if (!enabled || event.defaultPrevented || event.repeat || event.isComposing) return;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
-    if (isTyping(event.target) && !idleNumber(event)) return;
+    if (isTyping(event.target) && !isLetterInNumberField(event)) return;
     if (document.querySelector("dialog[open]")) return;
-    const key = normal(event);
-    const action = Object.keys(USUAL).filter((name) => keyOf(name) === key).find(handler);
+    const key = normalizeKey(event);
+    const action = Object.keys(DEFAULT_KEYS).filter((name) => keyOf(name) === key).find(handler);
     if (action) event.preventDefault();
   });
 }

@@ -1,12 +1,12 @@
 // @ts-check
-// Who answers: a name that this browser keeps.
+// The name of the labeller, stored in this browser.
 
-import { tell } from "./bus.js";
-import { the } from "./dom.js";
-import { recall, remember } from "./store.js";
+import { emit } from "./event_bus.js";
+import { byId } from "./dom.js";
+import { loadSetting, saveSetting } from "./settings_store.js";
 
 const NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@'-]*$/u;
-const LONGEST = 64;
+const MAX_LENGTH = 64;
 
 let name = "";
 
@@ -16,47 +16,47 @@ export function labeller() {
 
 /** @param {unknown} text */
 function isName(text) {
-  return typeof text === "string" && text.length <= LONGEST && NAME.test(text);
+  return typeof text === "string" && text.length <= MAX_LENGTH && NAME.test(text);
 }
 
-function invented() {
+function randomName() {
   const [low, high] = crypto.getRandomValues(new Uint8Array(2));
   return `labeller-${((high << 8) | low).toString(16).padStart(4, "0")}`;
 }
 
 export function startLabeller() {
-  const field = the("labeller");
-  const problem = the("labeller-problem");
-  const stored = recall("labeller", "");
-  name = isName(stored) ? stored : invented();
-  remember("labeller", name);
+  const field = byId("labeller");
+  const problem = byId("labeller-problem");
+  const stored = loadSetting("labeller", "");
+  name = isName(stored) ? stored : randomName();
+  saveSetting("labeller", name);
   field.value = name;
 
-  const complain = (/** @type {string} */ text) => {
+  const showProblem = (/** @type {string} */ text) => {
     problem.textContent = text;
     field.setAttribute("aria-invalid", String(text !== ""));
   };
-  const take = () => {
-    const wanted = field.value.trim();
-    if (!isName(wanted)) {
-      complain("Letters, digits, spaces and . _ @ - ' only; the first a letter or digit.");
+  const rename = () => {
+    const typed = field.value.trim();
+    if (!isName(typed)) {
+      showProblem("Letters, digits, spaces and . _ @ - ' only; the first a letter or digit.");
       return;
     }
-    complain("");
-    field.value = wanted;
-    if (wanted === name) return;
+    showProblem("");
+    field.value = typed;
+    if (typed === name) return;
     const before = name;
-    name = wanted;
-    remember("labeller", name);
-    tell("name", { before, name });
+    name = typed;
+    saveSetting("labeller", name);
+    emit("labeller", { before, name });
   };
-  field.addEventListener("change", take);
-  field.addEventListener("input", () => complain(""));
+  field.addEventListener("change", rename);
+  field.addEventListener("input", () => showProblem(""));
   field.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter") field.blur();
     if (event.key === "Escape") {
       field.value = name;
-      complain("");
+      showProblem("");
       field.blur();
     }
   });

@@ -1,20 +1,20 @@
 // @ts-check
-// The page: its views, and what starts them.
+// Entry point of the page: starts all parts and switches between the views.
 
 import { api } from "./api.js";
-import { on } from "./bus.js";
-import { startChanges } from "../queue/changes.js";
+import { on } from "./event_bus.js";
+import { startDailyStats } from "../queue/daily_stats.js";
 import { Charts } from "../charts/charts.js";
-import { the } from "./dom.js";
-import { listen } from "./events.js";
+import { byId } from "./dom.js";
+import { startEvents } from "./events.js";
 import { startHealth } from "./health.js";
 import { openHelp, showAbout, startHelp } from "./help.js";
-import { hearKeys, showKeys } from "./keys.js";
+import { listenForKeys, showKeys } from "./keys.js";
 import { startLabeller } from "./labeller.js";
-import { banner, unbanner } from "./notices.js";
+import { removeBanner, showBanner } from "./notices.js";
 import { startOpenList } from "../queue/open_list.js";
 import { startOutbox } from "../queue/outbox.js";
-import { startQuestion } from "../queue/question.js";
+import { startRequestView } from "../queue/request.js";
 import { Queue } from "../queue/queue.js";
 import { startTheme } from "./theme.js";
 import { startTry } from "../try/try.js";
@@ -27,14 +27,14 @@ startLabeller();
 startHelp();
 showKeys();
 startNotices();
-startQuestion();
+startRequestView();
 const queue = new Queue();
 const charts = new Charts();
 startTry();
-startChanges();
+startDailyStats();
 startOpenList();
 startHealth();
-hearKeys((action) => {
+listenForKeys((action) => {
   if (action === "help") {
     openHelp();
     return true;
@@ -42,10 +42,10 @@ hearKeys((action) => {
   return view() === "queue" && queue.act(action);
 });
 addEventListener("hashchange", () => route(true));
-// The skip link leads to a place in the view, not to another view.
+// The skip link moves the focus and must not change the view.
 document.querySelector(".skip-link")?.addEventListener("click", (event) => {
   event.preventDefault();
-  the("main").focus();
+  byId("main").focus();
 });
 route(false);
 start();
@@ -58,7 +58,7 @@ function view() {
 /** @param {boolean} moved */
 function route(moved) {
   const name = view();
-  for (const other of Object.keys(TITLES)) the(`view-${other}`).hidden = other !== name;
+  for (const other of Object.keys(TITLES)) byId(`view-${other}`).hidden = other !== name;
   for (const link of document.querySelectorAll("nav [data-view]")) {
     if (link.getAttribute("data-view") === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -70,23 +70,23 @@ function route(moved) {
 
 function startNotices() {
   startOutbox();
-  on("lost", () => banner("lost", "The server of this page does not answer. The page tries again by itself; your answers are kept."));
-  on("back", () => unbanner("lost"));
-  on("locked", () => banner("locked", "You are not logged in any more.", [{ label: "Reload to log in", action: () => location.reload() }]));
+  on("offline", () => showBanner("offline", "The server of this page does not answer. The page tries again by itself; your answers are stored."));
+  on("online", () => removeBanner("offline"));
+  on("unauthorized", () => showBanner("unauthorized", "You are not logged in any more.", [{ label: "Reload to log in", action: () => location.reload() }]));
 }
 
 async function start() {
   try {
     const session = await api.session();
     showAbout(session);
-    the("logout").hidden = !session.secured;
-    the("logout").addEventListener("click", async () => {
+    byId("logout").hidden = !session.secured;
+    byId("logout").addEventListener("click", async () => {
       await api.post("api/logout");
       location.reload();
     });
   } catch {
-    // The page has said so, and goes on once the server answers.
+    // A banner is shown, and the page continues once the server answers.
   }
-  listen();
+  startEvents();
   queue.next();
 }

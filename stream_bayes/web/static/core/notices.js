@@ -1,21 +1,21 @@
 // @ts-check
-// Banners that stay until their matter is settled, and toasts that pass.
+// Banners, which stay until they are removed, and toasts, which disappear.
 
-import { h, put, the } from "./dom.js";
+import { byId, h, setChildren } from "./dom.js";
 
-const STAYS = 5000;
+const TOAST_TIME = 5000;
 
 /** @type {Map<string, HTMLElement>} */
 const banners = new Map();
-let fading = 0;
+let timer = 0;
 
 /**
  * @param {string} name
  * @param {string} text
  * @param {{label: string, action: () => unknown}[]} [actions]
- * @param {string} [title] what only those need who look for it
+ * @param {string} [title] details, in the tooltip
  */
-export function banner(name, text, actions = [], title = "") {
+export function showBanner(name, text, actions = [], title = "") {
   const buttons = actions.map(({ label, action }) => {
     const button = h("button", { type: "button", class: "quiet" }, label);
     button.addEventListener("click", action);
@@ -25,32 +25,32 @@ export function banner(name, text, actions = [], title = "") {
   const before = banners.get(name);
   if (before?.textContent === node.textContent) return;
   if (before) before.replaceWith(node);
-  else the("banners").append(node);
+  else byId("banners").append(node);
   banners.set(name, node);
 }
 
 /** @param {string} name */
-export function unbanner(name) {
+export function removeBanner(name) {
   banners.get(name)?.remove();
   banners.delete(name);
 }
 
 /** @param {string} text */
 export function toast(text) {
-  const node = the("toast");
-  put(node, h("span", {}, text));
+  const node = byId("toast");
+  setChildren(node, h("span", {}, text));
   node.classList.add("on");
-  clearTimeout(fading);
-  fading = window.setTimeout(() => node.classList.remove("on"), STAYS);
+  clearTimeout(timer);
+  timer = window.setTimeout(() => node.classList.remove("on"), TOAST_TIME);
 }
 
-/** Takes the toast away. */
-export function hush() {
-  clearTimeout(fading);
-  the("toast").classList.remove("on");
+/** Hides the toast. */
+export function hideToast() {
+  clearTimeout(timer);
+  byId("toast").classList.remove("on");
 }
 
-/** For screen readers only. @param {string} text */
+/** Announces a text to screen readers only. @param {string} text */
 export function announce(text) {
-  put(the("announcer"), text);
+  setChildren(byId("announcer"), text);
 }

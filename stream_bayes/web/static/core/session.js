@@ -3,15 +3,15 @@
 
 const KEY = "stream_bayes.session_id";
 
-let own = "";
+let id = "";
 
 /** The session id, which is the same until the tab is closed. */
 export function sessionId() {
-  if (own === "") own = stored() ?? generated();
-  return own;
+  if (id === "") id = storedId() ?? generateId();
+  return id;
 }
 
-function stored() {
+function storedId() {
   try {
     const text = sessionStorage.getItem(KEY);
     return text !== null && /^[A-Za-z0-9-]{1,64}$/.test(text) ? text : null;
@@ -20,7 +20,7 @@ function stored() {
   }
 }
 
-function generated() {
+function generateId() {
   const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
   const text = bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
   try {

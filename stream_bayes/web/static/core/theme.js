@@ -1,29 +1,29 @@
 // @ts-check
-// Light, dark, or as the system is.
+// The theme: light, dark, or that of the system.
 
-import { tell } from "./bus.js";
-import { the } from "./dom.js";
-import { forget, recall, remember } from "./store.js";
+import { emit } from "./event_bus.js";
+import { byId } from "./dom.js";
+import { loadSetting, removeSetting, saveSetting } from "./settings_store.js";
 
-const WORDS = { auto: "Auto", light: "Light", dark: "Dark" };
-const LONG = { auto: "as the system", light: "light", dark: "dark" };
+const NAMES = { auto: "Auto", light: "Light", dark: "Dark" };
+const DESCRIPTIONS = { auto: "that of the system", light: "light", dark: "dark" };
 const NEXT = { auto: "light", light: "dark", dark: "auto" };
 
 export function startTheme() {
-  const button = the("theme");
-  let theme = recall("theme", "auto");
-  if (!(theme in WORDS)) theme = "auto";
+  const button = byId("theme");
+  let theme = loadSetting("theme", "auto");
+  if (!(theme in NAMES)) theme = "auto";
   const show = () => {
     if (theme === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
-    button.textContent = WORDS[theme];
-    button.setAttribute("aria-label", `Theme: ${WORDS[theme]}, ${LONG[theme]}. Press for ${LONG[NEXT[theme]]}`);
-    tell("theme");
+    button.textContent = NAMES[theme];
+    button.setAttribute("aria-label", `Theme: ${NAMES[theme]}, ${DESCRIPTIONS[theme]}. Press for ${DESCRIPTIONS[NEXT[theme]]}`);
+    emit("theme");
   };
   button.addEventListener("click", () => {
     theme = NEXT[theme];
-    if (theme === "auto") forget("theme");
-    else remember("theme", theme);
+    if (theme === "auto") removeSetting("theme");
+    else saveSetting("theme", theme);
     show();
   });
   show();

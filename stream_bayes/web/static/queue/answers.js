@@ -1,39 +1,39 @@
 // @ts-check
-// The bar with the answers: buttons with whole words, or a field where any label or number is possible.
+// The answer bar: a button for each label, or a field where any label or number is possible.
 
-import { h, put, the } from "../core/dom.js";
+import { byId, h, setChildren } from "../core/dom.js";
 import { drawKeys } from "../core/help.js";
 import { isTyping, showKeys } from "../core/keys.js";
-import { hue, labelKey, labelTitle } from "../core/words.js";
+import { hue, labelKey, labelTitle } from "../core/format.js";
 
-const KEYED = 9;
+const MAX_KEYS = 9;
 
 /** @type {(label: any) => void} */
-let answered = () => undefined;
+let onAnswer = () => undefined;
 /** @type {any[]} */
 let choices = [];
 let drawn = "";
 
-/** @param {{say: (label: any) => void, unsure: () => void, skip: () => void, undo: () => void}} actions */
+/** @param {{submit: (label: any) => void, unsure: () => void, skip: () => void, undo: () => void}} actions */
 export function startAnswers(actions) {
-  answered = actions.say;
-  the("unsure").addEventListener("click", actions.unsure);
-  the("skip").addEventListener("click", actions.skip);
-  the("undo").addEventListener("click", actions.undo);
-  the("answer-form").addEventListener("submit", submitted);
-  the("answer-field").addEventListener("input", () => complain(""));
-  addEventListener("keydown", numeral);
+  onAnswer = actions.submit;
+  byId("unsure").addEventListener("click", actions.unsure);
+  byId("skip").addEventListener("click", actions.skip);
+  byId("undo").addEventListener("click", actions.undo);
+  byId("answer-form").addEventListener("submit", submitField);
+  byId("answer-field").addEventListener("input", () => showProblem(""));
+  addEventListener("keydown", focusOnDigit);
 }
 
-/** A figure typed anywhere goes into the field. @param {KeyboardEvent} event */
-function numeral(event) {
-  const field = the("answer-field");
+/** A digit that is typed anywhere goes into the field. @param {KeyboardEvent} event */
+function focusOnDigit(event) {
+  const field = byId("answer-field");
   if (field.dataset.numbers !== "true" || field.offsetParent === null || isTyping(event.target)) return;
   if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
   if (/^[\d.,\u2212-]$/.test(event.key)) field.focus();
 }
 
-/** The label behind a key's action, or undefined. @param {string} action */
+/** The label of a key's action, or undefined. @param {string} action */
 export function choiceOf(action) {
   const index = choices.findIndex((_, number) => actionOf(number) === action);
   return index < 0 ? undefined : choices[index];
@@ -42,29 +42,29 @@ export function choiceOf(action) {
 /** @param {number} number */
 function actionOf(number) {
   if (isMail()) return String(choices[number]);
-  return number < KEYED ? `choice ${number + 1}` : "";
+  return number < MAX_KEYS ? `choice ${number + 1}` : "";
 }
 
 function isMail() {
   return choices.length > 0 && choices.every((choice) => choice === "spam" || choice === "ham");
 }
 
-/** @param {any} question */
-export function offer(question) {
-  const field = question.numbers || question.choices.length === 0;
-  const wanted = JSON.stringify([field, question.numbers, question.choices]);
-  the("unsure").dataset.answer = question.abstain_label ?? "unsure";
-  the("unsure").hidden = question.abstain_label === null;
-  the("answers").classList.remove("waiting");
-  if (wanted === drawn) return;
-  drawn = wanted;
-  choices = field ? [] : [...question.choices].sort(spamFirst);
-  the("answer-form").hidden = !field;
-  the("answer-field-label").textContent = question.numbers ? "The number" : "The label";
-  complain("");
-  the("answer-field").inputMode = question.numbers ? "decimal" : "text";
-  the("answer-field").dataset.numbers = String(question.numbers);
-  put(the("choices"), ...choices.map(choiceButton));
+/** @param {any} request */
+export function showChoices(request) {
+  const field = request.numbers || request.choices.length === 0;
+  const content = JSON.stringify([field, request.numbers, request.choices]);
+  byId("unsure").dataset.answer = request.abstain_label ?? "unsure";
+  byId("unsure").hidden = request.abstain_label === null;
+  byId("answers").classList.remove("waiting");
+  if (content === drawn) return;
+  drawn = content;
+  choices = field ? [] : [...request.choices].sort(spamFirst);
+  byId("answer-form").hidden = !field;
+  byId("answer-field-label").textContent = request.numbers ? "The number" : "The label";
+  showProblem("");
+  byId("answer-field").inputMode = request.numbers ? "decimal" : "text";
+  byId("answer-field").dataset.numbers = String(request.numbers);
+  setChildren(byId("choices"), ...choices.map(choiceButton));
   showKeys();
   drawKeys();
 }
@@ -84,70 +84,70 @@ function choiceButton(choice, number) {
     action ? " " : null,
     action ? h("kbd", { "data-key": action }) : null,
   );
-  button.addEventListener("click", () => answered(choice));
+  button.addEventListener("click", () => onAnswer(choice));
   return button;
 }
 
 /** @param {Event} event */
-function submitted(event) {
+function submitField(event) {
   event.preventDefault();
-  const field = the("answer-field");
+  const field = byId("answer-field");
   const text = field.value.trim();
   const number = field.dataset.numbers === "true";
-  const label = number ? numberOf(text) : text;
-  if (label === null || label === "") complain(number ? "A number is needed, such as 12 or 3.5." : "Say something, or skip.");
-  else answered(label);
+  const label = number ? parseNumber(text) : text;
+  if (label === null || label === "") showProblem(number ? "A number is needed, such as 12 or 3.5." : "Type a label, or skip.");
+  else onAnswer(label);
 }
 
-/** With a decimal point or comma; null where it is no number. @param {string} text */
-function numberOf(text) {
+/** Parses a number with a decimal point or comma; null if it is none. @param {string} text */
+function parseNumber(text) {
   const plain = text.replace("\u2212", "-").replace(",", ".");
   if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) || !Number.isFinite(Number(plain))) return null;
   return Number(plain);
 }
 
 /** @param {string} words */
-function complain(words) {
-  const field = the("answer-field");
+function showProblem(words) {
+  const field = byId("answer-field");
   field.setCustomValidity(words);
   field.setAttribute("aria-invalid", String(words !== ""));
-  put(the("answer-problem"), words);
+  setChildren(byId("answer-problem"), words);
 }
 
-/** What stands in the field and was not sent. */
-export function typed() {
-  return the("answer-form").hidden ? "" : the("answer-field").value.trim();
+/** The text in the field that was not sent. */
+export function typedText() {
+  return byId("answer-form").hidden ? "" : byId("answer-field").value.trim();
 }
 
 export function clearField() {
-  the("answer-field").value = "";
-  complain("");
+  byId("answer-field").value = "";
+  showProblem("");
 }
 
 /**
- * @param {{question: any, busy: boolean, early: boolean, undoable: boolean}} state
+ * @param {{request: any, busy: boolean, delayed: boolean, undoable: boolean}} state
  */
-export function enable({ question, busy, early, undoable }) {
-  const idle = question !== null && !busy && !early;
-  the("answers").classList.toggle("idle", question === null && !busy);
-  const said = question?.answer?.label;
-  const unsaid = said !== undefined && said !== null && said !== question.abstain_label;
-  // aria-disabled keeps the focus where it is between two questions.
-  for (const button of document.querySelectorAll("#choices button, #answer-form button")) able(button, idle);
-  able(the("unsure"), idle && !unsaid);
-  the("unsure").classList.toggle("never", unsaid);
-  able(the("skip"), idle);
-  able(the("undo"), !busy && undoable);
-  const note = the("unsure-note");
-  note.hidden = !unsaid;
-  put(note, unsaid ? "“Not sure” is not possible here: a label that was sent can be corrected, not unsaid." : "");
+export function updateButtons({ request, busy, delayed, undoable }) {
+  const idle = request !== null && !busy && !delayed;
+  byId("answers").classList.toggle("idle", request === null && !busy);
+  const earlier = request?.answer?.label;
+  const labelled = earlier !== undefined && earlier !== null && earlier !== request.abstain_label;
+  // aria-disabled, unlike disabled, keeps the focus between two requests.
+  for (const button of document.querySelectorAll("#choices button, #answer-form button")) setEnabled(button, idle);
+  setEnabled(byId("unsure"), idle && !labelled);
+  byId("unsure").classList.toggle("unavailable", labelled);
+  setEnabled(byId("skip"), idle);
+  setEnabled(byId("undo"), !busy && undoable);
+  const note = byId("unsure-note");
+  note.hidden = !labelled;
+  setChildren(note, labelled ? "“Not sure” is not possible here: a label that was sent can be corrected, not withdrawn." : "");
   for (const button of document.querySelectorAll("#choices button")) {
-    button.setAttribute("aria-pressed", String(said !== undefined && button.getAttribute("data-answer") === labelKey(said)));
+    button.setAttribute("aria-pressed", String(earlier !== undefined && button.getAttribute("data-answer") === labelKey(earlier)));
   }
 }
 
 /** @param {any} button @param {boolean} possible */
-function able(button, possible) {
+function setEnabled(button, possible) {
   button.disabled = false;
   button.setAttribute("aria-disabled", String(!possible));
 }

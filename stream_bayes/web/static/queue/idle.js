@@ -1,21 +1,21 @@
 // @ts-check
-// Idle detection: a hidden tab releases its question after a part of the lease.
+// Idle detection: a hidden tab releases its request after a part of the lease.
 
 const SHARE = 0.5;
 
 /**
- * @param {{seconds: () => number | null | undefined, back: () => void, gone: () => void}} actions
- *   of which `seconds` is the time of the lease; `gone` is called after a share of it
+ * @param {{seconds: () => number | null | undefined, onVisible: () => void, onIdle: () => void}} actions
+ *   of which `seconds` is the time of the lease; `onIdle` is called after a share of it
  */
-export function watchIdle({ seconds, back, gone }) {
-  let hiding = 0;
+export function watchIdle({ seconds, onVisible, onIdle }) {
+  let timer = 0;
   document.addEventListener("visibilitychange", () => {
-    clearTimeout(hiding);
+    clearTimeout(timer);
     if (!document.hidden) {
-      back();
+      onVisible();
       return;
     }
     const lease = seconds();
-    if (lease) hiding = window.setTimeout(() => document.hidden && gone(), lease * 1000 * SHARE);
+    if (lease) timer = window.setTimeout(() => document.hidden && onIdle(), lease * 1000 * SHARE);
   });
 }

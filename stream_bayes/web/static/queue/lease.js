@@ -1,9 +1,9 @@
 // @ts-check
-// A question is ours for a while: renewed while somebody is there, let go of when nobody is.
+// The lease of the label request on the screen: renewed while the labeller is active.
 
 import { Problem, api, requestPath } from "../core/api.js";
 
-const SIGNS = ["keydown", "pointerdown", "pointermove", "wheel", "scroll", "touchmove"];
+const ACTIVITY = ["keydown", "pointerdown", "pointermove", "wheel", "scroll", "touchmove"];
 const SHORTEST = 500;
 
 export class Lease {
@@ -15,9 +15,9 @@ export class Lease {
     this.renewed = 0;
     this.active = false;
     this.timer = 0;
-    /** What is under way; an answer waits for it. @type {Promise<void> | null} */
-    this.asking = null;
-    for (const sign of SIGNS) addEventListener(sign, () => this.sign(), { passive: true, capture: true });
+    /** The renewal in progress; an answer waits for it. @type {Promise<void> | null} */
+    this.renewal = null;
+    for (const name of ACTIVITY) addEventListener(name, () => this.onActivity(), { passive: true, capture: true });
   }
 
   /** @param {any} place @param {string} labeller @param {number | null} seconds */
@@ -25,7 +25,7 @@ export class Lease {
     this.stop();
     if (seconds === null) return;
     this.held = { place, labeller, period: Math.max(SHORTEST, (seconds * 1000) / 3) };
-    this.rest();
+    this.schedule();
   }
 
   stop() {
@@ -33,34 +33,34 @@ export class Lease {
     this.held = null;
   }
 
-  rest() {
+  schedule() {
     this.renewed = performance.now();
     this.active = false;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.active && this.renew(), this.held?.period ?? 0);
   }
 
-  /** Somebody is there; if nobody was for long, the lease is asked for at once. */
-  sign() {
+  /** After a long pause the lease is renewed at once. */
+  onActivity() {
     this.active = true;
     if (this.held !== null && performance.now() - this.renewed > this.held.period) this.renew();
   }
 
   renew() {
-    if (this.held === null || this.asking !== null) return;
-    this.asking = this.ask(this.held).finally(() => (this.asking = null));
+    if (this.held === null || this.renewal !== null) return;
+    this.renewal = this.postRenewal(this.held).finally(() => (this.renewal = null));
   }
 
   /** @param {NonNullable<Lease["held"]>} held */
-  async ask(held) {
+  async postRenewal(held) {
     try {
-      await api.post(requestPath(held.place, "hold"), { labeller: held.labeller });
+      await api.post(requestPath(held.place, "renew"), { labeller: held.labeller });
     } catch (error) {
       if (error instanceof Problem && [404, 409].includes(error.status) && this.held === held) {
         this.stop();
         this.onLost(error);
       }
     }
-    if (this.held === held) this.rest();
+    if (this.held === held) this.schedule();
   }
 }

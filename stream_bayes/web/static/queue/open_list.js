@@ -1,56 +1,56 @@
 // @ts-check
-// What is open, as a list that is fetched while it is unfolded.
+// The list of open label requests, fetched while it is unfolded.
 
 import { api } from "../core/api.js";
-import { on, seldom } from "../core/bus.js";
-import { h, put, shown, the } from "../core/dom.js";
+import { on, throttle } from "../core/event_bus.js";
+import { byId, h, setChildren, visibleText } from "../core/dom.js";
 import { onHealth } from "../core/health.js";
-import { meant } from "./opinion.js";
-import { figure, fromNow, probability, whole } from "../core/words.js";
+import { mainLabel } from "./prediction.js";
+import { figure, fromNow, probability, whole } from "../core/format.js";
 
 const PAUSE = 1000;
 
 export function startOpenList() {
-  const details = the("open");
-  const again = seldom(PAUSE, () => details.open && look());
-  details.addEventListener("toggle", again);
-  on("change", again);
-  onHealth((state) => count(state.open, state.taken));
+  const details = byId("open");
+  const refresh = throttle(PAUSE, () => details.open && fetchRequests());
+  details.addEventListener("toggle", refresh);
+  on("change", refresh);
+  onHealth((state) => showCounts(state.open, state.leased));
 }
 
-/** @param {number} open @param {number} taken */
-function count(open, taken) {
-  put(the("open-summary"), `${whole(open)} open, ${whole(taken)} taken`);
+/** @param {number} open @param {number} leased */
+function showCounts(open, leased) {
+  setChildren(byId("open-summary"), `${whole(open)} open, ${whole(leased)} leased`);
 }
 
-async function look() {
+async function fetchRequests() {
   let queue;
   try {
     queue = await api.get("api/requests?limit=50");
   } catch {
     return;
   }
-  count(queue.open, queue.taken);
+  showCounts(queue.open, queue.leased);
   if (queue.requests.length === 0) {
-    put(the("open-body"), h("p", { class: "soft" }, "Nothing is open."));
+    setChildren(byId("open-body"), h("p", { class: "soft" }, "Nothing is open."));
     return;
   }
-  const heads = ["What", "Belief", "Score", "Asked", ""].map((text) => h("th", { scope: "col" }, text || h("span", { class: "hidden" }, "State")));
+  const heads = ["Subject", "Prediction", "Score", "Requested", ""].map((text) => h("th", { scope: "col" }, text || h("span", { class: "hidden" }, "State")));
   const more = queue.open > queue.requests.length ? h("p", { class: "soft" }, `and ${whole(queue.open - queue.requests.length)} more`) : null;
-  put(the("open-body"), h("table", { class: "list" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...queue.requests.map(row))), more);
+  setChildren(byId("open-body"), h("table", { class: "list" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...queue.requests.map(row))), more);
 }
 
-/** @param {any} one */
-function row(one) {
-  const about = meant(one);
-  const belief = about ? `${about[0]} ${probability(about[1])}` : one.mean === null ? "" : figure(one.mean);
+/** @param {any} request */
+function row(request) {
+  const main = mainLabel(request);
+  const prediction = main ? `${main[0]} ${probability(main[1])}` : request.mean === null ? "" : figure(request.mean);
   return h(
     "tr",
-    { "data-place": `${one.place.partition}/${one.place.offset}` },
-    h("td", { class: "what", dir: "auto" }, shown(one.subject ?? one.id)),
-    h("td", {}, belief),
-    h("td", {}, one.score === null ? "" : figure(one.score)),
-    h("td", {}, one.asked_at ? fromNow(one.asked_at) : ""),
-    h("td", {}, one.taken ? h("span", { class: "tag" }, "taken") : ""),
+    { "data-place": `${request.place.partition}/${request.place.offset}` },
+    h("td", { class: "subject", dir: "auto" }, visibleText(request.subject ?? request.id)),
+    h("td", {}, prediction),
+    h("td", {}, request.score === null ? "" : figure(request.score)),
+    h("td", {}, request.requested_at ? fromNow(request.requested_at) : ""),
+    h("td", {}, request.leased ? h("span", { class: "tag" }, "leased") : ""),
   );
 }

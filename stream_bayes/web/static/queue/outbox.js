@@ -1,54 +1,54 @@
 // @ts-check
-// Answers that could not be sent: kept in this browser until they are, or until somebody throws them away.
+// Answers that could not be sent: stored in this browser until they are sent or discarded.
 
-import { Problem, api, known, requestPath } from "../core/api.js";
-import { on } from "../core/bus.js";
-import { banner, toast, unbanner } from "../core/notices.js";
-import { recall, remember } from "../core/store.js";
-import { count, labelTitle, sentence } from "../core/words.js";
+import { Problem, api, currentSession, requestPath } from "../core/api.js";
+import { on } from "../core/event_bus.js";
+import { removeBanner, showBanner, toast } from "../core/notices.js";
+import { loadSetting, saveSetting } from "../core/settings_store.js";
+import { count, labelTitle, sentence } from "../core/format.js";
 
-/** @typedef {{place: {partition: number, offset: number}, labeller: string, label: any, subject: string, session_id?: string}} Kept */
+/** @typedef {{place: {partition: number, offset: number}, labeller: string, label: any, subject: string, session_id?: string}} UnsentAnswer */
 
-const AGAIN = 5000;
+const RETRY_AFTER = 5000;
 
-/** @type {Kept[]} */
-let kept = recall("outbox", []);
+/** @type {UnsentAnswer[]} */
+let unsent = loadSetting("outbox", []);
 let sending = false;
-let waiting = 0;
+let timer = 0;
 
 export function startOutbox() {
-  on("back", retry);
+  on("online", retry);
   draw(null);
-  later();
+  scheduleRetry();
 }
 
-function later() {
-  clearTimeout(waiting);
-  if (kept.length > 0) waiting = window.setTimeout(retry, AGAIN);
+function scheduleRetry() {
+  clearTimeout(timer);
+  if (unsent.length > 0) timer = window.setTimeout(retry, RETRY_AFTER);
 }
 
-/** Whether the same answer may be taken a little later. @param {unknown} error */
-function passes(error) {
+/** Whether the same answer may be accepted later. @param {unknown} error */
+function isRetryable(error) {
   return error instanceof Problem && (error.status >= 500 || error.status === 429);
 }
 
-/** Whether the same answer will never be taken. @param {unknown} error */
+/** Whether the same answer will never be accepted. @param {unknown} error */
 function isFinal(error) {
   return error instanceof Problem && error.status >= 400 && error.status < 500 && ![401, 403, 408, 429].includes(error.status);
 }
 
-/** The places whose answers wait here. */
-export function waitingPlaces() {
-  return kept.map((one) => one.place);
+/** The places of the answers that were not sent yet. */
+export function unsentPlaces() {
+  return unsent.map((one) => one.place);
 }
 
-/** @param {Kept} answer @param {unknown} why */
-export function keep(answer, why) {
-  // Another tab may have kept some meanwhile.
-  kept = [...recall("outbox", []).filter((/** @type {Kept} */ one) => !same(one.place, answer.place)), answer];
-  remember("outbox", kept);
-  draw(why);
-  if (passes(why)) later();
+/** @param {UnsentAnswer} answer @param {unknown} error */
+export function storeUnsent(answer, error) {
+  // Another tab may have stored answers in the meantime.
+  unsent = [...loadSetting("outbox", []).filter((/** @type {UnsentAnswer} */ one) => !same(one.place, answer.place)), answer];
+  saveSetting("outbox", unsent);
+  draw(error);
+  if (isRetryable(error)) scheduleRetry();
 }
 
 /** @param {any} one @param {any} other */
@@ -56,56 +56,56 @@ export function same(one, other) {
   return one.partition === other.partition && one.offset === other.offset;
 }
 
-/** @param {unknown} why */
-function draw(why) {
-  if (kept.length === 0) {
-    unbanner("outbox");
+/** @param {unknown} error */
+function draw(error) {
+  if (unsent.length === 0) {
+    removeBanner("outbox");
     return;
   }
-  const newest = kept[kept.length - 1];
-  const what = kept.length === 1 ? `Your answer “${labelTitle(newest.label)}” to ${newest.subject}` : count(kept.length, "answer");
-  const detail = why instanceof Error ? why.message : "";
+  const newest = unsent[unsent.length - 1];
+  const what = unsent.length === 1 ? `Your answer “${labelTitle(newest.label)}” to ${newest.subject}` : count(unsent.length, "answer");
+  const detail = error instanceof Error ? error.message : "";
   const actions = [
     { label: "Send again", action: retry },
-    { label: "Throw away", action: discard },
+    { label: "Discard", action: discard },
   ];
-  // What the server says of its disk is for those who look for it.
-  if (why instanceof Problem && why.status === 503) {
-    const one = kept.length === 1;
-    const whose = `Your ${one ? "answer is" : `${kept.length} answers are`} kept and will be sent again by ${one ? "itself" : "themselves"}`;
-    banner("outbox", `${whose}: the log cannot be written right now.`, actions, detail);
+  // Details of the server's disk are shown in the tooltip only.
+  if (error instanceof Problem && error.status === 503) {
+    const one = unsent.length === 1;
+    const text = `Your ${one ? "answer is" : `${unsent.length} answers are`} stored and will be sent again by ${one ? "itself" : "themselves"}`;
+    showBanner("outbox", `${text}: the log cannot be written right now.`, actions, detail);
   } else {
-    banner("outbox", `${what} could not be sent. ${detail ? `${sentence(detail)} ` : ""}It is kept in this browser.`, actions);
+    showBanner("outbox", `${what} could not be sent. ${detail ? `${sentence(detail)} ` : ""}It is stored in this browser.`, actions);
   }
 }
 
 function discard() {
-  kept = [];
-  remember("outbox", kept);
+  unsent = [];
+  saveSetting("outbox", unsent);
   draw(null);
 }
 
 async function retry() {
-  kept = recall("outbox", []);
-  if (sending || kept.length === 0) return;
+  unsent = loadSetting("outbox", []);
+  if (sending || unsent.length === 0) return;
   sending = true;
   /** @type {unknown} */
-  let why = null;
-  for (const answer of [...kept]) {
+  let error = null;
+  for (const answer of [...unsent]) {
     try {
-      await api.post(requestPath(answer.place, "label"), { labeller: answer.labeller, label: answer.label, ...(answer.session_id && known()?.kinds && { session_id: answer.session_id }) });
+      await api.post(requestPath(answer.place, "label"), { labeller: answer.labeller, label: answer.label, ...(answer.session_id && currentSession()?.kinds && { session_id: answer.session_id }) });
       toast(`Sent: ${labelTitle(answer.label)} for ${answer.subject}.`);
-    } catch (error) {
-      if (!(error instanceof Problem) || !isFinal(error)) {
-        why = error;
+    } catch (caught) {
+      if (!(caught instanceof Problem) || !isFinal(caught)) {
+        error = caught;
         break;
       }
-      toast(`Your answer to ${answer.subject} was not taken: ${error.message}`);
+      toast(`Your answer to ${answer.subject} was not accepted: ${caught.message}`);
     }
-    kept = recall("outbox", []).filter((/** @type {Kept} */ one) => !same(one.place, answer.place));
-    remember("outbox", kept);
+    unsent = loadSetting("outbox", []).filter((/** @type {UnsentAnswer} */ one) => !same(one.place, answer.place));
+    saveSetting("outbox", unsent);
   }
   sending = false;
-  draw(why);
-  if (passes(why)) later();
+  draw(error);
+  if (isRetryable(error)) scheduleRetry();
 }

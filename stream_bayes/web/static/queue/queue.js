@@ -1,72 +1,72 @@
 // @ts-check
-// One question at a time: take, answer, skip, undo.
+// The queue: one label request at a time, to answer, skip or undo.
 
 import { watchIdle } from "./idle.js";
 import { Problem, Unreachable, api, requestPath } from "../core/api.js";
-import { choiceOf, clearField, enable, offer, startAnswers, typed } from "./answers.js";
-import { on, seldom } from "../core/bus.js";
-import { showEmpty, showQuestionPane } from "./empty.js";
-import { FirstLoad } from "./first_load.js";
+import { choiceOf, clearField, showChoices, startAnswers, typedText, updateButtons } from "./answers.js";
+import { on, throttle } from "../core/event_bus.js";
+import { showEmpty, showRequestPane } from "./queue_view.js";
+import { AnswerDelay } from "./answer_delay.js";
 import { health, onHealth } from "../core/health.js";
 import { labeller } from "../core/labeller.js";
 import { Lease } from "./lease.js";
-import { announce, hush, toast } from "../core/notices.js";
-import { keep, same, waitingPlaces } from "./outbox.js";
+import { announce, hideToast, toast } from "../core/notices.js";
+import { same, storeUnsent, unsentPlaces } from "./outbox.js";
 import { sessionId } from "../core/session.js";
 import { Skipped } from "./skipped.js";
-import { reopened } from "./undo.js";
+import { reopenRequest } from "./undo.js";
 import { feedbackText, titleOf } from "./feedback_text.js";
-import { labelTitle, sentence } from "../core/words.js";
+import { labelTitle, sentence } from "../core/format.js";
 
-const AGAIN = 1000;
-const WATCH = 5000;
-const MOST_SENT = 900;
+const REFRESH_PAUSE = 1000;
+const REFRESH_EVERY = 5000;
+const MAX_SKIPPED = 900;
 
-/** @typedef {{place: any, labeller: string, skipped?: boolean}} Own what undo can bring back */
+/** @typedef {{place: any, labeller: string, skipped?: boolean}} HistoryEntry a request that undo can reopen */
 
 export class Queue {
   constructor() {
     /** @type {any} */
-    this.question = null;
+    this.request = null;
     this.owner = "";
     this.busy = false;
-    this.look = new FirstLoad(() => this.refresh());
+    this.delay = new AnswerDelay(() => this.refresh());
     this.skipped = new Skipped();
-    /** @type {Own[]} */
-    this.answers = [];
-    /** How far undo has gone back: the answers before it are still to be taken up again. */
+    /** @type {HistoryEntry[]} */
+    this.history = [];
+    /** The position of undo in the history: the entries before it can be reopened. */
     this.cursor = 0;
-    this.cutOff = false;
+    this.offline = false;
     /** @type {Problem | null} */
-    this.trouble = null;
-    this.lease = new Lease((problem) => this.lostIt(problem));
-    startAnswers({ say: (label) => this.say(label), unsure: () => this.unsure(), skip: () => this.skip(), undo: () => this.undo() });
+    this.problem = null;
+    this.lease = new Lease((problem) => this.onLeaseLost(problem));
+    startAnswers({ submit: (label) => this.submit(label), unsure: () => this.unsure(), skip: () => this.skip(), undo: () => this.undo() });
     this.listen();
   }
 
   listen() {
-    const again = seldom(AGAIN, () => this.question === null && this.next());
-    on("change", again);
-    on("lost", () => (this.cutOff = true));
-    on("back", () => {
-      this.cutOff = false;
-      again();
+    const refresh = throttle(REFRESH_PAUSE, () => this.request === null && this.next());
+    on("change", refresh);
+    on("offline", () => (this.offline = true));
+    on("online", () => {
+      this.offline = false;
+      refresh();
     });
-    on("name", () => this.renamed());
-    onHealth(() => this.question === null && !this.busy && this.showNothing());
-    setInterval(() => !document.hidden && again(), WATCH);
+    on("labeller", () => this.onLabellerChange());
+    onHealth(() => this.request === null && !this.busy && this.showEmptyQueue());
+    setInterval(() => !document.hidden && refresh(), REFRESH_EVERY);
     watchIdle({
-      seconds: () => this.question?.lease_seconds,
-      back: () => this.question === null && this.next(),
-      // What is half typed stays.
-      gone: () => !this.busy && typed() === "" && this.leave(),
+      seconds: () => this.request?.lease_seconds,
+      onVisible: () => this.request === null && this.next(),
+      // A request with typed text is not released.
+      onIdle: () => !this.busy && typedText() === "" && this.releaseOnLeave(),
     });
-    addEventListener("pagehide", () => this.leave());
+    addEventListener("pagehide", () => this.releaseOnLeave());
     addEventListener("pageshow", (event) => event.persisted && this.next());
-    addEventListener("beforeunload", (event) => typed() !== "" && event.preventDefault());
+    addEventListener("beforeunload", (event) => typedText() !== "" && event.preventDefault());
   }
 
-  /** Whether a key's action was one for the queue. @param {string} action */
+  /** Runs the action of a key; returns whether it belongs to the queue. @param {string} action */
   act(action) {
     if (action === "unsure") this.unsure();
     else if (action === "skip") this.skip();
@@ -74,188 +74,188 @@ export class Queue {
     else {
       const label = choiceOf(action);
       if (label === undefined) return false;
-      this.say(label);
+      this.submit(label);
     }
     return true;
   }
 
-  /** Runs one action at a time; what is pressed meanwhile counts for nothing. @param {() => Promise<void>} action */
-  async alone(action) {
+  /** Runs one action at a time; keys pressed in the meantime are ignored. @param {() => Promise<void>} action */
+  async runExclusive(action) {
     if (this.busy) return;
     this.busy = true;
     this.refresh();
     try {
       await action();
     } catch (error) {
-      this.failed(error);
+      this.onError(error);
     } finally {
       this.busy = false;
       this.refresh();
-      if (this.question === null) this.showNothing();
+      if (this.request === null) this.showEmptyQueue();
     }
   }
 
   refresh() {
-    enable({ question: this.question, busy: this.busy, early: this.look.early, undoable: this.cursor > 0 });
+    updateButtons({ request: this.request, busy: this.busy, delayed: this.delay.running, undoable: this.cursor > 0 });
   }
 
-  /** Whether an answer may be given now; says so where it is only too early. */
-  ready() {
-    if (this.question === null || this.busy) return false;
-    if (this.look.early) toast(`Too quick: look at the new ${this.question.content === "features" ? "question" : "mail"} first.`);
-    return !this.look.early;
+  /** Whether an answer is possible now; shows a message during the delay. */
+  isReady() {
+    if (this.request === null || this.busy) return false;
+    if (this.delay.running) toast(`Too quick: read the new ${this.request.content === "features" ? "request" : "mail"} first.`);
+    return !this.delay.running;
   }
 
   next() {
-    return this.alone(() => this.take());
+    return this.runExclusive(() => this.takeNext());
   }
 
-  async take() {
-    const who = labeller();
-    const skip = [...waitingPlaces(), ...this.skipped.places].slice(-MOST_SENT);
-    this.question = null;
-    const next = await api.post("api/requests/next", { labeller: who, skip });
-    this.trouble = null;
-    if (next.question !== null) this.show(next.question, who);
+  async takeNext() {
+    const owner = labeller();
+    const skip = [...unsentPlaces(), ...this.skipped.places].slice(-MAX_SKIPPED);
+    this.request = null;
+    const next = await api.post("api/requests/next", { labeller: owner, skip });
+    this.problem = null;
+    if (next.request !== null) this.show(next.request, owner);
   }
 
-  /** @param {any} question @param {string} who */
-  show(question, who) {
-    this.question = question;
-    this.owner = who;
-    offer(question);
+  /** @param {any} request @param {string} owner */
+  show(request, owner) {
+    this.request = request;
+    this.owner = owner;
+    showChoices(request);
     clearField();
-    showQuestionPane(question);
-    this.look.begin();
-    this.lease.start(question.place, who, question.lease_seconds);
-    announce(`${question.answer ? "Again" : "Next"}: ${titleOf(question)}`);
+    showRequestPane(request);
+    this.delay.begin();
+    this.lease.start(request.place, owner, request.lease_seconds);
+    announce(`${request.answer ? "Again" : "Next"}: ${titleOf(request)}`);
   }
 
-  showNothing() {
+  showEmptyQueue() {
     this.lease.stop();
-    showEmpty(health(), { cutOff: this.cutOff, trouble: this.trouble }, this.skipped.size, () => {
+    showEmpty(health(), { offline: this.offline, problem: this.problem }, this.skipped.size, () => {
       this.skipped.clear();
       this.next();
     });
   }
 
   unsure() {
-    const { question } = this;
-    if (question === null || question.abstain_label === null || !this.ready()) return;
-    const said = question.answer?.label;
-    if (said === undefined || said === question.abstain_label) this.say(question.abstain_label);
-    else toast("A label that was sent can be corrected, not unsaid. Choose another, or skip to keep it.");
+    const { request } = this;
+    if (request === null || request.abstain_label === null || !this.isReady()) return;
+    const earlier = request.answer?.label;
+    if (earlier === undefined || earlier === request.abstain_label) this.submit(request.abstain_label);
+    else toast("A label that was sent can be corrected, not withdrawn. Choose another, or skip to keep it.");
   }
 
   /** @param {any} label */
-  say(label) {
-    if (!this.ready()) return;
-    const { question, owner } = this;
+  submit(label) {
+    if (!this.isReady()) return;
+    const { request, owner } = this;
     this.lease.stop();
-    return this.alone(async () => {
-      await this.lease.asking;
-      await this.sendLabel(question, owner, label);
-      await this.take();
+    return this.runExclusive(async () => {
+      await this.lease.renewal;
+      await this.sendLabel(request, owner, label);
+      await this.takeNext();
     });
   }
 
-  /** @param {any} question @param {string} owner @param {any} label */
-  async sendLabel(question, owner, label) {
-    const { place } = question;
+  /** @param {any} request @param {string} owner @param {any} label */
+  async sendLabel(request, owner, label) {
+    const { place } = request;
     try {
       const receipt = await api.post(requestPath(place, "label"), { labeller: owner, label });
-      this.done({ place, labeller: owner });
-      toast(feedbackText(question, label, receipt));
+      this.record({ place, labeller: owner });
+      toast(feedbackText(request, label, receipt));
     } catch (error) {
       if (error instanceof Problem && [404, 409].includes(error.status)) {
         toast(`${sentence(error.message)} Your answer “${labelTitle(label)}” was not needed.`);
       } else {
-        keep({ place, labeller: owner, label, subject: titleOf(question), session_id: sessionId() }, error);
+        storeUnsent({ place, labeller: owner, label, subject: titleOf(request), session_id: sessionId() }, error);
       }
     }
-    this.cursor = this.answers.length;
+    this.cursor = this.history.length;
   }
 
-  /** @param {Own} own */
-  done(own) {
-    this.answers = [...this.answers.filter((one) => !same(one.place, own.place)), own];
+  /** @param {HistoryEntry} entry */
+  record(entry) {
+    this.history = [...this.history.filter((one) => !same(one.place, entry.place)), entry];
   }
 
   skip() {
-    if (!this.ready()) return;
-    const { question, owner } = this;
-    if (question.answer) toast(`Kept: ${labelTitle(question.answer.label)}.`);
+    if (!this.isReady()) return;
+    const { request, owner } = this;
+    if (request.answer) toast(`Kept: ${labelTitle(request.answer.label)}.`);
     else {
-      this.skipped.add(question.place);
-      this.done({ place: question.place, labeller: owner, skipped: true });
+      this.skipped.add(request.place);
+      this.record({ place: request.place, labeller: owner, skipped: true });
     }
-    this.cursor = this.answers.length;
-    return this.alone(async () => {
-      await this.letGo();
-      await this.take();
+    this.cursor = this.history.length;
+    return this.runExclusive(async () => {
+      await this.release();
+      await this.takeNext();
     });
   }
 
   undo() {
     if (this.busy) return;
     if (this.cursor === 0) {
-      toast("There is nothing to undo: only what was answered or skipped in this visit can be taken up again.");
+      toast("There is nothing to undo: only requests that you answered or skipped since the page was loaded can be reopened.");
       return;
     }
-    return this.alone(async () => {
-      const own = this.answers[this.cursor - 1];
-      await this.letGo();
-      hush();
+    return this.runExclusive(async () => {
+      const entry = this.history[this.cursor - 1];
+      await this.release();
+      hideToast();
       this.cursor -= 1;
       try {
-        this.show(await reopened(own), own.labeller);
-        this.skipped.remove(own.place);
+        this.show(await reopenRequest(entry), entry.labeller);
+        this.skipped.remove(entry.place);
       } catch (error) {
         if (!(error instanceof Problem) || ![404, 409].includes(error.status)) throw error;
-        this.answers = this.answers.filter((one) => one !== own);
+        this.history = this.history.filter((one) => one !== entry);
         toast(`That cannot be undone: ${error.message}`);
-        await this.take();
+        await this.takeNext();
       }
     });
   }
 
-  /** Lets go of what is on the screen; if that fails, the lease ends by itself. */
-  async letGo() {
-    const { question, owner } = this;
+  /** Releases the request on the screen; if that fails, its lease expires. */
+  async release() {
+    const { request, owner } = this;
     this.lease.stop();
-    if (question === null) return;
-    await api.post(requestPath(question.place, "release"), { labeller: owner }).catch(() => undefined);
+    if (request === null) return;
+    await api.post(requestPath(request.place, "release"), { labeller: owner }).catch(() => undefined);
   }
 
-  renamed() {
-    return this.alone(async () => {
-      await this.letGo();
-      await this.take();
+  onLabellerChange() {
+    return this.runExclusive(async () => {
+      await this.release();
+      await this.takeNext();
     });
   }
 
   /** @param {Problem} problem */
-  lostIt(problem) {
-    const text = typed();
-    toast(`${sentence(problem.message)} Here is the next one.${text ? ` What you had typed was not sent: ${text}` : ""}`);
+  onLeaseLost(problem) {
+    const text = typedText();
+    toast(`${sentence(problem.message)} Here is the next request.${text ? ` Your text was not sent: ${text}` : ""}`);
     this.next();
   }
 
   /** @param {unknown} error */
-  failed(error) {
+  onError(error) {
     this.lease.stop();
     if (error instanceof Problem && error.status !== 401) {
-      this.trouble = error;
+      this.problem = error;
     } else if (!(error instanceof Problem || error instanceof Unreachable)) {
       throw error;
     }
   }
 
-  leave() {
-    if (this.question === null || this.busy) return;
-    api.last(requestPath(this.question.place, "release"), { labeller: this.owner });
+  releaseOnLeave() {
+    if (this.request === null || this.busy) return;
+    api.postOnLeave(requestPath(this.request.place, "release"), { labeller: this.owner });
     this.lease.stop();
-    this.question = null;
-    this.cursor = this.answers.length;
+    this.request = null;
+    this.cursor = this.history.length;
   }
 }

@@ -1,17 +1,17 @@
 // @ts-check
-// What was skipped in this tab: not shown again until somebody asks for it, also after a reload.
+// The requests that were skipped in this tab: not shown again, also after a reload, until the labeller asks for them.
 
 import { same } from "./outbox.js";
 
-const KEPT = "stream_bayes.skipped";
-const MOST = 900;
+const KEY = "stream_bayes.skipped";
+const MAX_PLACES = 900;
 
 /** @typedef {{partition: number, offset: number}} Place */
 
 export class Skipped {
   constructor() {
     /** @type {Place[]} */
-    this.places = stored();
+    this.places = loadPlaces();
   }
 
   get size() {
@@ -20,34 +20,34 @@ export class Skipped {
 
   /** @param {Place} place */
   add(place) {
-    this.keep([...this.places.filter((one) => !same(one, place)), { partition: place.partition, offset: place.offset }]);
+    this.store([...this.places.filter((one) => !same(one, place)), { partition: place.partition, offset: place.offset }]);
   }
 
   /** @param {Place} place */
   remove(place) {
-    this.keep(this.places.filter((one) => !same(one, place)));
+    this.store(this.places.filter((one) => !same(one, place)));
   }
 
   clear() {
-    this.keep([]);
+    this.store([]);
   }
 
   /** @param {Place[]} places */
-  keep(places) {
-    this.places = places.slice(-MOST);
+  store(places) {
+    this.places = places.slice(-MAX_PLACES);
     try {
-      sessionStorage.setItem(KEPT, JSON.stringify(this.places));
+      sessionStorage.setItem(KEY, JSON.stringify(this.places));
     } catch {
-      // Where nothing may be stored they come again after a reload.
+      // Without storage they are shown again after a reload.
     }
   }
 }
 
 /** @returns {Place[]} */
-function stored() {
+function loadPlaces() {
   try {
-    const all = JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
-    return all.filter((/** @type {any} */ one) => Number.isInteger(one?.partition) && Number.isInteger(one?.offset)).slice(-MOST);
+    const all = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
+    return all.filter((/** @type {any} */ one) => Number.isInteger(one?.partition) && Number.isInteger(one?.offset)).slice(-MAX_PLACES);
   } catch {
     return [];
   }

@@ -36,8 +36,8 @@ def address(testbed: WebTestBed) -> Iterator[str]:
 
 @pytest.fixture
 def ann(browser: Browser, address: str) -> Iterator[Visit]:
-    """A labeller with a question before her."""
+    """A labeller with a label request on the screen."""
     with visiting(browser, address) as visit:
         visit.open()
-        visit.asked()
+        visit.request_place()
         yield visit

@@ -41,18 +41,18 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) shifts.push(entry);
 }).observe({ type: "layout-shift", buffered: true });
 const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-// How much has moved outside of the times between an answer and the next question, however long that takes.
+// The layout shifts outside of the times between an answer and the next label request.
 const isExpected = ({ startTime }) => expected.some(([from, to]) => from <= startTime && startTime <= to);
 window.shifts = () => shifts.filter((one) => !isExpected(one)).reduce((sum, { value }) => sum + value, 0);
 window.answering = () => { expected.push([performance.now(), Infinity]); };
-window.asked = async () => { await frames(); expected.at(-1)[1] = performance.now(); };
+window.requestShown = async () => { await frames(); expected.at(-1)[1] = performance.now(); };
 }
 """
 
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
-    """A log whose worker has asked some questions; the last is about a word of 5 MB."""
+    """A log with some label requests; the last is for a word of 5 MB."""
     testbed = WebTestBed(tmp_path_factory.mktemp("testbed"), events={"record_bytes": 8_000_000}, labels=ASK_ALL)
     testbed.send_generated(30)
     testbed.send([("long", ATTACKS["5 MB without a space"])])
@@ -74,17 +74,17 @@ def violations(visit: Visit) -> list[str]:
 
 
 @pytest.mark.parametrize("colours", COLOURS)
-def test_axe_finds_nothing(browser: Browser, address: str, colours: str) -> None:
+def test_axe_finds_no_violations(browser: Browser, address: str, colours: str) -> None:
     found = {}
     with visiting(browser, address, color_scheme=colours, **STILL) as ann:
         ann.open()
         ann.press("s")
         ann.the("open").locator("summary").click()
         expect(ann.the("open-body").locator("tr").nth(3)).to_be_visible()
-        found["a question"] = violations(ann)
+        found["a request"] = violations(ann)
         ann.page.keyboard.press("u")
-        expect(ann.the("again")).to_be_visible()
-        found["a question again"] = violations(ann)
+        expect(ann.the("earlier-answer")).to_be_visible()
+        found["a reopened request"] = violations(ann)
         ann.page.keyboard.press("?")
         expect(ann.the("help")).to_be_visible()
         found["help"] = violations(ann)
@@ -105,7 +105,7 @@ def test_axe_finds_nothing(browser: Browser, address: str, colours: str) -> None
 
 
 @pytest.mark.parametrize("colours", COLOURS)
-def test_axe_finds_nothing_where_there_is_nothing(tmp_path: Path, browser: Browser, colours: str) -> None:
+def test_axe_finds_no_violations_on_an_empty_page(tmp_path: Path, browser: Browser, colours: str) -> None:
     testbed = WebTestBed(tmp_path)
     found = {}
     with page(testbed.settings) as address, visiting(browser, address, color_scheme=colours, **STILL) as ann:
@@ -137,7 +137,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(browser: Browser,
         ann.open(view)
         expect(ann.the("open-count")).not_to_have_text("0")
         if view == "queue":
-            ann.asked()
+            ann.request_place()
         controls = ann.page.evaluate(_CONTROLS)
         reached: list[str] = []
         # Past the last one, and the address bar, it begins again.
@@ -171,7 +171,7 @@ def test_a_narrow_screen_needs_no_scrolling_sideways(browser: Browser, address: 
     size = {"width": 360, "height": 740}
     with visiting(browser, address, color_scheme=colours, viewport=size) as ann:
         ann.open()
-        place = ann.asked()
+        place = ann.request_place()
         while ann.page.locator("#facts .id").inner_text() != "long":
             place = ann.press("k")
         ann.the("open").locator("summary").click()
@@ -194,18 +194,18 @@ def _assert_narrow(ann: Visit, what: str) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_jumps_while_questions_come(browser: Browser, address: str, width: int) -> None:
+def test_the_layout_does_not_shift_between_requests(browser: Browser, address: str, width: int) -> None:
     with visiting(browser, address, viewport={"width": width, "height": 800}) as ann:
         ann.context.add_init_script(_SHIFTS)
         ann.open()
-        ann.asked()
+        ann.request_place()
         ann.page.wait_for_timeout(700)
         assert ann.page.evaluate("window.shifts()") < 0.1
         places = []
         for key in "kshk":
             ann.page.evaluate("window.answering()")
             ann.press(key)
-            ann.page.evaluate("window.asked()")
+            ann.page.evaluate("window.requestShown()")
             places.append(ann.page.locator("#choices button").first.bounding_box())
         # What belongs to an answer comes within half a second of it; what comes later must move nothing.
         ann.page.wait_for_timeout(1200)
@@ -216,7 +216,7 @@ def test_nothing_jumps_while_questions_come(browser: Browser, address: str, widt
 def test_light_and_dark_can_be_chosen(browser: Browser, address: str) -> None:
     with visiting(browser, address, color_scheme="light") as ann:
         ann.open()
-        ann.asked()
+        ann.request_place()
         colour = "getComputedStyle(document.body).backgroundColor"
         light = ann.page.evaluate(colour)
         while ann.the("theme").inner_text() != "Dark":

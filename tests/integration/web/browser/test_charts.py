@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 CHARTS: dict[str, tuple[str, Callable[[Any], float]]] = {
     "chart-curve": ("curve", lambda data: data["curve"][-1]["labels"]),
     "chart-calibration": ("calibration", lambda data: sum(point["count"] for point in data["calibration"])),
-    "chart-budget": ("budget", lambda data: data["budget"][-1]["asked"]),
+    "chart-budget": ("budget", lambda data: data["budget"][-1]["requested"]),
     "chart-rates": ("rates", lambda data: data["rates"][-1]["per_second"]),
     "chart-histogram": ("histogram", lambda data: data["histogram_of"]),
     "chart-scores": ("scores", lambda data: sum(sum(bar["counts"].values()) for bar in data["scores"])),
@@ -29,18 +29,18 @@ MAIL = "From: Rolex Replicas <win@cheap.example>\nSubject: cheap watches\n\nBuy 
 
 
 def answer(testbed: WebTestBed, address: str, count: int) -> None:
-    """Answer so many questions as they should be."""
+    """Answer `count` label requests correctly."""
     with client(address) as http:
         for _ in range(count):
-            question = http.post("/api/requests/next", json={"labeller": "bob"}).json()["question"]
-            place = f"{question['place']['partition']}/{question['place']['offset']}"
-            body = {"labeller": "bob", "label": testbed.truth[question["id"]]}
+            label_request = http.post("/api/requests/next", json={"labeller": "bob"}).json()["request"]
+            place = f"{label_request['place']['partition']}/{label_request['place']['offset']}"
+            body = {"labeller": "bob", "label": testbed.truth[label_request["id"]]}
             assert http.post(f"/api/requests/{place}/label", json=body).status_code == 200
 
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
-    """A log whose worker has learned from a dozen answers, and said several times how it is doing."""
+    """A log whose worker has learned a dozen labels and written several status events."""
     testbed = WebTestBed(tmp_path_factory.mktemp("testbed"))
     for _ in range(3):
         testbed.send_generated(50)
@@ -60,12 +60,12 @@ def address(testbed: WebTestBed) -> Iterator[str]:
 
 @pytest.fixture
 def ann(browser: Browser, address: str) -> Iterator[Visit]:
-    """Somebody who looks."""
+    """A visitor of the charts."""
     with visiting(browser, address) as visit:
         yield visit
 
 
-def test_charts_draw_what_the_api_says(ann: Visit) -> None:
+def test_charts_draw_the_data_of_the_api(ann: Visit) -> None:
     ann.open("charts")
     data = ann.fetched("/api/charts")
     assert data["curve"][-1]["labels"] == 12
@@ -80,7 +80,7 @@ def test_charts_draw_what_the_api_says(ann: Visit) -> None:
     expect(ann.page.locator("#chart-calibration circle.bubble")).to_have_count(len(data["calibration"]))
     _assert_bars(ann, "chart-histogram", [sum(bar["counts"].values()) for bar in data["histogram"]])
     line = ann.page.locator("#chart-budget path.line.l1").get_attribute("d")
-    _assert_proportional(_heights(line), [point["asked"] for point in data["budget"]])
+    _assert_proportional(_heights(line), [point["requested"] for point in data["budget"]])
 
 
 def _heights(path: str | None) -> list[float]:
@@ -114,13 +114,13 @@ def test_a_chart_is_read_with_arrow_keys_and_as_a_table(ann: Visit) -> None:
     ann.page.keyboard.press("Tab")
     # Each press focuses the chart first: what is loaded later may take the focus.
     plot.press("Home")
-    expect(chart.locator(".tip")).to_contain_text(f"asked {budget[0]['asked']}")
+    expect(chart.locator(".tip")).to_contain_text(f"requested {budget[0]['requested']}")
     plot.press("End")
-    expect(chart.locator(".tip")).to_contain_text(f"asked {budget[-1]['asked']}")
+    expect(chart.locator(".tip")).to_contain_text(f"requested {budget[-1]['requested']}")
     chart.locator("summary").click()
     rows = chart.locator("tbody tr")
     expect(rows).to_have_count(len(budget))
-    assert rows.last.locator("td").nth(1).inner_text() == str(budget[-1]["asked"])
+    assert rows.last.locator("td").nth(1).inner_text() == str(budget[-1]["requested"])
 
 
 def test_the_posterior_of_a_word_is_drawn(ann: Visit) -> None:
@@ -188,7 +188,7 @@ def _all_that_is_kept(testbed: WebTestBed) -> Any:
     return ends, files
 
 
-def test_charts_move_by_themselves(tmp_path: Path, browser: Browser) -> None:
+def test_charts_update_without_a_reload(tmp_path: Path, browser: Browser) -> None:
     testbed = WebTestBed(tmp_path)
     testbed.send_generated(40)
     with page(testbed.settings) as address, visiting(browser, address) as ann:

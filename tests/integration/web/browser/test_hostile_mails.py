@@ -1,4 +1,4 @@
-"""Hostile mails as questions in a real browser: nothing runs, nothing is loaded, nothing hides, nothing freezes."""
+"""Hostile mails in a real browser: nothing runs, nothing is loaded, nothing hides, nothing freezes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _LOOK = """() => {
     handlers: all.flatMap((one) => one.getAttributeNames()).filter((name) => /^(on|srcdoc)/.test(name)),
     styled: inside.filter((one) => one.hasAttribute("style")).length,
     links: [...document.querySelectorAll("main a")].map((one) => [one.href, one.offsetParent !== null]),
-    liars: [...document.querySelectorAll("#text .link-piece:has(a)")]
+    liars: [...document.querySelectorAll("#text .link-span:has(a)")]
       .map((one) => [one.querySelector(".host").textContent, new URL(one.querySelector("a").href).hostname])
-      .filter(([told, real]) => told !== real.replace(/^.|.$/g, (sign) => ("[]".includes(sign) ? "" : sign))),
+      .filter(([shown, real]) => shown !== real.replace(/^.|.$/g, (sign) => ("[]".includes(sign) ? "" : sign))),
     foreign: document.querySelectorAll("iframe, object, embed, base, meta[http-equiv], video, form[action]").length,
     images: [...document.querySelectorAll("img, link, script")].map((one) => one.src || one.href),
-    text: document.querySelector("#question").textContent,
+    text: document.querySelector("#request").textContent,
     everything: document.documentElement.textContent + document.title,
     hit: hit !== null && hit.closest("#choices") !== null,
     wide: document.scrollingElement.scrollWidth - innerWidth,
@@ -70,12 +70,12 @@ def name_of(place: str) -> str:
 
 
 def find(ann: Visit, name: str) -> None:
-    """Skip all questions before that about a mail."""
+    """Skip all label requests before that of a mail."""
     ann.open()
-    # Open questions are scored anew, so that one skipped on the way to another mail may be the one looked for now.
+    # Open requests are rescored: a request that was skipped before may be the one searched now.
     ann.page.evaluate("sessionStorage.clear()")
     ann.open()
-    place = ann.asked()
+    place = ann.request_place()
     while name_of(place) != name:
         place = ann.press("k")
 
@@ -83,7 +83,7 @@ def find(ann: Visit, name: str) -> None:
 def test_every_attack_is_inert(ann: Visit) -> None:
     ann.open()
     ann.the("open").locator("summary").click()
-    place = ann.asked()
+    place = ann.request_place()
     seen = set()
     for number in range(len(ATTACKS)):
         name = name_of(place)
@@ -92,9 +92,9 @@ def test_every_attack_is_inert(ann: Visit) -> None:
         if number < len(ATTACKS) - 1:
             ann.page.keyboard.press("k")
             ann.page.wait_for_function(
-                "before => document.getElementById('question').dataset.place !== before", arg=place, timeout=LONGEST
+                "before => document.getElementById('request').dataset.place !== before", arg=place, timeout=LONGEST
             )
-            place = ann.asked(other_than=place)
+            place = ann.request_place(other_than=place)
     assert seen == set(ATTACKS)
     expect(ann.the("open-body").locator("tbody tr")).to_have_count(len(ATTACKS))
     assert not any(TRACKER in url for url in ann.requests)
@@ -115,7 +115,7 @@ def _assert_inert(name: str, found: dict[str, Any]) -> None:
     assert len(found["everything"]) < 100_000, name
 
 
-def test_what_turns_text_around_is_seen_as_a_mark(ann: Visit) -> None:
+def test_bidirectional_characters_are_shown_as_marks(ann: Visit) -> None:
     find(ann, "bidi override in the subject")
     expect(ann.the("subject")).to_have_text(re.compile("^invoice.*U\\+202E.*gpj.exe$"))
     find(ann, "bidi override in the body")
@@ -126,32 +126,32 @@ def test_what_turns_text_around_is_seen_as_a_mark(ann: Visit) -> None:
     assert "U+200B" in {text.split()[0] for text in marks.all_inner_texts()}
 
 
-def test_a_link_is_shut_until_asked_and_says_where_it_leads(ann: Visit) -> None:
+def test_a_link_opens_only_on_demand_and_shows_its_host(ann: Visit) -> None:
     find(ann, "lying link")
-    link = ann.page.locator("#text .link-piece")
-    door = link.locator("a.door")
+    link = ann.page.locator("#text .link-span")
+    open_link = link.locator("a.open-link")
     expect(link.locator("button")).to_have_text("https://bank.example/login")
     expect(link.locator(".host")).to_have_text("evil.example")
-    expect(door).to_be_hidden()
-    asked_for = len(ann.requests)
+    expect(open_link).to_be_hidden()
+    count_before = len(ann.requests)
     link.locator("button").click()
     expect(link.locator(".url")).to_have_text("https://evil.example/login")
-    expect(door).to_be_visible()
-    assert not any("evil" in url for url in ann.requests[asked_for:])
+    expect(open_link).to_be_visible()
+    assert not any("evil" in url for url in ann.requests[count_before:])
     ann.context.route("https://evil.example/**", lambda route: route.fulfill(body="<title>evil</title>"))
     leaving = ann.context.expect_event("request", lambda request: "evil.example" in request.url)
     with leaving as sent, ann.context.expect_page() as opened:
-        door.click()
+        open_link.click()
     other = opened.value
     other.wait_for_load_state()
     assert "referer" not in {name.lower() for name in sent.value.all_headers()}
     assert other.evaluate("window.opener") is None
     other.close()
-    # That one was asked for.
+    # This request is expected.
     ann.requests = [url for url in ann.requests if url != "https://evil.example/login"]
 
 
-def test_links_that_run_something_are_none(ann: Visit) -> None:
+def test_script_links_are_not_links(ann: Visit) -> None:
     find(ann, "javascript links")
     assert ann.page.locator("#text .mark").all_inner_texts() == [
         *["javascript: link"] * 4,

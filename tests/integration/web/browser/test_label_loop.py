@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 KEYS = {"spam": "s", "ham": "h"}
 
 
-def test_a_key_that_is_pressed_moves_the_charts(tmp_path: Path, browser: Browser) -> None:
+def test_an_answer_updates_the_charts(tmp_path: Path, browser: Browser) -> None:
     testbed = WebTestBed(tmp_path)
     config = str(write_config(testbed.settings, tmp_path / "settings.toml"))
     with (
@@ -31,13 +31,13 @@ def test_a_key_that_is_pressed_moves_the_charts(tmp_path: Path, browser: Browser
         testbed.send_generated(60)
         with started(tmp_path, *COMMAND, "run", "--config", config):
             # The worker reads the demo's mails, and asks.
-            places = [ann.asked()]
-            told = []
+            places = [ann.request_place()]
+            labels_given = []
             for _ in range(4):
-                told.append(testbed.truth[_shown_id(ann)])
-                places.append(ann.press(KEYS[told[-1]]))
+                labels_given.append(testbed.truth[_shown_id(ann)])
+                places.append(ann.press(KEYS[labels_given[-1]]))
             labels = testbed.labels()
-            assert [label["label"] for label in labels] == told
+            assert [label["label"] for label in labels] == labels_given
             assert [f"0/{label['source']['offset']}" for label in labels] == places[:4]
             # It learns, and says so.
             wait_until(ann, lambda: _learned(ann) == 4)
@@ -47,15 +47,15 @@ def test_a_key_that_is_pressed_moves_the_charts(tmp_path: Path, browser: Browser
             points = int(curve.get_attribute("data-points") or 0)
             line = _line(ann)
             ann.turn_to("queue")
-            told.append(testbed.truth[_shown_id(ann)])
-            ann.press(KEYS[told[-1]])
+            labels_given.append(testbed.truth[_shown_id(ann)])
+            ann.press(KEYS[labels_given[-1]])
             testbed.send_generated(60)
             ann.turn_to("charts")
             expect(curve).to_have_attribute("data-last", "5")
             wait_until(ann, lambda: int(curve.get_attribute("data-points") or 0) > points and _line(ann) != line)
             expect(ann.the("chart-histogram")).to_have_attribute("data-last", "120")
-            # What it has learned is in a checkpoint, which explains the next question.
-            wait_until(ann, lambda: ann.fetched(f"/api/requests/{places[-1]}")["opinion"]["model_version"] == 5)
+            # What it has learned is in a checkpoint, which explains the next label request.
+            wait_until(ann, lambda: ann.fetched(f"/api/requests/{places[-1]}")["prediction"]["model_version"] == 5)
             ann.assert_stayed()
             assert _learned(ann) == 5
         ann.page.goto("about:blank")

@@ -20,7 +20,7 @@ def offset_of(label: dict[str, Any]) -> str:
 
 def test_keys_answer_and_the_next_mail_comes_by_itself(ann: Visit, testbed: WebTestBed) -> None:
     ann.stay()
-    places = [ann.asked()]
+    places = [ann.request_place()]
     for key in ("s", "h", "n"):
         places.append(ann.press(key))
     labels = testbed.labels()
@@ -31,43 +31,47 @@ def test_keys_answer_and_the_next_mail_comes_by_itself(ann: Visit, testbed: WebT
     ]
     assert [offset_of(label) for label in labels] == places[:3]
     assert len(set(places)) == 4
-    expect(ann.the("changes")).to_have_attribute("data-mine", "3")
-    expect(ann.the("changes")).to_contain_text("1 not sure")
+    expect(ann.the("daily-stats")).to_have_attribute("data-mine", "3")
+    expect(ann.the("daily-stats")).to_contain_text("1 not sure")
     ann.assert_stayed()
 
 
-def test_a_question_says_why_it_was_asked_and_what_the_filter_thinks(ann: Visit, testbed: WebTestBed) -> None:
+def test_a_request_shows_its_selection_and_the_explained_prediction(ann: Visit, testbed: WebTestBed) -> None:
     for _ in range(6):
-        question = ann.fetched(f"/api/requests/{ann.asked()}")
-        ann.press({"spam": "s", "ham": "h"}[testbed.truth[question["id"]]])
+        label_request = ann.fetched(f"/api/requests/{ann.request_place()}")
+        ann.press({"spam": "s", "ham": "h"}[testbed.truth[label_request["id"]]])
     testbed.work()
-    wait_until(ann, lambda: bool(ann.fetched(f"/api/requests/{ann.asked()}")["opinion"]["model_version"] == 6))
-    place = ann.asked()
-    wait_until(ann, lambda: ann.fetched(f"/api/requests/{place}")["asked"]["score_now"] is not None)
+    wait_until(
+        ann, lambda: bool(ann.fetched(f"/api/requests/{ann.request_place()}")["prediction"]["model_version"] == 6)
+    )
+    place = ann.request_place()
+    wait_until(ann, lambda: ann.fetched(f"/api/requests/{place}")["selection"]["score_now"] is not None)
     ann.page.reload()
-    question = ann.fetched(f"/api/requests/{ann.asked()}")
-    asked = question["asked"]
-    opinion = question["opinion"]
-    expect(ann.the("subject")).to_have_text(question["subject"])
-    expect(ann.the("sender")).to_have_text(question["sender"])
-    (low, high) = asked["interval"]
-    label = asked["interval_of"]
-    words = f"{label} {asked['probabilities'][label]:.2f} 95 % between {low:.2f} and {high:.2f}"
-    expect(ann.the("asked-body").locator(".belief-words")).to_have_text(words)
-    ignorance = ann.the("asked-body").locator(".doubt-parts dd").first.inner_text()
-    assert float(ignorance.split()[0]) == pytest.approx(asked["epistemic_variance"], rel=0.01)
-    worth = ann.the("worth").locator("strong").inner_text()
-    # The score is of the time when the page asked for it: that of the worker, or of a newer model.
-    known = [asked["score"], asked["score_now"] or asked["score"]]
-    assert worth == "Drawn by chance" or any(float(worth) == pytest.approx(score, rel=0.01) for score in known)
-    assert (worth == "Drawn by chance") == (asked["strategy"] == "audit")
-    assert opinion["reasons"]
-    for reason in opinion["reasons"][:3]:
-        expect(ann.the("opinion-body")).to_contain_text(reason["text"])
+    label_request = ann.fetched(f"/api/requests/{ann.request_place()}")
+    selection = label_request["selection"]
+    prediction = label_request["prediction"]
+    expect(ann.the("subject")).to_have_text(label_request["subject"])
+    expect(ann.the("sender")).to_have_text(label_request["sender"])
+    (low, high) = selection["interval"]
+    label = selection["interval_of"]
+    words = f"{label} {selection['probabilities'][label]:.2f} 95 % between {low:.2f} and {high:.2f}"
+    expect(ann.the("selection-body").locator(".prediction-text")).to_have_text(words)
+    epistemic = ann.the("selection-body").locator(".variance-parts dd").first.inner_text()
+    assert float(epistemic.split()[0]) == pytest.approx(selection["epistemic_variance"], rel=0.01)
+    score_text = ann.the("request-score").locator("strong").inner_text()
+    # The score is of the time when the page fetched it: that of the worker, or of a newer model.
+    known = [selection["score"], selection["score_now"] or selection["score"]]
+    assert score_text == "Drawn at random" or any(
+        float(score_text) == pytest.approx(score, rel=0.01) for score in known
+    )
+    assert (score_text == "Drawn at random") == (selection["strategy"] == "audit")
+    assert prediction["reasons"]
+    for reason in prediction["reasons"][:3]:
+        expect(ann.the("prediction-body")).to_contain_text(reason["text"])
 
 
-def test_skipping_writes_nothing_and_what_was_skipped_can_be_seen_again(ann: Visit, testbed: WebTestBed) -> None:
-    first = ann.asked()
+def test_skipping_writes_nothing_and_skipped_requests_can_be_shown_again(ann: Visit, testbed: WebTestBed) -> None:
+    first = ann.request_place()
     count = ann.fetched("/api/requests")["open"]
     seen = {first}
     for _ in range(count - 1):
@@ -76,23 +80,23 @@ def test_skipping_writes_nothing_and_what_was_skipped_can_be_seen_again(ann: Vis
     ann.page.keyboard.press("k")
     expect(ann.the("queue-empty")).to_contain_text("Nothing else is open")
     ann.the("show-skipped").click()
-    assert ann.asked() in seen
+    assert ann.request_place() in seen
     assert testbed.labels() == []
-    assert ann.fetched("/api/requests")["taken"] == 1
+    assert ann.fetched("/api/requests")["leased"] == 1
 
 
 def test_undo_writes_a_correction(ann: Visit, testbed: WebTestBed) -> None:
-    first = ann.asked()
+    first = ann.request_place()
     second = ann.press("s")
     ann.page.keyboard.press("u")
-    assert ann.asked(other_than=second) == first
-    expect(ann.the("again")).to_contain_text("You said spam")
-    # It can be corrected, not unsaid.
+    assert ann.request_place(other_than=second) == first
+    expect(ann.the("earlier-answer")).to_contain_text("Your answer was spam")
+    # It can be corrected, not withdrawn.
     ann.page.keyboard.press("n")
-    expect(ann.the("toast")).to_contain_text("not unsaid")
+    expect(ann.the("toast")).to_contain_text("not withdrawn")
     ann.page.keyboard.press("h")
     expect(ann.the("toast")).to_contain_text("Corrected: Ham.")
-    assert ann.asked(other_than=first) == second
+    assert ann.request_place(other_than=first) == second
     labels = testbed.labels()
     assert [(offset_of(label), label["label"]) for label in labels] == [(first, "spam"), (first, "ham")]
     testbed.work()
@@ -103,13 +107,13 @@ def test_undo_writes_a_correction(ann: Visit, testbed: WebTestBed) -> None:
 
 
 def test_undo_goes_back_further_and_skip_keeps_the_answer(ann: Visit, testbed: WebTestBed) -> None:
-    first = ann.asked()
+    first = ann.request_place()
     second = ann.press("s")
     third = ann.press("h")
     ann.page.keyboard.press("u")
-    assert ann.asked(other_than=third) == second
+    assert ann.request_place(other_than=third) == second
     ann.page.keyboard.press("u")
-    assert ann.asked(other_than=second) == first
+    assert ann.request_place(other_than=second) == first
     assert ann.press("k") == third
     assert len(testbed.labels()) == 2
 
@@ -129,7 +133,7 @@ def test_help_shows_the_keys_and_changes_them(ann: Visit, testbed: WebTestBed) -
     expect(ann.the("help")).to_be_hidden()
     expect(ann.page.locator('kbd[data-key="spam"]')).to_have_text("j")
     ann.page.reload()
-    ann.asked()
+    ann.request_place()
     keyboard.press("s")
     ann.press("j")
     assert [label["label"] for label in testbed.labels()] == ["spam"]
@@ -146,30 +150,30 @@ def test_help_shows_the_keys_and_changes_them(ann: Visit, testbed: WebTestBed) -
 
 
 def test_keys_typed_into_a_field_are_no_answers(ann: Visit, testbed: WebTestBed) -> None:
-    place = ann.asked()
+    place = ann.request_place()
     ann.the("labeller").fill("")
     ann.the("labeller").press_sequentially("shnk")
     ann.page.keyboard.press("Enter")
     expect(ann.the("labeller")).to_have_value("shnk")
     ann.page.keyboard.press("Control+s")
-    assert ann.asked() == place
+    assert ann.request_place() == place
     assert testbed.labels() == []
     ann.press("h")
     assert testbed.labels()[0]["labeller"] == "shnk"
 
 
-def test_buttons_do_what_keys_do(ann: Visit, testbed: WebTestBed) -> None:
-    places = [ann.asked()]
+def test_buttons_answer_like_keys(ann: Visit, testbed: WebTestBed) -> None:
+    places = [ann.request_place()]
     for name in ("Spam", "Ham", "Not sure", "Skip", "Undo"):
         ann.page.get_by_role("button", name=name).first.click()
-        places.append(ann.asked(other_than=places[-1]))
+        places.append(ann.request_place(other_than=places[-1]))
     assert [label["label"] for label in testbed.labels()] == ["spam", "ham", "unsure"]
     # Undo brings back what was skipped last.
     assert places[5] == places[3]
 
 
 def test_item12_no_text_shows_through_the_answer_bar(ann: Visit) -> None:
-    ann.asked()
+    ann.request_place()
     style = ann.page.evaluate(
         "() => { const { backgroundColor, opacity } = getComputedStyle(document.querySelector('.answers'));"
         " return { backgroundColor, opacity }; }"

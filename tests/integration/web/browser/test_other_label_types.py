@@ -1,4 +1,4 @@
-"""Questions whose answers are not spam or ham, and a page that has none, with a real browser."""
+"""Label requests whose labels are not spam or ham, and a page that has none, with a real browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TICKETS = [{"id": f"t{number}", "text": f"word{number} of a ticket"} for number 
 
 
 def make_testbed(folder: Path, learner: dict[str, Any], observations: Sequence[dict[str, Any]]) -> WebTestBed:
-    """A log with these observations, of which a worker has asked."""
+    """A log with these observations and their label requests."""
     testbed = WebTestBed(folder, learner=learner, labels=ASK_ALL)
     with testbed.open() as log:
         for observation in observations:
@@ -51,9 +51,9 @@ def test_a_number_is_typed_where_numbers_are_predicted(tmp_path: Path, browser: 
     testbed = make_testbed(tmp_path, {"name": "BayesianLinearRegression"}, points)
     with page(testbed.settings) as address, visiting(browser, address) as ann:
         ann.open()
-        first = ann.asked()
+        first = ann.request_place()
         expect(ann.page.locator("#text table")).to_contain_text("length")
-        expect(ann.the("asked-body")).to_contain_text("mean")
+        expect(ann.the("selection-body")).to_contain_text("mean")
         field = ann.page.get_by_label("The number")
         field.fill("much")
         field.press("Enter")
@@ -61,13 +61,13 @@ def test_a_number_is_typed_where_numbers_are_predicted(tmp_path: Path, browser: 
         assert testbed.labels() == []
         field.fill("-12.5")
         field.press("Enter")
-        second = ann.asked(other_than=first)
+        second = ann.request_place(other_than=first)
         expect(field).to_have_value("")
         field.fill("3")
         ann.page.get_by_role("button", name="Answer").click()
-        third = ann.asked(other_than=second)
+        third = ann.request_place(other_than=second)
         ann.the("undo").click()
-        assert ann.asked(other_than=third) == second
+        assert ann.request_place(other_than=third) == second
         field.fill("4")
         field.press("Enter")
         wait_until(ann, lambda: len(testbed.labels()) == 3)
@@ -77,26 +77,24 @@ def test_a_number_is_typed_where_numbers_are_predicted(tmp_path: Path, browser: 
     assert outcomes == ["answered", "answered", "corrected"]
 
 
-def test_any_label_is_typed_where_nobody_knows_them_yet(tmp_path: Path, browser: Browser) -> None:
+def test_any_label_can_be_typed_when_the_labels_are_unknown(tmp_path: Path, browser: Browser) -> None:
     testbed = make_testbed(tmp_path, {"name": "MultinomialNB"}, TICKETS)
     with page(testbed.settings) as address, visiting(browser, address) as ann:
         ann.open()
-        first = ann.asked()
+        first = ann.request_place()
         field = ann.page.get_by_label("The label")
         field.fill("<b>praise</b>")
         field.press("Enter")
-        second = ann.asked(other_than=first)
+        second = ann.request_place(other_than=first)
         ann.the("labeller").focus()
         field.blur()
         ann.page.get_by_role("button", name="Not sure").click()
-        ann.asked(other_than=second)
+        ann.request_place(other_than=second)
         expect(ann.page.locator("main b")).to_have_count(0)
     assert [label["label"] for label in testbed.labels()] == ["<b>praise</b>", "unsure"]
 
 
-def test_a_page_without_questions_says_what_to_do_and_shows_them_when_they_come(
-    tmp_path: Path, browser: Browser
-) -> None:
+def test_a_page_without_requests_says_what_to_do_and_shows_new_ones(tmp_path: Path, browser: Browser) -> None:
     testbed = WebTestBed(tmp_path)
     with page(testbed.settings) as address, visiting(browser, address) as ann:
         ann.open()
@@ -110,13 +108,13 @@ def test_a_page_without_questions_says_what_to_do_and_shows_them_when_they_come(
         ann.allowed.append("404")
         expect(ann.the("try-problem")).to_contain_text("checkpoint")
         ann.turn_to("queue")
-        # Keys for a question that is not there do nothing.
+        # Keys without a request do nothing.
         for key in "shnku":
             ann.page.keyboard.press(key)
         ann.stay()
         with testbed.working():
             testbed.send_generated(20)
-            ann.asked()
+            ann.request_place()
             expect(ann.the("health")).to_have_attribute("data-state", "good")
         count = ann.fetched("/api/requests")["open"]
         assert count > 3
@@ -126,7 +124,7 @@ def test_a_page_without_questions_says_what_to_do_and_shows_them_when_they_come(
         expect(ann.the("queue-empty")).to_contain_text("Nothing to answer, and the worker was stopped")
         expect(ann.the("health-words")).to_contain_text("Worker stopped at ")
         with testbed.working():
-            expect(ann.the("queue-empty")).to_contain_text("All is answered")
+            expect(ann.the("queue-empty")).to_contain_text("All requests are answered")
         expect(ann.the("open-count")).to_have_text("0")
         ann.assert_stayed()
     assert len(testbed.labels()) == count

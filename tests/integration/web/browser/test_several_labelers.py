@@ -32,7 +32,7 @@ def bob(browser: Browser, address: str) -> Iterator[Visit]:
 
 def test_two_labellers_never_have_the_same_mail(ann: Visit, bob: Visit, testbed: WebTestBed) -> None:
     open_at_first = ann.fetched("/api/requests")["open"]
-    before = {"ann": ann.asked(), "bob": bob.asked()}
+    before = {"ann": ann.request_place(), "bob": bob.request_place()}
     seen = [*before.values()]
     for _ in range(3):
         for name, visit in (("ann", ann), ("bob", bob)):
@@ -43,20 +43,20 @@ def test_two_labellers_never_have_the_same_mail(ann: Visit, bob: Visit, testbed:
     labels = testbed.labels()
     assert len({label["id"] for label in labels}) == len(labels) == 6
     assert {(label["labeller"], label["label"]) for label in labels} == {("ann", "spam"), ("bob", "ham")}
-    expect(ann.the("changes")).to_contain_text("6 answers (3 yours)")
-    assert ann.fetched("/api/requests")["taken"] == 2
+    expect(ann.the("daily-stats")).to_contain_text("6 answers (3 yours)")
+    assert ann.fetched("/api/requests")["leased"] == 2
 
 
-def test_who_finds_all_taken_gets_what_another_leaves(browser: Browser, ann: Visit, bob: Visit) -> None:
+def test_a_labeller_gets_the_request_that_another_releases(browser: Browser, ann: Visit, bob: Visit) -> None:
     for _ in range(ann.fetched("/api/requests")["open"] - 2):
         ann.press("s")
-    bob.asked()
-    place = ann.asked()
+    bob.request_place()
+    place = ann.request_place()
     with visiting(browser, ann.address, "eve") as eve:
         eve.open()
-        expect(eve.the("queue-empty")).to_contain_text("Others have all that is open")
+        expect(eve.the("queue-empty")).to_contain_text("All open requests are leased")
         ann.page.close()
-        assert eve.asked() == place
+        assert eve.request_place() == place
         ann.page = ann.context.new_page()
 
 
@@ -69,40 +69,40 @@ def _short_leases(folder: Path) -> Iterator[tuple[WebTestBed, str]]:
         yield testbed, address
 
 
-def test_a_lease_that_is_over_comes_back_and_a_late_answer_is_told_calmly(tmp_path: Path, browser: Browser) -> None:
+def test_an_expired_lease_is_offered_again_and_a_late_answer_gets_a_message(tmp_path: Path, browser: Browser) -> None:
     with (
         _short_leases(tmp_path) as (testbed, address),
         visiting(browser, address, "ann") as ann,
         visiting(browser, address, "bob") as bob,
     ):
         ann.open()
-        place = ann.asked()
+        place = ann.request_place()
         ann.page.wait_for_timeout(UNTIL_OVER)
         bob.open()
-        assert bob.asked() == place
+        assert bob.request_place() == place
         ann.allowed.append("409 (Conflict)")
         ann.page.keyboard.press("s")
-        expect(ann.the("toast")).to_contain_text("somebody else has this question now", ignore_case=True)
+        expect(ann.the("toast")).to_contain_text("another labeller has this request now", ignore_case=True)
         expect(ann.the("banners")).to_be_empty()
-        assert ann.asked(other_than=place)
+        assert ann.request_place(other_than=place)
         bob.press("h")
         (label,) = testbed.labels()
         assert (label["labeller"], label["label"]) == ("bob", "ham")
 
 
-def test_who_is_there_keeps_the_question(tmp_path: Path, browser: Browser) -> None:
+def test_an_active_labeller_keeps_the_lease(tmp_path: Path, browser: Browser) -> None:
     with (
         _short_leases(tmp_path) as (testbed, address),
         visiting(browser, address, "ann") as ann,
         visiting(browser, address, "bob") as bob,
     ):
         ann.open()
-        place = ann.asked()
+        place = ann.request_place()
         for step in range(UNTIL_OVER // 200):
             ann.page.mouse.move(100 + step, 200)
             ann.page.wait_for_timeout(200)
         bob.open()
-        assert bob.asked() != place
+        assert bob.request_place() != place
         assert ann.press("s") != place
         assert len(testbed.labels()) == 1
 
@@ -116,15 +116,15 @@ def _served(testbed: WebTestBed, port: int = 0) -> Iterator[tuple[Started, str]]
         yield process, printed(process).rstrip("/")
 
 
-def test_a_server_that_goes_away_and_comes_back_loses_nothing(testbed: WebTestBed, browser: Browser) -> None:
+def test_no_answer_is_lost_when_the_server_restarts(testbed: WebTestBed, browser: Browser) -> None:
     with _served(testbed) as (process, address), visiting(browser, address) as ann:
         ann.open()
-        place = ann.asked()
+        place = ann.request_place()
         ann.stay()
         ann.allowed += ["net::ERR_", "403 (Forbidden)"]
         process.kill()
         process.wait()
-        expect(ann.the("banner-lost")).to_contain_text("your answers are kept")
+        expect(ann.the("banner-offline")).to_contain_text("your answers are stored")
         expect(ann.the("health")).to_have_attribute("data-state", "bad")
         ann.page.keyboard.press("s")
         expect(ann.the("banner-outbox")).to_contain_text("could not be sent")
@@ -133,7 +133,7 @@ def test_a_server_that_goes_away_and_comes_back_loses_nothing(testbed: WebTestBe
         with _served(testbed, int(address.rpartition(":")[2])):
             expect(ann.the("banners")).to_be_empty()
             wait_until(ann, lambda: len(testbed.labels()) == 1)
-            second = ann.asked(other_than=place)
+            second = ann.request_place(other_than=place)
             ann.press("h")
             ann.assert_stayed()
             ann.page.goto("about:blank")

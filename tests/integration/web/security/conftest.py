@@ -55,7 +55,7 @@ def client(page: Served, open_access: Authenticator) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def stranger(secured: Served, access: Authenticator) -> Iterator[httpx.Client]:
-    """Somebody without the token, whose failures of earlier tests are forgotten."""
+    """A client without the token, with no failures of earlier tests."""
     access.failures._times.clear()
     with secured.client() as browser:
         yield browser

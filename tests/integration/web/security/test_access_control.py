@@ -37,7 +37,7 @@ def test_health_is_for_everybody(stranger: httpx.Client, path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["//healthz", "/healthz/../metrics", "/healthz%2f..%2fmetrics", "/HEALTHZ", "/healthz;"]
 )
-def test_what_only_looks_like_a_health_check_is_not_one(secured: Served, path: str) -> None:
+def test_paths_that_resemble_health_checks_need_the_token(secured: Served, path: str) -> None:
     answer = secured.say(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
     assert answer.startswith(b"HTTP/1.1 401 ")
 
@@ -58,12 +58,12 @@ def test_a_wrong_bearer(stranger: httpx.Client, value: str) -> None:
     refused(stranger.get("/metrics", headers=httpx.Headers(raw)), 401, "token")
 
 
-def test_two_bearers_are_none(stranger: httpx.Client, access: Authenticator) -> None:
+def test_two_bearer_tokens_are_refused(stranger: httpx.Client, access: Authenticator) -> None:
     both = [("Authorization", f"Bearer {TOKEN}"), ("Authorization", "Bearer x")]
     refused(stranger.get("/metrics", headers=both), 401, "token")
     twice = [("Authorization", f"Bearer {TOKEN}"), ("Authorization", f"Bearer {TOKEN}")]
     refused(stranger.get("/metrics", headers=twice), 401, "token")
-    # Nor does a good cookie help somebody who shows a wrong token as well.
+    # Nor does a valid cookie help a client with a wrong token.
     mixed = {"Authorization": "Bearer x", "Cookie": f"{SESSION_COOKIE}={access.cookie}"}
     refused(stranger.get("/metrics", headers=mixed), 401, "token")
     basic = {"Authorization": "Basic eDp5", "Cookie": f"{SESSION_COOKIE}={access.cookie}"}
@@ -86,7 +86,7 @@ def test_the_cookie_among_others(stranger: httpx.Client, access: Authenticator) 
     assert access.failures.seconds_to_wait("127.0.0.1") == 0
 
 
-def test_a_browser_is_asked_for_the_token(stranger: httpx.Client) -> None:
+def test_a_browser_without_a_token_gets_the_login_page(stranger: httpx.Client) -> None:
     answer = stranger.get("/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
     assert (answer.status_code, answer.headers["content-type"]) == (401, "text/html; charset=utf-8")
     assert '<form method="post" action="/api/login">' in answer.text
@@ -118,7 +118,7 @@ def test_the_names_of_the_page(page: Served, host: str) -> None:
         "0.0.0.0",
     ],
 )
-def test_a_name_that_was_made_to_lead_here(page: Served, host: str) -> None:
+def test_a_rebound_host_name_is_refused(page: Served, host: str) -> None:
     with page.client(Host=host) as browser:
         for path in ("/", "/healthz", "/static/a.js"):
             refused(browser.get(path), 421, "host")
@@ -128,7 +128,7 @@ def test_a_name_that_was_made_to_lead_here(page: Served, host: str) -> None:
     "host",
     ["", "a b", "localhost:", "localhost:x", "localhost:999999", "me@localhost", "localhost/", "[::1", "<b>", "[]"],
 )
-def test_what_is_no_name(page: Served, secured: Served, host: str) -> None:
+def test_invalid_host_names_are_refused(page: Served, secured: Served, host: str) -> None:
     for place in (page, secured):
         answer = place.say(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         assert answer.startswith(b"HTTP/1.1 400 ")
@@ -144,6 +144,6 @@ def test_a_request_without_a_host_or_with_two(page: Served) -> None:
     assert page.say(absolute).startswith(b"HTTP/1.1 404 ")
 
 
-def test_with_a_token_any_name_will_do(secured: Served) -> None:
+def test_with_a_token_any_host_name_is_accepted(secured: Served) -> None:
     with secured.client(Host="mail.example", Authorization=f"Bearer {TOKEN}") as program:
         assert program.get("/").status_code == 200

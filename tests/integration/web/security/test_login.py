@@ -52,7 +52,7 @@ def test_a_cookie_of_a_page_behind_https_stays_there(secured: Served, proxied: S
     [b"", b"{}", b"[]", b"x", b"\xff", b'{"token": 5}', b'{"token": ""}', b'{"token": "a", "x": 1}', b'"' + b"x" * 99],
 )
 @pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded"])
-def test_what_is_no_login_lets_nobody_in(stranger: httpx.Client, access: Authenticator, body: bytes, kind: str) -> None:
+def test_invalid_logins_are_refused(stranger: httpx.Client, access: Authenticator, body: bytes, kind: str) -> None:
     answer = stranger.post("/api/login", content=body, headers={"Content-Type": kind})
     assert answer.status_code == 401
     assert "set-cookie" not in answer.headers
@@ -68,11 +68,11 @@ def test_a_form_with_two_tokens(stranger: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "headers", [{"Origin": "http://elsewhere.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}]
 )
-def test_another_site_cannot_log_somebody_in(stranger: httpx.Client, headers: dict[str, str]) -> None:
+def test_another_site_cannot_log_a_user_in(stranger: httpx.Client, headers: dict[str, str]) -> None:
     refused(stranger.post("/api/login", data={"token": TOKEN}, headers=headers), 403, "csrf")
 
 
-def test_where_there_is_no_token_one_is_in_already(page: Served) -> None:
+def test_without_a_token_no_login_is_needed(page: Served) -> None:
     with page.client() as browser:
         answer = browser.post("/api/login", json={"token": "x"})
         assert (answer.status_code, "set-cookie" in answer.headers) == (204, False)
@@ -90,7 +90,7 @@ def attempts(browser: httpx.Client, address: str) -> list[Callable[[str], httpx.
 
 
 @pytest.mark.parametrize("way", [0, 1, 2])
-def test_who_fails_too_often_must_wait(access: Authenticator, proxied: Served, way: int) -> None:
+def test_an_address_with_too_many_failures_must_wait(access: Authenticator, proxied: Served, way: int) -> None:
     clock = access.failures._clock
     assert isinstance(clock, Clock)
     with proxied.client() as browser:
@@ -108,7 +108,9 @@ def test_who_fails_too_often_must_wait(access: Authenticator, proxied: Served, w
 
 
 @pytest.mark.parametrize("way", [0, 1, 2])
-def test_nobody_is_kept_out_by_the_failures_of_another(access: Authenticator, stranger: httpx.Client, way: int) -> None:
+def test_failed_logins_of_one_address_do_not_block_another(
+    access: Authenticator, stranger: httpx.Client, way: int
+) -> None:
     ways = attempts(stranger, "10.0.0.1")
     for _ in range(10):
         assert ways[way]("wrong").status_code == 401
@@ -121,12 +123,12 @@ def test_nobody_is_kept_out_by_the_failures_of_another(access: Authenticator, st
     assert stranger.get("/metrics").status_code == 200
 
 
-def test_no_address_is_believed_that_anybody_can_make_up(stranger: httpx.Client) -> None:
+def test_forged_client_addresses_are_ignored(stranger: httpx.Client) -> None:
     answers = [attempts(stranger, f"10.0.0.{number}")[0]("wrong").status_code for number in range(15)]
     assert answers == [401] * 10 + [429] * 5
 
 
-def test_of_addresses_that_a_proxy_adds_to_its_own_one_counts(proxied: Served, access: Authenticator) -> None:
+def test_only_the_last_address_added_by_the_proxy_counts(proxied: Served, access: Authenticator) -> None:
     with proxied.client() as browser:
         made_up = [attempts(browser, f"10.9.9.{number}, 10.7.7.7")[0]("wrong").status_code for number in range(15)]
     assert made_up == [401] * 10 + [429] * 5

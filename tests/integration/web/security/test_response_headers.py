@@ -38,7 +38,7 @@ def test_every_answer_has_its_safe_header(client: httpx.Client) -> None:
     assert "unsafe" not in CONTENT_POLICY
 
 
-def test_what_an_answer_says_of_itself_stays_and_files_may_be_kept(client: httpx.Client) -> None:
+def test_headers_set_by_a_response_stay_and_files_have_an_etag(client: httpx.Client) -> None:
     answer = client.get("/weak")
     assert answer.headers.get_list("x-frame-options") == ["SAMEORIGIN"]
     assert answer.headers["cache-control"] == "no-cache"
@@ -58,7 +58,7 @@ def test_what_an_answer_says_of_itself_stays_and_files_may_be_kept(client: httpx
         b"GET /" + b"x" * (1 << 20),
     ],
 )
-def test_what_is_no_http_or_has_no_end(page: Served, content: bytes) -> None:
+def test_invalid_http_is_refused(page: Served, content: bytes) -> None:
     with socket.create_connection(("127.0.0.1", page.port), PATIENCE) as connection:
         with suppress(OSError):
             connection.sendall(content + b"\r\n\r\n")
@@ -77,7 +77,7 @@ def received(connection: socket.socket) -> bytes:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/healthz?" + "x" * (20 << 10)], ids=["fields", "query"])
-def test_a_head_that_comes_at_once_has_an_end_too(page: Served, path: str) -> None:
+def test_a_large_header_block_is_refused(page: Served, path: str) -> None:
     fields = "".join(f"x{number}: y\r\n" for number in range(4000 if path == "/healthz" else 1))
     answer = page.say(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n".encode())
     assert answer.startswith((b"HTTP/1.1 431 ", b"HTTP/1.1 400 "))
@@ -159,9 +159,7 @@ def wait_for(caplog: pytest.LogCaptureFixture, count: int) -> None:
         time.sleep(0.01)
 
 
-def test_a_failure_is_told_to_the_log_and_to_nobody_else(
-    client: httpx.Client, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_details_of_a_failure_are_only_logged(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
     detail = refused(client.get("/fail"), 500, "internal")
     assert SECRET not in detail
     wait_for(caplog, 1)
@@ -180,11 +178,11 @@ def test_an_answer_that_fails_in_the_middle_is_cut(client: httpx.Client, caplog:
     assert client.get("/healthz").status_code == 200
 
 
-def test_no_failure_in_words_of_its_own(client: httpx.Client) -> None:
+def test_internal_errors_have_a_generic_message(client: httpx.Client) -> None:
     refused(client.get("/broken"), 500, "internal")
 
 
-def test_too_many_at_once(open_access: Authenticator) -> None:
+def test_too_many_concurrent_requests_are_refused(open_access: Authenticator) -> None:
     with (
         served(secure(application(open_access), open_access, max_requests=0)) as place,
         place.client() as browser,

@@ -64,7 +64,7 @@ def test_no_other_site_writes_even_with_that_word(client: httpx.Client, headers:
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", ""])
-def test_no_other_site_reads_what_the_page_reads(client: httpx.Client, secured: Served, site: str) -> None:
+def test_no_other_site_can_read_the_api(client: httpx.Client, secured: Served, site: str) -> None:
     headers = {"Sec-Fetch-Site": site}
     for path in ("/api/echo", "/api/events", "/api/openapi.json", "/api/nothing"):
         refused(client.get(path, headers=headers), 403, "csrf")
@@ -85,7 +85,7 @@ def test_the_page_itself_writes_under_each_of_its_names(client: httpx.Client, si
     assert client.get("/api/echo", headers=headers).status_code == 200
 
 
-def test_two_origins_are_none(client: httpx.Client, page: Served) -> None:
+def test_two_origin_headers_are_refused(client: httpx.Client, page: Served) -> None:
     headers = [("Origin", page.url), ("Origin", page.url)]
     refused(client.post("/api/echo", json={}, headers=headers), 403, "csrf")
 
@@ -217,5 +217,5 @@ def test_a_body_with_two_ends(page: Served, open_access: Authenticator, path: st
 @pytest.mark.parametrize(
     "fields", [("Content-Length: 1", "Content-Length: 2"), ("Content-Length: -1",), ("Content-Length: x",)]
 )
-def test_lengths_that_are_none(page: Served, open_access: Authenticator, fields: tuple[str, ...]) -> None:
+def test_invalid_content_lengths_are_refused(page: Served, open_access: Authenticator, fields: tuple[str, ...]) -> None:
     assert_no_http(page.say(raw_post(open_access.csrf, *fields) + b"{}"))

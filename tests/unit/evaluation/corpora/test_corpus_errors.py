@@ -164,12 +164,12 @@ def test_messages_without_a_label(tmp_path: Path) -> None:
         list(open_corpus(tmp_path / "m"))
 
 
-def test_an_x_label_that_is_none(tmp_path: Path) -> None:
+def test_an_invalid_x_label_header_is_refused(tmp_path: Path) -> None:
     path = put(tmp_path / "all.mbox", b"From a 1:11\nX-Label: work\n\nx\n")
     assert_named_and_counted(path, "bad-label", "message 1 .*'work' is none of", 0)
 
 
-def test_an_mbox_by_name_that_is_none(tmp_path: Path) -> None:
+def test_a_file_named_mbox_that_is_none_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "c" / "ham.mbox", "not so")
     put(tmp_path / "c" / "spam.mbox", mbox_bytes(MAILS[:2], labelled=False))
     assert_named_and_counted(tmp_path / "c", "not-mbox", r"ham\.mbox: not an mbox file", 2)
@@ -223,7 +223,7 @@ def test_names_and_ids_that_no_screen_can_show(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_messages_beyond_the_largest_size(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit is set low here: 256 MiB would take long. Nobody knows where a field of CSV would have ended."""
+    """The limit is set low here: 256 MiB would take long. The end of an oversized CSV field is unknown."""
     for module in (files, mbox, delimited):
         monkeypatch.setattr(module, "MAX_BYTES", 2000)
     large = Mail("large", "ham", b"A: b\n\n" + b"x" * 50 + b"\n" * 5000)

@@ -89,7 +89,7 @@ def test_mbox_files_labelled_by_name_folder_or_header(tmp_path: Path) -> None:
     }
 
 
-def test_the_header_that_tells_the_label_is_taken_out_and_a_name_counts_for_more(tmp_path: Path) -> None:
+def test_the_label_header_is_removed_and_the_file_name_takes_precedence(tmp_path: Path) -> None:
     text = b"From a 1:11\r\nA: b\r\nx-label: ham\r\n more\r\nC: d\r\nX-Label: work\r\n\r\nX-Label: spam\r\n\r\n"
     raw = b"A: b\r\nC: d\r\nX-Label: work\r\n\r\nX-Label: spam\r\n"
     assert read(put(tmp_path / "all", text)) == [mail_at("all/1", "ham", raw)]

@@ -24,7 +24,7 @@ def ids(path: Path, **options: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_what_was_written_is_read(name: str, tmp_path: Path) -> None:
+def test_every_written_format_is_read(name: str, tmp_path: Path) -> None:
     corpus = open_corpus(WRITERS[name](tmp_path / "c", MAILS))
     assert corpus.format == name.partition(",")[0]
     assert [(mail.label, mail.raw) for mail in corpus] == [(mail.label, mail.raw) for mail in MAILS]
@@ -104,7 +104,7 @@ def test_labels(value: object, label: str | None, tmp_path: Path) -> None:
     assert read(path) == [mail_at("line-1", label, b"x")]
 
 
-def test_a_label_for_what_has_none(tmp_path: Path) -> None:
+def test_a_given_label_is_that_of_unlabelled_mails(tmp_path: Path) -> None:
     path = put(tmp_path / "inbox.mbox", mbox_bytes(MAILS[:2], labelled=False))
     assert [mail.label for mail in read(path, label="ham")] == ["ham", "ham"]
     corpus = open_corpus(path, label="unlabelled")

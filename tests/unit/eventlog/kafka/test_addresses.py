@@ -51,7 +51,7 @@ def test_the_servers_of_an_address(url: str, servers: tuple[str, ...]) -> None:
         ("kafka://[one]:9092", "'[one]:9092' is not host:port"),
     ],
 )
-def test_an_address_that_is_none(url: str, problem: str) -> None:
+def test_an_invalid_address_is_refused(url: str, problem: str) -> None:
     with pytest.raises(LogError) as caught:
         parse_servers(url)
     assert problem in str(caught.value)

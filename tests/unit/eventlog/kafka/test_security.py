@@ -30,11 +30,11 @@ SASL = {**LOGIN, "security_protocol": "SASL_PLAINTEXT"}
 TLS = {"security_protocol": "SSL"}
 
 
-def test_without_security_the_client_is_told_little() -> None:
+def test_without_security_the_client_gets_few_options() -> None:
     assert client_options(KafkaSettings()) == {"client_id": "stream-bayes", "security_protocol": "PLAINTEXT"}
 
 
-def test_the_client_knows_every_option_it_is_told(authority: Authority) -> None:
+def test_the_client_knows_every_given_option(authority: Authority) -> None:
     options = client_options(
         KafkaSettings.model_validate(
             {**LOGIN, "security_protocol": "SASL_SSL", "password": SECRET, "ca_file": authority.certificate_file}

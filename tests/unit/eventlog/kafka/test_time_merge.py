@@ -73,7 +73,9 @@ def test_every_record_comes_once_and_in_the_order_of_its_partition(
 
 
 @given(st.lists(st.tuples(st.sampled_from(TOPICS), st.integers(0, 9))), st.integers(1, 9))
-def test_what_shares_a_number_is_merged_by_time_and_then_by_topic(written: list[tuple[str, int]], most: int) -> None:
+def test_partitions_of_one_number_are_merged_by_time_and_then_by_topic(
+    written: list[tuple[str, int]], most: int
+) -> None:
     merger = MergeQueue(TOPICS)
     queues = {topic: sorted(time for name, time in written if name == topic) for topic in TOPICS}
     for topic, times in queues.items():
@@ -105,7 +107,7 @@ def test_a_record_waits_for_another_topic_of_its_number_and_of_no_other(mine: li
     assert len(merger.take(100, never)) == len(mine)
 
 
-def test_what_is_cleared_is_gone_and_has_no_first() -> None:
+def test_a_cleared_merge_is_empty() -> None:
     merger = MergeQueue(TOPICS)
     for place in PLACES:
         merger.add(place, [record(place, 7, 0)])

@@ -62,9 +62,11 @@ def test_a_batch_of_buckets_needs_no_names() -> None:
     batch = Batch.from_arrays([0, 2, 3], [7, 1, 7], [1.0, 2.0, 1.0])
     model = MultinomialNB(buckets=8)
     loop = MultinomialNB(buckets=8)
-    said = model.test_then_train(batch, ["spam", "ham"])
+    predictions = model.test_then_train(batch, ["spam", "ham"])
     loop.test_then_train(Batch.from_arrays([0, 2], [7, 1], [1.0, 2.0]), ["spam"])
-    assert said.probabilities_of(1) == loop.predictive_many(Batch.from_arrays([0, 1], [7], [1.0])).probabilities_of(0)
+    assert predictions.probabilities_of(1) == loop.predictive_many(
+        Batch.from_arrays([0, 1], [7], [1.0])
+    ).probabilities_of(0)
     assert model._evidence.cells[7].tolist() == [1.0, 1.0]
 
 
@@ -96,7 +98,7 @@ def senders(model: BetaBernoulli, *names: str) -> BetaBernoulli:
     return model
 
 
-def test_what_was_taken_back_does_not_count_as_learning() -> None:
+def test_unlearned_events_do_not_count_as_learned() -> None:
     """Learned and unlearned is as if it had never come: the coin keeps its place in the queue, and its evidence."""
     model, other = (BetaBernoulli(on="sender", prior=Beta(2, 3), capacity=2) for _ in range(2))
     senders(model, "ann", "bob", "bob")

@@ -178,7 +178,7 @@ def test_parameters(kind: Any, parameters: dict[str, Any], words: str) -> None:
         kind(**parameters)
 
 
-def test_merging_other_parameters_says_which() -> None:
+def test_merging_other_parameters_names_them() -> None:
     model = taught(BernoulliNB)
     other = taught(BernoulliNB, prior=Beta(2, 3))
     assert_refused(model, MergeError, r"prior is Beta\(1, 1\) here and Beta\(2, 3\) there", "merge", other)
@@ -190,7 +190,7 @@ def test_merging_other_parameters_says_which() -> None:
     assert_refused(texts, MergeError, "'a' is a text here and a number there", "merge", numbers)
 
 
-def test_unlearning_what_never_came() -> None:
+def test_unlearning_an_event_that_was_never_learned() -> None:
     model = taught(MultinomialNB)
     assert_refused(model, UnlearnError, "label 'maybe' has less evidence", "unlearn_one", {"size": 1}, "maybe")
     assert_refused(model, UnlearnError, "'money' has less evidence", "unlearn_one", {"money": 1}, "spam")
@@ -207,7 +207,7 @@ def test_unlearning_what_never_came() -> None:
 
 
 @pytest.mark.parametrize("kind", [*COUNTING, CategoricalNB, GaussianNB])
-def test_unlearning_a_shorter_event_than_came(kind: Any) -> None:
+def test_unlearning_an_event_with_fewer_features_than_learned(kind: Any) -> None:
     """{} was never learned: taking it back would leave features without an event they came in."""
     model = kind()
     model.learn_one({"a": 1, "b": 2}, "spam")

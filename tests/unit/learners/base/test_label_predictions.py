@@ -41,10 +41,10 @@ def spoken(mean: FloatArray, variance: FloatArray, probabilities: FloatArray) ->
 
 def test_known_figure() -> None:
     """LogitNormal(1, 4) has variance 0.0877; p (1 - p) of 0.6477 is 0.2282."""
-    said = spoken(np.array([1.0]), np.array([4.0]), np.array([[0.6477, 0.3523]]))
-    assert said.variance[0] == pytest.approx(0.2282, abs=5e-5)
-    assert said.epistemic_variance[0] == pytest.approx(0.0877, abs=5e-5)
-    assert said.aleatoric_variance[0] == pytest.approx(0.1405, abs=1e-4)
+    result = spoken(np.array([1.0]), np.array([4.0]), np.array([[0.6477, 0.3523]]))
+    assert result.variance[0] == pytest.approx(0.2282, abs=5e-5)
+    assert result.epistemic_variance[0] == pytest.approx(0.0877, abs=5e-5)
+    assert result.aleatoric_variance[0] == pytest.approx(0.1405, abs=1e-4)
 
 
 def test_every_width_and_the_clips() -> None:
@@ -63,17 +63,17 @@ def test_labels_not_known_yet() -> None:
     """No label: nothing is known of a probability; one label: it is certain by default."""
     nan = math.nan
     table = np.array([[nan, nan, nan], [nan, 1.0, nan], [0.25, nan, 0.75], [0.2, 0.5, 0.3], [0.5, 0.5, 0.0]])
-    said = spoken(np.array([nan, nan, 1.1, 0.0, 0.0]), np.array([nan, nan, 0.5, 2.0, 0.0]), table)
-    assert_as_row_by_row(said)
-    assert said.variance[:2].tolist() == [0.25, 0.0]
-    assert said.epistemic_variance[:2] == pytest.approx([1 / 12, 0.0])
+    result = spoken(np.array([nan, nan, 1.1, 0.0, 0.0]), np.array([nan, nan, 0.5, 2.0, 0.0]), table)
+    assert_as_row_by_row(result)
+    assert result.variance[:2].tolist() == [0.25, 0.0]
+    assert result.epistemic_variance[:2] == pytest.approx([1 / 12, 0.0])
 
 
 def test_exact_counts() -> None:
     model = BetaBernoulli(classes=("tails", "heads"))
-    said = model.test_then_train([{}] * 6, ["heads", "heads", "tails", "heads", None, "heads"])
-    assert said.counts is not None
-    assert_as_row_by_row(said)
+    predictions = model.test_then_train([{}] * 6, ["heads", "heads", "tails", "heads", None, "heads"])
+    assert predictions.counts is not None
+    assert_as_row_by_row(predictions)
 
 
 def test_an_empty_batch_and_arrays_in_another_order() -> None:
@@ -105,14 +105,14 @@ def test_ties_go_to_quarantine_as_for_one_mail(lost: float, passed: float) -> No
     model = SpamFilter(buckets=2**10, false_positive_cost=lost, false_negative_cost=passed)
     threshold = model._losses.threshold
     spam = np.array([0.0, np.nextafter(threshold, 0.0), threshold, np.nextafter(threshold, 1.0), 1.0])
-    said = MailPredictions(model.classes, np.stack((1.0 - spam, spam), axis=1), *np.zeros((3, len(spam))))
+    result = MailPredictions(model.classes, np.stack((1.0 - spam, spam), axis=1), *np.zeros((3, len(spam))))
     expected = [model._losses.bayes_action({"ham": 1.0 - p, "spam": p}).action for p in spam.tolist()]
-    assert model.decide_many(said) == expected
+    assert model.decide_many(result) == expected
     if lost == passed:
         assert expected[2] == "quarantine"
 
 
 def test_predictions_of_another_filter_are_refused() -> None:
-    said = MailPredictions(("no", "yes"), both_probabilities(np.zeros(2)), *np.zeros((3, 2)))
+    prediction = MailPredictions(("no", "yes"), both_probabilities(np.zeros(2)), *np.zeros((3, 2)))
     with pytest.raises(InputError, match=r"labels \('no', 'yes'\).*\('ham', 'spam'\)"):
-        SpamFilter(buckets=2**10).decide_many(said)
+        SpamFilter(buckets=2**10).decide_many(prediction)

@@ -22,8 +22,10 @@ from stream_bayes.typing import FloatArray
 def calibrate(kind: str, scores: Any, outcomes: Any, precision: float = 0.5) -> tuple[Calibration, FloatArray]:
     made = Calibration(kind, precision, 10.0)
     scores = np.asarray(scores, dtype=np.float64)
-    said, _ = made.fold(scores, 0.1 * np.ones(len(scores)), np.asarray(outcomes, dtype=np.int64), np.ones(len(scores)))
-    return made, said
+    result, _ = made.fold(
+        scores, 0.1 * np.ones(len(scores)), np.asarray(outcomes, dtype=np.int64), np.ones(len(scores))
+    )
+    return made, result
 
 
 def duplicated(count: int = 3000, copies: int = 6) -> tuple[list[dict[str, float]], list[bool]]:
@@ -38,8 +40,8 @@ def duplicated(count: int = 3000, copies: int = 6) -> tuple[list[dict[str, float
 @pytest.mark.parametrize("precision", [0.03, 1.0, 40.0])
 def test_the_identity_before_data(kind: str, precision: float) -> None:
     scores = np.linspace(-10.0, 10.0, 41)
-    _, said = calibrate(kind, scores, np.full(41, -1), precision)
-    np.testing.assert_allclose(said, scores, rtol=1e-12, atol=1e-12)
+    _, result = calibrate(kind, scores, np.full(41, -1), precision)
+    np.testing.assert_allclose(result, scores, rtol=1e-12, atol=1e-12)
     plain, mapped = (LogOddsFusion((BetaBernoulli(prior=Beta(7, 2)),), calibration=kind) for kind in ("none", kind))
     assert mapped.predict_proba_one({}) == pytest.approx(plain.predict_proba_one({}), rel=1e-12)
 
@@ -51,8 +53,8 @@ def test_one_platt_step_by_hand() -> None:
     Var(slope) = 1/4 - (2/4)^2 x 0.091393 = 0.22715. The latent variance was 1^2 x 0.1 + q = 1.35.
     """
     made = Calibration("platt", 4.0, 10.0)
-    said, spread = made.fold(np.array([2.0]), np.array([0.1]), np.array([0]), np.ones(1))
-    assert (said[0], spread[0]) == pytest.approx((2.0, 1.35))
+    result, spread = made.fold(np.array([2.0]), np.array([0.1]), np.array([0]), np.ones(1))
+    assert (result[0], spread[0]) == pytest.approx((2.0, 1.35))
     slope, intercept = made.weights().values()
     assert (slope.mean, intercept.mean, slope.variance) == pytest.approx((0.65715, -0.17143, 0.22715), abs=1e-5)
 
@@ -75,11 +77,11 @@ def test_beta_finds_a_map_with_two_slopes() -> None:
     scores = generator.normal(0.0, 3.0, 20_000)
     truth = -np.log1p(np.exp(-scores)) + 0.3 * np.log1p(np.exp(scores)) + 0.2
     outcomes = generator.random(len(scores)) < expit(truth)
-    beta, said = calibrate("beta", scores, outcomes)
+    beta, result = calibrate("beta", scores, outcomes)
     assert [normal.mean for normal in beta.weights().values()] == pytest.approx([1.0, 0.3, 0.2], abs=0.12)
     _, platt = calibrate("platt", scores, outcomes)
     late = slice(5000, None)
-    assert np.abs(said - truth)[late].mean() < 0.5 * np.abs(platt - truth)[late].mean()
+    assert np.abs(result - truth)[late].mean() < 0.5 * np.abs(platt - truth)[late].mean()
 
 
 @pytest.mark.parametrize("kind", ["platt", "beta"])
@@ -99,7 +101,7 @@ def test_repairs_an_overconfident_member(kind: str, method: str) -> None:
     assert after.brier_score < before.brier_score
 
 
-def test_learns_from_what_was_said_before_the_event() -> None:
+def test_calibration_learns_from_the_prediction_before_the_event() -> None:
     """A coin of few throws believes the last one; they alternate, so what it says beforehand is wrong."""
     throws = [bool(place % 2) for place in range(40)]
     model = LogOddsFusion((BetaBernoulli(prior=Beta(0.01, 0.01)),), method="averaging", calibration_precision=0.5)
@@ -151,6 +153,6 @@ def test_the_nearest_rising_map() -> None:
 def test_clipped_scores() -> None:
     """Beyond the bound a score counts as the bound."""
     made = Calibration("platt", 1.0, 3.0)
-    said, _ = made.fold(np.array([50.0, -50.0]), np.zeros(2), np.array([-1, -1]), np.ones(2))
-    assert said == pytest.approx([3.0, -3.0])
+    result, _ = made.fold(np.array([50.0, -50.0]), np.zeros(2), np.array([-1, -1]), np.ones(2))
+    assert result == pytest.approx([3.0, -3.0])
     assert math.isclose(made.weights()["slope"].variance, 1.0)

@@ -47,8 +47,8 @@ def test_nothing_overflows() -> None:
                 for weight in (1e12, 1e-300, 5e-324, 1.0) * 5:
                     for y in (True, False, False):
                         model.learn_one({}, y, w=weight)
-                said = model.predictive_one({})
-                assert math.isfinite(said.variance)
+                prediction = model.predictive_one({})
+                assert math.isfinite(prediction.variance)
                 assert np.isfinite(model._stack.mean()).all()
                 assert all(slope.mean >= 0.0 for slope in list(model.calibration_weights().values())[:-1]) or (
                     calibration == "platt"

@@ -38,11 +38,11 @@ class Raising(GaussianNB):
 
     def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
         """Raise what no check can see beforehand."""
-        said = super().test_then_train(events, y, w)
+        predictions = super().test_then_train(events, y, w)
         names: Any = events.names if isinstance(events, Batch) else None
         if self.variance == "shared" and "raise" in [names[place] for place in range(len(names))]:
             raise self.raised
-        return said
+        return predictions
 
 
 class Overflowing(Raising):
@@ -62,7 +62,7 @@ class Overflowing(Raising):
     ],
     ids=str,
 )
-def test_what_one_member_refuses_none_has_learned(x: dict[str, Any], kind: type[StreamBayesError]) -> None:
+def test_an_event_that_one_member_refuses_is_learned_by_none(x: dict[str, Any], kind: type[StreamBayesError]) -> None:
     """Whatever the place of the member that refuses, alone and within a batch, and inside a fusion in the fusion."""
     members = (MultinomialNB(), Overflowing(), CategoricalNB(), BetaBernoulli(on="b"), Overflowing(variance="shared"))
     orders = [members[place:] + members[:place] for place in range(len(members))]
@@ -75,7 +75,7 @@ def test_what_one_member_refuses_none_has_learned(x: dict[str, Any], kind: type[
 
 
 def test_no_memory_in_the_last_member() -> None:
-    """The square of 3e5 names, and texts among them: nobody keeps a name, a text or a step."""
+    """The square of 3e5 names, and texts among them: no member keeps a name, a text or a step."""
     words: dict[str, Any] = {f"w{place}": 1.0 for place in range(300_000)}
     for members, words["from"] in (
         ((LogisticRegression(), BetaBernoulli(on="w1"), GaussianDiscriminant()), 1.0),
@@ -91,7 +91,7 @@ def test_no_memory_in_the_last_member() -> None:
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_what_is_interrupted_nobody_has_learned(place: int) -> None:
+def test_an_interrupted_event_is_learned_by_no_member(place: int) -> None:
     """A class from elsewhere may raise anything, even after it has learned: it and those before it are put back."""
     members: list[Classifier] = [Raising(), BayesianLogisticRegression(0.5, forgetting=0.9), BetaBernoulli(on="b")]
     members.insert(place, Raising(variance="shared"))
@@ -106,8 +106,8 @@ def test_what_is_interrupted_nobody_has_learned(place: int) -> None:
     assert all(held[name] is member for name, member in model.members.items())
 
 
-def test_only_what_may_fail_is_copied() -> None:
-    """The last of ours refuses before it has learned, and after it nobody does."""
+def test_only_members_that_may_fail_are_copied() -> None:
+    """The last member of the package refuses before it learns, and no member after it refuses."""
     sure = (LogisticRegression(), BernoulliNB(), BetaBernoulli(), GaussianDiscriminant(), BayesianLogisticRegression())
     diagonal = BayesianLogisticRegression(covariance="diagonal", buckets=2**18)
     ageing = BayesianLogisticRegression(forgetting=0.9)

@@ -100,11 +100,11 @@ def test_stack_against_its_formula(precision: float, bound: float) -> None:
         score, q = plain.score(vector)
         within = plain.mean[:3] ** 2 @ [polygamma(1, beta).sum() for beta in posteriors]
         log_odds = score / math.sqrt(1.0 + math.pi * q / 8.0)
-        said = model.predictive_one(x)
+        prediction = model.predictive_one(x)
         weight = 0.5 + place % 3
-        assert said.probabilities[True] == pytest.approx(expit(log_odds), rel=1e-9)
+        assert prediction.probabilities[True] == pytest.approx(expit(log_odds), rel=1e-9)
         expected = LogitNormal.moderated(abs(log_odds), q + within)
-        assert tuple(said.latent) == pytest.approx(tuple(expected), rel=1e-9)
+        assert tuple(prediction.latent) == pytest.approx(tuple(expected), rel=1e-9)
         plain.learn(vector, y, weight)
         model.learn_one(x, y, w=weight)
         for learner in own:
@@ -118,11 +118,11 @@ def test_stacking_beats_every_member_and_their_average() -> None:
     events, labels = sites()
     learners = tuple(BetaBernoulli(on=name) for name in "abc")
     model = LogOddsFusion(learners, calibration="none")
-    said = model.test_then_train(events, labels)
+    predictions = model.test_then_train(events, labels)
     apart = [learner.clone().test_then_train(events, labels) for learner in learners]
     mean = np.mean([np.log(one.probabilities[:, 1] / one.probabilities[:, 0]) for one in apart], axis=0)
     even = -np.log(np.where(labels, expit(mean), expit(-mean))).mean()
-    assert log_loss(said, labels) < min(*(log_loss(one, labels) for one in apart), even) - 0.03
+    assert log_loss(predictions, labels) < min(*(log_loss(one, labels) for one in apart), even) - 0.03
     # Independent witnesses: their log-odds add up.
     for name in ("BetaBernoulli", "BetaBernoulli 2"):
         assert weight_of(model, name).mean == pytest.approx(1.0, abs=0.15)
@@ -140,13 +140,13 @@ def test_average_by_exact_evidence() -> None:
     shares = np.exp(evidence) / np.exp(evidence).sum()
     np.testing.assert_allclose(np.array(list(model.weights().values()), dtype=float), shares, rtol=1e-12)
     means = np.array([(a + successes) / (a + b + 40) for a, b in priors])
-    said = model.predictive_one({})
-    assert said.probabilities[True] == pytest.approx(shares @ means, rel=1e-12)
+    prediction = model.predictive_one({})
+    assert prediction.probabilities[True] == pytest.approx(shares @ means, rel=1e-12)
     odds = np.log(means / (1.0 - means))
     within = np.array([polygamma(1, a + successes) + polygamma(1, b + 40 - successes) for a, b in priors])
     variance = shares @ (within + (odds - shares @ odds) ** 2)
-    expected = LogitNormal.moderated(math.log(said.mean / (1.0 - said.mean)), variance)
-    assert tuple(said.latent) == pytest.approx(tuple(expected), rel=1e-9)
+    expected = LogitNormal.moderated(math.log(prediction.mean / (1.0 - prediction.mean)), variance)
+    assert tuple(prediction.latent) == pytest.approx(tuple(expected), rel=1e-9)
 
 
 def test_weights_of_events_count_as_evidence() -> None:
@@ -163,22 +163,22 @@ def test_the_probability_is_that_of_its_latent(method: str, calibration: str) ->
     learners = (GaussianNB(), BetaBernoulli(on="a"))
     model = LogOddsFusion(learners, method, calibration, prior_precision=0.3, calibration_precision=2.0)
     for x, y in zip(events, labels, strict=True):
-        said = model.predictive_one(x)
-        assert isinstance(said.latent, LogitNormal)
-        mean, variance = said.latent
-        assert said.mean == pytest.approx(expit(mean / math.sqrt(1.0 + math.pi * variance / 8.0)), rel=1e-12)
-        assert said.label is max(said.probabilities, key=said.probabilities.__getitem__)
+        prediction = model.predictive_one(x)
+        assert isinstance(prediction.latent, LogitNormal)
+        mean, variance = prediction.latent
+        assert prediction.mean == pytest.approx(expit(mean / math.sqrt(1.0 + math.pi * variance / 8.0)), rel=1e-12)
+        assert prediction.label is max(prediction.probabilities, key=prediction.probabilities.__getitem__)
         model.learn_one(x, y)
 
 
-def test_what_a_member_says() -> None:
+def test_the_log_odds_of_a_member() -> None:
     """Signed for the second label in whatever order the member has them; 0 where it does not know both."""
     probabilities = np.array([[0.25, 0.75], [0.75, 0.25], [np.nan, 1.0], [1.0, 0.0]])
     sizes = np.array([math.log(3), math.log(3), math.inf, math.inf])
     variance = np.arange(4.0) + 1.0
-    said = LabelPredictions(("b", "a"), probabilities, sizes, sizes, variance)
+    prediction = LabelPredictions(("b", "a"), probabilities, sizes, sizes, variance)
     opinions = Opinions(np.zeros((4, 2)), np.zeros((4, 2)))
-    take_opinion(said, ("a", "b"), opinions, 1)
+    take_opinion(prediction, ("a", "b"), opinions, 1)
     assert opinions.log_odds.tolist() == [[0.0, -math.log(3)], [0.0, math.log(3)], [0.0, 0.0], [0.0, 1e4]]
     assert opinions.variance[:, 1].tolist() == [1.0, 2.0, 0.0, 4.0]
     alone = LabelPredictions(("a",), np.ones((2, 1)), np.full(2, math.inf), np.zeros(2), np.ones(2))

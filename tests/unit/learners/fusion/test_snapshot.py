@@ -34,7 +34,7 @@ def test_members_stand_in_the_header_by_name(tmp_path: Path, model: LogOddsFusio
     assert restored.clone().learners[1].learners[0].on == "a"  # type: ignore[attr-defined]
 
 
-def test_goes_on_exactly_in_batches(tmp_path: Path, model: LogOddsFusion) -> None:
+def test_a_restored_fusion_continues_exactly_in_batches(tmp_path: Path, model: LogOddsFusion) -> None:
     stream = events(model, 60, seed=9)
     listed = [x for x, _ in stream]
     labels = [y for _, y in stream]

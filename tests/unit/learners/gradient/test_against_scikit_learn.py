@@ -43,8 +43,8 @@ def test_logistic_reaches_the_optimum_in_five_passes(seed: int) -> None:
     l2 = 10.0 / len(labels)
     oracle = linear_model.LogisticRegression(C=0.1, tol=1e-10, max_iter=10_000).fit(matrix, labels)
     model = passes(LogisticRegression(rate=0.12, l2=l2, classes=(0, 1)), matrix, labels, 5, seed)
-    said = model.predictive_many(Batch.from_matrix(matrix, names)).probabilities
-    ours = log_loss(said, labels)
+    predictions = model.predictive_many(Batch.from_matrix(matrix, names)).probabilities
+    ours = log_loss(predictions, labels)
     best = log_loss(oracle.predict_proba(matrix), labels)
     assert ours == pytest.approx(best, rel=0.01)
     squares = sum(weight**2 for weight in model.weights().values())
@@ -61,8 +61,8 @@ def test_l1_keeps_the_features_that_scikit_learn_keeps() -> None:
     oracle = linear_model.LogisticRegression(**lasso, tol=1e-8, max_iter=100_000).fit(matrix, labels)
     model = passes(LogisticRegression(rate=0.1, l1=l1, classes=(0, 1)), matrix, labels, 20)
     weights = np.array([model.weight(name) for name in names])
-    said = model.predictive_many(Batch.from_matrix(matrix, names)).probabilities
-    objective = log_loss(said, labels) + l1 * np.abs(weights).sum()
+    predictions = model.predictive_many(Batch.from_matrix(matrix, names)).probabilities
+    objective = log_loss(predictions, labels) + l1 * np.abs(weights).sum()
     optimum = log_loss(oracle.predict_proba(matrix), labels) + l1 * np.abs(oracle.coef_).sum()
     assert optimum * (1 - 1e-6) < objective < 1.01 * optimum
     assert np.mean((weights == 0.0) == (oracle.coef_[0] == 0.0)) >= 0.9
@@ -75,12 +75,12 @@ def test_softmax_reaches_the_multinomial_optimum(load: Any, rate: float) -> None
     l2 = 2.0 / len(labels)
     oracle = linear_model.LogisticRegression(C=0.5, tol=1e-10, max_iter=10_000).fit(matrix, labels)
     model = passes(SoftmaxRegression(rate=rate, l2=l2, classes=(0, 1, 2)), matrix, labels, 20)
-    said = model.predictive_many(Batch.from_matrix(matrix, names)).probabilities
+    predictions = model.predictive_many(Batch.from_matrix(matrix, names)).probabilities
     squares = sum(weight**2 for label in range(3) for weight in model.weights(label).values())
-    objective = log_loss(said, labels) + l2 / 2 * squares
+    objective = log_loss(predictions, labels) + l2 / 2 * squares
     optimum = log_loss(oracle.predict_proba(matrix), labels) + l2 / 2 * (oracle.coef_**2).sum()
     assert optimum * (1 - 1e-6) < objective < 1.01 * optimum
-    assert np.abs(said - oracle.predict_proba(matrix)).max() < 0.1
+    assert np.abs(predictions - oracle.predict_proba(matrix)).max() < 0.1
 
 
 def test_poisson_reaches_scikit_learns_optimum() -> None:

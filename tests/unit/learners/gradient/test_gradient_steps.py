@@ -168,15 +168,15 @@ def test_softmax_of_two_labels_is_logistic(step: str) -> None:
 
 
 def test_a_new_label_in_mid_stream() -> None:
-    """It joins with weights of zero at its first event, that one included; before, nobody has heard of it."""
+    """It joins with weights of zero at its first event, that one included; before, it is unknown."""
     model = SoftmaxRegression(step="constant", rate=0.3, l1=0.01)
     for x, label in (({"a": 1.0}, "red"), ({"b": 1.0}, "green"), ({"a": 2.0}, "red")):
         model.learn_one(x, label)
     weights = {label: model.weights(label) for label in ("red", "green")}
-    said = model.test_then_train([{"a": 1.0}, {"c": 1.0}, {"c": 1.0}], ["red", "blue", None])
-    assert list(said.probabilities_of(1)) == ["red", "green"]
-    assert list(said.probabilities_of(2)) == ["red", "green", "blue"]
-    assert said.probabilities_of(2)["blue"] > said.probabilities_of(2)["green"]
+    predictions = model.test_then_train([{"a": 1.0}, {"c": 1.0}, {"c": 1.0}], ["red", "blue", None])
+    assert list(predictions.probabilities_of(1)) == ["red", "green"]
+    assert list(predictions.probabilities_of(2)) == ["red", "green", "blue"]
+    assert predictions.probabilities_of(2)["blue"] > predictions.probabilities_of(2)["green"]
     assert model.weight("c", "blue") > 0.0 == model.weight("a", "blue")
     assert model.weight("a", "red") > weights["red"]["a"]
     assert frozen(SoftmaxRegression.from_state(model.state())) == frozen(model)
@@ -194,22 +194,22 @@ def test_softmax_knows_nothing_before_its_first_label() -> None:
 def test_a_point_states_no_ignorance(model: Any) -> None:
     for x, y in (({"a": 1.0}, True), ({"a": -1.0, "b": 1.0}, False)):
         model.learn_one(x, y)
-    said = model.predictive_one({"a": 1.0})
+    prediction = model.predictive_one({"a": 1.0})
     p = model.predict_proba_one({"a": 1.0})[True]
-    assert said.latent == LogitNormal(said.latent.log_odds, 0.0)
-    assert said.latent.log_odds == pytest.approx(math.log(p / (1 - p)))
-    assert said.epistemic_variance == 0.0
-    assert said.aleatoric_variance == said.variance == pytest.approx(p * (1 - p))
+    assert prediction.latent == LogitNormal(prediction.latent.log_odds, 0.0)
+    assert prediction.latent.log_odds == pytest.approx(math.log(p / (1 - p)))
+    assert prediction.epistemic_variance == 0.0
+    assert prediction.aleatoric_variance == prediction.variance == pytest.approx(p * (1 - p))
 
 
 def test_a_poisson_prediction_is_a_poisson() -> None:
     model = PoissonRegression(step="constant", rate=0.1)
     model.learn_one({"x": 2}, 4)
     assert model.predictive_one({"x": 1}) == Poisson(math.exp(0.9))
-    said = model.predictive_many([{"x": 1}, {}])
-    assert said.mean.tolist() == said.variance.tolist() == said.aleatoric_variance.tolist()
-    assert said.epistemic_variance.tolist() == [0.0, 0.0]
-    assert said.predictive(1) == Poisson(math.exp(0.3))
+    predictions = model.predictive_many([{"x": 1}, {}])
+    assert predictions.mean.tolist() == predictions.variance.tolist() == predictions.aleatoric_variance.tolist()
+    assert predictions.epistemic_variance.tolist() == [0.0, 0.0]
+    assert predictions.predictive(1) == Poisson(math.exp(0.3))
 
 
 def test_hashed_weights_go_by_bucket() -> None:

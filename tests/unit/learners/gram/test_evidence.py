@@ -235,9 +235,9 @@ def test_bias_and_variance_by_closed_form_and_simulation(intercept: bool, streng
     assert found.bias == pytest.approx(map_to @ clean - x @ weights - level, abs=1e-10)
     assert found.variance == pytest.approx(noise * map_to @ map_to, rel=1e-10)
     assert found.squared_error == pytest.approx(found.bias**2 + found.variance)
-    said = []
+    result = []
     for _ in range(400):
         drawn = taught(GramRegression(intercept=intercept), features, clean + generator.normal(0, noise**0.5, 15))
-        said.append(drawn.solve("ridge", strength).predict(dict(enumerate(x.tolist()))) - x @ weights - level)
-    assert np.mean(said) == pytest.approx(found.bias, abs=4 * (found.variance / 400) ** 0.5)
-    assert np.var(said) == pytest.approx(found.variance, rel=0.3)
+        result.append(drawn.solve("ridge", strength).predict(dict(enumerate(x.tolist()))) - x @ weights - level)
+    assert np.mean(result) == pytest.approx(found.bias, abs=4 * (found.variance / 400) ** 0.5)
+    assert np.var(result) == pytest.approx(found.variance, rel=0.3)

@@ -28,10 +28,10 @@ def test_offsets_keep_the_digits(offset: float) -> None:
     near = taught(GramRegression(strength=0.5), features, targets).solve("ridge")
     model = taught(GramRegression(strength=0.5), features + offset, targets + offset)
     far = model.solve("ridge")
-    said = model.predict_one(dict(enumerate((features[0] + offset).tolist())))
+    prediction = model.predict_one(dict(enumerate((features[0] + offset).tolist())))
     assert list(far.weights.values()) == pytest.approx(list(near.weights.values()), rel=1e-11)
     assert far.residual_squares == pytest.approx(near.residual_squares, rel=1e-11)
-    assert said - offset == pytest.approx(
+    assert prediction - offset == pytest.approx(
         near.predict(dict(enumerate(features[0].tolist()))), abs=1e-9 + 1e-15 * offset
     )
 
@@ -135,7 +135,7 @@ def test_forgetting_is_having_learned_less(events: list[Any], factor: float, nam
     assert_same(model, learned([(x, y, w * factor) for x, y, w in events], name))
 
 
-def test_all_taken_back_is_nothing_learned() -> None:
+def test_unlearning_all_events_gives_the_prior() -> None:
     model = GramRegression(strength=0.3)
     for x in (0.1, 0.2, 0.7):
         model.learn_one({"x": x}, 3 * x, w=0.1)
@@ -155,7 +155,7 @@ def test_all_taken_back_is_nothing_learned() -> None:
         ({"b": 1.0}, 2.0, 1.0),  # every event had a
     ],
 )
-def test_what_cannot_have_been_learned_is_not_taken_back(x: dict[str, float], y: float, w: float) -> None:
+def test_events_that_cannot_have_been_learned_are_not_unlearned(x: dict[str, float], y: float, w: float) -> None:
     model = GramRegression()
     for event, target in (({"a": 1.0}, 1.0), ({"a": 2.0, "b": 1.0}, 2.0), ({"a": 4.0}, 3.0)):
         model.learn_one(event, target)
@@ -180,9 +180,9 @@ def test_numbers_too_large_are_refused(x: dict[str, float]) -> None:
 def test_the_largest_numbers_give_finite_predictions(intercept: bool) -> None:
     model = GramRegression(1e-100, 1e100, 1e-100, intercept)
     for sign in (1.0, -1.0, 1.0):
-        said = model.predictive_one({"a": 1e45, "b": -1e45})
-        assert math.isfinite(said.mean)
-        assert not math.isnan(said.variance)
+        prediction = model.predictive_one({"a": 1e45, "b": -1e45})
+        assert math.isfinite(prediction.mean)
+        assert not math.isnan(prediction.variance)
         model.learn_one({"a": sign * 1e45, "b": 1e-45}, -sign * 1e45)
     assert math.isfinite(model.predictive_one({"a": -1e45, "c": 1e45}).variance)
 
@@ -212,10 +212,10 @@ def test_many_events_at_once_are_the_loop() -> None:
     one, two, three = (GramRegression(strength=0.3) for _ in range(3))
     events = [{"a": float(row % 3), "b": 2.5 * row} for row in range(6)]
     targets = table[:, 1]
-    said = one.test_then_train(events, targets)
+    predictions = one.test_then_train(events, targets)
     two.learn_many(events, targets)
     for row, (x, y) in enumerate(zip(events, targets.tolist(), strict=True)):
-        assert said.mean[row] == three.predict_one(x)
+        assert predictions.mean[row] == three.predict_one(x)
         three.learn_one(x, y)
     assert frozen(one) == frozen(two) == frozen(three)
     two.learn_many(events[:3], [1.0, None, 2.0], [2.0, 1.0, 0.0])

@@ -233,7 +233,7 @@ def test_asking_changes_nothing_and_learning_refreshes() -> None:
     ]
     for change in changes:
         known = model.solve()
-        said = model.predict_one({0: 1.0, 1: 2.0})
+        prediction = model.predict_one({0: 1.0, 1: 2.0})
         change()
         assert model.solve() != known
-        assert model.predict_one({0: 1.0, 1: 2.0}) != said
+        assert model.predict_one({0: 1.0, 1: 2.0}) != prediction

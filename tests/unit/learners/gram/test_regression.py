@@ -48,12 +48,14 @@ def test_predictions_are_those_of_the_conjugate_prior(intercept: bool, strength:
     precision = np.array([1e-9] * intercept + [strength] * features.shape[1])
     covariance, mean, noise, degrees = posterior(ones, targets, precision, (3.0, 2.5))
     for x in (features[0], np.array([3.0, -1.0, 0.0, 2.0])):
-        said = model.predictive_one(dict(enumerate(x.tolist())))
+        prediction = model.predictive_one(dict(enumerate(x.tolist())))
         point = np.concatenate(([1.0] * intercept, x))
-        assert said.mean == pytest.approx(point @ mean, rel=1e-7)
+        assert prediction.mean == pytest.approx(point @ mean, rel=1e-7)
         inflation = degrees / (degrees - 2)
-        assert said.aleatoric_variance == pytest.approx(noise * inflation, rel=1e-6)
-        assert said.epistemic_variance == pytest.approx(noise * inflation * (point @ covariance @ point), rel=1e-6)
+        assert prediction.aleatoric_variance == pytest.approx(noise * inflation, rel=1e-6)
+        assert prediction.epistemic_variance == pytest.approx(
+            noise * inflation * (point @ covariance @ point), rel=1e-6
+        )
 
 
 def test_bayesian_linear_regression_is_the_same_model() -> None:
@@ -79,20 +81,20 @@ def test_by_hand() -> None:
     model = GramRegression(strength=2.0, noise_variance=3.0, noise_degrees=5.0)
     model.learn_one({"x": 0.0}, 1.0)
     model.learn_one({"x": 2.0}, 3.0)
-    said: Any = model.predictive_one({"x": 4.0, "unseen": 2.0})
-    assert said.mean == pytest.approx(2 + 3 / 2)
-    assert said.degrees == 7.0
+    prediction: Any = model.predictive_one({"x": 4.0, "unseen": 2.0})
+    assert prediction.mean == pytest.approx(2 + 3 / 2)
+    assert prediction.degrees == 7.0
     noise = (5 * 3 + 1) / 7
-    assert said.scale**2 == pytest.approx(noise * (1 + 1 / 2 + 9 / 4 + 4 / 2))
+    assert prediction.scale**2 == pytest.approx(noise * (1 + 1 / 2 + 9 / 4 + 4 / 2))
 
 
-def test_before_any_event_the_prior_speaks() -> None:
+def test_predictions_before_any_event_are_those_of_the_prior() -> None:
     """Target 0 with a level as uncertain as one target, and a weight of variance noise / strength for each feature."""
     for intercept, level in ((True, 1.0), (False, 0.0)):
-        said: Any = GramRegression(4.0, 3.0, 5.0, intercept).predictive_one({"a": 2.0, "b": 1.0})
-        assert said.mean == 0.0
-        assert said.degrees == 5.0
-        assert said.scale**2 == pytest.approx(3.0 * (1 + level + (4 + 1) / 4))
+        prediction: Any = GramRegression(4.0, 3.0, 5.0, intercept).predictive_one({"a": 2.0, "b": 1.0})
+        assert prediction.mean == 0.0
+        assert prediction.degrees == 5.0
+        assert prediction.scale**2 == pytest.approx(3.0 * (1 + level + (4 + 1) / 4))
 
 
 def test_intervals_cover() -> None:
@@ -146,8 +148,8 @@ def test_no_penalty_has_no_path() -> None:
             model.path("none", strengths)
 
 
-def test_bias_of_what_never_came() -> None:
-    """A feature no event had is not predicted at all; the noise is what the learner expects unless it is told."""
+def test_bias_and_variance_of_features_never_learned() -> None:
+    """A feature no event had is not predicted at all; the noise is that of the learner unless it is given."""
     model = GramRegression(strength=2.0, noise_variance=3.0, noise_degrees=5.0)
     model.learn_one({"x": 0.0}, 1.0)
     model.learn_one({"x": 2.0}, 3.0)

@@ -19,7 +19,7 @@ from tests.support.gram_regressions import LEARNERS, sample, taught
     ("x", "y"),
     [({"a": 3, "b": 1}, 2), ({"a": 1, "b": 1}, 2), ({"a": 0, "b": 3}, 3), ({"a": 2, "b": 2}, 2.01)],
 )
-def test_values_that_never_came_together_are_refused(x: dict[str, float], y: float) -> None:
+def test_unlearning_values_that_never_occurred_together_is_refused(x: dict[str, float], y: float) -> None:
     """All events lie on the line a = b = y; each value alone did come."""
     model = GramRegression()
     for a in (1, 2, 3, 4):
@@ -69,7 +69,9 @@ EVENTS = st.lists(
 
 @settings(max_examples=150)
 @given(EVENTS, EVENTS, st.sampled_from([1.0, 1e9, 1e-3]), st.sampled_from(list(LEARNERS)), st.randoms())
-def test_what_was_learned_is_never_refused(one: list[Any], two: list[Any], size: float, name: str, random: Any) -> None:
+def test_learned_events_can_always_be_unlearned(
+    one: list[Any], two: list[Any], size: float, name: str, random: Any
+) -> None:
     """Learned, merged, half of it forgotten; the rest taken back in any order and two parts."""
     model = LEARNERS[name].clone()
     other = LEARNERS[name].clone()
@@ -85,7 +87,7 @@ def test_what_was_learned_is_never_refused(one: list[Any], two: list[Any], size:
     assert model.state().arrays["events"] == 0.0
 
 
-def test_almost_all_taken_back_at_once() -> None:
+def test_unlearning_almost_all_events_in_one_batch() -> None:
     """What is left is 3e-12 of the whole, its offset from the mean as rounded as that: no reason to refuse."""
     for seed in range(200):
         generator = np.random.default_rng(seed)

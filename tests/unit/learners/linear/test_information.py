@@ -31,8 +31,8 @@ def test_entropy_falls_by_exactly_the_information(precision: float, noise: float
     model.learn_one(event(np.zeros(6)), 1.0)
     for row in events(20):
         before = model.entropy()
-        said = model.predictive_one(event(row))
-        expected = 0.5 * math.log1p(said.epistemic_variance / noise)
+        prediction = model.predictive_one(event(row))
+        expected = 0.5 * math.log1p(prediction.epistemic_variance / noise)
         assert model.information_gain(event(row)) == pytest.approx(expected, rel=1e-9)
         model.learn_one(event(row), float(row.sum()))
         assert before - model.entropy() == pytest.approx(expected, rel=1e-8, abs=1e-12)
@@ -51,24 +51,24 @@ def test_information_of_unknown_noise_is_the_expected_fall_of_entropy() -> None:
     for row in events(5):
         model.learn_one(event(row), float(row.sum()))
     x = event(events(1, seed=9)[0])
-    said: Any = model.predictive_one(x)
-    density = stats.t(said.degrees, said.mean, said.scale).pdf
+    prediction: Any = model.predictive_one(x)
+    density = stats.t(prediction.degrees, prediction.mean, prediction.scale).pdf
 
     def fall(y: float) -> float:
         after = BayesianLinearRegression.from_state(model.state())
         after.learn_one(x, y)
         return float(density(y)) * (model.entropy() - after.entropy())
 
-    reach = 400.0 * said.scale
+    reach = 400.0 * prediction.scale
     expected = sum(
         integrate.quad(fall, low, high, limit=200)[0]
-        for low, high in ((said.mean - reach, said.mean), (said.mean, said.mean + reach))
+        for low, high in ((prediction.mean - reach, prediction.mean), (prediction.mean, prediction.mean + reach))
     )
     assert model.information_gain(x) == pytest.approx(expected, rel=1e-3)
 
 
 def greedy(covariance: FloatArray, rows: FloatArray, noise: float, count: int) -> list[int]:
-    """Every variance anew after each choice, and the covariance by Sherman and Morrison."""
+    """All variances recomputed after each choice, and the covariance by Sherman and Morrison."""
     chosen: list[int] = []
     for _ in range(count):
         variances = np.einsum("ij,jk,ik->i", rows, covariance, rows)
@@ -96,7 +96,7 @@ def test_rank_is_the_greedy_choice(precision: float, noise: float, intercept: bo
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_rank_is_what_asking_one_by_one_would_choose(covariance: str) -> None:
+def test_rank_is_the_greedy_choice_one_by_one(covariance: str) -> None:
     """Choose, learn any target, choose again: the same rows, since variances do not depend on targets."""
     rows = events(40, seed=4)
     model = BayesianLinearRegression(0.7, 1.5, covariance=covariance)
@@ -126,7 +126,7 @@ def test_rank_of_hashed_few_and_no_events(covariance: str, order: list[int]) -> 
     assert before == {name: array.tobytes() for name, array in model.state().arrays.items()}
 
 
-def test_bad_questions() -> None:
+def test_invalid_rank_arguments_are_refused() -> None:
     model = BayesianLinearRegression()
     wrong: tuple[Any, ...] = (-1, 1.5, "2", True)
     for k in wrong:

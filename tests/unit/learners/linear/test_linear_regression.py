@@ -41,10 +41,10 @@ def test_posterior_is_the_closed_form(precision: float, noise: float) -> None:
     assert isinstance(pair, MvNormal)
     np.testing.assert_allclose(pair.covariance, covariance[np.ix_([4, 0], [4, 0])], rtol=1e-9, atol=1e-15)
     x = np.array([1.0, 2.0, -1.0, 0.5, 3.0])
-    said = model.predictive_one(dict(zip(NAMES, x[1:], strict=True)))
-    assert said.mean == pytest.approx(float(x @ mean), rel=1e-9)
-    assert said.epistemic_variance == pytest.approx(float(x @ covariance @ x), rel=1e-9)
-    assert said.aleatoric_variance == noise
+    prediction = model.predictive_one(dict(zip(NAMES, x[1:], strict=True)))
+    assert prediction.mean == pytest.approx(float(x @ mean), rel=1e-9)
+    assert prediction.epistemic_variance == pytest.approx(float(x @ covariance @ x), rel=1e-9)
+    assert prediction.aleatoric_variance == noise
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -79,8 +79,8 @@ def test_unknown_noise_is_normal_inverse_gamma(precision: float, noise: float, d
     total = 0.0
     for row, target in zip(design[:, 1:].tolist(), targets.tolist(), strict=True):
         x = dict(zip(NAMES, row, strict=True))
-        said = model.predictive_one(x)
-        total += said.log_density(target)
+        prediction = model.predictive_one(x)
+        total += prediction.log_density(target)
         model.learn_one(x, target)
     shape = noise * np.eye(25) + design @ design.T / precision
     assert total == pytest.approx(stats.multivariate_t(shape=shape, df=degrees).logpdf(targets), rel=1e-8)
@@ -131,7 +131,7 @@ def test_forgetting_discounts_everything_at_each_event(forgetting: float) -> Non
 @pytest.mark.parametrize(
     ("forgetting", "noise"), [(0.99, "known"), (0.99, "unknown"), (0.9, "unknown"), (1e-3, "known"), (1e-100, "known")]
 )
-def test_what_is_not_seen_for_ages_goes_back_to_zero(covariance: str, noise: str, forgetting: float) -> None:
+def test_weights_of_features_not_seen_for_long_return_to_zero(covariance: str, noise: str, forgetting: float) -> None:
     """The intercept and "a" are known together only, "once" was seen once: means stay small, variances do not."""
     model = BayesianLinearRegression(2.0, 0.3, covariance=covariance, noise=noise, forgetting=forgetting)
     model.learn_one({"once": 1.0, "a": 1.0}, 5.0)
@@ -203,9 +203,9 @@ def test_diagonal_is_exact_for_orthogonal_events() -> None:
 def test_batches_in_the_order_of_a_matrix() -> None:
     design, targets = data()
     model = BayesianLinearRegression(3.0, 0.2)
-    said = model.test_then_train(Batch.from_matrix(design[:, 1:], NAMES), targets)
-    assert said.mean[0] == 0.0
-    assert said.variance[0] == pytest.approx(0.2 + float(design[0] @ design[0]) / 3.0)
-    assert said.predictive(39).interval() == pytest.approx(
-        stats.norm(said.mean[39], math.sqrt(said.variance[39])).interval(0.95)
+    predictions = model.test_then_train(Batch.from_matrix(design[:, 1:], NAMES), targets)
+    assert predictions.mean[0] == 0.0
+    assert predictions.variance[0] == pytest.approx(0.2 + float(design[0] @ design[0]) / 3.0)
+    assert predictions.predictive(39).interval() == pytest.approx(
+        stats.norm(predictions.mean[39], math.sqrt(predictions.variance[39])).interval(0.95)
     )

@@ -39,9 +39,9 @@ def test_one_step_by_hand(precision: float) -> None:
     probe = np.array([1.0, 1.0, 1.0])
     expected = moderated(float(probe @ mean), float(probe @ covariance @ probe))
     assert model.predict_proba_one({"a": 1.0, "b": 1.0})["yes"] == pytest.approx(expected)
-    said = model.predictive_one({"a": 1.0, "b": 1.0})
-    assert isinstance(said.latent, LogitNormal)
-    assert said.latent.log_odds_variance == pytest.approx(float(probe @ covariance @ probe))
+    prediction = model.predictive_one({"a": 1.0, "b": 1.0})
+    assert isinstance(prediction.latent, LogitNormal)
+    assert prediction.latent.log_odds_variance == pytest.approx(float(probe @ covariance @ probe))
 
 
 @pytest.mark.parametrize(("mean", "variance"), [(0.0, 100.0), (0.0, 1.0), (2.0, 4.0), (-3.0, 9.0), (1.0, 0.01)])
@@ -113,8 +113,8 @@ def test_intervals_of_the_probability_cover(events: int) -> None:
         design, labels, truth = simulated(events + 10, 0.7, seed)
         model = taught(design[:events], labels[:events], prior_precision=0.7)
         for row in design[events:]:
-            said = model.predictive_one(dict(zip("abc", row[1:].tolist(), strict=True)))
-            low, high = said.interval(0.95, label=True)
+            prediction = model.predictive_one(dict(zip("abc", row[1:].tolist(), strict=True)))
+            low, high = prediction.interval(0.95, label=True)
             inside = inside + (low <= expit(row @ truth) <= high)
             count = count + 1
     assert 0.92 < inside / count < 0.98
@@ -128,9 +128,9 @@ def test_label_variance_splits_into_noise_and_ignorance() -> None:
         model.learn_one({"a": 0.5}, False)
     near = model.predictive_one({"a": 1.0})
     far = model.predictive_one({"a": 50.0})
-    for said in (near, far):
-        assert isinstance(said, LabelPredictive)
-        assert said.variance == pytest.approx(said.aleatoric_variance + said.epistemic_variance)
+    for result in (near, far):
+        assert isinstance(result, LabelPredictive)
+        assert result.variance == pytest.approx(result.aleatoric_variance + result.epistemic_variance)
     assert isinstance(far.latent, LogitNormal)
     assert far.mean < expit(far.latent.log_odds) - 0.01
     before = near.epistemic_variance
@@ -145,8 +145,8 @@ def test_learns_breast_cancer_in_one_pass() -> None:
     names = [f"x{j}" for j in range(features.shape[1])]
     for covariance, most in (("full", 0.105), ("diagonal", 0.13)):
         model = BayesianLogisticRegression(1.0, covariance=covariance)
-        said = model.test_then_train(Batch.from_matrix(features, names), labels.astype(bool).tolist())
-        p = said.probabilities[np.arange(len(labels)), labels]
+        predictions = model.test_then_train(Batch.from_matrix(features, names), labels.astype(bool).tolist())
+        p = predictions.probabilities[np.arange(len(labels)), labels]
         assert float(-np.log(p).mean()) < most
         assert model.log_evidence() == pytest.approx(float(np.log(p).sum()))
 
@@ -158,15 +158,15 @@ def test_surprises_stay_numbers() -> None:
         model.learn_one({"a": 1000.0}, True)
     for _ in range(300):
         model.learn_one({"a": 1000.0}, False)
-    said = model.predict_proba_one({"a": 1000.0})
-    assert all(math.isfinite(p) for p in said.values())
-    assert said[False] > 0.5
+    prediction = model.predict_proba_one({"a": 1000.0})
+    assert all(math.isfinite(p) for p in prediction.values())
+    assert prediction[False] > 0.5
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize(("precision", "times"), [(1.0, 1000), (1.0, 100), (0.2, 5), (3.0, 40)])
-def test_a_weight_is_so_many_labels(covariance: str, precision: float, times: int) -> None:
-    """Against the exact posterior of the log-odds given so many equal labels, by quadrature."""
+def test_an_event_of_weight_n_equals_n_labels(covariance: str, precision: float, times: int) -> None:
+    """Against the exact posterior of the log-odds given equal labels, by quadrature."""
     model = BayesianLogisticRegression(precision, covariance=covariance, intercept=False)
     model.learn_one({"a": 1.0}, True, w=float(times))
     f = np.linspace(-20.0, 40.0, 60_001)

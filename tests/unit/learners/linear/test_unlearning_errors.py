@@ -28,7 +28,7 @@ def test_merge_and_forget_keep_the_evidence() -> None:
         assert whole.log_evidence() == pytest.approx(half.log_evidence(), rel=1e-10)
 
 
-def test_what_was_never_learned_is_not_taken_back() -> None:
+def test_events_never_learned_are_not_unlearned() -> None:
     design, targets = data(30)
     model = taught(BayesianLinearRegression(0.4, 0.25), design, targets)
     known = dict(zip(NAMES, design[3, 1:].tolist(), strict=True))
@@ -102,9 +102,9 @@ def test_extreme_numbers_stay_numbers() -> None:
             model = BayesianLinearRegression(precision, noise, noise=kind)
             for x, y in (({"a": 1e50, "b": -1e-50}, 1e50), ({"a": -1e50, "b": 1e50}, -1e50), ({"b": 1e-300}, 0.0)):
                 model.learn_one(x, y, w=1e12)
-                said = model.predictive_one({"a": 1e50, "b": 1e50, "new": 1e50})
-                assert math.isfinite(said.mean)
-                assert math.isfinite(said.variance)
+                prediction = model.predictive_one({"a": 1e50, "b": 1e50, "new": 1e50})
+                assert math.isfinite(prediction.mean)
+                assert math.isfinite(prediction.variance)
             assert math.isfinite(model.log_evidence())
 
 

@@ -48,7 +48,7 @@ def test_an_event_that_alone_had_a_feature(size: float, precision: float, interc
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_correction_ends_in_numbers_that_are_none(seed: int) -> None:
+def test_corrections_never_give_nan_or_infinity(seed: int) -> None:
     """Features of any size, in any company, taken back in any order: right, or refused with the state as it was."""
     generator = np.random.default_rng(seed)
     events: Events = [
@@ -102,7 +102,7 @@ def test_evidence_without_any_weight_merges_too() -> None:
     assert model.log_evidence() == pytest.approx(other.log_evidence())
 
 
-def test_what_was_added_before_a_merge_excuses_rounding_after_it() -> None:
+def test_rounding_errors_from_before_a_merge_are_tolerated_after_it() -> None:
     generator = np.random.default_rng(3)
     for _ in range(30):
         small: Events = [
@@ -125,7 +125,7 @@ def test_an_event_that_outweighs_all_digits_of_the_others_stays() -> None:
     assert frozen(model) == before
 
 
-def test_events_of_hardly_any_weight_can_be_taken_back() -> None:
+def test_events_of_tiny_weight_can_be_unlearned() -> None:
     model = BayesianLinearRegression()
     for _ in range(2):
         model.learn_one({"a": 1e6}, 1.0, w=1e-10)

@@ -28,8 +28,10 @@ def as_dict(row: Rows) -> dict[str, Any]:
 def assert_agreement(model: Any, oracle: Any, rows: Rows) -> None:
     expected = oracle.predict_proba(rows)
     for row, probabilities in zip(rows, expected, strict=True):
-        said = model.predict_proba_one(as_dict(row))
-        np.testing.assert_allclose([said[label] for label in oracle.classes_], probabilities, rtol=1e-9, atol=1e-12)
+        prediction = model.predict_proba_one(as_dict(row))
+        np.testing.assert_allclose(
+            [prediction[label] for label in oracle.classes_], probabilities, rtol=1e-9, atol=1e-12
+        )
 
 
 @pytest.fixture(params=[0, 1])
@@ -76,8 +78,10 @@ def test_gaussian(generator: np.random.Generator, offset: float) -> None:
     # At an offset of 1e6 the data themselves carry ten digits fewer.
     tolerance = 1e-9 if offset == 0.0 else 1e-6
     for row, probabilities in zip(rows[:50], expected, strict=True):
-        said = model.predict_proba_one(as_dict(row))
-        np.testing.assert_allclose([said[label] for label in LABELS], probabilities, rtol=tolerance, atol=tolerance)
+        prediction = model.predict_proba_one(as_dict(row))
+        np.testing.assert_allclose(
+            [prediction[label] for label in LABELS], probabilities, rtol=tolerance, atol=tolerance
+        )
 
 
 def test_weights_are_sample_weights(generator: np.random.Generator) -> None:

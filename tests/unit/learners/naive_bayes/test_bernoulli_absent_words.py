@@ -32,8 +32,8 @@ def brute_force(history: list[tuple[Message, str, float]], x: Message) -> float:
 
 
 def log_odds(model: BernoulliNB, x: Message) -> float:
-    said = model.predict_proba_one(x)
-    return math.log(said["spam"] / said["ham"])
+    prediction = model.predict_proba_one(x)
+    return math.log(prediction["spam"] / prediction["ham"])
 
 
 def messages(count: int, seed: int) -> list[tuple[Message, str, float]]:

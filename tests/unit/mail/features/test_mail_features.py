@@ -85,7 +85,7 @@ def test_shapes_that_take_turns_do_not_disturb_each_other() -> None:
         assert features_of(read_batch([MAILS[row]], SHAPES[name])) == [alone[name][row]]
 
 
-def test_what_a_mail_leaves_in_the_slots_is_nothing_to_one_of_another_shape() -> None:
+def test_slots_of_an_earlier_mail_do_not_affect_one_of_another_shape() -> None:
     """The stamp 4 s of mails with 2^10 buckets looks like the stamp s of those with 2^12."""
     shape = SHAPES["few buckets"]
     larger = SHAPES["few buckets more"]
@@ -149,7 +149,7 @@ def test_a_field_cannot_end_the_header() -> None:
 
 
 @pytest.mark.parametrize("mail", [None, 5, ["a"], {"text": ["a"]}, {"text": float("nan")}, {"subject": object()}])
-def test_what_is_no_mail_is_refused(mail: object) -> None:
+def test_values_that_are_no_mail_are_refused(mail: object) -> None:
     with pytest.raises(InputError):
         SpamFilter(buckets=2**10).batch([mail])  # type: ignore[list-item]
 
@@ -177,7 +177,7 @@ def test_fields_of_a_dict_are_never_lost(text: str) -> None:
     assert body == b"\n" + text.encode()
 
 
-def test_a_message_says_its_own_fields() -> None:
+def test_a_message_overrides_the_given_fields() -> None:
     raw = b"From a@b Mon\nSubject: mine\n\nbody"
     header, _ = decode_sections(mail_bytes({"subject": "other", "sender": "eve@spam.example", "raw": raw}))
     assert header == b"From a@b Mon\nFrom: eve@spam.example\nSubject: mine\n"

@@ -115,7 +115,7 @@ def test_before_any_learning_nothing_moves_the_log_odds() -> None:
     assert why == Explanation(0.0, 0.5, (), {"byte n-grams": 0.0, "biases": 0.0, "intercept": 0.0})
 
 
-def test_a_word_that_is_as_much_of_the_one_as_of_the_other_is_known_all_the_same() -> None:
+def test_a_word_of_both_classes_has_a_share_of_zero_and_a_posterior() -> None:
     model = SpamFilter(members=("word counts",), buckets=2**12)
     for label in model.classes:
         model.learn_one("buy", label)

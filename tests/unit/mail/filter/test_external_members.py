@@ -55,7 +55,7 @@ class Grumpy(linear_model.LogisticRegression):
         super().learn_one(x, y, w)
 
 
-def test_what_one_member_refuses_none_has_learned() -> None:
+def test_an_event_that_one_member_refuses_is_learned_by_none() -> None:
     model = SpamFilter(
         buckets=SMALL, external_members=(*outsiders()[:1], ExternalMember("grumpy", Grumpy(), "numbers"))
     )
@@ -77,7 +77,7 @@ class Oracle(base.Classifier):
         return {True: spam, False: 1.0 - spam}
 
 
-def test_what_an_outsider_says_counts_in_its_direction() -> None:
+def test_the_score_of_an_external_member_counts_in_its_direction() -> None:
     model = SpamFilter(members=("hosts",), external_members=(ExternalMember("oracle", Oracle()),), buckets=SMALL)
     for _ in range(30):
         model.learn_one("pills", "spam")
@@ -97,7 +97,7 @@ def test_prototypes_are_never_taught() -> None:
     assert SpamFilter(external_members=model.external_members).predict_proba_one("pills") == {"ham": 0.5, "spam": 0.5}
 
 
-def test_what_outsiders_are_shown() -> None:
+def test_features_of_external_members() -> None:
     raw = (
         b"From: Ann <ann@example.org>\nSubject: caf=C3=A9\n again\nContent-Transfer-Encoding: quoted-printable\n\n"
         b"Buy NOW =\nat http://x.example, 50 % off! $ caf=C3=A9"

@@ -127,7 +127,7 @@ def test_all_of_them_can_be_learned(make: Callable[..., SpamFilter]) -> None:
         print(f"{name:>30}: {1e6 * spent:6.0f} us, {spent / ordinary:5.1f} times that")
 
 
-def test_what_comes_after_the_part_that_is_looked_at_changes_nothing() -> None:
+def test_bytes_after_the_parsed_part_change_nothing() -> None:
     model = experienced()
     raw = NORMAL[1] + b" more words" * MAX_RAW
     whole, part = (model.predictive_many([one]).spam_log_odds[0] for one in (raw, raw[:MAX_RAW]))

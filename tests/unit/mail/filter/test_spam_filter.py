@@ -35,7 +35,7 @@ def test_learns_to_tell_them_apart(model: SpamFilter) -> None:
     np.testing.assert_array_equal(said.spam_log_odds > 0.0, said.probabilities[:, 1] > 0.5)
 
 
-def test_knows_less_of_what_it_has_not_seen() -> None:
+def test_the_variance_is_larger_for_unseen_mails() -> None:
     mails, labels = stream(200, 2)
     model = SpamFilter(buckets=SMALL)
     model.learn_many(mails, labels)
@@ -64,7 +64,7 @@ def test_a_weight_is_a_number_of_times() -> None:
             one.learn_one(mails[0], labels[0], w=weight)
 
 
-def test_costs_decide_what_is_done_and_not_what_is_believed() -> None:
+def test_costs_change_the_action_and_not_the_probability() -> None:
     mails, labels = stream(150, 4)
     strict = SpamFilter(buckets=SMALL, false_positive_cost=1e6)
     lax = SpamFilter(buckets=SMALL, false_positive_cost=0.01)
@@ -78,7 +78,7 @@ def test_costs_decide_what_is_done_and_not_what_is_believed() -> None:
     assert strict.decide_one(spam, price=0.0).action == ASK
 
 
-def test_a_snapshot_holds_only_what_was_seen(tmp_path: Path) -> None:
+def test_a_snapshot_has_only_the_seen_features(tmp_path: Path) -> None:
     mails, labels = stream(30, 5)
     model = SpamFilter()
     model.learn_many(mails, labels)

@@ -34,7 +34,7 @@ def letter_of(plain: str, *others: str) -> bytes:
         ),
     ],
 )
-def test_the_html_is_shown_where_it_says_something_else(html: str, told_as: str) -> None:
+def test_the_html_part_is_shown_if_it_differs(html: str, told_as: str) -> None:
     letter = render_mail(letter_of(LUNCH, html))
     check_rendered_mail(letter)
     assert as_text(letter.spans) == told_as

@@ -77,7 +77,7 @@ def test_html(markup: str, text: str) -> None:
         "style='display&#58;none'",
     ],
 )
-def test_hidden_text_is_told(attribute: str) -> None:
+def test_hidden_text_is_marked(attribute: str) -> None:
     markup = f"<p>seen<div {attribute}> <div>not</div> this </div>again"
     letter = render_mail(HTML + markup.encode())
     check_rendered_mail(letter)
@@ -120,6 +120,6 @@ TAGS = [
     st.lists(st.sampled_from(TAGS)),
     st.text("ab<>'\"-!/ "),
 )
-def test_what_is_in_a_script_is_never_text(before: list[str], after: list[str], within: str) -> None:
+def test_the_content_of_a_script_is_never_text(before: list[str], after: list[str], within: str) -> None:
     markup = f"{''.join(before)}><script type='x'>{within}{SECRET}</script>{''.join(after)}"
     assert SECRET not in as_text(render_mail(HTML + markup.encode()).spans)

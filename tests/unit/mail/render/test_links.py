@@ -106,7 +106,7 @@ def test_no_hosts(href: str) -> None:
         ("", "", None),
     ],
 )
-def test_what_is_never_opened(href: str, scheme: str, host: str | None) -> None:
+def test_links_that_are_never_opened(href: str, scheme: str, host: str | None) -> None:
     assert target(href)[:3] == (scheme, host, None)
 
 
@@ -158,7 +158,7 @@ def test_names_in_ascii_are_those_of_the_standard_library(label: str) -> None:
     st.text() | st.text("ab1.0x:@/\\?#[]%-é漢。\u200b\xad\t", max_size=30),
     st.sampled_from(["", "https://base.example/a/"]),
 )
-def test_the_host_is_what_a_reader_of_the_url_finds(scheme: str, rest: str, base: str) -> None:
+def test_the_host_is_that_of_a_url_parser(scheme: str, rest: str, base: str) -> None:
     found = target(scheme + rest, base)
     if found.url:
         parts = urlsplit(found.url)

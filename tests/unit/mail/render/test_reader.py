@@ -149,7 +149,7 @@ def test_attacks_are_inert(name: str) -> None:
         ("numbers for hosts", "[http://3232235777/ -> 192.168.1.1]"),
     ],
 )
-def test_attacks_are_told(name: str, seen: str) -> None:
+def test_attacks_are_marked(name: str, seen: str) -> None:
     assert seen in as_text(render_mail(ATTACKS[name]).spans)
 
 

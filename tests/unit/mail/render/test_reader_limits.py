@@ -15,7 +15,7 @@ def test_an_address_that_was_cut_is_no_link() -> None:
     assert [piece.kind for piece in render_text(text)[0]] == ["text"]
 
 
-def test_what_is_not_looked_at_changes_nothing() -> None:
+def test_bytes_beyond_the_limit_change_nothing() -> None:
     start = HTML + b"<p>hello " + b"<b>" * MAX_PARSED
     first, second = (
         render_mail(start[:MAX_PARSED] + rest) for rest in (b"x" * 10, b"</b><a href=http://x.example>y" * 9)

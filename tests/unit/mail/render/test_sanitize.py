@@ -58,7 +58,7 @@ def test_runs(text: str, runs: list[str]) -> None:
 @pytest.mark.parametrize(
     "text", ["👨\u200d👩\u200d👧", "❤️\u200d🔥", "👍🏽", "1\ufe0f\u20e3", "☎️", "می\u200cخواهم", "क्\u200dष", "ශ්\u200dරී"]
 )
-def test_what_writing_needs_stays(text: str) -> None:
+def test_characters_of_writing_systems_are_kept(text: str) -> None:
     assert [run.text for run in sanitized_runs(text)] == [text]
 
 

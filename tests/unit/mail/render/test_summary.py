@@ -202,7 +202,7 @@ def test_hostile_mails_take_little_work(raw: bytes) -> None:
         assert show(raw).isprintable()
 
 
-def test_harmless_keeps_what_can_be_printed() -> None:
+def test_printable_characters_are_kept() -> None:
     assert printable("żółć 日本 🙂") == "żółć 日本 🙂"
     assert printable("a" * 9, characters=4) == "aaa…"
     assert printable("\ud800\u2066\u200b\ufeff") == "\ufffd" * 4

@@ -31,7 +31,7 @@ def test_gaps_are_no_records(settings: Settings, store: MemoryStore, worker_logs
     ]
 
 
-def test_a_partition_that_goes_and_comes_back(
+def test_a_partition_that_is_revoked_and_assigned_again(
     settings: Settings, store: MemoryStore, log: SharedLog, worker_logs: pytest.LogCaptureFixture
 ) -> None:
     others: list[Worker] = []
@@ -59,7 +59,7 @@ def test_a_partition_that_goes_and_comes_back(
     assert min(there, here) > 0
 
 
-def test_what_was_kept_is_not_learned_again(
+def test_retained_state_is_not_learned_again(
     settings: Settings, store: MemoryStore, log: SharedLog, worker_logs: pytest.LogCaptureFixture
 ) -> None:
     log.before_poll = lambda poll: log.give(0, 1) if poll % 5 == 4 and poll < 40 else None
@@ -151,7 +151,7 @@ def test_a_partition_that_is_lost_while_it_is_recovered(
     assert [line["partition"] for line in log_fields(worker_logs, "recovered")] == [1, 0]
 
 
-def test_records_of_a_partition_that_nobody_spoke_of(settings: Settings, log: SharedLog) -> None:
+def test_records_of_an_unassigned_partition_are_refused(settings: Settings, log: SharedLog) -> None:
     worker = Worker(settings, log)
     worker.recover()
     del worker.processors[1]

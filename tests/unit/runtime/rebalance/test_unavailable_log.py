@@ -16,7 +16,7 @@ from tests.support.shared_log import EACH, SharedLog, check, feed_more, read_by_
 from tests.support.workers import assert_same, events, saved_state, settings_in, state, work
 
 
-def test_a_broker_that_comes_back(
+def test_a_worker_continues_after_an_unavailable_broker(
     settings: Settings, store: MemoryStore, log: SharedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Away for some tries at each of the calls, also while an engine is recovered."""

@@ -36,7 +36,7 @@ def empty(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [cut_short, flip_a_bit, empty])
 @pytest.mark.parametrize("how_many", [1, 2, 3])
-def test_a_damaged_checkpoint_is_passed_over(
+def test_a_damaged_checkpoint_is_skipped(
     settings: Settings, damage: Any, how_many: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, expected = saved_state(settings)
@@ -46,20 +46,22 @@ def test_a_damaged_checkpoint_is_passed_over(
         worker = Worker(settings, log)
         worker.recover()
         assert_same(state(worker.processors[0].engine), expected)
-    assert caplog.text.count("passed over") == how_many
+    assert caplog.text.count("it is skipped") == how_many
     feed_more(path_of(settings).parent, 150)
     resume_worker(settings)
     check(settings)
 
 
-def test_a_checkpoint_of_a_later_version_is_not_passed_over(settings: Settings) -> None:
+def test_a_checkpoint_of_a_later_version_is_not_skipped(settings: Settings) -> None:
     newest = files(settings)[0]
     newest.write_bytes(newest.read_bytes().replace(b'"version":"1"', b'"version":"9"'))
     with pytest.raises(SnapshotTooNew, match=newest.name):
         resume_worker(settings)
 
 
-def test_other_settings_are_refused_with_what_differs(settings: Settings, tmp_path: Path, worker_command: Run) -> None:
+def test_other_settings_are_refused_with_their_differences(
+    settings: Settings, tmp_path: Path, worker_command: Run
+) -> None:
     other = settings_in(tmp_path, learner={"parameters": {"prior_count": 0.25}}, engine={"dedup_window": 999})
     with pytest.raises(CheckpointMismatch, match=r"learner\.parameters\.prior_count: 1\.0 in the checkpoint, 0\.25"):
         resume_worker(other)

@@ -73,7 +73,7 @@ def test_areas_are_the_mean_of_the_partitions_by_their_labels() -> None:
     assert history.points[-1].roca == pytest.approx(7.0)
 
 
-def test_a_status_that_comes_late_does_not_go_back() -> None:
+def test_a_late_status_event_is_ignored() -> None:
     history = StatusHistory()
     history.add(status(5, events_in=50))
     history.add(status(1, events_in=10))
@@ -117,7 +117,7 @@ def test_calibration_of_several_partitions_is_by_tenths() -> None:
     assert list(high) == pytest.approx([0.95, 1.0, 4])
 
 
-def test_answers_of_the_log_are_counted_and_close_their_questions() -> None:
+def test_labels_of_the_log_are_counted_and_close_their_requests() -> None:
     store = StateStore(10.0, "unsure")
     for offset in range(4):
         store.add_request_event(request(offset))
@@ -131,7 +131,7 @@ def test_answers_of_the_log_are_counted_and_close_their_questions() -> None:
     assert store.queue.waiting() == []
 
 
-def test_a_label_of_somebody_elses_takes_a_question_away_before_the_worker_says_so() -> None:
+def test_a_label_of_another_program_closes_a_request_before_the_worker_reports_it() -> None:
     store = StateStore(10.0, "unsure")
     store.add_request_event(request(0))
     other = Label(id="another", label="spam", source=Source("emails", 0, 0))
@@ -144,7 +144,7 @@ def test_a_label_of_somebody_elses_takes_a_question_away_before_the_worker_says_
     assert store.daily_totals(NOW.date(), "ann")[0].today == 0
 
 
-def test_a_label_that_is_read_after_the_worker_has_told_of_it_changes_nothing() -> None:
+def test_a_label_that_is_read_after_its_outcome_changes_nothing() -> None:
     store = StateStore(10.0, "unsure")
     store.add_request_event(request(0))
     store.add_request_event(outcome(0, "answered", label="spam", labeller="ann"))
@@ -165,7 +165,7 @@ def test_the_error_before_todays_answers_and_after_them() -> None:
     assert (before.labelled, after.labelled) == (10, 10)
 
 
-def test_charts_hold_what_was_said() -> None:
+def test_charts_have_the_predictions_and_the_budget() -> None:
     store = StateStore(10.0, "unsure")
     for second in (0, 10, 20):
         counts = {"predictions": 100 * second, "events_in": 110 * second, "labels_requested": second}
@@ -192,17 +192,17 @@ def test_charts_hold_what_was_said() -> None:
         (2000, 2.0, 0.5),
     ]
     assert [(point.per_second, point.lag) for point in charts.rates] == [(110.0, 0), (110.0, 0)]
-    assert [bar.counts["said"] for bar in charts.histogram] == [2, *[0] * 9, 1, *[0] * 8, 1]
+    assert [bar.counts["predictions"] for bar in charts.histogram] == [2, *[0] * 9, 1, *[0] * 8, 1]
     assert (charts.histogram_label, charts.histogram_of) == ("spam", 4)
     assert [bar.counts["open"] for bar in charts.scores] == [1, *[0] * (BINS - 2), 1]
-    assert (charts.budget[-1].asked, charts.budget[-1].planned) == (20, 21.0)
+    assert (charts.budget[-1].requested, charts.budget[-1].planned) == (20, 21.0)
     assert (charts.budget_total, charts.budget_left) == (80, 60)
 
 
 def test_charts_of_nothing_are_empty() -> None:
     charts = charts_of(StateStore(10.0, None))
     assert (charts.curve, charts.rates, charts.scores, charts.budget_left) == ((), (), (), None)
-    assert sum(bar.counts["said"] for bar in charts.histogram) == 0
+    assert sum(bar.counts["predictions"] for bar in charts.histogram) == 0
 
 
 @given(st.integers(1, 5000), st.integers(0, 10**7))
@@ -215,13 +215,13 @@ def test_a_plan_rises_to_the_budget_and_not_above(total: int, seen: int) -> None
     assert 0.0 <= now < later < total
 
 
-def test_a_plan_is_what_the_pace_asks_for() -> None:
-    """The closed form against the budget asked message by message, with everything urgent and no reserve."""
+def test_the_planned_labels_are_those_of_the_budgets_pace() -> None:
+    """The closed form against a budget that is spent message by message, with full urgency and no reserve."""
     budget = LabelBudget(200, reserve=0.0, audit_fraction=0.0)
-    asked = 0.0
+    due = 0.0
     for seen in range(3000):
-        asked += budget.rate()
-        while budget.used < math.floor(asked):
+        due += budget.rate()
+        while budget.used < math.floor(due):
             budget.spend()
         budget.see()
         if seen % 500 == 499:
@@ -244,7 +244,7 @@ def test_counters_are_text_that_prometheus_reads() -> None:
     assert len(names) == len(set(names))
 
 
-def test_figures_of_late_wait_for_enough_labels() -> None:
+def test_recent_metrics_need_enough_labels() -> None:
     store = StateStore(10.0, None)
     for second, (labelled, loss) in enumerate([(10, 1.0), (40, 1.0), (60, 1.0), (100, 0.8), (160, 0.65)]):
         store.add_status(status(second, labelled=labelled, log_loss=loss))
@@ -259,11 +259,13 @@ def test_figures_of_late_wait_for_enough_labels() -> None:
     ]
 
 
-def test_the_expected_error_is_what_the_probabilities_say() -> None:
+def test_the_expected_error_follows_from_the_probabilities() -> None:
     store = StateStore(10.0, None)
     for p in (0.5, 0.9, 1.0):
         known = {"ham": 1.0 - p, "spam": p}
         place = Source("emails", 0, 0)
-        said = Prediction(id="a", probabilities=known, variance=0, epistemic_variance=0, source=place, model_version=1)
-        store.predictions.append(said)
+        prediction = Prediction(
+            id="a", probabilities=known, variance=0, epistemic_variance=0, source=place, model_version=1
+        )
+        store.predictions.append(prediction)
     assert charts_of(store).expected_error == pytest.approx((0.5 + 0.1 + 0.0) / 3)

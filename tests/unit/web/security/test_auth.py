@@ -30,7 +30,7 @@ def test_only_the_cookie_of_this_process_is_accepted() -> None:
     assert page.csrf != other.csrf
 
 
-def test_without_a_token_nothing_is_one() -> None:
+def test_without_a_token_no_token_is_accepted() -> None:
     page = Authenticator()
     assert not page.secured
     assert not any(page.accepts(text) or page.accepts_cookie(text) for text in ("", "None", page.cookie))
@@ -73,7 +73,7 @@ def test_failures_that_come_slowly_are_forgiven() -> None:
         assert failures.seconds_to_wait("10.0.0.1") == 0
 
 
-def test_after_the_wait_the_next_failures_are_counted_anew() -> None:
+def test_after_the_wait_failures_are_counted_from_zero() -> None:
     clock = Clock()
     failures = FailedAttempts(clock)
     for _ in range(10):
@@ -86,7 +86,7 @@ def test_after_the_wait_the_next_failures_are_counted_anew() -> None:
     assert failures.seconds_to_wait("10.0.0.1") == 60
 
 
-def test_neighbours_in_ipv6_are_one() -> None:
+def test_neighbouring_ipv6_addresses_count_as_one() -> None:
     failures = FailedAttempts(Clock())
     for number in range(10):
         failures.add(f"2001:db8::{number:x}")
@@ -117,7 +117,7 @@ def test_no_number_of_addresses_takes_more_memory() -> None:
         *(("0.0.0.0", False), ("::", False), ("10.0.0.1", False), ("example.org", False), ("127.0.0.1.example", False)),
     ],
 )
-def test_what_only_this_machine_reaches(host: str, answer: bool) -> None:
+def test_loopback_hosts(host: str, answer: bool) -> None:
     assert is_loopback(host) is answer
 
 
@@ -129,7 +129,7 @@ def test_names_of_a_loopback_page() -> None:
     assert Authenticator().accepts_host("anything")
 
 
-def test_tokens_that_are_made_up_differ_and_are_long() -> None:
+def test_generated_tokens_differ_and_are_long() -> None:
     tokens = {new_token() for _ in range(100)}
     assert len(tokens) == 100
     assert min(map(len, tokens)) == 32

@@ -33,23 +33,39 @@ def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
 
-def test_a_checkpoint_believes_what_the_worker_does(room: MailWorker) -> None:
+def why_no_model(models: ModelCache, partition: int | None = None) -> str:
+    """The message of the error if there is no model, else an empty text."""
+    try:
+        models.newest(partition)
+    except NoModel as problem:
+        return str(problem)
+    return ""
+
+
+def test_a_checkpoint_predicts_like_the_worker(room: MailWorker) -> None:
     worker = room.work(*mails(40))
     before = contents(room.settings.checkpoint_folder)
     models = ModelCache(room.settings)
-    assert (models.partitions(), models.why_no_model(), models.why_no_model(0)) == ([0], "", "")
-    opinion = models.predict(SPAM)
+    assert (models.partitions(), why_no_model(models), why_no_model(models, 0)) == ([0], "", "")
+    prediction = models.predict(SPAM)
     learner = worker.processors[0].engine.model.learner
     assert isinstance(learner, SpamFilter)
     content = {"subject": None, "sender": SPAM.sender, "text": SPAM.text}
-    assert opinion.probabilities == learner.predict_proba_one(content)
-    assert (opinion.partition, opinion.model_version, opinion.label, opinion.action) == (0, 40, "spam", "quarantine")
+    assert prediction.probabilities == learner.predict_proba_one(content)
+    assert (prediction.partition, prediction.model_version, prediction.label, prediction.action) == (
+        0,
+        40,
+        "spam",
+        "quarantine",
+    )
     why = learner.explain(content)
-    shown = [(reason.kind, reason.text, reason.share, reason.seen, reason.seen_towards) for reason in opinion.reasons]
+    shown = [
+        (reason.kind, reason.text, reason.share, reason.seen, reason.seen_towards) for reason in prediction.reasons
+    ]
     assert shown == [(one.kind, one.text, one.log_odds, one.mails, one.spam) for one in why.shares]
-    assert (opinion.towards, opinion.total, opinion.rest) == ("spam", why.log_odds, why.rest)
+    assert (prediction.towards, prediction.total, prediction.rest) == ("spam", why.log_odds, why.rest)
     models.posterior("word", "pills")
-    assert models.predict(SPAM) == opinion, "nothing is learned"
+    assert models.predict(SPAM) == prediction, "nothing is learned"
     assert contents(room.settings.checkpoint_folder) == before, "nothing is written"
 
 
@@ -58,8 +74,8 @@ def test_the_learner_is_that_of_the_checkpoint_whatever_the_settings_say(tmp_pat
     learner = BayesianLinearRegression(0.3, 2.5)
     learner.learn_one({"x": 2.0}, 3.0)
     write_model(settings, learner, version=7)
-    opinion = ModelCache(settings).predict(Observation(id="a", features={"x": 1.0}))
-    assert (opinion.mean, opinion.model_version) == (learner.predict_one({"x": 1.0}), 7)
+    prediction = ModelCache(settings).predict(Observation(id="a", features={"x": 1.0}))
+    assert (prediction.mean, prediction.model_version) == (learner.predict_one({"x": 1.0}), 7)
 
 
 def test_a_newer_checkpoint_is_noticed_within_a_second(room: MailWorker) -> None:
@@ -79,7 +95,7 @@ def test_a_newer_checkpoint_is_noticed_within_a_second(room: MailWorker) -> None
         models.predict(SPAM)
 
 
-def test_a_model_that_is_made_anew_is_noticed(tmp_path: Path) -> None:
+def test_a_rebuilt_model_is_noticed(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     clock = Clock()
     write_model(settings, BernoulliNB(), number=9, version=50)
@@ -102,12 +118,12 @@ def test_before_the_first_checkpoint(tmp_path: Path, partition: int | None) -> N
     assert (caught.value.code, caught.value.retriable) == ("no-model", True)
     which = "" if partition is None else f" of partition {partition}"
     every = f"no checkpoint{which} yet: the worker writes one every 60 s"
-    said = f"{every}; if it does, name its folder with --checkpoints"
-    assert str(caught.value) == models.why_no_model(partition) == said
+    expected = f"{every}; if it does, name its folder with --checkpoints"
+    assert str(caught.value) == why_no_model(models, partition) == expected
     assert not settings.checkpoint_folder.exists()
 
 
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_replaced_by_the_one_before(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     clock = Clock()
     write_model(settings, BernoulliNB(), 1, version=11)
@@ -124,7 +140,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> Non
     assert models.newest().model_version == 12
 
 
-def test_when_none_is_whole_it_is_tried_again_later(tmp_path: Path) -> None:
+def test_without_a_complete_checkpoint_opening_is_retried_later(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     clock = Clock()
     path = write_model(settings, BernoulliNB(), version=12)
@@ -142,7 +158,7 @@ def test_when_none_is_whole_it_is_tried_again_later(tmp_path: Path) -> None:
     path.write_bytes(whole)
     os.utime(path, ns=(when, when))
     clock.now = 5.0
-    assert models.why_no_model().startswith("the newest checkpoint cannot be opened: ")
+    assert why_no_model(models).startswith("the newest checkpoint cannot be opened: ")
     clock.now = 10.1
     assert models.newest().model_version == 12
 
@@ -173,7 +189,7 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path, change: Callable[[bytes], 
     path = write_model(settings, BernoulliNB())
     path.write_bytes(change(path.read_bytes()))
     models = ModelCache(settings)
-    assert message in models.why_no_model()
+    assert message in why_no_model(models)
     assert models.partitions() == [0]
 
 
@@ -184,11 +200,11 @@ def test_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
     models = ModelCache(settings)
     with pytest.raises(NoModel, match="Not a directory"):
         models.partitions()
-    assert "Not a directory" in models.why_no_model()
-    assert "not a directory" in models.why_no_model(0)
+    assert "Not a directory" in why_no_model(models)
+    assert "not a directory" in why_no_model(models, 0)
 
 
-def test_the_partition_that_has_learned_most_speaks_first(tmp_path: Path) -> None:
+def test_the_partition_with_the_most_labels_is_the_default(tmp_path: Path) -> None:
     room = MailWorker(tmp_path, partitions=3)
     room.work(*mails(10), partition=0)
     room.work(*mails(30), partition=2)
@@ -218,15 +234,15 @@ def test_many_threads_get_the_answers_of_one(tmp_path: Path) -> None:
     room = MailWorker(tmp_path)
     room.work(*mails(40))
     texts = [f"cheap pills lunch {word} at http://{word}.example" for word in ("noon", "bread", "buy", "now")] * 30
-    asked = [Observation(id="q", raw=f"Subject: {text}\n\n{text}".encode()) for text in texts]
+    observations = [Observation(id="q", raw=f"Subject: {text}\n\n{text}".encode()) for text in texts]
     alone = ModelCache(room.settings)
-    expected = [alone.predict(one) for one in asked]
+    expected = [alone.predict(one) for one in observations]
     models = ModelCache(room.settings)
     with ThreadPoolExecutor(16) as threads:
-        assert list(threads.map(models.predict, asked)) == expected
+        assert list(threads.map(models.predict, observations)) == expected
 
 
-def test_checkpoints_that_come_and_go_while_they_are_read(tmp_path: Path) -> None:
+def test_checkpoints_may_change_while_they_are_read(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     clock = Clock()
     over = Event()
@@ -270,7 +286,7 @@ class Ticking(Clock):
         return self.now
 
 
-def test_the_one_before_serves_while_opening_would_take_too_much_of_the_time(tmp_path: Path) -> None:
+def test_the_previous_model_is_used_while_opening_is_too_slow(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     clock = Ticking()
     write_model(settings, BernoulliNB(), version=1)

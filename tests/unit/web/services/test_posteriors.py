@@ -104,7 +104,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> ModelCache:
         ("field", "subject", 'the field "subject"', (10, 11)),
     ],
 )
-def test_beliefs_of_a_mail_filter(
+def test_posteriors_of_a_mail_filter(
     models: ModelCache, kind: str, text: str, meaning: str, counts: tuple[int, int]
 ) -> None:
     spam, ham = counts
@@ -135,7 +135,9 @@ def test_beliefs_of_a_mail_filter(
         ("weight", "zebra", "no posterior of a weight of 'zebra': there are gram counts, word counts,"),
     ],
 )
-def test_what_a_mail_filter_has_no_belief_about(models: ModelCache, kind: str, text: str, message: str) -> None:
+def test_features_of_which_a_mail_filter_has_no_posterior(
+    models: ModelCache, kind: str, text: str, message: str
+) -> None:
     with pytest.raises(NoPosterior) as caught:
         models.posterior(kind, text)
     assert message in str(caught.value)
@@ -156,7 +158,7 @@ def test_the_family_of_a_posterior_is_shown_with_its_parameters() -> None:
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_every_learner_draws_what_it_says_it_can(name: str) -> None:
+def test_every_learner_has_a_density_for_each_of_its_kinds(name: str) -> None:
     learner = trained_clone(LEARNERS[name])
     before = LEARNERS[name].clone()
     for kind in learner.posterior_kinds:

@@ -54,7 +54,7 @@ def shares(found: PredictionBody) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_every_learner_has_an_opinion_with_reasons(name: str, tmp_path: Path) -> None:
+def test_every_learner_has_an_explained_prediction(name: str, tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     learner = trained_clone(LEARNERS[name])
     write_model(settings, learner)
@@ -79,16 +79,16 @@ def test_every_learner_has_an_opinion_with_reasons(name: str, tmp_path: Path) ->
     assert (found.action is not None) == isinstance(own, SpamFilter)
     table = own.predict_proba_one(FEATURES)
     assert list((found.probabilities or {}).values()) == list(table.values())
-    told: Any = list(table)[1] if len(table) == 2 else found.label
-    assert found.interval_of == found.towards == {True: "true", False: "false"}.get(told, told)
-    assert found.interval == predictive.interval(0.95, told)
+    explained: Any = list(table)[1] if len(table) == 2 else found.label
+    assert found.interval_of == found.towards == {True: "true", False: "false"}.get(explained, explained)
+    assert found.interval == predictive.interval(0.95, explained)
     assert 0.0 <= low <= high <= 1.0
-    others = sum(p for label, p in table.items() if label != told)
-    assert found.total == pytest.approx(math.log(table[told] / others), rel=1e-6, abs=1e-6)
+    others = sum(p for label, p in table.items() if label != explained)
+    assert found.total == pytest.approx(math.log(table[explained] / others), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", [name for name in LEARNERS if not name.startswith("SpamFilter")])
-def test_a_share_is_what_is_missing_without_the_feature(name: str) -> None:
+def test_a_share_is_the_change_of_the_log_odds_without_the_feature(name: str) -> None:
     learner = trained_clone(LEARNERS[name])
     found = predict(learner)
     by_name = {text.split(" = ")[0]: share for text, share in shares(found).items()}
@@ -116,7 +116,7 @@ def test_before_any_learning(name: str) -> None:
         assert_adds_up(found)
 
 
-def test_shares_of_a_line_are_its_weights_times_the_values() -> None:
+def test_shares_of_a_linear_model_are_weights_times_values() -> None:
     generator = np.random.default_rng(4)
     learner = BayesianLinearRegression(0.5, 0.3)
     for _ in range(50):
@@ -154,17 +154,17 @@ def test_words_of_a_text_and_of_a_mail() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "told"),
+    ("labels", "explained"),
     [(("spam", "ham"), "spam"), (("ham", "spam"), "spam"), (("b", "a"), "a"), ((1, 7), "7"), (("1", "true"), '"true"')],
 )
-def test_the_label_that_is_told_of_two(labels: tuple[Any, Any], told: str) -> None:
+def test_the_explained_label_of_two(labels: tuple[Any, Any], explained: str) -> None:
     learner = MultinomialNB()
     for label in labels:
         learner.learn_one({"x": 1}, label)
     found = predict(learner)
-    assert (found.interval_of, found.towards) == (told, told)
+    assert (found.interval_of, found.towards) == (explained, explained)
     assert found.probabilities is not None
-    assert told in found.probabilities
+    assert explained in found.probabilities
 
 
 def test_the_interval_is_that_of_the_posterior() -> None:
@@ -183,7 +183,7 @@ def test_the_interval_is_that_of_the_posterior() -> None:
 
 
 @pytest.mark.parametrize("count", [150, 1500, 5000])
-def test_of_many_features_those_that_say_most_are_told(count: int) -> None:
+def test_the_largest_contributions_of_many_features_are_returned(count: int) -> None:
     learner = MultinomialNB()
     words = [f"word{number}" for number in range(count)]
     learner.learn_one({**dict.fromkeys(words, 1), "aaa": 50}, "ham")
@@ -216,7 +216,7 @@ def test_texts_of_reasons_are_harmless() -> None:
     assert reason.text == "na⟨U+202E⟩me⟨U+0000⟩ = <b>⟨U+200B⟩val ue"
 
 
-def test_what_a_learner_cannot_take_is_refused() -> None:
+def test_observations_that_a_learner_cannot_use_are_refused() -> None:
     learner = trained_clone(MultinomialNB())
     with pytest.raises(InputError, match="a count is between 0 and"):
         predict(learner, Observation(id="q", features={"x": -1.0}))

@@ -1,4 +1,4 @@
-"""Open questions are in the order of the strategy's score, as the newest model has it."""
+"""Open label requests are ordered by the strategy's score under the newest model."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_item09_order_of_the_queue_is_the_strategys_score(
     with page(testbed.settings) as address, client(address) as http:
         before = wait_until_rescored(http)["requests"]
         for _ in range(6):
-            question = take_request(http)
-            submit_label(http, question, testbed.truth[question["id"]])
+            label_request = take_request(http)
+            submit_label(http, label_request, testbed.truth[label_request["id"]])
         # The answers are learned, and a newer checkpoint is written.
         testbed.work()
         own = _own_scores(testbed, strategy)
@@ -70,17 +70,17 @@ def test_item09_order_of_the_queue_is_the_strategys_score(
         assert len(offsets) >= 10
         by_score = [own[offset] for offset in offsets]
         assert spearmanr(range(len(offsets)), [-score for score in by_score]).statistic == pytest.approx(1.0)
-        # The scores are others than those by which the questions were asked.
+        # The scores differ from those of the label requests.
         old = {one["place"]["offset"]: one["score"] for one in before}
         assert any(old.get(offset) != own[offset] for offset in offsets)
-        first = http.get(f"/api/requests/0/{offsets[0]}").json()["asked"]
-        last = http.get(f"/api/requests/0/{offsets[-1]}").json()["asked"]
+        first = http.get(f"/api/requests/0/{offsets[0]}").json()["selection"]
+        last = http.get(f"/api/requests/0/{offsets[-1]}").json()["selection"]
         assert (first["rank"], last["rank"]) == (1.0, 0.0)
         assert take_request(http)["place"]["offset"] == offsets[0]
 
 
 class _Rescoring:
-    """The open questions of a log with their rescorer, which is called here, and the places that it has read."""
+    """The open label requests of a log, their rescorer, and the places that it has read."""
 
     def __init__(self, office: WebTestBed, log: Log) -> None:
         self.store = StateStore(10.0, None)
@@ -101,11 +101,11 @@ class _Rescoring:
         self._log_follower.poll(self._log)
 
     def places(self) -> list[Place]:
-        """Of the questions that wait."""
+        """The places of the open requests, in their order."""
         return [queued.place for queued in self.store.queue.waiting()]
 
     def unscored(self) -> int:
-        """Questions whose scores are not those of the newest checkpoint."""
+        """Requests whose scores are not those of the newest checkpoint."""
         newest = self._models.newest(0).stamp.changed
         return sum(queued.scored_at != newest for queued in self.store.queue.waiting())
 
@@ -140,7 +140,7 @@ def test_item09_observations_are_read_once_for_all_checkpoints(tmp_path: Path) -
 
 
 def test_item09_reads_of_one_look_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer waits behind few reads only; the other questions have their turn in the next looks."""
+    """An answer waits behind few reads only; the other requests are rescored in the next rounds."""
     monkeypatch.setattr(rescoring, "_READS_AT_ONCE", 4)
     testbed = _testbed_with_requests(tmp_path)
     with testbed.open() as log:

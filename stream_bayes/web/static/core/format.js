@@ -1,15 +1,15 @@
 // @ts-check
-// Numbers, dates and labels in words.
+// Formatting of numbers, dates and labels.
 
-import { plain } from "./dom.js";
+import { escapeHidden } from "./dom.js";
 
 const LOCALE = "en-GB";
 const WHOLE = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat(LOCALE, { notation: "compact", maximumFractionDigits: 1 });
 const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit" });
 const DATE = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "short" });
-const SPAN = new Intl.RelativeTimeFormat(LOCALE, { numeric: "always" });
-// As the engine writes labels as keys: a text that could be taken for something else stands in quotes.
+const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: "always" });
+// The engine quotes a text label that could be read as JSON of another type.
 const LIKE_JSON = /^("|-?\d+$|-?\d.*[.eE]|true$|false$)/;
 
 /** @param {number} value */
@@ -43,7 +43,7 @@ export function percent(share) {
   return `${value < 10 && value > 0 ? value.toFixed(1) : Math.round(value)} %`;
 }
 
-/** With its sign. @param {number} value */
+/** A number with its sign. @param {number} value */
 export function signed(value) {
   const far = Math.abs(value);
   const digits = value.toFixed(far < 0.1 ? 3 : far < 10 ? 2 : 1);
@@ -63,7 +63,7 @@ export function size(bytes) {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-/** How long. @param {number} seconds */
+/** A duration. @param {number} seconds */
 export function duration(seconds) {
   if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
@@ -75,10 +75,10 @@ export function duration(seconds) {
 export function fromNow(at) {
   const seconds = (new Date(at).getTime() - Date.now()) / 1000;
   const far = Math.abs(seconds);
-  if (far < 60) return SPAN.format(Math.round(seconds), "second");
-  if (far < 3600) return SPAN.format(Math.round(seconds / 60), "minute");
-  if (far < 86400) return SPAN.format(Math.round(seconds / 3600), "hour");
-  return SPAN.format(Math.round(seconds / 86400), "day");
+  if (far < 60) return RELATIVE.format(Math.round(seconds), "second");
+  if (far < 3600) return RELATIVE.format(Math.round(seconds / 60), "minute");
+  if (far < 86400) return RELATIVE.format(Math.round(seconds / 3600), "hour");
+  return RELATIVE.format(Math.round(seconds / 86400), "day");
 }
 
 /** A label as the key of probabilities. @param {string | number | boolean} label */
@@ -87,14 +87,14 @@ export function labelKey(label) {
   return LIKE_JSON.test(label) ? JSON.stringify(label) : label;
 }
 
-/** A label as it is read. @param {string | number | boolean} label */
-export function labelWord(label) {
-  return plain(String(label));
+/** A label as text. @param {string | number | boolean} label */
+export function labelText(label) {
+  return escapeHidden(String(label));
 }
 
 /** Spam and ham with a capital, all others exactly as they are. @param {string | number | boolean} label */
 export function labelTitle(label) {
-  return label === "spam" ? "Spam" : label === "ham" ? "Ham" : labelWord(label);
+  return label === "spam" ? "Spam" : label === "ham" ? "Ham" : labelText(label);
 }
 
 /** The hue of a label: orange for spam, blue for ham, none for others. @param {string | number | boolean} label */
@@ -102,7 +102,7 @@ export function hue(label) {
   return label === "spam" || label === "ham" ? label : "other";
 }
 
-/** With a capital and a full stop. @param {string} text */
+/** A text with a capital and a full stop. @param {string} text */
 export function sentence(text) {
   const trimmed = text.trim();
   return trimmed.charAt(0).toUpperCase() + trimmed.slice(1) + (/[.!?]$/.test(trimmed) ? "" : ".");

@@ -1,13 +1,13 @@
 // @ts-check
-// A chart with its caption, its tooltip for pointer and arrow keys, and its figures as a table.
+// A chart with caption, tooltip for pointer and arrow keys, and its values as a table.
 
-import { h, put, s } from "../core/dom.js";
+import { h, s, setChildren } from "../core/dom.js";
 
-const MOST_ROWS = 200;
+const MAX_ROWS = 200;
 
-/** @typedef {{x: number, y: number, lines: string[]}} Stop a place that the tooltip can stand at */
+/** @typedef {{x: number, y: number, lines: string[]}} TooltipPoint a position of the tooltip */
 /** @typedef {{head: string[], rows: string[][]}} Table */
-/** @typedef {{nodes: (Node | null)[], stops: Stop[], top: number, bottom: number}} Drawing */
+/** @typedef {{nodes: (Node | null)[], tooltipPoints: TooltipPoint[], top: number, bottom: number}} Drawing */
 /** @typedef {{points: number, last: string | number | null, table: Table, words: string, note?: string, draw: (width: number, height: number) => Drawing}} Content */
 
 export class Chart {
@@ -17,8 +17,8 @@ export class Chart {
     this.title = title;
     /** @type {Content | null} */
     this.content = null;
-    /** @type {Stop[]} */
-    this.stops = [];
+    /** @type {TooltipPoint[]} */
+    this.tooltipPoints = [];
     this.at = -1;
     /** @type {SVGElement | null} */
     this.cursor = null;
@@ -47,18 +47,18 @@ export class Chart {
   listen() {
     new ResizeObserver(() => this.redraw()).observe(this.plot);
     this.details.addEventListener("toggle", () => this.tabulate());
-    this.plot.addEventListener("pointermove", (event) => this.point(event));
-    this.plot.addEventListener("pointerleave", () => document.activeElement !== this.plot && this.stand(-1));
-    this.plot.addEventListener("focus", () => this.plot.matches(":focus-visible") && this.stand(this.stops.length - 1));
-    this.plot.addEventListener("blur", () => this.stand(-1));
-    this.plot.addEventListener("keydown", (event) => this.step(event));
+    this.plot.addEventListener("pointermove", (event) => this.onPointer(event));
+    this.plot.addEventListener("pointerleave", () => document.activeElement !== this.plot && this.showTooltip(-1));
+    this.plot.addEventListener("focus", () => this.plot.matches(":focus-visible") && this.showTooltip(this.tooltipPoints.length - 1));
+    this.plot.addEventListener("blur", () => this.showTooltip(-1));
+    this.plot.addEventListener("keydown", (event) => this.onKey(event));
   }
 
   /** @param {string} title @param {string} caption */
   rename(title, caption) {
     this.title = title;
-    put(this.heading, title);
-    put(this.caption, caption);
+    setChildren(this.heading, title);
+    setChildren(this.caption, caption);
   }
 
   /** @param {Content} content */
@@ -67,7 +67,7 @@ export class Chart {
     this.node.dataset.points = String(content.points);
     this.node.dataset.last = content.last === null ? "" : String(content.last);
     this.plot.setAttribute("aria-label", `${this.title}. ${content.words} Arrow keys read the values.`);
-    put(this.note, content.note ?? "");
+    setChildren(this.note, content.note ?? "");
     this.empty.hidden = true;
     this.redraw();
     this.tabulate();
@@ -79,13 +79,13 @@ export class Chart {
     this.node.dataset.points = "0";
     this.node.dataset.last = "";
     this.plot.setAttribute("aria-label", `${this.title}. ${words}`);
-    put(this.svg);
-    put(this.note);
-    this.stops = [];
-    this.stand(-1);
-    put(this.empty, words);
+    setChildren(this.svg);
+    setChildren(this.note);
+    this.tooltipPoints = [];
+    this.showTooltip(-1);
+    setChildren(this.empty, words);
     this.empty.hidden = false;
-    put(this.tableBody);
+    setChildren(this.tableBody);
   }
 
   redraw() {
@@ -93,57 +93,57 @@ export class Chart {
     if (this.content === null || width === 0) return;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${this.height}`);
     const drawing = this.content.draw(width, this.height);
-    this.stops = drawing.stops;
+    this.tooltipPoints = drawing.tooltipPoints;
     this.cursor = s("line", { class: "cursor", y1: drawing.top, y2: drawing.bottom, visibility: "hidden" });
-    put(this.svg, ...drawing.nodes, this.cursor);
-    if (this.at >= 0) this.stand(Math.min(this.at, this.stops.length - 1));
+    setChildren(this.svg, ...drawing.nodes, this.cursor);
+    if (this.at >= 0) this.showTooltip(Math.min(this.at, this.tooltipPoints.length - 1));
   }
 
   tabulate() {
     if (!this.details.open || this.content === null) return;
     const { head, rows } = this.content.table;
-    const every = Math.ceil(rows.length / MOST_ROWS);
+    const every = Math.ceil(rows.length / MAX_ROWS);
     const kept = rows.filter((_, index) => (rows.length - 1 - index) % every === 0);
     const row = (/** @type {string[]} */ cells) => h("tr", {}, ...cells.map((cell) => h("td", {}, cell)));
     const heads = head.map((text) => h("th", { scope: "col" }, text));
-    put(this.tableBody, h("table", { class: "list" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...kept.map(row))));
+    setChildren(this.tableBody, h("table", { class: "list" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...kept.map(row))));
     this.tableBody.tabIndex = 0;
     this.tableBody.setAttribute("role", "region");
     this.tableBody.setAttribute("aria-label", `${this.title} as a table`);
   }
 
   /** @param {PointerEvent} event */
-  point(event) {
+  onPointer(event) {
     const x = event.clientX - this.plot.getBoundingClientRect().left;
     let best = -1;
-    this.stops.forEach((stop, index) => {
-      if (best < 0 || Math.abs(stop.x - x) < Math.abs(this.stops[best].x - x)) best = index;
+    this.tooltipPoints.forEach((point, index) => {
+      if (best < 0 || Math.abs(point.x - x) < Math.abs(this.tooltipPoints[best].x - x)) best = index;
     });
-    this.stand(best);
+    this.showTooltip(best);
   }
 
   /** @param {KeyboardEvent} event */
-  step(event) {
-    const last = this.stops.length - 1;
+  onKey(event) {
+    const last = this.tooltipPoints.length - 1;
     const to = { ArrowLeft: (this.at < 0 ? last + 1 : this.at) - 1, ArrowRight: this.at + 1, Home: 0, End: last, Escape: -1 }[event.key];
     if (to === undefined || last < 0) return;
     event.preventDefault();
-    this.stand(event.key === "Escape" ? -1 : Math.max(0, Math.min(last, to)));
+    this.showTooltip(event.key === "Escape" ? -1 : Math.max(0, Math.min(last, to)));
   }
 
   /** @param {number} index */
-  stand(index) {
+  showTooltip(index) {
     this.at = index;
-    const stop = this.stops[index];
-    this.tip.hidden = stop === undefined;
-    this.cursor?.setAttribute("visibility", stop === undefined ? "hidden" : "visible");
-    if (stop === undefined) return;
-    this.cursor?.setAttribute("x1", String(stop.x));
-    this.cursor?.setAttribute("x2", String(stop.x));
-    put(this.tip, ...stop.lines.map((text) => h("div", {}, text)));
+    const point = this.tooltipPoints[index];
+    this.tip.hidden = point === undefined;
+    this.cursor?.setAttribute("visibility", point === undefined ? "hidden" : "visible");
+    if (point === undefined) return;
+    this.cursor?.setAttribute("x1", String(point.x));
+    this.cursor?.setAttribute("x2", String(point.x));
+    setChildren(this.tip, ...point.lines.map((text) => h("div", {}, text)));
     const width = this.plot.clientWidth;
-    const left = stop.x > width / 2 ? stop.x - this.tip.offsetWidth - 12 : stop.x + 12;
+    const left = point.x > width / 2 ? point.x - this.tip.offsetWidth - 12 : point.x + 12;
     this.tip.style.left = `${Math.max(0, Math.min(width - this.tip.offsetWidth, left))}px`;
-    this.tip.style.top = `${Math.max(0, Math.min(this.height - this.tip.offsetHeight, stop.y - 20))}px`;
+    this.tip.style.top = `${Math.max(0, Math.min(this.height - this.tip.offsetHeight, point.y - 20))}px`;
   }
 }

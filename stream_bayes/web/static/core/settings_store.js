@@ -1,34 +1,34 @@
 // @ts-check
-// What this browser remembers; where it may not store anything, the page still works.
+// Settings in the local storage of the browser. The page also works without storage.
 
 const PREFIX = "stream_bayes.";
 
 /**
  * @template T
  * @param {string} name
- * @param {T} otherwise
+ * @param {T} fallback
  * @returns {T}
  */
-export function recall(name, otherwise) {
+export function loadSetting(name, fallback) {
   try {
     const stored = localStorage.getItem(PREFIX + name);
-    return stored === null ? otherwise : JSON.parse(stored);
+    return stored === null ? fallback : JSON.parse(stored);
   } catch {
-    return otherwise;
+    return fallback;
   }
 }
 
 /** @param {string} name @param {unknown} value */
-export function remember(name, value) {
+export function saveSetting(name, value) {
   try {
     localStorage.setItem(PREFIX + name, JSON.stringify(value));
   } catch {
-    // Private windows and full disks refuse; what is not remembered is asked again.
+    // Private windows and full disks have no storage; the setting is lost with the page.
   }
 }
 
 /** @param {string} name */
-export function forget(name) {
+export function removeSetting(name) {
   try {
     localStorage.removeItem(PREFIX + name);
   } catch {

@@ -1,40 +1,40 @@
 // @ts-check
-// A row over the charts: how the worker is doing, in words.
+// A row above the charts with the status of the worker.
 
-import { h, put } from "../core/dom.js";
-import { lagWords, onHealth, totals, verdict } from "../core/health.js";
-import { count, duration, percent, whole } from "../core/words.js";
+import { h, setChildren } from "../core/dom.js";
+import { formatLag, onHealth, totals, workerState } from "../core/health.js";
+import { count, duration, percent, whole } from "../core/format.js";
 
-export function vitals() {
-  const list = h("dl", { class: "vitals" });
-  onHealth((state) => put(list, ...rows(state)));
-  return h("section", { class: "card wide", id: "vitals", "aria-label": "How the worker is doing" }, list);
+export function workerStatus() {
+  const list = h("dl", { class: "worker-status" });
+  onHealth((state) => setChildren(list, ...rows(state)));
+  return h("section", { class: "card wide", id: "worker-status", "aria-label": "Status of the worker" }, list);
 }
 
 /** @param {any} state */
 function rows(state) {
   const { lag, dead } = totals();
-  const [kind, words] = verdict();
-  const ways = dead > 0 ? "stream-bayes dead-letters list" : "";
+  const [kind, words] = workerState();
+  const command = dead > 0 ? "stream-bayes dead-letters list" : "";
   return [
     row("worker", "Worker", kind === "good" ? "running" : words, state.summary, kind),
-    row("lag", "Lag", lag === null ? "unknown" : lag === 0 ? "none" : lagWords(lag).replace("lag ", "") + " events wait"),
-    row("dead", "Dead letters", dead === 0 ? "none" : `${whole(dead)}: could not be read`, ways, dead === 0 ? "" : "warn"),
-    row("audit", "Accuracy by the audit", audited(state.partitions)),
-    row("checkpoint", "Checkpoint", checkpoint(state.partitions)),
+    row("lag", "Lag", lag === null ? "unknown" : lag === 0 ? "none" : formatLag(lag).replace("lag ", "") + ""),
+    row("dead", "Dead letters", dead === 0 ? "none" : `${whole(dead)}: could not be read`, command, dead === 0 ? "" : "warn"),
+    row("audit", "Accuracy by the audit", auditText(state.partitions)),
+    row("checkpoint", "Checkpoint", checkpointAge(state.partitions)),
   ];
 }
 
 /** @param {string} name @param {string} title @param {string} words @param {string} [more] @param {string} [kind] */
 function row(name, title, words, more = "", kind = "") {
-  return h("div", { "data-vital": name, "data-state": kind, title: more || null }, h("dt", {}, title), h("dd", {}, words));
+  return h("div", { "data-status": name, "data-state": kind, title: more || null }, h("dt", {}, title), h("dd", {}, words));
 }
 
-/** All partitions together: as wide as the errors of independent samples. @param {any[]} partitions */
-function audited(partitions) {
+/** The audit over all partitions; their errors are those of independent samples. @param {any[]} partitions */
+function auditText(partitions) {
   const audits = partitions.map((one) => one.audit).filter((audit) => audit !== null && audit.answers > 0);
   const answers = audits.reduce((all, audit) => all + audit.answers, 0);
-  if (answers === 0) return "not known yet: no question was drawn by chance";
+  if (answers === 0) return "unknown: no label request was drawn at random yet";
   const mean = (/** @type {(audit: any) => number} */ value) => audits.reduce((all, audit) => all + value(audit) * audit.answers, 0) / answers;
   const middle = mean((audit) => audit.accuracy);
   const far = (/** @type {"low" | "high"} */ end) =>
@@ -43,7 +43,7 @@ function audited(partitions) {
 }
 
 /** @param {any[]} partitions */
-function checkpoint(partitions) {
+function checkpointAge(partitions) {
   const ages = partitions.map((one) => one.checkpoint_age_seconds);
   if (ages.length === 0 || ages.every((age) => age === null)) return "none yet";
   if (ages.some((age) => age === null)) return `none yet of ${count(ages.filter((age) => age === null).length, "partition")}`;

@@ -1,14 +1,14 @@
 // @ts-check
-// What the parts of the page tell each other.
+// Event bus between the parts of the page. Its events:
 //
-// change  something changed on the server: {version, open}
-// lost    the server does not answer
-// back    it answers again
-// locked  one must log in again
-// name    the labeller has another name: {before, name}
-// keys    the keys were changed
-// theme   the colours were changed
-// session the server has said what it is, and what the learner is
+// change        the state on the server changed: {version, open}
+// offline       the server does not answer
+// online        the server answers again
+// unauthorized  a new login is needed
+// labeller      the labeller changed the name: {before, name}
+// keys          the key bindings changed
+// theme         the theme changed
+// session       the session was loaded
 
 /** @type {Map<string, Set<(detail: any) => void>>} */
 const listeners = new Map();
@@ -21,16 +21,16 @@ export function on(name, listener) {
 }
 
 /** @param {string} name @param {unknown} [detail] */
-export function tell(name, detail) {
+export function emit(name, detail) {
   for (const listener of listeners.get(name) ?? []) listener(detail);
 }
 
 /**
- * The function, at most once in so many milliseconds, and once more at the end.
- * @param {number} pause
+ * Throttles an action: it runs at most once per pause, and once more after the last call.
+ * @param {number} pause in milliseconds
  * @param {() => unknown} action
  */
-export function seldom(pause, action) {
+export function throttle(pause, action) {
   let last = -Infinity;
   let waiting = 0;
   const run = () => {
