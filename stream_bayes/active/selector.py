@@ -104,7 +104,7 @@ class LabelSelector:
         # Open requests that may be chosen by their score.
         self._max_scored = max(self.max_open_requests - kept, min(self.max_open_requests, 1))
 
-    def question(self, candidate: Candidate, clock: int = 0) -> RequestReason | None:
+    def request_reason(self, candidate: Candidate, clock: int = 0) -> RequestReason | None:
         """Why to request the label of the observation that came now; None if it is not requested. Changes nothing."""
         budget = self.budget
         waiting = len(self.requests)
@@ -147,7 +147,7 @@ class LabelSelector:
         self.expire(clock)
         if own in self.requests or self.labellers.label_of(own) is not None:
             return False
-        reason = self.question(candidate, clock)
+        reason = self.request_reason(candidate, clock)
         self.note(candidate, clock, reason)
         return reason is not None
 

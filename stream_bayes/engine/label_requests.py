@@ -81,7 +81,7 @@ class LabelRequests:
         """
         candidate = Candidate(planned.offset, predictions.selection_scores[row], None, planned.content)
         if decisions is None:
-            reason = self.selector.question(candidate, clock)
+            reason = self.selector.request_reason(candidate, clock)
         else:
             reason = decisions.requests.get(planned.offset)
         if reason is not None:

@@ -145,7 +145,7 @@ class ActiveLearningPass:
             clock = chunk.moments[at].clock
             candidate = Candidate(chunk.first + at, scores[at - begin], expected[at - begin], mail.raw)
             selector.expire(clock)
-            reason = selector.question(candidate, clock)
+            reason = selector.request_reason(candidate, clock)
             selector.note(candidate, clock, reason)
             self._since += 1
             if reason is not None:

@@ -243,7 +243,9 @@ class _Recovery:
             shares = {**partition, "labels_requested": budget.used, "share": budget.total}
             now = self._engine.request_policy.partitions
             fields = {**shares, "then": max(self._other_partition_counts), "now": now}
-            logger.warning("the label budget is shared anew between the partitions", extra={"fields": fields})
+            logger.warning(
+                "the shares of the label budget have changed with the number of partitions", extra={"fields": fields}
+            )
         if self._newly_rejected:
             rejected = {**partition, **self._newly_rejected, "first": ", ".join(self._first_rejected)}
             logger.warning("learned when they came and refused now", extra={"fields": rejected})
@@ -254,7 +256,7 @@ def _wrong_positions(processor: PartitionProcessor, committed: Offsets) -> Recov
     place = next(place for place, offset in processor.positions.items() if committed[place] != offset)
     message = (
         f"the group's position in {place.topic}-{place.number} is {committed[place]}, but its journal ends at "
-        f"{processor.positions[place]}: somebody changed one of them; use another group, or the log's last copy"
+        f"{processor.positions[place]}: one of them was changed from outside; use another group, or the log's last copy"
     )
     return RecoveryError(message)
 

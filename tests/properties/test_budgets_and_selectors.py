@@ -53,7 +53,7 @@ class Stream(NamedTuple):
     def step(self, selector: LabelSelector, candidate: Candidate, clock: int) -> RequestReason | None:
         """Ask or not, and answer."""
         selector.expire(clock)
-        question = selector.question(candidate, clock)
+        question = selector.request_reason(candidate, clock)
         selector.note(candidate, clock, question)
         place = int(candidate.place)
         if question is not None and self.answered and place % self.answered == 0:
@@ -150,15 +150,15 @@ def test_asking_whether_to_ask_changes_nothing(stream: Stream, limits: list[Limi
     untouched = limits[0].selector()
     for candidate, clock in stream.candidates(60):
         before = saved(asked)
-        first = asked.question(candidate, clock)
+        first = asked.request_reason(candidate, clock)
         for score in others:
-            asked.question(candidate._replace(score=score, place="other"), clock + 1)
+            asked.request_reason(candidate._replace(score=score, place="other"), clock + 1)
         for audit in (False, True):
             asked.budget.may_ask(clock, audit=audit)
         asked.budget.rate(clock)
         asked.budget.audit_rate(clock)
         asked.budget.left(clock)
-        assert asked.question(candidate, clock) == first
+        assert asked.request_reason(candidate, clock) == first
         assert saved(asked) == before
         asked.expire(clock)
         assert stream.step(asked, candidate, clock) == stream.step(untouched, candidate, clock)
@@ -235,7 +235,7 @@ def test_the_number_of_requests_is_close_to_the_sum_of_the_rates(kind: str) -> N
     for place, score in enumerate(DRAWN[kind](np.random.default_rng(1), 20_000).tolist()):
         expected = expected + selector.budget.rate()
         candidate = Candidate(place, score)
-        selector.note(candidate, 0, selector.question(candidate))
+        selector.note(candidate, 0, selector.request_reason(candidate))
     print(f"{kind:<18} {selector.budget.used} questions; {expected:.0f} by the rates")
     assert selector.budget.used == pytest.approx(expected, rel=0.25)
 
@@ -251,7 +251,7 @@ def test_of_a_period_most_is_used(kind: str) -> None:
     for place, score in enumerate(DRAWN[kind](np.random.default_rng(2), 20 * messages).tolist()):
         clock = place * day // messages
         candidate = Candidate(place, score)
-        question = selector.question(candidate, clock)
+        question = selector.request_reason(candidate, clock)
         selector.note(candidate, clock, question)
         asked += [clock] if question else []
     times = np.array(asked)

@@ -112,7 +112,7 @@ class Reference:
         predictive = self.learner.predictive_one(content)
         score = float(scores(self.selector.strategy, uncertainty_of(predictive))[0])
         candidate = Candidate(offset, score, expected_of(predictive), content, name)
-        question = self.selector.question(candidate, self.clock)
+        question = self.selector.request_reason(candidate, self.clock)
         self.selector.note(candidate, self.clock, question)
         if question is not None:
             left = self.selector.budget.left(self.clock)

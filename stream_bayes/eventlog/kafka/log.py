@@ -42,7 +42,7 @@ class KafkaLog(Log):
     settings
         Security, times, and whether topics may be made.
     member
-        The name of this member of the group, and of the one that comes after it; without one it is nobody's successor.
+        The static member id: a worker that restarts under it takes over its partitions without a rebalance.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - all but the first have defaults
@@ -61,7 +61,7 @@ class KafkaLog(Log):
         name = f"{group or 'writer'}.{member or uuid4().hex}"
         self._writer = TransactionalWriter(self._connection, self._topics, self._reader, name, group)
         self._member: GroupConsumer | None = None
-        self._told: OnChange | None = None
+        self._notified: OnChange | None = None
         self._closed = False
         if group is not None:
             self._subscribe(group, member, topics)
@@ -79,8 +79,8 @@ class KafkaLog(Log):
         deadline = time.monotonic() + timeout
         while True:
             member.fetch(max(deadline - time.monotonic(), 0.0))
-            if member.has_news or (member.settled and self._is_new_here()):
-                self._tell(member)
+            if member.has_news or (member.settled and self._has_new_callback()):
+                self._notify(member)
                 if self.on_change is not None:
                     return []
             records = member.take(max_records)
@@ -106,11 +106,11 @@ class KafkaLog(Log):
             return self._writer.commit_alone()
         if member.changed or not (member.settled and member.joined):
             problem = kafka_errors.CommitFailedError()
-            raise self._given_up(member, problem)
+            raise self._aborted(member, problem)
         try:
             return self._writer.commit(offsets, member.membership)
         except (kafka_errors.KafkaError, TransactionTimeout) as problem:
-            raise self._given_up(member, problem) from problem
+            raise self._aborted(member, problem) from problem
 
     def committed(self) -> Offsets:
         """The group's positions in the partitions that are this member's; the first time it waits to be given some."""
@@ -126,7 +126,7 @@ class KafkaLog(Log):
         member.seek(offsets)
 
     def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
-        """At most so many records from this offset on, fewer where they are large; none of an unknown topic."""
+        """At most `most` records from this offset on, fewer where they are large; none of an unknown topic."""
         validation.check_most(most)
         self._check_open()
         return self._reader.read(Partition(topic, partition), offset, most)
@@ -185,7 +185,7 @@ class KafkaLog(Log):
         """Forget what is staged, leave the group, let go of the connections."""
         if not self._closed:
             self._closed = True
-            self.on_change = self._told = None
+            self.on_change = self._notified = None
             self._writer.close()
             if self._member is not None:
                 self._member.close()
@@ -195,7 +195,7 @@ class KafkaLog(Log):
     def _subscribe(self, group: str, name: str | None, topics: Sequence[str]) -> None:
         try:
             for topic in topics:
-                self._topics.made(topic)
+                self._topics.count_or_create(topic)
             if missing := missing_codecs():
                 compression_types = {topic: self._topics.settings(topic).compression_type for topic in topics}
                 check_codecs(compression_types, missing, self._connection.name)
@@ -206,16 +206,16 @@ class KafkaLog(Log):
             raise
 
     def _join(self, member: GroupConsumer) -> None:
-        """A reader that is not told of changes learns what is its own when it first asks."""
+        """Join the group at the first call of a reader that has no rebalance callback."""
         if self.on_change is None and (member.changed or not member.settled):
             member.join()
-            self._tell(member)
+            self._notify(member)
 
-    def _is_new_here(self) -> bool:
-        """Whether somebody is to be told who was not told anything yet; methods are equal, but not the same."""
-        return self.on_change is not None and self.on_change is not self._told
+    def _has_new_callback(self) -> bool:
+        """Whether there is a rebalance callback that was not called yet; compared by identity, as methods are equal."""
+        return self.on_change is not None and self.on_change is not self._notified
 
-    def _tell(self, member: GroupConsumer) -> None:
+    def _notify(self, member: GroupConsumer) -> None:
         # What was begun before must not be committed when the new owner, be it ourselves, has read the positions.
         self._writer.prepare()
         gained, lost = member.take_change()
@@ -226,15 +226,15 @@ class KafkaLog(Log):
                 member.changed = True
                 raise
         else:
-            # Who was never told has nothing to lose.
-            self.on_change(gained, lost if self._told is self.on_change else frozenset())
-        self._told = self.on_change
+            # A callback that was never called has no partitions to lose.
+            self.on_change(gained, lost if self._notified is self.on_change else frozenset())
+        self._notified = self.on_change
 
-    def _given_up(self, member: GroupConsumer, problem: Exception) -> LogError:
-        """What to say of a transaction that came to nothing; the next poll tells of all partitions anew."""
+    def _aborted(self, member: GroupConsumer, problem: Exception) -> LogError:
+        """The error of an aborted transaction; the next poll reports all partitions as assigned again."""
         self._writer.staged = []
         member.changed = True
-        # Whom a later attempt of its own client to join has displaced, nobody else has.
+        # Fenced by a later join of its own client, not by another worker.
         displaced = isinstance(problem, kafka_errors.FencedInstanceIdError) and not member.joined
         if displaced or isinstance(problem, kafka_errors.CommitFailedError):
             problem = kafka_errors.CommitFailedError()

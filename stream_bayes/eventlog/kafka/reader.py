@@ -43,7 +43,7 @@ class PartitionReader:
         self._courses: dict[str, _Course] = {}
 
     def read(self, place: Partition, offset: int, most: int) -> list[Record]:
-        """At most so many records from this offset on; none where none is committed yet, or there is no such place."""
+        """At most `most` records from this offset on; none where none is committed yet, or there is no such offset."""
         tp = TopicPartition(*place)
         if offset >= self._ends.get(tp, 0):
             end = self._topics.end_offsets(place.topic).get(place)
@@ -118,7 +118,7 @@ class _Course:
         return bool(found)
 
     def take(self, most: int) -> list[Record]:
-        """At most so many of those that were fetched."""
+        """At most `most` of the records that were fetched."""
         taken = [self._drop() for _ in range(min(most, len(self.records)))]
         if taken:
             self._begin = taken[-1].offset + 1

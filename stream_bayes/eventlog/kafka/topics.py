@@ -84,9 +84,9 @@ class Topics:
                 raise kafka_errors.for_code(code)(topic)
         return len(found["partitions"])
 
-    def made(self, topic: str, *, anew: bool = False) -> int:
-        """How many partitions a topic has, or had when it was last asked; it is made if it does not exist."""
-        if anew or topic not in self._counts:
+    def count_or_create(self, topic: str, *, refresh: bool = False) -> int:
+        """The number of partitions of a topic, cached unless `refresh`; a topic that does not exist is created."""
+        if refresh or topic not in self._counts:
             validation.check_name("topic", topic)
             count = self.count(topic)
             if not count:
@@ -96,7 +96,7 @@ class Topics:
         return self._counts[topic]
 
     def ensure(self, topic: str, partitions: int) -> None:
-        """Make a topic with so many partitions, or add what it lacks."""
+        """Create a topic with this number of partitions, or add those that it lacks."""
         validation.check_name("topic", topic)
         count = self.count(topic)
         if not count:

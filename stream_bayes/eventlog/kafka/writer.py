@@ -41,12 +41,12 @@ class TransactionalWriter:
     def stage(self, topic: str, value: bytes, key: bytes | None, partition: int | None, headers: Headers) -> None:
         """Stage a record in memory; an unknown topic is created."""
         validation.check_record(value, key, headers)
-        count = self._topics.made(topic)
+        count = self._topics.count_or_create(topic)
         validation.check_record(value, key, headers, self._topics.settings(topic).max_record_bytes)
         if partition is None:
             partition = self._turn % count if key is None else partition_of(key, count)
             self._turn += key is None
-        elif not 0 <= partition < count and not 0 <= partition < self._topics.made(topic, anew=True):
+        elif not 0 <= partition < count and not 0 <= partition < self._topics.count_or_create(topic, refresh=True):
             raise validation.no_such_partition(topic, partition, count)
         pairs = tuple((name, content) for name, content in headers)
         self.staged.append(StagedRecord(Partition(topic, partition), key, value, pairs))
@@ -136,5 +136,5 @@ class TransactionalWriter:
 
 
 def partition_of(key: bytes, count: int) -> int:
-    """The partition of a key, of so many: that which other clients of Kafka choose."""
+    """The partition of a key among `count`: the one that Java clients of Kafka choose (murmur2)."""
     return int((murmur2(key) & 0x7FFFFFFF) % count)

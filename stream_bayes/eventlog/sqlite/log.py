@@ -145,7 +145,7 @@ class SqliteLog(Log):
         self._next.update(offsets)
 
     def read(self, topic: str, partition: int, offset: int, most: int = 1) -> list[Record]:
-        """At most so many records from this offset on, fewer where they are large; none of an unknown topic."""
+        """At most `most` records from this offset on, fewer where they are large; none of an unknown topic."""
         validation.check_most(most)
 
         def work(connection: sqlite3.Connection) -> list[Record]:

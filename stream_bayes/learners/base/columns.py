@@ -186,7 +186,7 @@ class ColumnLearner(Learner):
         if self.buckets is None or width > self.buckets or batch.buckets not in (None, self.buckets):
             message = f"this batch has no names and {width} buckets, the learner has buckets={self.buckets}"
             raise InputError(message)
-        return np.empty(0, dtype=np.int64)  # columns are buckets: nobody looks at a list of them
+        return np.empty(0, dtype=np.int64)  # columns are buckets: they have no list of names
 
     def _register(self, batch: Batch, found: IntArray, learned: BoolArray) -> IntArray:
         """Give columns to the new names of the rows to learn, in the order a loop of learn_one would."""

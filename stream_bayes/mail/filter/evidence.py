@@ -32,7 +32,7 @@ def new_evidence(buckets: int, members: Collection[str]) -> Evidence:
     for name, width in zip(VIEW_NAMES, WIDTHS, strict=True):
         rows = buckets if name in VIEW_NAMES[:2] else 2**FEW_BITS
         used = any(member.split()[0] == name for member in members)
-        # Zeros that nobody has touched take no memory.
+        # Zeros that were never written take no memory.
         tables.append(np.zeros((rows if used else 0, width), dtype=np.float32))
     grams, words, structure, senders, hosts = tables
     return Evidence(grams, words, structure, senders, hosts, np.zeros((STEPPED, 2)), np.zeros(2))

@@ -182,7 +182,7 @@ def test_a_topic_that_was_made_again(make: Make) -> None:
         admin.delete_topics([scene.emails])
         wait_until(lambda: not scene.log.end_offsets(scene.emails))
     scene.create(scene.emails)
-    with pytest.raises(RecoveryError, match="somebody changed one of them"):
+    with pytest.raises(RecoveryError, match="one of them was changed from outside"):
         scene.work()
     with scene.admin() as admin:
         admin.alter_group_offsets(scene.settings.group, positions)

@@ -83,7 +83,7 @@ def selected(course: str, seed: int, messages: int = 3000, total: int = 400) -> 
     waiting: deque[int] = deque()
     for place, probability in enumerate(sure.tolist()):
         candidate = Candidate(place, probability * (1.0 - probability), Expected("as told", probability))
-        question = selector.question(candidate)
+        question = selector.request_reason(candidate)
         selector.note(candidate, 0, question)
         waiting.extend([] if question is None else [place])
         while waiting and (place - waiting[0] >= 20 or place == messages - 1):

@@ -36,7 +36,7 @@ def asked_about(values: list[float], total: int, seed: int) -> list[int]:
     asked = []
     for place, score in enumerate(values):
         candidate = Candidate(place, score)
-        question = selector.question(candidate)
+        question = selector.request_reason(candidate)
         selector.note(candidate, 0, question)
         if question is not None:
             asked.append(place)
@@ -121,7 +121,7 @@ def spent(budgets: list[LabelBudget], mails: int, seed: int) -> int:
     for place, score in enumerate(generator.random(mails).tolist()):
         selector = selectors[place % len(selectors)]
         candidate = Candidate(place, score)
-        selector.note(candidate, 0, selector.question(candidate))
+        selector.note(candidate, 0, selector.request_reason(candidate))
     return sum(selector.budget.used for selector in selectors)
 
 

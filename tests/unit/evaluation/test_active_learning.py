@@ -69,7 +69,7 @@ class Plain:
         worth = float(scores(self.regime.strategy_name, found.predictions.uncertainties())[0])
         candidate = Candidate(place, worth, expected(self.said[-1]), raw)
         self.selector.expire(clock)
-        question = self.selector.question(candidate, clock)
+        question = self.selector.request_reason(candidate, clock)
         self.selector.note(candidate, clock, question)
         return question is not None
 
@@ -127,7 +127,7 @@ def test_a_filter_with_only_probabilities_is_scored_by_their_variance() -> None:
         words = model.features([mail.raw])[0]
         odds = model.event(words, None)
         candidate = Candidate(place, float(expit(odds) * expit(-odds)), expected(odds), mail.raw)
-        question = selector.question(candidate)
+        question = selector.request_reason(candidate)
         selector.note(candidate, 0, question)
         if question is not None:
             model.event(words, mail.label)

@@ -160,7 +160,7 @@ def test_a_new_model_divides_the_budget_again_and_warns(
     assert recover(processor, rebuild=True) is not None
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
     used = len(requests(log))
-    assert warning.getMessage() == "the label budget is shared anew between the partitions"
+    assert warning.getMessage() == "the shares of the label budget have changed with the number of partitions"
     fields = {"partition": 0, "labels_requested": used, "share": 20, "then": 1, "now": 2}
     assert warning.__dict__["fields"] == fields
     assert processor.engine.selector.budget.used == used

@@ -207,7 +207,7 @@ def test_changed_group_offsets_are_noticed(tmp_path: Path) -> None:
         log.commit({place: offset - 1 for place, offset in log.committed().items()})
     with (
         SqliteLog(tmp_path / "log.db", settings.group, INPUTS) as log,
-        pytest.raises(RecoveryError, match="somebody changed one of them"),
+        pytest.raises(RecoveryError, match="one of them was changed from outside"),
     ):
         work(settings, log)
 

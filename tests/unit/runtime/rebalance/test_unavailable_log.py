@@ -79,7 +79,7 @@ def test_positions_that_never_agree(
     read_by_another(settings, store, 0, 1)
     before: Offsets = dict.fromkeys(log.committed(), 0)
     monkeypatch.setattr(log, "committed", lambda: before)
-    with pytest.raises(RecoveryError, match="somebody changed one of them"):
+    with pytest.raises(RecoveryError, match="one of them was changed from outside"):
         Worker(settings, log).recover()
 
 
