@@ -115,7 +115,7 @@ def test_processes_started_by_tests_can_be_interrupted() -> None:
 def test_item00_the_tests_pass_where_sigint_is_ignored() -> None:
     chosen = (
         "tests/integration/cli/test_signals.py::test_processes_started_by_tests_can_be_interrupted",
-        "tests/integration/demo/test_worker.py::test_one_that_ends_by_itself_is_an_error_that_names_its_reports",
+        "tests/integration/demo/test_worker.py::test_a_worker_that_ends_early_is_an_error_that_names_its_log",
     )
     command = [*SIGINT_IGNORED, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen]
     done = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False)
