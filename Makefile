@@ -17,7 +17,7 @@ ifneq ($(wildcard ../shared/corpora),)
 export STREAM_BAYES_CORPORA ?= $(abspath ../shared/corpora)
 endif
 
-.PHONY: help run test lint types tests bench chaos soak kafka clean
+.PHONY: help run test lint types tests docs wheel bench chaos soak kafka clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -43,6 +43,12 @@ types: $(STAMP) ## mypy, strict
 tests: $(STAMP) $(PEERS) $(COMPOSE) $(BROWSER) ## the whole test suite
 	@$(BIN)/python -m pytest -q --durations=10 --numprocesses=auto --maxprocesses=4 --dist=loadgroup --no-loadscope-reorder
 
+docs: $(STAMP) ## build the documentation into site/, warnings are errors
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+wheel: $(STAMP) ## build the wheel and the source distribution into dist/
+	@$(BIN)/hatchling build
+
 bench: $(STAMP) $(PEERS) ## measure speed, and the mail filter against others
 	@$(BIN)/python -m benchmarks
 
@@ -58,7 +64,7 @@ kafka: $(STAMP) ## a Kafka broker on 127.0.0.1:9092, or PORT=..., until Ctrl-C (
 	@$(BIN)/python -m tests.support.broker $(PORT)
 
 clean: ## remove .venv and every cache in the tree
-	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) build dist site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Mail filters to compare with: programs that only the system's installer has. Without them their tests are skipped.

@@ -40,6 +40,8 @@ def shown(value: object) -> str:
 
     It fails for integers of more than 4300 digits and for values that are nested too deeply.
 
+    Examples
+    --------
     >>> shown("spam"), shown(10**5000)
     ("'spam'", 'an int that cannot be written out')
     """

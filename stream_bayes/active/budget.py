@@ -170,6 +170,8 @@ class LabelBudget:
         the audit. The labels of the start are added. None if only a period
         limits the budget: periods are counted in time.
 
+        Examples
+        --------
         >>> budget = LabelBudget(total=100)
         >>> [round(budget.planned(seen)) for seen in (0, 100, 1000, 10_000, 1_000_000)]
         [0, 20, 76, 99, 100]

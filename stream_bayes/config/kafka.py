@@ -83,9 +83,13 @@ class KafkaSettings(Section):
     client_id: GroupName = "stream-bayes"
     """The client id in the logs and quotas of the broker."""
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    """Whether the connection is encrypted (SSL), and whether a user name and password are sent (SASL)."""
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
+    """How the password is sent; required by SASL."""
     username: Name | None = None
+    """The user name for SASL."""
     password: Secret | None = None
+    """The password for SASL; never printed."""
     password_file: File | None = None
     """A file that holds only the password; read when connecting."""
     ca_file: File | None = None
@@ -93,7 +97,9 @@ class KafkaSettings(Section):
     certificate_file: File | None = None
     """Client certificate (PEM), if the brokers require one."""
     key_file: File | None = None
+    """Private key (PEM) of the client certificate."""
     key_password: Secret | None = None
+    """Password of the private key; never printed."""
     check_hostname: bool = True
     """Whether the certificate of a broker must match its host name."""
     create_topics: bool = True

@@ -42,12 +42,19 @@ class TopicSettings(Section):
     """The names of the topics; all must differ."""
 
     observations: TopicName = "emails"
+    """Input: observations, with or without a label."""
     labels: TopicName = "labels"
+    """Input: labels of earlier observations."""
     predictions: TopicName = "predictions"
+    """Output: one prediction for each observation."""
     label_requests: TopicName = "label-requests"
+    """Output: label requests and their outcomes."""
     dead_letters: TopicName = "dead-letters"
+    """Output: records that could not be processed, with the reason."""
     status: TopicName = "status"
+    """Output: counters and metrics of each partition."""
     journal: TopicName = "journal"
+    """Internal: one entry for each commit; the name of the group is appended to the name of the topic."""
 
     @model_validator(mode="after")
     def _check_distinct(self) -> Self:
@@ -64,7 +71,9 @@ class LearnerSettings(Section):
     """The learner: a class of this package, and the arguments of its constructor."""
 
     name: Name = "SpamFilter"
+    """The name of the class."""
     parameters: dict[str, Any] = Field(default_factory=dict)
+    """The arguments by name, such as `{prior_precision = 2.0}`."""
 
 
 class SqliteSettings(Section):
@@ -82,6 +91,7 @@ class EventSettings(Section):
     depth: Annotated[int, Field(ge=2, le=200)] = 32
     """Maximum nesting of JSON. An observation with features has depth 2; the parser itself stops at 200."""
     id_bytes: PositiveCount = 512
+    """Maximum size of an id in UTF-8."""
 
 
 class EngineSettings(Section):
@@ -103,6 +113,7 @@ class LabelSettings(Section):
     per_period: Limit = None
     """Labels within any window of one period."""
     period: Duration = "1d"
+    """The length of the window of `per_period`, such as 12h or 1d."""
     reserve: Fraction = 0.1
     """Fraction of the budget kept in reserve for novel observations."""
     audit_fraction: Fraction = 0.05
@@ -118,6 +129,7 @@ class LabelSettings(Section):
     abstain_label: str | None = "unsure"
     """The answer that closes a request without a label; "" if there is none."""
     seed: Annotated[int, Field(ge=0, lt=2**52)] = 1
+    """Seed of the random numbers of the selector."""
 
     @model_validator(mode="after")
     def _check_limit(self) -> Self:
@@ -130,7 +142,9 @@ class CommitSettings(Section):
     """A batch is committed after this many events or milliseconds, whichever comes first."""
 
     events: PositiveCount = 1000
+    """Events of a batch."""
     milliseconds: PositiveCount = 100
+    """Time since the last batch."""
 
 
 class CheckpointSettings(Section):
@@ -139,7 +153,9 @@ class CheckpointSettings(Section):
     folder: Folder | None = None
     """By default next to the file of the log; a relative path is relative to the working directory."""
     events: PositiveCount = 100_000
+    """Events since the last checkpoint."""
     seconds: Positive = 60.0
+    """Time since the last checkpoint."""
     keep: PositiveCount = 3
     """Checkpoints that are kept."""
 
@@ -148,12 +164,14 @@ class StatusSettings(Section):
     """The interval of status events."""
 
     seconds: Positive = 5.0
+    """Time between two status events of a partition."""
 
 
 class RetentionSettings(Section):
     """Older records are deleted from the log once no group needs them; by default none are."""
 
     days: Positive | None = None
+    """Age from which a record may be deleted."""
 
 
 class Settings(Section):
@@ -162,6 +180,7 @@ class Settings(Section):
     log: Annotated[Name, AfterValidator(_check_log_url)] = "sqlite:///stream_bayes.db"
     """sqlite:///path/to/file.db, or kafka://host:port,host:port."""
     group: GroupName = "stream-bayes"
+    """The consumer group; each group has its own positions, journal and model."""
     topics: TopicSettings = TopicSettings()
     learner: LearnerSettings = LearnerSettings()
     events: EventSettings = EventSettings()

@@ -16,7 +16,7 @@ from typing import Any
 
 from stream_bayes.events.codec import NO_LIMITS, InputEvent, Limits, decode, decode_record, decode_records, encode
 from stream_bayes.events.fields import Event
-from stream_bayes.events.rejections import CODES
+from stream_bayes.events.rejections import CODES, DEAD_LETTER_CODES
 from stream_bayes.events.schemas import (
     AuditFigures,
     DeadLetter,
@@ -34,6 +34,7 @@ from stream_bayes.events.schemas import (
 
 __all__ = [
     "CODES",
+    "DEAD_LETTER_CODES",
     "NO_LIMITS",
     "AuditFigures",
     "DeadLetter",

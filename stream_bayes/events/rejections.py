@@ -15,10 +15,36 @@ from stream_bayes.events.fields import MAX_QUOTED, quote
 from stream_bayes.events.schemas import Label, Observation
 from stream_bayes.records import Source
 
-_SIZE = ("empty-record", "too-large", "too-deep")
-_CONTENT = ("not-json", "wrong-shape", "unknown-event", "unknown-content-type", "bad-id")
-CODES = frozenset(_SIZE + _CONTENT)
+_DECODE_CODES = {
+    "empty-record": "The record has no value.",
+    "too-large": "The value is larger than `events.record_bytes`.",
+    "too-deep": "The JSON is nested deeper than `events.depth`.",
+    "not-json": "The value is not JSON, and no header names another content type.",
+    "wrong-shape": "A field is missing, misspelled, or has the wrong type.",
+    "unknown-event": "The field `type` names neither an observation nor a label.",
+    "unknown-content-type": "The header `content-type` names a format that is not read.",
+    "bad-id": "The id is empty, not text, longer than `events.id_bytes`, or the place of another record.",
+}
+_ENGINE_CODES = {
+    "wrong-topic": "An observation came in the topic of labels.",
+    "id-reused": "Another content has the same id within the deduplication window.",
+    "unknown-observation": "No known observation has the id or the place that the label names.",
+    "wrong-partition": "The observation is in another topic or partition, and the label cannot be forwarded.",
+    "wrong-id": "The observation at the place that the label names has another id.",
+    "label-too-old": "The observation of the label is older than `engine.label_history`.",
+    "observation-gone": "Retention has removed the observation of the label.",
+    "too-many-labels": "There are more different labels than the label history can hold.",
+    "bad-input": "The learner refuses the event: a wrong type, a value that is not finite, or an unknown label.",
+    "cannot-unlearn": "A correction would take back evidence that the learner does not have.",
+    "numerical": "An update would give a result that is not finite.",
+}
+_WORKER_CODES = {
+    "lost-records": "Retention removed records before they were read; `kafka.on_offset_gap` is `earliest`."
+}
+CODES = frozenset(_DECODE_CODES)
 """All codes of the `EventError` that `decode` raises."""
+DEAD_LETTER_CODES = {**_DECODE_CODES, **_ENGINE_CODES, **_WORKER_CODES}
+"""What each code of a dead letter means; the reference of the documentation is made from it."""
 
 _MAX_MESSAGE = 300
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

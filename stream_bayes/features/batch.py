@@ -65,6 +65,8 @@ class Batch:
     constructor does not. A batch knows its own names and no learner: the same one can be given to several learners,
     and each finds its own columns for the names.
 
+    Examples
+    --------
     >>> batch = Batch.from_dicts([{"free": 1, "money": 2}, {"money": 1}])
     >>> list(batch.names), batch.columns, batch.row_starts
     (['free', 'money'], array([0, 1, 1]), array([0, 2, 3]))
@@ -125,6 +127,8 @@ class Batch:
     def from_matrix(cls, matrix: Any, names: Sequence[FeatureName]) -> Batch:
         """A batch from a dense matrix, a row an event; NaN stands for a missing value.
 
+        Examples
+        --------
         >>> Batch.from_matrix([[1.0, np.nan], [3.0, 4.0]], ["height", "weight"]).columns
         array([0, 0, 1])
         """

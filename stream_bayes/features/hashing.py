@@ -24,6 +24,8 @@ def hash_words(texts: Iterable[str], buckets: int) -> Batch:
     case by itself. Its bucket is the same in every process, and another than that of a feature of this name in a dict:
     give a learner texts or dicts, not both. `hash_words([word], buckets).columns` says which it is.
 
+    Examples
+    --------
     >>> batch = hash_words(["Free money, FREE money!", "lunch?"], buckets=2**20)
     >>> batch.row_starts, batch.values
     (array([0, 2, 3]), array([2., 2., 1.]))

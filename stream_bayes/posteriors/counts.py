@@ -38,6 +38,8 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
 
     Beta(a, b) with s successes and f failures becomes Beta(a + s, b + f).
 
+    Examples
+    --------
     >>> belief = Beta(2, 2).update_counts(75, 60)
     >>> belief
     Beta(77, 62)
@@ -145,6 +147,8 @@ class Dirichlet(Decidable[tuple[float, ...]], _DirichletFields):
 
     Dirichlet(a) with counts n becomes Dirichlet(a + n); that of one outcome alone is Beta(a_i, sum a - a_i).
 
+    Examples
+    --------
     >>> belief = Dirichlet((1, 1, 2)).update_counts((2, 4, 3))
     >>> belief
     Dirichlet((3, 5, 5))

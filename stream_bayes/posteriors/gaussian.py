@@ -31,6 +31,8 @@ class Normal(ScalarPosterior, _NormalFields):
 
     Precisions add: an observation x with noise variance n makes 1/v' = 1/v + 1/n and m' = v' (m/v + x/n).
 
+    Examples
+    --------
     >>> belief = Normal(10, 4).update(16, noise_variance=9)
     >>> round(belief.mean, 3), round(belief.variance, 3)
     (11.846, 2.769)
@@ -124,6 +126,8 @@ class StudentT(ScalarPosterior, _StudentTFields):
     With 2 degrees of freedom or fewer the variance is infinite; with 1 or fewer the mean has no integral, and
     `mean` is the centre of symmetry.
 
+    Examples
+    --------
     >>> belief = StudentT(degrees=5, location=2, scale=3)
     >>> belief.mean, round(belief.variance, 6), [round(end, 3) for end in belief.interval(0.9)]
     (2.0, 15.0, [-4.045, 8.045])

@@ -97,6 +97,8 @@ class LabelPredictive(Value, _LabelPredictiveFields):
     With p the probability of the most probable label and q the unknown probability behind it,
     p (1 - p) = E[q (1 - q)] + Var[q]: total = noise (aleatoric) + ignorance (epistemic).
 
+    Examples
+    --------
     >>> from stream_bayes.posteriors import Beta
     >>> guess = LabelPredictive({"spam": 0.75, "ham": 0.25}, Beta(6, 2))
     >>> guess.label, guess.mean, guess.variance, round(guess.epistemic_variance, 4)

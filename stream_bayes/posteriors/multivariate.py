@@ -56,6 +56,8 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
     An observation y = x'w + noise makes the precision S^-1 + x x' / n: with g = S x / (x'S x + n) the mean is
     m + g (y - x'm) and the covariance S - g x'S.
 
+    Examples
+    --------
     >>> belief = MvNormal([0, 0], [[0.5, 0], [0, 0.5]]).update([1, 1], 3, noise_variance=0.5)
     >>> belief.mean.round(6), belief.covariance.round(4).tolist()
     (array([1., 1.]), [[0.3333, -0.1667], [-0.1667, 0.3333]])

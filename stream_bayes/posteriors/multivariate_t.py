@@ -27,6 +27,8 @@ class _MvStudentTFields(NamedTuple):
 class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
     """Multivariate Student's t distribution: a vector that is normal given an unknown variance.
 
+    Examples
+    --------
     >>> belief = MvStudentT(degrees=6, location=[1, 2], scale=[[2, 1], [1, 2]])
     >>> belief.covariance.tolist(), belief.marginal(1)
     ([[3.0, 1.5], [1.5, 3.0]], MvStudentT(degrees=6, location=[2], scale=[[2]]))

@@ -35,6 +35,8 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
     An observation x makes mean m + (x - m) / (k + 1), strength k + 1, shape a + 1/2 and
     scale b + k (x - m)^2 / (2 (k + 1)).
 
+    Examples
+    --------
     >>> belief = NormalInverseGamma(mean=1, strength=2, shape=3, scale=4).update(4)
     >>> belief
     NormalInverseGamma(mean=2, strength=3, shape=3.5, scale=7)

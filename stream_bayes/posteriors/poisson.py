@@ -26,6 +26,8 @@ class _PoissonFields(NamedTuple):
 class Poisson(Quantiles, Decidable[float], _PoissonFields):
     """Poisson distribution: a count whose rate is known, so that all of its variance is noise.
 
+    Examples
+    --------
     >>> count = Poisson(3)
     >>> count.mean, count.variance, round(count.pmf(2), 4), count.interval(0.9)
     (3.0, 3.0, 0.224, (1.0, 6.0))

@@ -116,6 +116,8 @@ class Gamma(ScalarPosterior, _GammaFields):
 
     Gamma(a, b) with n events in an exposure e becomes Gamma(a + n, b + e).
 
+    Examples
+    --------
     >>> belief = Gamma(2, 0.5).update_counts(total=7, exposure=2.5)
     >>> belief
     Gamma(shape=9, rate=3)

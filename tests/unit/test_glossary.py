@@ -1,4 +1,4 @@
-"""Glossary, CONTRIBUTING and README name only what exists: modules, settings, options, classes, names in the code."""
+"""Glossary, CONTRIBUTING and the map of the code name only modules, settings, options and names that exist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "stream_bayes"
 GLOSSARY = ROOT / "docs" / "glossary.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-README = ROOT / "README.md"
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _TERM = re.compile(r"\*\*(.+?)\*\*")
@@ -62,12 +62,12 @@ def test_paths_of_contributing_exist(path: str) -> None:
 
 
 def _map_of_the_code() -> list[str]:
-    text = README.read_text(encoding="utf-8").partition("## Where things are")[2].partition("\n## ")[0]
+    text = ARCHITECTURE.read_text(encoding="utf-8").partition("## Where things are")[2].partition("\n## ")[0]
     return sorted({path for path in _CODE.findall(text) if _is_path(path)})
 
 
 @pytest.mark.parametrize("path", _map_of_the_code())
-def test_paths_of_the_map_in_readme_exist(path: str) -> None:
+def test_paths_of_the_map_of_the_code_exist(path: str) -> None:
     assert (PACKAGE / path).exists() or path == "stream_bayes/"
 
 

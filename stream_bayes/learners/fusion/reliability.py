@@ -24,6 +24,8 @@ _ROUNDED_ONE = 1.0 + 1e-6
 class Reliability:
     """Probabilities of the second label as they were predicted, each before its event was learned.
 
+    Examples
+    --------
     >>> table = Reliability((30.0, 10.0), (0.2, 0.9), (0.3, 0.8), 0.15, 0.48)
     >>> round(table.expected_calibration_error, 3)
     0.1

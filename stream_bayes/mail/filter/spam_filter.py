@@ -43,7 +43,7 @@ class SpamFilter(Classifier):
         "structure" (header fields, addresses, hosts): "... counts", naive Bayes, and "... steps", AdaGrad logistic
         steps on what the counts leave. "gram weights": a diagonal Bayesian linear posterior, good while labels are
         scarce. "senders" and "hosts": Beta-Bernoulli reputations.
-    others
+    external_members
         Classifiers from elsewhere that take part too: tuples of (name, classifier, "texts" or "numbers").
     buckets
         Into how many the grams and the words are hashed: 48 bytes each, 192 MiB by default, and 12 MiB for the rest

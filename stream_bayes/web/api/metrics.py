@@ -42,7 +42,7 @@ _AUDIT = {
     "high": "Upper bound of its 95 % interval.",
     "answers": "Labels that it is computed from.",
 }
-_PAGE_COUNTERS = {
+PAGE_COUNTERS = {
     "labels_sent": "Labels that were sent from this page.",
     "corrections_sent": "Corrections that were sent from this page.",
     "leases": "Label requests leased to labellers.",
@@ -122,7 +122,7 @@ class StateCollector(Collector):
 
     def _page_metrics(self) -> Iterator[Metric]:
         page = self._page
-        for name, text in _PAGE_COUNTERS.items():
+        for name, text in PAGE_COUNTERS.items():
             yield _metric(f"web_{name}_total", "counter", text, [({}, page.counts[name])])
         yield _metric("web_requests_open", "gauge", "Open label requests.", [({}, page.waiting)])
         yield _metric("web_requests_leased", "gauge", "Open label requests that are leased.", [({}, page.leased)])
