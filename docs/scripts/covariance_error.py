@@ -18,6 +18,7 @@ FEATURES = "abcd"
 
 
 def exact_inverse(matrix: list[list[Fraction]]) -> np.ndarray:
+    """Return the inverse of a matrix of fractions, by Gauss-Jordan elimination."""
     size = len(matrix)
     rows = [row + [Fraction(int(i == j)) for j in range(size)] for i, row in enumerate(matrix)]
     for column in range(size):
@@ -32,6 +33,7 @@ def exact_inverse(matrix: list[list[Fraction]]) -> np.ndarray:
 
 
 def exact_covariance(design: np.ndarray, prior_precision: float) -> np.ndarray:
+    """Return the posterior covariance in rational arithmetic."""
     rows = [[Fraction(float(value)) for value in row] for row in design]
     size = range(design.shape[1])
     return exact_inverse(
@@ -40,6 +42,7 @@ def exact_covariance(design: np.ndarray, prior_precision: float) -> np.ndarray:
 
 
 def updated_covariance(design: np.ndarray, prior_precision: float) -> np.ndarray:
+    """Return the covariance by the update of Sherman and Morrison for each event."""
     covariance = np.eye(design.shape[1]) / prior_precision
     for x in design:
         direction = covariance @ x
@@ -48,6 +51,7 @@ def updated_covariance(design: np.ndarray, prior_precision: float) -> np.ndarray
 
 
 def learned_covariance(design: np.ndarray, prior_precision: float) -> np.ndarray:
+    """Return the covariance of `BayesianLinearRegression`."""
     model = BayesianLinearRegression(prior_precision, noise_variance=1.0, intercept=False)
     for x in design:
         model.learn_one(dict(zip(FEATURES, x.tolist(), strict=True)), 0.0)
@@ -55,6 +59,7 @@ def learned_covariance(design: np.ndarray, prior_precision: float) -> np.ndarray
 
 
 def main() -> None:
+    """Print the errors for four prior precisions."""
     generator = np.random.default_rng(1)
     base = generator.normal(size=(EVENTS, 2))
     design = np.column_stack((base, base + 1e-3 * generator.normal(size=(EVENTS, 2))))

@@ -1,8 +1,8 @@
 """Error rate with one model for each partition: the table of docs/how-to/scaling.md.
 
 4,000 generated mails (the mailbox of `stream-bayes demo`, seed 1), shuffled. 200 of the first 2,000 mails have labels,
-drawn at random, or all 2,000. Mail n is in partition n modulo the number of partitions, each with a `SpamFilter` of its own. The
-errors are those on the last 2,000 mails, at a threshold of 1/2; mean over three draws.
+drawn at random, or all 2,000. Mail n is in partition n modulo the number of partitions, each with a `SpamFilter` of its
+own. The errors are those on the last 2,000 mails, at a threshold of 1/2; mean over three draws.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ LABELS = 200, 2000
 
 
 def error_rate(partitions: int, labels: int, seed: int) -> float:
+    """Return the share of wrong predictions with one model for each partition."""
     generator = np.random.default_rng(seed)
     ordered = list(mailbox(1, MAILS))
     mails = [ordered[place] for place in generator.permutation(MAILS)]

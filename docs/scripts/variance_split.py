@@ -15,6 +15,7 @@ IGNORANCE = "#d95f4c"
 
 
 def draw_number(axes: plt.Axes) -> None:
+    """Draw a regression line with the bands of noise and of the whole variance."""
     line = BayesianLinearRegression(prior_precision=2.0, noise_variance=0.04)
     points = ((-0.8, -0.71), (0.1, -0.22), (0.4, -0.13), (0.9, 0.17))
     for x, y in points:
@@ -31,6 +32,7 @@ def draw_number(axes: plt.Axes) -> None:
 
 
 def draw_label(axes: plt.Axes) -> None:
+    """Draw the parts of the variance of a coin while it is tossed."""
     coin = BetaBernoulli(prior=Beta(1, 1))
     generator = np.random.default_rng(1)
     parts = []
