@@ -1,4 +1,4 @@
-"""`make bench`: every figure of the README, measured here and now; `python -m benchmarks mail` measures only that."""
+"""`make bench`: every figure of docs/benchmarks.md, measured here; `python -m benchmarks mail` measures only that."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "stream_bayes"
 GLOSSARY = ROOT / "docs" / "glossary.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-ARCHITECTURE = ROOT / "docs" / "architecture.md"
+README = ROOT / "README.md"
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _TERM = re.compile(r"\*\*(.+?)\*\*")
@@ -62,7 +62,7 @@ def test_paths_of_contributing_exist(path: str) -> None:
 
 
 def _map_of_the_code() -> list[str]:
-    text = ARCHITECTURE.read_text(encoding="utf-8").partition("## Where things are")[2].partition("\n## ")[0]
+    text = README.read_text(encoding="utf-8").partition("## Where things are")[2].partition("\n## ")[0]
     return sorted({path for path in _CODE.findall(text) if _is_path(path)})
 
 
