@@ -6,6 +6,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 
 from stream_bayes import BayesianLinearRegression, Beta, BetaBernoulli
 
@@ -14,7 +15,7 @@ NOISE = "#8fb3d9"
 IGNORANCE = "#d95f4c"
 
 
-def draw_number(axes: plt.Axes) -> None:
+def draw_number(axes: Axes) -> None:
     """Draw a regression line with the bands of noise and of the whole variance."""
     line = BayesianLinearRegression(prior_precision=2.0, noise_variance=0.04)
     points = ((-0.8, -0.71), (0.1, -0.22), (0.4, -0.13), (0.9, 0.17))
@@ -31,7 +32,7 @@ def draw_number(axes: plt.Axes) -> None:
     axes.set(title="a number: two deviations around the mean", xlabel="x", ylabel="target")
 
 
-def draw_label(axes: plt.Axes) -> None:
+def draw_label(axes: Axes) -> None:
     """Draw the parts of the variance of a coin while it is tossed."""
     coin = BetaBernoulli(prior=Beta(1, 1))
     generator = np.random.default_rng(1)
