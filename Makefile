@@ -43,8 +43,9 @@ types: $(STAMP) ## mypy, strict
 tests: $(STAMP) $(PEERS) $(COMPOSE) $(BROWSER) ## the whole test suite
 	@$(BIN)/python -m pytest -q --durations=10 --numprocesses=auto --maxprocesses=4 --dist=loadgroup --no-loadscope-reorder
 
+# Not --quiet: it would hide the warnings from --strict.
 docs: $(STAMP) ## build the documentation into site/, warnings are errors
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>&1 | sed -n "/WARNING\|ERROR\|built in/p"
 
 wheel: $(STAMP) ## build the wheel and the source distribution into dist/
 	@$(BIN)/hatchling build
