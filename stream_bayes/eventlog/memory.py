@@ -265,7 +265,7 @@ class MemoryLog(Log):
     ) -> None:
         """Stage a record; its topic exists from now on."""
         self._check_open()
-        validation.check_record(value, key, headers)
+        validation.check_record(value, key, headers, self.max_record_bytes(topic))
         self.store.ensure_topic(topic, self._partitions)
         self._staged.append(self.store.stage(topic, value, key, partition, headers))
 

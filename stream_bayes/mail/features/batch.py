@@ -59,7 +59,10 @@ _thread = _ThreadScratch()
 
 def read_batch(mails: Iterable[Mail], shape: Shape) -> MailBatch:
     """Hash the features of each mail."""
-    raws = tuple(map(mail_bytes, _check_list(mails)))
+    if isinstance(mails, (bytes, bytearray, str, Mapping)) or not isinstance(mails, Iterable):
+        message = f"mails are a list of messages; got {type(mails).__name__}"
+        raise InputError(message)
+    raws = tuple(map(mail_bytes, mails))
     starts = np.zeros(len(raws) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, raws), np.int64, len(raws)), out=starts[1:])
     arena = np.frombuffer(b"".join(raws), dtype=np.uint8)
@@ -73,13 +76,6 @@ def read_places(mail: Mail, shape: Shape) -> Scratch:
     """The scratch memory after reading one mail: positions of its features; valid until the next mail is read."""
     read_mail(np.frombuffer(mail_bytes(mail), dtype=np.uint8), shape, _thread.scratch)
     return _thread.scratch
-
-
-def _check_list(mails: Any) -> Iterable[Mail]:
-    if isinstance(mails, (bytes, bytearray, str, Mapping)) or not isinstance(mails, Iterable):
-        message = f"mails are a list of messages; got {type(mails).__name__}"
-        raise InputError(message)
-    return mails
 
 
 def mail_bytes(mail: Any) -> bytes:
