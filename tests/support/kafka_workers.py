@@ -96,10 +96,11 @@ class KafkaTestBed:
         with self.open() as log:
             return work(self.settings, log)
 
-    def check(self, partitions: int | None = None) -> None:
-        """Nothing is lost, and the checkpoints are the states of one pass."""
+    def check(self, partitions: int | None = None, *, is_complete: bool = True) -> None:
+        """Nothing is lost, and the checkpoints are the states of one pass; up to the last commit if not complete."""
         for number in range(self.partitions):
-            assert_nothing_lost(self.settings, self.log, number, partitions or self.partitions)
+            shares = partitions or self.partitions
+            assert_nothing_lost(self.settings, self.log, number, shares, is_complete=is_complete)
 
     def letters(self, partition: int = 0) -> list[DeadLetter]:
         """The dead letters of a partition."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def test_a_journal_without_terms_is_replayed_by_those_of_now(
     tmp_path: Path, log: Log, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encode = JournalEntry.encode
-    monkeypatch.setattr(JournalEntry, "encode", lambda entry: encode(entry._replace(policy=None)))
+    monkeypatch.setattr(JournalEntry, "encode", lambda entry: encode(replace(entry, policy=None)))
     first = waits(tmp_path, "5h")
     feed(log, dissimilar_observations(60))
     work(first, log)
