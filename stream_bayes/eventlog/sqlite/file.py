@@ -113,7 +113,8 @@ class LogFile:
     def _prepare(self) -> None:
         connection = self._open()
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-        new = self._retry_while_busy(lambda: tables.is_new(connection, self.path))
+        # In one transaction: another process may create the log between two reads.
+        new = self._retry_while_busy(lambda: self._transaction("BEGIN", lambda c: tables.is_new(c, self.path)))
         mode = self._retry_while_busy(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
         if mode != "wal":
             message = f"{self.path}: the file system cannot share a log between processes. Use a local disk"

@@ -9,13 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from stream_bayes.errors import LogConflict, LogError
-from stream_bayes.eventlog.sqlite import SqliteLog, file
+from stream_bayes.eventlog.sqlite import SqliteLog, file, tables
 from stream_bayes.records import Record
 from tests.support.commands import ENVIRONMENT, PATIENCE
 from tests.support.logs import first, poll_all, put, values
@@ -236,3 +236,29 @@ def test_nothing_is_written_to_a_file_that_is_no_longer_there(path: Path) -> Non
         moved.rename(path)
         log.commit({})
         assert values(poll_all(log)) == [b"one", b"two"]
+
+
+def test_a_log_that_another_process_creates_meanwhile_is_no_foreign_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process creates it between two reads of the header, if it can."""
+    path = tmp_path / "new.db"
+    read_number = tables.number
+    attempts: list[str] = []
+
+    def number(connection: sqlite3.Connection, query: str, *values: object) -> int:
+        result = read_number(connection, query, *values)
+        if query == "PRAGMA application_id" and not attempts:
+            attempts.append(query)
+            with closing(sqlite3.connect(path, timeout=0.0, isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                tables.create(other, path)
+                with suppress(sqlite3.OperationalError):
+                    other.execute("COMMIT")
+        return result
+
+    monkeypatch.setattr(tables, "number", number)
+    with SqliteLog(path) as log:
+        put(log, "mails", b"one")
+        assert values(log.read("mails", 0, 0, 10)) == [b"one"]
+    assert attempts
