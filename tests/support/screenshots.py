@@ -1,6 +1,6 @@
 """`python -m tests.support.screenshots`: the pictures of the page in docs/images, from a real run (two minutes).
 
-A demo is played to its end; then its worker runs on, more mails come, and some of its questions are answered by key.
+A demo is played to its end; then its worker runs on, more mails come, and some of its label requests are answered by key.
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ def running(command: str, demo: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def take(browser: Browser, address: str, truth: dict[str, str]) -> None:
-    """Answer some questions as a labeller does, then take the pictures."""
+    """Answer some label requests as a labeller does, then take the pictures."""
     with opened(browser, address, "light") as page:
         for _ in range(ANSWERS):
             # A mail that has just come takes no answer yet.
             page.wait_for_selector("#skip:not([aria-disabled='true'])")
-            name = page.locator("#question").inner_text()
+            name = page.locator("#request").inner_text()
             label = next((label for mail, label in truth.items() if mail in name), "spam")
-            place = page.get_attribute("#question", "data-place")
+            place = page.get_attribute("#request", "data-place")
             page.keyboard.press(label[0])
-            expect(page.locator("#question")).not_to_have_attribute("data-place", place or "")
+            expect(page.locator("#request")).not_to_have_attribute("data-place", place or "")
         page.wait_for_timeout(6000)
         page.screenshot(path=IMAGES / "queue-light.png")
     for name, view, scheme, narrow in (
@@ -108,7 +108,7 @@ def opened(browser: Browser, address: str, scheme: Literal["light", "dark"], *, 
     context = browser.new_context(viewport=NARROW if narrow else WIDE, color_scheme=scheme, device_scale_factor=1.5)
     page = context.new_page()
     page.goto(address)
-    page.wait_for_selector("#chart-curve[data-points]" if "#charts" in address else "#question[data-place]")
+    page.wait_for_selector("#chart-curve[data-points]" if "#charts" in address else "#request[data-place]")
     yield page
     context.close()
 
