@@ -1,6 +1,6 @@
 """`python -m tests.support.screenshots`: the pictures of the page in docs/images, from a real run (two minutes).
 
-A demo is played to its end; then its worker runs on, more mails come, and some of its label requests are answered by key.
+A demo is played to its end; then its worker runs on, more mails come, and some label requests are answered by key.
 """
 
 from __future__ import annotations
