@@ -6,7 +6,7 @@ workspace           the folder with the log, the settings and the checkpoints
 process             the worker and the web page as processes: start, kill, restart, stop
 feeder              writes mails to the log at a steady pace
 simulated_labeller  answers label requests with the true labels
-log_follower        reads the output of the worker
+output_follower     reads the output of the worker
 accuracy            predictions against the true labels
 scenario            the demo step by step
 live_labelling      the demo with a person as the labeller, on the web page

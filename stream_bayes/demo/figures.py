@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from stream_bayes.demo.accuracy import WINDOW
-from stream_bayes.demo.log_follower import WorkerProgress
+from stream_bayes.demo.output_follower import WorkerProgress
 from stream_bayes.demo.simulated_labeller import RequestLine
 from stream_bayes.evaluation.corpora.mail import counted
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from stream_bayes.config import TopicSettings
 from stream_bayes.demo.feeder import Feeder
-from stream_bayes.demo.log_follower import TopicFollower
 from stream_bayes.demo.mail_sources import MailSource
+from stream_bayes.demo.output_follower import TopicFollower
 from stream_bayes.demo.process import PageProcess, WorkerProcess
 from stream_bayes.demo.screen import COMPILING
 from stream_bayes.demo.workspace import Workspace

@@ -9,8 +9,8 @@ from typing import NamedTuple, Self
 from stream_bayes.config import TopicSettings
 from stream_bayes.demo.feeder import Feeder
 from stream_bayes.demo.figures import BudgetFigures, Crash, DemoFigures
-from stream_bayes.demo.log_follower import DemoFollower
 from stream_bayes.demo.mail_sources import MailSource
+from stream_bayes.demo.output_follower import DemoFollower
 from stream_bayes.demo.process import WorkerProcess
 from stream_bayes.demo.simulated_labeller import SimulatedLabeller
 from stream_bayes.demo.workspace import Workspace

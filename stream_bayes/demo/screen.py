@@ -13,7 +13,7 @@ from rich.text import Text
 
 from stream_bayes.demo.accuracy import WINDOW, ProbabilityBin
 from stream_bayes.demo.figures import BudgetFigures, DemoFigures
-from stream_bayes.demo.log_follower import WorkerProgress
+from stream_bayes.demo.output_follower import WorkerProgress
 from stream_bayes.demo.simulated_labeller import SHOWN
 
 WIDTH = 79

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import NamedTuple
 
-from stream_bayes.demo.log_follower import TopicFollower
+from stream_bayes.demo.output_follower import TopicFollower
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import Label, LabelOutcome, LabelRequest, decode_request, encode
 

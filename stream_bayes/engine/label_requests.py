@@ -1,4 +1,4 @@
-"""Label requests: which observations a label is requested for, and the outcome of each request."""
+"""Label requests of an engine: the selector is asked, the request event is made, and its outcome is reported."""
 
 from __future__ import annotations
 

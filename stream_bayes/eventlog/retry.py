@@ -16,7 +16,7 @@ from stream_bayes.errors import LogError
 from stream_bayes.eventlog.base import Headers, Log
 from stream_bayes.records import Offsets, Partition, Record
 
-logger = logging.getLogger("stream_bayes.runtime")
+logger = logging.getLogger("stream_bayes.eventlog")
 Result = TypeVar("Result")
 
 FIRST_PAUSE = 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 from collections.abc import Callable
 from functools import partial
@@ -50,10 +51,11 @@ def _assert_predicting_teaches_no_type(
     learner: Any, past: list[streams.Event], make: Callable[[Any], dict[Any, Any]]
 ) -> None:
     label = streams.targets(learner)[0]
+    experienced = streams.taught(learner, past)
     for known in _ONES:
         alone = streams.frozen(streams.taught(learner, [*past, (make(known), label)]))
         for asked in _ONES:
-            model = streams.taught(learner, past)
+            model = copy.deepcopy(experienced)
             _predict(model, make(asked))
             model.learn_one(make(known), label)
             assert streams.frozen(model) == alone, f"predicting {make(asked)} changed what learning {make(known)} does"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -50,15 +51,15 @@ def _saved_and_loaded(model: Any, reader: type[Learner]) -> Any:
         return reader.load(Path(folder) / "learner")
 
 
-def _assert_goes_on_exactly(copy: Any, model: Any, stream: list[Event]) -> None:
-    assert type(copy) is type(model)
-    assert frozen(copy) == frozen(model)
+def _assert_goes_on_exactly(restored: Any, model: Any, stream: list[Event]) -> None:
+    assert type(restored) is type(model)
+    assert frozen(restored) == frozen(model)
     new = ({"new after the restart": 1.0, "a": 17.0}, stream[0][1])
     for x, y in (new, *stream, new):
-        assert answer(copy, x) == answer(model, x)
-        copy.learn_one(x, y)
+        assert answer(restored, x) == answer(model, x)
+        restored.learn_one(x, y)
         model.learn_one(x, y)
-    assert frozen(copy) == frozen(model)
+    assert frozen(restored) == frozen(model)
 
 
 def check_state_is_a_copy(learner: Any) -> None:
@@ -85,18 +86,19 @@ def check_names_are_refused_or_kept(learner: Any) -> None:
     A batch of that one event does the same.
     """
     stream = events(learner)
+    label = stream[0][1]
+    past = taught(learner, stream)
     for name in _NAMES:
         for value in (2.0, "text"):
             x = {name: value, "e": 1.0}
-            label = stream[0][1]
-            model = taught(learner, stream)
-            batched = taught(learner, stream)
+            model = copy.deepcopy(past)
+            batched = copy.deepcopy(past)
             if _is_refused(model, x, label):
                 refused(batched, partial(batched.test_then_train, [x], [label]))
                 continue
             batched.test_then_train([x], [label])
             assert frozen(batched) == frozen(model), f"{x} in a batch ends in another state than by itself"
-            _assert_goes_on_exactly(_saved_and_loaded(model, type(learner)), model, [(x, label), *stream])
+            _assert_goes_on_exactly(_saved_and_loaded(model, type(learner)), model, [(x, label), *stream[:5]])
 
 
 def _is_refused(model: Any, x: dict[Any, Any], label: Any) -> bool:

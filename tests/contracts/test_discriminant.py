@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from river import checks as river_checks
 
 from stream_bayes import NormalInverseGamma
 from stream_bayes.errors import InputError, MergeError, ParameterError, SnapshotDamaged, UnlearnError
 from stream_bayes.kernels.common.cholesky import floor_eigenvalues
 from stream_bayes.learners.discriminant import FORMS, GaussianDiscriminant
-from stream_bayes.testing import yield_checks
+from tests.support.contract_cases import our_cases, river_cases
 from tests.support.discriminants import NAMES, PRIOR, Event, assert_same, contents, model_of, sample, taught, trained
 
 quarters = st.integers(-12, 12).map(lambda number: number / 4.0)
@@ -30,18 +30,21 @@ streams = st.lists(
 forms = st.sampled_from(FORMS)
 
 
-@pytest.mark.parametrize("predictive", ["posterior", "plug-in"])
-@pytest.mark.parametrize("covariance", FORMS)
-def test_contract(covariance: str, predictive: str) -> None:
-    model = model_of(covariance, predictive)
-    for check in yield_checks(model):
-        check(model)
+MODELS = {
+    f"{covariance} {predictive}": model_of(covariance, predictive)
+    for covariance in FORMS
+    for predictive in ("posterior", "plug-in")
+}
 
 
-@pytest.mark.parametrize("predictive", ["posterior", "plug-in"])
-@pytest.mark.parametrize("covariance", FORMS)
-def test_river_estimator(covariance: str, predictive: str) -> None:
-    river_checks.check_estimator(model_of(covariance, predictive))
+@pytest.mark.parametrize(("name", "check"), our_cases(MODELS))
+def test_our_contract(name: str, check: Callable[[Any], None]) -> None:
+    check(MODELS[name].clone())
+
+
+@pytest.mark.parametrize(("name", "check"), river_cases(MODELS, first=["full posterior", "shared plug-in"]))
+def test_river_contract(name: str, check: Callable[[Any], None]) -> None:
+    check(MODELS[name].clone())
 
 
 @settings(max_examples=40)

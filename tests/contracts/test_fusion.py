@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from river import checks as river_checks
 
 from stream_bayes import (
     Batch,
@@ -26,7 +25,8 @@ from stream_bayes import (
 from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.learners.fusion import LogOddsFusion
 from stream_bayes.learners.gradient import LogisticRegression
-from stream_bayes.testing import events, frozen, refused, taught, yield_checks
+from stream_bayes.testing import events, frozen, refused, taught
+from tests.support.contract_cases import our_cases, river_cases
 from tests.support.kernels import entries
 
 COLOURS = ("red", "green")
@@ -59,20 +59,14 @@ FUSIONS: dict[str, LogOddsFusion] = {
 }
 
 
-def _pairs(yield_for: Callable[[Any], Iterable[Callable[[Any], None]]], names: Iterable[str]) -> list[Any]:
-    return [
-        pytest.param(name, check, id=f"{name}:{check.__name__}:{place}")
-        for name in names
-        for place, check in enumerate(yield_for(FUSIONS[name]))
-    ]
-
-
-@pytest.mark.parametrize(("name", "check"), _pairs(yield_checks, FUSIONS))
+@pytest.mark.parametrize(("name", "check"), our_cases(FUSIONS))
 def test_our_contract(name: str, check: Callable[[Any], None]) -> None:
     check(FUSIONS[name].clone())
 
 
-@pytest.mark.parametrize(("name", "check"), _pairs(river_checks.yield_checks, ("stack", "gradient", "nested")))
+@pytest.mark.parametrize(
+    ("name", "check"), river_cases({name: FUSIONS[name] for name in ("stack", "gradient", "nested")}, first=["nested"])
+)
 def test_river_contract(name: str, check: Callable[[Any], None]) -> None:
     assert not FUSIONS[name]._unit_test_skips()
     check(FUSIONS[name].clone())

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from river import base, compose, evaluate, feature_extraction, metrics
-from river import checks as river_checks
 
 from stream_bayes import BernoulliNB, Beta, CategoricalNB, PoissonRegression
 from stream_bayes.posteriors import LogitNormal
-from stream_bayes.testing import targets, yield_checks
-from tests.support.learners import COLOURS, LEARNERS
+from stream_bayes.testing import targets
+from tests.support.contract_cases import our_cases, river_cases
+from tests.support.learners import COLOURS, FIRST_OF_CLASS, LEARNERS
 
 REGRESSORS = [name for name, learner in LEARNERS.items() if isinstance(learner, base.Regressor)]
 CLASSIFIERS = [name for name in LEARNERS if name not in REGRESSORS]
-
-
-def _pairs(yield_for: Callable[[Any], Iterator[Callable[[Any], None]]], names: list[str]) -> list[Any]:
-    return [
-        pytest.param(name, check, id=f"{name}:{check.__name__}:{place}")
-        for name in names
-        for place, check in enumerate(yield_for(LEARNERS[name]))
-    ]
 
 
 def _takes_booleans(name: str) -> bool:
@@ -33,12 +25,15 @@ def _takes_booleans(name: str) -> bool:
     return isinstance(learner, base.Regressor) or learner._multiclass or learner.classes != COLOURS
 
 
-@pytest.mark.parametrize(("name", "check"), _pairs(yield_checks, list(LEARNERS)))
+@pytest.mark.parametrize(("name", "check"), our_cases(LEARNERS))
 def test_our_contract(name: str, check: Callable[[Any], None]) -> None:
     check(LEARNERS[name].clone())
 
 
-@pytest.mark.parametrize(("name", "check"), _pairs(river_checks.yield_checks, list(filter(_takes_booleans, LEARNERS))))
+@pytest.mark.parametrize(
+    ("name", "check"),
+    river_cases({name: LEARNERS[name] for name in filter(_takes_booleans, LEARNERS)}, FIRST_OF_CLASS),
+)
 def test_river_contract(name: str, check: Callable[[Any], None]) -> None:
     learner = LEARNERS[name]
     assert not learner._unit_test_skips(), "a skipped check needs its reason beside it, and a case here"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stream_bayes.demo.accuracy import ProbabilityBin
 from stream_bayes.demo.figures import BudgetFigures, Crash, DemoFigures
-from stream_bayes.demo.log_follower import WorkerProgress
+from stream_bayes.demo.output_follower import WorkerProgress
 from stream_bayes.demo.simulated_labeller import RequestLine
 from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE
 

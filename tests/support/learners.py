@@ -103,3 +103,6 @@ LEARNERS: dict[str, Any] = {
         classes=(False, True),
     ),
 }
+
+# The name of the first setting of each class.
+FIRST_OF_CLASS = list({type(learner): name for name, learner in reversed(LEARNERS.items())}.values())

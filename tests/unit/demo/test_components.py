@@ -20,8 +20,8 @@ from stream_bayes.demo.accuracy import PredictionScores
 from stream_bayes.demo.display import LineDisplay, LiveDisplay, line, open_display
 from stream_bayes.demo.feeder import WARM_UP_MAILS, Feeder
 from stream_bayes.demo.figures import Crash
-from stream_bayes.demo.log_follower import DemoFollower
 from stream_bayes.demo.mailbox import mailbox, spans
+from stream_bayes.demo.output_follower import DemoFollower
 from stream_bayes.demo.picture import learning_picture
 from stream_bayes.demo.screen import bar, sparkline
 from stream_bayes.demo.simulated_labeller import SHOWN, SimulatedLabeller

@@ -157,11 +157,11 @@ def test_a_locked_log_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFix
             assert holder.stdout is not None
             assert holder.stdout.readline() == b"held\n"
             waits = _Waits(holder.stdin)
-            logging.getLogger("stream_bayes.runtime").addHandler(waits)
+            logging.getLogger("stream_bayes").addHandler(waits)
             try:
                 work(settings, log)
             finally:
-                logging.getLogger("stream_bayes.runtime").removeHandler(waits)
+                logging.getLogger("stream_bayes").removeHandler(waits)
         assert "waiting for the log" in caplog.text
         assert_nothing_lost(settings, log)
 

@@ -1,0 +1,48 @@
+"""Parameters of tests that run every check of a contract on every learner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pytest
+from river import checks as river_checks
+
+from stream_bayes.testing import yield_checks
+
+Check = Callable[[Any], None]
+
+
+def our_cases(learners: Mapping[str, Any]) -> list[Any]:
+    """A name and a check of ours, for each learner and each of its checks."""
+    return _cases(learners, yield_checks, lambda _name, _check: False)
+
+
+def river_cases(learners: Mapping[str, Any], first: Iterable[str]) -> list[Any]:
+    """A name and a check of river's; those of learners that are not among the first are long.
+
+    River's checks pass or fail by class, hardly by setting. Its check of memory is long: it learns 2,000 events.
+    """
+    short = set(first)
+    return _cases(
+        learners,
+        river_checks.yield_checks,
+        lambda name, check: name not in short or check.__name__ == "check_bounded_memory_growth",
+    )
+
+
+def _cases(
+    learners: Mapping[str, Any],
+    yield_for: Callable[[Any], Iterable[Check]],
+    is_long: Callable[[str, Check], bool],
+) -> list[Any]:
+    return [
+        pytest.param(
+            name,
+            check,
+            id=f"{name}:{check.__name__}:{place}",
+            marks=[pytest.mark.long] if is_long(name, check) else [],
+        )
+        for name, learner in learners.items()
+        for place, check in enumerate(yield_for(learner))
+    ]
