@@ -17,7 +17,7 @@ ifneq ($(wildcard ../shared/corpora),)
 export STREAM_BAYES_CORPORA ?= $(abspath ../shared/corpora)
 endif
 
-.PHONY: help run test lint types tests docs wheel bench chaos soak kafka clean
+.PHONY: help run test lint types tests docs wheel release bench chaos soak kafka clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -49,6 +49,9 @@ docs: $(STAMP) ## build the documentation into site/, warnings are errors
 
 wheel: $(STAMP) ## build the wheel and the source distribution into dist/
 	@$(BIN)/hatchling build
+
+release: $(STAMP) ## build both into dist/, check them, and run the demo from the wheel; uploads nothing
+	@$(BIN)/python -m tests.release
 
 bench: $(STAMP) $(PEERS) ## measure speed, and the mail filter against others
 	@$(BIN)/python -m benchmarks

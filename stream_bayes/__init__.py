@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from stream_bayes.posteriors import StudentT as StudentT
     from stream_bayes.runtime import Worker as Worker
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _LEARNERS = {
     "BayesianLinearRegression": "learners",

@@ -1,0 +1,82 @@
+"""What pyproject.toml, the changelog, the Makefile and the workflows say about the project agrees."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from stream_bayes import __version__
+
+ROOT = Path(__file__).parents[2]
+# Folders and files in which the project describes itself.
+DESCRIBED = ("stream_bayes", "docs", "examples", "benchmarks", ".github", ".ci")
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads(read("pyproject.toml"))["project"]
+    return found
+
+
+def jobs(workflow: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(read(f".github/workflows/{workflow}"))["jobs"]
+    return found
+
+
+def test_the_version_is_the_newest_release_of_the_changelog() -> None:
+    released = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d{2}-\d{2}$", read("CHANGELOG.md"), re.MULTILINE)
+    assert released[0] == __version__
+
+
+def test_the_changelog_links_to_the_deprecation_policy() -> None:
+    assert "docs/how-to/upgrades.md#deprecation-policy" in read("CHANGELOG.md")
+    assert "\n## Deprecation policy\n" in read("docs/how-to/upgrades.md")
+
+
+def test_the_addresses_of_the_project_are_stated_once() -> None:
+    hosts = {urlsplit(url).hostname or "" for url in project()["urls"].values()}
+    hosts |= {maintainer["email"].partition("@")[2] for maintainer in project()["maintainers"]}
+    files = [path for folder in DESCRIBED for path in (ROOT / folder).rglob("*") if path.is_file()]
+    files += [path for path in ROOT.iterdir() if path.is_file() and path.name not in {"pyproject.toml", ".git"}]
+    texts = {path: path.read_bytes() for path in files if path.suffix not in {".pyc", ".nbi", ".nbc", ".png"}}
+    assert [(path, host) for path, text in texts.items() for host in hosts if host.encode() in text] == []
+
+
+def test_the_classifiers_name_the_versions_of_python_that_ci_runs() -> None:
+    matrix = jobs("ci.yml")["tests"]["strategy"]["matrix"]["python-version"]
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(project()["classifiers"]))
+    assert named == matrix
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ci.yml", pytest.param("nightly.yml", marks=pytest.mark.xfail(reason="make test-long does not exist yet"))],
+)
+def test_every_job_runs_a_target_of_the_makefile(name: str) -> None:
+    targets = set(re.findall(r"^([a-z][a-z-]*):", read("Makefile"), re.MULTILINE))
+    for title, job in jobs(name).items():
+        commands = [step["run"] for step in job["steps"] if "run" in step]
+        assert commands, title
+        for command in commands:
+            assert command.startswith("make "), command
+            assert command.removeprefix("make ") in targets, command
+
+
+def test_every_hook_of_pre_commit_is_local_and_its_program_is_pinned() -> None:
+    programs = {"ruff": "ruff", "lint-imports": "import-linter", "mypy": "mypy"}
+    pinned = {line.partition("==")[0] for line in read("requirements.txt").splitlines()}
+    for repository in yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]:
+        assert repository["repo"] == "local"
+        for hook in repository["hooks"]:
+            program = Path(hook["entry"].split()[0])
+            assert program.parent == Path(".venv/bin")
+            assert programs[program.name] in pinned
