@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stream_bayes.engine import RejectedRecord
-from stream_bayes.engine.state import compatibility_key_of, restore
+from stream_bayes.engine.state import restore
 from stream_bayes.errors import CheckpointMismatch, EventError, RecoveryError
 from stream_bayes.eventlog.base import Log, records_from
 from stream_bayes.eventlog.validation import MAX_POLL_BYTES
 from stream_bayes.events import NO_LIMITS, InputEvent, Observation, decode_records
-from stream_bayes.persistence.compatibility import LOG, shared_differently
+from stream_bayes.persistence.compatibility import shared_differently
 from stream_bayes.persistence.scalars import stored_dict, stored_int
 from stream_bayes.records import Offsets, Partition, Record
 from stream_bayes.runtime.journal import LEARNER, JournalEntry, OffsetRange, mark_of
@@ -73,8 +73,6 @@ class _Recovery:
 
     def run(self) -> RecoveryResult | None:
         processor = self._processor
-        # Offsets mean nothing in another log.
-        processor.compatibility_key = {**compatibility_key_of(self._engine), LOG: self._log.identity}
         # Before the journal is read: a checkpoint that appears later is that of the next owner of the partition.
         checkpoints = processor.checkpoint_store.checkpoints()
         checkpoint = None
