@@ -206,8 +206,11 @@ class PartitionProcessor:
         stages.add("encode", began)
         self._entry.add(records, result)
         self._events += len(records)
+        ends: dict[str, int] = {}
         for record in records:
-            self.positions[Partition(record.topic, self.number)] = record.offset + 1
+            ends[record.topic] = record.offset + 1
+        for topic, end in ends.items():
+            self.positions[Partition(topic, self.number)] = end
 
     def events_to_curve_point(self) -> int:
         """How many more events there are until the next point of the learning curve."""
