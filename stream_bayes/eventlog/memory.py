@@ -27,6 +27,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import islice
 from operator import attrgetter
 from threading import Condition
 from typing import Final, NamedTuple
@@ -314,7 +315,7 @@ class MemoryLog(Log):
         self._check_open()
         with self.store.changed:
             entries = self.store.entries(Partition(topic, partition), offset)
-            return [entry for entry in entries if isinstance(entry, Record)][:most]
+            return list(islice((entry for entry in entries if isinstance(entry, Record)), most))
 
     def earliest_offsets(self, topic: str) -> Offsets:
         """The first offset that is still there, of each partition of a topic."""
