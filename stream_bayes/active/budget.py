@@ -80,9 +80,8 @@ class LabelBudget:
         self.audit_fraction = _check_share("audit_fraction", audit_fraction)
         self._period = milliseconds("period", period)
         # The part of each limit that is for the audit.
-        self._audits, self._period_audits = (
-            _part(self.audit_fraction, limit) for limit in (self.total, self.per_period)
-        )
+        self._audits = _part(self.audit_fraction, self.total)
+        self._period_audits = _part(self.audit_fraction, self.per_period)
         self.used = 0
         """Labels requested so far."""
         self.audited = 0
@@ -109,7 +108,8 @@ class LabelBudget:
         def own(limit: int) -> int:
             return limit // parts + (part < limit % parts) if part < parts else 0
 
-        total, per_period = (None if limit is None else own(limit) for limit in (self.total, self.per_period))
+        total = None if self.total is None else own(self.total)
+        per_period = None if self.per_period is None else own(self.per_period)
         budget = LabelBudget(total, per_period, self.period, self.reserve, self.audit_fraction)
         budget._audits = own(self._audits)
         budget._period_audits = own(self._period_audits)

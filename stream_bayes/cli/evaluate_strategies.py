@@ -57,7 +57,7 @@ class SweepOptions(NamedTuple):
                 "--budgets goes with --strategies; for one budget there is --feedback active:BUDGET": (
                     self.budgets is not None and not several
                 ),
-                "--strategies says which labels are told: leave --feedback and --strategy away": (
+                "--strategies says which labels are learned: leave --feedback and --strategy away": (
                     several and (feedback is not None or strategy is not None)
                 ),
             }

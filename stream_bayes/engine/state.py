@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from stream_bayes.active.threshold import RECENT_SCORES
+from stream_bayes.active.selector import RECENT_SCORES
 from stream_bayes.engine.engine import Engine
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.learners import Learner, LearnerState
@@ -96,9 +96,8 @@ def restore(engine: Engine, scalars: dict[str, Any], arrays: Arrays) -> None:
     """Restore what `state_of` gave into a new engine with compatible settings."""
     learned = learner_arrays(arrays)
     try:
-        # The parameters of now, which may differ in what does not shape the state.
-        own = engine.model.learner
-        engine.model.learner = type(own).from_state(LearnerState(*own.description(), learned), copy=False)
+        # With the parameters of now, which may differ in what does not shape the state.
+        engine.model.learner.restore(learned, copy=False)
         engine.clock = stored_int(scalars["clock"], "clock", -LARGEST_INT)
         engine.model_version = stored_int(scalars["model_version"], "model_version")
         engine.counts = Counter(stored_counts(scalars["counts"], "counts"))

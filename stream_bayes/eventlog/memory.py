@@ -27,6 +27,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import islice
 from operator import attrgetter
 from threading import Condition
 from typing import Final, NamedTuple
@@ -34,7 +35,7 @@ from uuid import uuid4
 
 from stream_bayes.errors import LogConflict, LogError
 from stream_bayes.eventlog import validation
-from stream_bayes.eventlog.base import Headers, Log, OnChange
+from stream_bayes.eventlog.base import MAX_RECORD_BYTES, Headers, Log, OnChange
 from stream_bayes.records import Offsets, Partition, Record
 
 __all__ = ["ABORT", "EOF", "Aborted", "MemoryLog", "MemoryStore", "Sentinel"]
@@ -174,8 +175,11 @@ class MemoryStore:
 
     def earliest_offsets(self, topic: str) -> Offsets:
         """The first record or sentinel that is still there, of each partition; its end where there is none."""
-        ends = self.end_offsets(topic).items()
-        return {partition: next((entry.offset for entry in self._entries[partition]), end) for partition, end in ends}
+        earliest: dict[Partition, int] = {}
+        for partition in self._topics.get(topic, ()):
+            entries = self._entries[partition]
+            earliest[partition] = entries[0].offset if entries else self.ends[partition]
+        return earliest
 
     def entries(self, partition: Partition, offset: int) -> Iterator[Entry]:
         """Records and sentinels from this offset on."""
@@ -212,6 +216,8 @@ class MemoryLog(Log):
         How many partitions a topic gets that does not exist yet.
     store
         What is read and written; a new one if none is given.
+    record_bytes
+        How large a record may be: key, value and headers together.
     """
 
     def __init__(
@@ -220,11 +226,13 @@ class MemoryLog(Log):
         topics: Sequence[str] = (),
         partitions: int = 1,
         store: MemoryStore | None = None,
+        record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
         validation.check_subscription(group, topics, partitions)
         self.store = MemoryStore(partitions) if store is None else store
         self._group = group
         self._partitions = partitions
+        self._record_bytes = record_bytes
         self._notified: OnChange | None = None
         self._staged: list[StagedEntry] = []
         self._ended = self._closed = False
@@ -242,6 +250,10 @@ class MemoryLog(Log):
     def identity(self) -> str:
         """That of the store."""
         return self.store.identity
+
+    def max_record_bytes(self, topic: str) -> int:
+        """The same for all topics."""
+        return self._record_bytes
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
         """The next records; those before a sentinel come first, and the poll after them reaches it."""
@@ -303,7 +315,7 @@ class MemoryLog(Log):
         self._check_open()
         with self.store.changed:
             entries = self.store.entries(Partition(topic, partition), offset)
-            return [entry for entry in entries if isinstance(entry, Record)][:most]
+            return list(islice((entry for entry in entries if isinstance(entry, Record)), most))
 
     def earliest_offsets(self, topic: str) -> Offsets:
         """The first offset that is still there, of each partition of a topic."""

@@ -3,7 +3,6 @@
 worker                 the loop: poll, process, commit
 poller                 the records of one commit
 partition_processor    the processing of one partition: decode, plan, fetch, apply, stage
-producer               output events to records
 journal                the record of each commit: inputs and decisions
 recovery               load checkpoint, replay journal, verify positions
 rebalance              the processors of the assigned partitions

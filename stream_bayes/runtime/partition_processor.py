@@ -1,4 +1,4 @@
-"""The processing of one partition: its engine, its positions in the log and its journal entry."""
+"""The processing of one partition: its engine, its positions in the log, its outputs and its journal entry."""
 
 from __future__ import annotations
 
@@ -8,19 +8,35 @@ import secrets
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from stream_bayes.config import Settings
 from stream_bayes.engine import Engine
-from stream_bayes.errors import EventError, LogGap
-from stream_bayes.eventlog.base import Log
-from stream_bayes.events import NO_LIMITS, DeadLetter, Limits, Observation, decode, decode_records
+from stream_bayes.engine.forwarding import FORWARDED
+from stream_bayes.engine.state import compatibility_key_of
+from stream_bayes.engine.types import Output, dead_letter
+from stream_bayes.errors import EventError, LogError, LogGap
+from stream_bayes.eventlog.base import Headers, Log
+from stream_bayes.events import (
+    NO_LIMITS,
+    DeadLetter,
+    LabelOutcome,
+    LabelRequest,
+    Limits,
+    Observation,
+    Prediction,
+    decode,
+    decode_records,
+    encode,
+)
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
+from stream_bayes.persistence.compatibility import LOG
 from stream_bayes.records import Offsets, Partition, Record
 from stream_bayes.runtime.journal import LEARNER, MARK, JournalEntry, OffsetRange
-from stream_bayes.runtime.producer import Producer
 
 STAGES = ("read", "decode", "fold", "encode", "commit", "checkpoint")
+_MAX_MESSAGE = 300
 
 
 class StageTimer:
@@ -62,6 +78,65 @@ class ObservationReader:
         return event if isinstance(event, Observation) else None
 
 
+class Producer:
+    """Stages the outputs of one partition for the next commit; an event that is too large is made shorter first."""
+
+    def __init__(self, settings: Settings, number: int, log: Log) -> None:
+        topics = settings.topics
+        self._number = number
+        self._log = log
+        self._journal = settings.journal
+        self._labels = topics.labels
+        self._group = settings.group.encode()
+        self._topics = {
+            Prediction: topics.predictions,
+            LabelRequest: topics.label_requests,
+            LabelOutcome: topics.label_requests,
+            DeadLetter: topics.dead_letters,
+        }
+        # Asked once: while events are processed nothing may fail any more.
+        self._max_bytes = {
+            topic: log.max_record_bytes(topic) for topic in {*self._topics.values(), self._labels, self._journal}
+        }
+
+    def stage_events(self, events: Iterable[Output]) -> None:
+        """Stage output events."""
+        for event in events:
+            topic = self._topics[type(event)]
+            max_bytes = self._max_bytes[topic]
+            value = encode(event)
+            name = None if isinstance(event, DeadLetter) else event.id
+            key = None if name is None else name.encode("utf-8", "surrogatepass")
+            if len(value) + len(key or b"") > max_bytes:
+                value = _shortened(event, topic, max_bytes - len(key or b""))
+            self._log.append(topic, value, key, self._number)
+
+    def stage_forward(self, record: Record, partition: int) -> None:
+        """Stage a label again, for the partition of its observation; one that is too large is a dead letter."""
+        headers = (*record.headers, (FORWARDED, self._group))
+        size = len(record.key or b"") + len(record.value)
+        size += sum(len(name.encode()) + len(content) for name, content in headers)
+        if size <= self._max_bytes[self._labels]:
+            self._log.append(self._labels, record.value, record.key, partition, headers)
+        else:
+            message = f"its observation is in partition {partition}, and it is too large to be forwarded"
+            problem = EventError("wrong-partition", message)
+            self.stage_events([dead_letter(record, problem, record.timestamp)])
+
+    def stage_entry(self, entry: JournalEntry, headers: Headers) -> None:
+        """Stage the journal record of a commit."""
+        value = entry.encode()
+        size = len(value) + sum(map(len, chain.from_iterable(headers)))
+        max_bytes = self._max_bytes[self._journal]
+        if size > max_bytes:
+            message = (
+                f"the journal record of a commit is of {size:,} bytes, and the topic {self._journal} takes "
+                f"{max_bytes:,}: lower commit.events, or let the topic take larger records"
+            )
+            raise LogError(message)
+        self._log.append(self._journal, value, None, self._number, headers)
+
+
 class PartitionProcessor:
     """Processes one partition of the observations and of the labels.
 
@@ -98,9 +173,10 @@ class PartitionProcessor:
         """The offset behind its last journal record: the number of a checkpoint taken now."""
         self.mark: str | None = None
         """The mark of its last journal record, if there is one; see `mark_of`."""
-        self.compatibility_key: dict[str, Any] = {}
-        """What a checkpoint must agree with; set by recovery."""
-        self.learner = _digest(self.engine.model.compatibility_key)
+        # Offsets mean nothing in another log.
+        self.compatibility_key = {**compatibility_key_of(self.engine), LOG: log.identity}
+        """What a checkpoint must agree with."""
+        self.learner = _digest(self.compatibility_key["learner"])
         """A digest of the learner and its settings, which stands in the journal."""
         self.observation_reader = ObservationReader(log, topics.observations, number)
         self._limits = Limits.from_settings(settings.events)
@@ -130,8 +206,11 @@ class PartitionProcessor:
         stages.add("encode", began)
         self._entry.add(records, result)
         self._events += len(records)
+        ends: dict[str, int] = {}
         for record in records:
-            self.positions[Partition(record.topic, self.number)] = record.offset + 1
+            ends[record.topic] = record.offset + 1
+        for topic, end in ends.items():
+            self.positions[Partition(topic, self.number)] = end
 
     def events_to_curve_point(self) -> int:
         """How many more events there are until the next point of the learning curve."""
@@ -201,3 +280,29 @@ def next_curve_count(count: int) -> int:
     while point <= count:
         point = max(point + 1, point * 5 // 4)
     return point
+
+
+def _shortened(event: Output, topic: str, most: int) -> bytes:
+    """An event without its longest fields: the preview for people, and the payload, which can be read again."""
+    if isinstance(event, DeadLetter):
+        event = _without_payload(event)
+    elif isinstance(event, LabelRequest):
+        event = event.model_copy(update={"subject": None, "preview": None, "explanation": None})
+        event = event if len(encode(event)) <= most else event.model_copy(update={"key": None})
+    value = encode(event)
+    if len(value) > most:
+        message = (
+            f"a {event.type} of {len(value):,} bytes is too large for the topic {topic}, which takes {most:,}: let the "
+            "topic take larger records, or lower events.id_bytes"
+        )
+        raise LogError(message)
+    return value
+
+
+def _without_payload(letter: DeadLetter) -> DeadLetter:
+    """A dead letter that names the place of its record instead of holding it."""
+    size = len(letter.payload) if letter.size is None else letter.size
+    place = f"{letter.topic}-{letter.partition}-{letter.offset}"
+    note = f" (its {size:,} bytes are too many for a letter here: they are at {place})"
+    message = letter.message[: _MAX_MESSAGE - len(note)] + note
+    return letter.model_copy(update={"message": message, "payload": b"", "size": size, "key": None, "headers": None})

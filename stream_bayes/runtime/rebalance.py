@@ -119,20 +119,18 @@ class AssignedPartitions:
             raise failures[0]
 
     def _seek(self) -> None:
-        begins = self._earliest_offsets()
+        topics = self._settings.topics
+        begins = {**self._log.earliest_offsets(topics.observations), **self._log.earliest_offsets(topics.labels)}
+        positions = self.positions
         try:
-            self._log.seek(self.positions)
+            self._log.seek(positions)
         except LogGap as gap:
             self.skip_gap(gap)
             return
         # No gap, so the group is new there: what was removed before it began was never its own to read.
-        for place, offset in self.positions.items():
+        for place, offset in positions.items():
             if offset < begins.get(place, 0):
                 self.processors[place.number].begin_at(place, begins[place])
-
-    def _earliest_offsets(self) -> Offsets:
-        topics = self._settings.topics
-        return {**self._log.earliest_offsets(topics.observations), **self._log.earliest_offsets(topics.labels)}
 
     def _assigned_numbers(self) -> list[int]:
         topics = self._settings.topics

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stream_bayes.engine import RejectedRecord
-from stream_bayes.engine.state import compatibility_key_of, restore
+from stream_bayes.engine.state import restore
 from stream_bayes.errors import CheckpointMismatch, EventError, RecoveryError
 from stream_bayes.eventlog.base import Log, records_from
+from stream_bayes.eventlog.validation import MAX_POLL_BYTES
 from stream_bayes.events import NO_LIMITS, InputEvent, Observation, decode_records
-from stream_bayes.persistence.compatibility import LOG, shared_differently
+from stream_bayes.persistence.compatibility import shared_differently
 from stream_bayes.persistence.scalars import stored_dict, stored_int
 from stream_bayes.records import Offsets, Partition, Record
 from stream_bayes.runtime.journal import LEARNER, JournalEntry, OffsetRange, mark_of
@@ -72,8 +73,6 @@ class _Recovery:
 
     def run(self) -> RecoveryResult | None:
         processor = self._processor
-        # Offsets mean nothing in another log.
-        processor.compatibility_key = {**compatibility_key_of(self._engine), LOG: self._log.identity}
         # Before the journal is read: a checkpoint that appears later is that of the next owner of the partition.
         checkpoints = processor.checkpoint_store.checkpoints()
         checkpoint = None
@@ -154,8 +153,7 @@ class _Recovery:
         for record in records_from(self._log, processor.journal, processor.journal_end):
             entry = JournalEntry.decode(record)
             self._check_partitions(record, entry)
-            rejected = {(one.topic, one.offset): one for one in entry.rejected}
-            if not all(self._replay_range(offsets, record, entry, rejected) for offsets in entry.ranges):
+            if not self._replay_entry(record, entry):
                 return False
             processor.journal_end = record.offset + 1
             processor.mark = mark_of(record)
@@ -165,31 +163,52 @@ class _Recovery:
                 logger.info("replaying", extra={"fields": {"partition": processor.number, "events": self._events}})
         return self._going()
 
-    def _replay_range(
-        self, offsets: OffsetRange, record: Record, entry: JournalEntry, rejected: dict[tuple[str, int], RejectedRecord]
-    ) -> bool:
-        """Process the records of a range again, as the entry says; False if that was given up."""
-        processor = self._processor
-        place = Partition(offsets.topic, processor.number)
-        if offsets.begin < processor.positions[place]:
-            message = (
-                f"record {record.offset} of {record.topic!r} goes over {offsets.topic!r} from {offsets.begin} again"
-            )
-            raise RecoveryError(message)
-        for records in _read_range(self._log, offsets, lenient=self._rebuild):
-            if not self._going():
-                return False
-            events = decode_records(records, processor.settings.topics.observations, NO_LIMITS)
-            plan = self._engine.plan([_as_first_time(event, rejected) for event in events], entry.decisions)
-            result = self._engine.apply(plan, processor.observation_reader.fetch(plan.missing))
-            newly_rejected = [one for one in result.rejected if (one.topic, one.offset) not in rejected]
-            if newly_rejected and not self._rebuild:
-                raise self._not_repeated(newly_rejected[0], record)
-            self._note_rejected(newly_rejected)
-            self._events += len(records)
-        processor.positions[place] = offsets.end
-        self._replayed.add(place)
+    def _replay_entry(self, record: Record, entry: JournalEntry) -> bool:
+        """Process the records of a commit again, in the order of then; False if that was given up.
+
+        Ranges are short where mails and labels come in turn: as when they were first processed, one call of the engine
+        is for many of them.
+        """
+        positions = self._processor.positions
+        batch: list[Record] = []
+        size = 0
+        for offsets in entry.ranges:
+            place = Partition(offsets.topic, self._processor.number)
+            if offsets.begin < positions[place]:
+                message = (
+                    f"record {record.offset} of {record.topic!r} goes over {offsets.topic!r} from {offsets.begin} again"
+                )
+                raise RecoveryError(message)
+            for records in _read_range(self._log, offsets, lenient=self._rebuild):
+                if not self._going():
+                    return False
+                batch += records
+                size += sum(len(one.value) for one in records)
+                if len(batch) >= _CHUNK or size >= MAX_POLL_BYTES:
+                    self._replay_batch(batch, record, entry)
+                    batch = []
+                    size = 0
+            positions[place] = offsets.end
+            self._replayed.add(place)
+        if batch:
+            self._replay_batch(batch, record, entry)
         return True
+
+    def _replay_batch(self, records: Sequence[Record], journal_record: Record, entry: JournalEntry) -> None:
+        processor = self._processor
+        events = decode_records(records, processor.settings.topics.observations, NO_LIMITS)
+        rejected = {(one.topic, one.offset): one for one in entry.rejected}
+        if rejected:
+            events = [_as_first_time(event, rejected) for event in events]
+        plan = self._engine.plan(events, entry.decisions)
+        observations = processor.observation_reader.fetch(plan.missing) if plan.missing else {}
+        result = self._engine.apply(plan, observations)
+        newly_rejected = [one for one in result.rejected if (one.topic, one.offset) not in rejected]
+        if newly_rejected:
+            if not self._rebuild:
+                raise self._not_repeated(newly_rejected[0], journal_record)
+            self._note_rejected(newly_rejected)
+        self._events += len(records)
 
     def _check_partitions(self, record: Record, entry: JournalEntry) -> None:
         """Refuse a journal whose label budget was shared between another number of partitions, but for a rebuild."""

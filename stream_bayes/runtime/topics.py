@@ -16,7 +16,8 @@ logger = logging.getLogger("stream_bayes.runtime")
 def count_of(settings: Settings, log: Log) -> int:
     """The number of partitions of the inputs; the outputs are given as many."""
     topics = settings.topics
-    count, others = (len(log.end_offsets(topic)) for topic in (topics.observations, topics.labels))
+    count = len(log.end_offsets(topics.observations))
+    others = len(log.end_offsets(topics.labels))
     if count != others:
         message = (
             f"{topics.observations!r} has {count} partitions and {topics.labels!r} has {others}: a "

@@ -140,12 +140,20 @@ class Learner(base.Estimator):
         except snapshot.DAMAGED as problem:
             message = f"the parameters do not make a {state.kind}: {problem!r}"
             raise SnapshotDamaged(message) from problem
-        try:
-            learner._restore({name: array.copy() if copy else array for name, array in state.arrays.items()})
-        except snapshot.DAMAGED as problem:
-            message = f"the arrays do not make a {state.kind}: {problem!r}"
-            raise SnapshotDamaged(message) from problem
+        learner.restore(state.arrays, copy=copy)
         return learner
+
+    def restore(self, arrays: Arrays, copy: bool = True) -> None:
+        """Take over what a learner of the same class and parameters has learned, into this one, which is new.
+
+        Without `copy` the arrays are its own from then on. If they are damaged it raises `SnapshotDamaged`, and must
+        not be used.
+        """
+        try:
+            self._restore({name: array.copy() if copy else array for name, array in arrays.items()})
+        except snapshot.DAMAGED as problem:
+            message = f"the arrays do not make a {self._kind_name()}: {problem!r}"
+            raise SnapshotDamaged(message) from problem
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file (safetensors), whole or not at all."""

@@ -116,7 +116,6 @@ class SpamFilter(Classifier):
         self.pairs = truth("pairs", pairs, ParameterError)
         self.false_positive_cost = positive("false_positive_cost", false_positive_cost)
         self.false_negative_cost = positive("false_negative_cost", false_negative_cost)
-        self._losses = spam_losses(self.false_positive_cost, self.false_negative_cost)
         self._places = composition.places_of(self.members)
         self._shape = composition.shape_of(
             self.members, self.buckets, self.head_bytes, self.tail_bytes, self.text_bytes, self.pairs
@@ -168,9 +167,10 @@ class SpamFilter(Classifier):
 
     def decide_one(self, x: Mail, price: float | None = None) -> Decision:
         """Deliver or quarantine, whichever is expected to cost less; or ask, where that pays at this price."""
-        ham, spam = (self.predict_proba_one(x)[label] for label in self.classes)
+        ham, spam = self.predict_proba_one(x).values()
         probabilities = {"ham": ham, "spam": spam}
-        return self._losses.bayes_action(probabilities) if price is None else decide(probabilities, self._losses, price)
+        losses = spam_losses(self.false_positive_cost, self.false_negative_cost)
+        return losses.bayes_action(probabilities) if price is None else decide(probabilities, losses, price)
 
     def decide_many(self, predictions: MailPredictions) -> list[str]:
         """For each mail of a batch the action that `decide_one` takes."""

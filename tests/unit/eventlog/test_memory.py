@@ -84,3 +84,11 @@ def test_times_never_fall() -> None:
         for value in (b"one", b"two", b"three"):
             put(log, "mails", value)
     assert [record.timestamp for record in store.records("mails")] == [5000, 5000, 6000]
+
+
+def test_how_large_a_record_may_be_is_a_parameter_as_of_a_file() -> None:
+    with MemoryLog(record_bytes=10) as log:
+        assert log.max_record_bytes("mails") == 10
+        log.append("mails", b"1234567", b"key")
+        with pytest.raises(LogError, match="at most 10 are taken"):
+            log.append("mails", b"12345678", b"key")

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes import BetaBernoulli, SpamFilter
+from stream_bayes.decisions import spam_losses
 from stream_bayes.errors import InputError
 from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.label_predictions import CERTAIN, CLUELESS, LabelPredictions, both_probabilities
@@ -103,10 +104,11 @@ def test_actions_of_a_batch_are_those_of_its_mails() -> None:
 def test_ties_go_to_quarantine_as_for_one_mail(lost: float, passed: float) -> None:
     """Probabilities of spam one unit of the last place around the threshold, and at it."""
     model = SpamFilter(buckets=2**10, false_positive_cost=lost, false_negative_cost=passed)
-    threshold = model._losses.threshold
+    losses = spam_losses(lost, passed)
+    threshold = losses.threshold
     spam = np.array([0.0, np.nextafter(threshold, 0.0), threshold, np.nextafter(threshold, 1.0), 1.0])
     result = MailPredictions(model.classes, np.stack((1.0 - spam, spam), axis=1), *np.zeros((3, len(spam))))
-    expected = [model._losses.bayes_action({"ham": 1.0 - p, "spam": p}).action for p in spam.tolist()]
+    expected = [losses.bayes_action({"ham": 1.0 - p, "spam": p}).action for p in spam.tolist()]
     assert model.decide_many(result) == expected
     if lost == passed:
         assert expected[2] == "quarantine"

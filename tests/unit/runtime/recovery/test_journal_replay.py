@@ -7,21 +7,37 @@ import os
 import shutil
 import signal
 import sqlite3
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from stream_bayes.config import Settings
+from stream_bayes.engine import Engine, ReplayDecisions
+from stream_bayes.engine.batch_plan import BatchPlan
 from stream_bayes.errors import CheckpointMismatch, RecoveryError
+from stream_bayes.eventlog.base import records_from
 from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.events import InputEvent
 from stream_bayes.records import Partition, Record
-from stream_bayes.runtime import Worker
+from stream_bayes.runtime import Worker, recovery
 from stream_bayes.runtime.journal import JournalEntry
 from stream_bayes.runtime.retention import Retention
 from tests.support.checkpointed_worker import check, feed_more, files, path_of, resume_worker
 from tests.support.commands import Run
-from tests.support.workers import INPUTS, feed, settings_in, stream, work, write_config
+from tests.support.workers import (
+    INPUTS,
+    JOURNAL,
+    assert_same,
+    feed,
+    saved_state,
+    settings_in,
+    state,
+    stream,
+    work,
+    write_config,
+)
 
 
 def test_a_checkpoint_of_another_log(settings: Settings, tmp_path: Path, worker_command: Run) -> None:
@@ -138,3 +154,35 @@ def test_rebuild_where_the_labels_are_all_gone(tmp_path: Path) -> None:
     with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
         feed(log, stream(50, 2000))
         assert work(settings, log).processors[0].positions[labels] > worker.processors[0].positions[labels]
+
+
+@pytest.mark.parametrize(("records", "size"), [(1000, 1 << 25), (3, 1 << 25), (1000, 1)])
+def test_ranges_of_a_commit_are_replayed_in_bounded_batches(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, records: int, size: int
+) -> None:
+    """Mails and labels that come in turn make many short ranges; the state does not depend on how they are cut."""
+    _, expected = saved_state(settings)
+    shutil.rmtree(settings.checkpoint_folder)
+    monkeypatch.setattr(recovery, "_CHUNK", records)
+    monkeypatch.setattr(recovery, "MAX_POLL_BYTES", size)
+    batches: list[int] = []
+    plan = Engine.plan
+
+    def counted(engine: Engine, events: Sequence[InputEvent], decisions: ReplayDecisions | None = None) -> BatchPlan:
+        batches.append(len(events))
+        return plan(engine, events, decisions)
+
+    monkeypatch.setattr(Engine, "plan", counted)
+    with SqliteLog(path_of(settings), settings.group, INPUTS) as log:
+        entries = [JournalEntry.decode(record) for record in records_from(log, Partition(JOURNAL, 0))]
+        worker = Worker(settings, log)
+        worker.recover()
+        assert_same(state(worker.processors[0].engine), expected)
+    ranges = sum(map(len, (entry.ranges for entry in entries)))
+    assert ranges > len(entries)
+    if (records, size) == (1000, 1 << 25):
+        assert len(batches) == len(entries)
+    else:
+        assert len(batches) > len(entries)
+        # A batch ends with the range that reaches the limit, which may be as long as the limit.
+        assert max(batches) < 2 * records
