@@ -12,24 +12,44 @@ PEERS := $(VENV)/.peers
 COMPOSE := $(VENV)/.compose
 BROWSER := $(VENV)/.browser
 PIP := $(BIN)/pip --disable-pip-version-check --quiet --no-input
+# Two processes a core: many tests wait for processes they started. A file of tests stays in one process.
+WORKERS := $(shell echo $$(( $$(nproc 2> /dev/null || echo 2) * 2 )))
+IN_PARALLEL := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -q $(IN_PARALLEL)
 
 ifneq ($(wildcard ../shared/corpora),)
 export STREAM_BAYES_CORPORA ?= $(abspath ../shared/corpora)
 endif
 
-.PHONY: help run test lint types tests docs wheel release bench chaos soak kafka clean
+.PHONY: help run test test-fast test-long coverage lint types kernels tests docs wheel release bench chaos soak kafka clean
 
 help: ## list the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 run: $(STAMP) ## set up, then run the demo
 	@$(BIN)/stream-bayes demo
 
-# One after the other also under make -j: mypy and the tests each want all of a small machine.
+# mypy takes one core, so kernels are compiled beside it; the tests want all of a small machine.
 test: $(STAMP) ## set up, then everything CI checks: lint, types, tests
 	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory types
+	@$(MAKE) --no-print-directory -j2 types kernels
 	@$(MAKE) --no-print-directory tests
+
+test-fast: $(STAMP) ## unit tests and the examples in docstrings: no broker, no browser, under 2 minutes
+	@$(PYTEST) -m "not long and not broker and not browser" tests/unit stream_bayes README.md
+
+test-long: $(STAMP) $(PEERS) $(COMPOSE) $(BROWSER) ## what make test leaves out: more settings, seeds and events; chaos; soak
+	@$(PYTEST) -m long
+	@$(MAKE) --no-print-directory chaos
+	@$(MAKE) --no-print-directory soak
+
+# Processes that are killed leave no data, so these figures are lower bounds. Kernels run as Python once, to be seen.
+coverage: $(STAMP) $(PEERS) $(COMPOSE) $(BROWSER) ## branch coverage of the tests; fails under 95 % of lines outside demo/
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -q $(IN_PARALLEL) -m "not long" || true
+	@NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -q $(IN_PARALLEL) tests/unit/kernels tests/unit/mail/features || true
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
 
 lint: $(STAMP) ## style, formatting and the direction of imports
 	@$(BIN)/ruff check --quiet
@@ -40,8 +60,11 @@ lint: $(STAMP) ## style, formatting and the direction of imports
 types: $(STAMP) ## mypy, strict
 	@$(BIN)/mypy
 
-tests: $(STAMP) $(PEERS) $(COMPOSE) $(BROWSER) ## the whole test suite
-	@$(BIN)/python -m pytest -q --durations=10 --numprocesses=auto --maxprocesses=4 --dist=loadgroup --no-loadscope-reorder
+kernels: $(STAMP) ## compile the kernels of all learners, which are cached
+	@$(BIN)/python -m tests.support.compile_kernels
+
+tests: $(STAMP) $(PEERS) $(COMPOSE) $(BROWSER) ## all tests but the long ones
+	@$(PYTEST) -m "not long" --durations=10
 
 # Not --quiet: it would hide the warnings from --strict.
 docs: $(STAMP) ## build the documentation into site/, warnings are errors

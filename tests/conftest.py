@@ -74,13 +74,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let several processes share the tests: a file is one process's, and so is everything that needs the broker.
+    """Let several processes share the tests: a file is one process's, and what needs the broker is that of two.
 
     Those go first: they wait more than they compute, and take longest.
     """
     for item in items:
-        item.add_marker(pytest.mark.xdist_group("broker" if _needs_broker(item) else str(item.path)))
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
     items.sort(key=lambda item: not _needs_broker(item))
+
+
+def _group(item: pytest.Item) -> str:
+    if not _needs_broker(item):
+        return str(item.path)
+    return "broker under load" if item.path.parent.name in ("chaos", "contracts") else "broker"
 
 
 def _needs_broker(item: pytest.Item) -> bool:

@@ -33,7 +33,7 @@ def use(name: str) -> None:
 def main() -> None:
     """Use every learner, in a process for each core."""
     began_at = time.monotonic()
-    with multiprocessing.Pool(maxtasksperchild=1) as processes:
+    with multiprocessing.Pool() as processes:
         processes.map(use, [*FIRST, *(name for name in LEARNERS if name not in FIRST)], chunksize=1)
     print(f"kernels: compiled in {time.monotonic() - began_at:.0f} s")
 

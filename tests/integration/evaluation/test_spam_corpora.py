@@ -26,6 +26,8 @@ MARKS: dict[str, tuple[list[tuple[str, ...]], float]] = {
     "enron": ([(ENRON, "--prefix", f"enron{box}/") for box in range(1, 7)], 0.055),
     "sms": ([(SMS,)], 1.10),
 }
+MORE_MARKS = ("spamassassin shuffled", "enron")
+LONG = pytest.mark.long
 
 
 @cache
@@ -37,7 +39,7 @@ def evaluated(corpus: str, *options: str) -> Any:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-@pytest.mark.parametrize("name", MARKS)
+@pytest.mark.parametrize("name", ["spamassassin", "sms", *(pytest.param(name, marks=LONG) for name in MORE_MARKS)])
 def test_marks(name: str) -> None:
     streams, mark = MARKS[name]
     passes = [evaluated(*options) for options in streams]
@@ -54,7 +56,13 @@ def test_light_is_good_too(corpus: str) -> None:
 
 @pytest.mark.parametrize("feedback", ["immediate", "delayed:100", "first:1000"])
 @pytest.mark.parametrize(
-    "corpus", [(SPAMASSASSIN,), (SPAMASSASSIN, "--shuffle", "1"), (ENRON, "--prefix", "enron1/"), (SMS,)]
+    "corpus",
+    [
+        (SPAMASSASSIN,),
+        (SMS,),
+        pytest.param((SPAMASSASSIN, "--shuffle", "1"), marks=LONG),
+        pytest.param((ENRON, "--prefix", "enron1/"), marks=LONG),
+    ],
 )
 def test_the_fusion_is_no_worse_than_its_best_member(corpus: tuple[str, ...], feedback: str) -> None:
     result = evaluated(*corpus, "--feedback", feedback)

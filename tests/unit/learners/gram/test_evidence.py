@@ -236,8 +236,8 @@ def test_bias_and_variance_by_closed_form_and_simulation(intercept: bool, streng
     assert found.variance == pytest.approx(noise * map_to @ map_to, rel=1e-10)
     assert found.squared_error == pytest.approx(found.bias**2 + found.variance)
     result = []
-    for _ in range(400):
+    for _ in range(200):
         drawn = taught(GramRegression(intercept=intercept), features, clean + generator.normal(0, noise**0.5, 15))
         result.append(drawn.solve("ridge", strength).predict(dict(enumerate(x.tolist()))) - x @ weights - level)
-    assert np.mean(result) == pytest.approx(found.bias, abs=4 * (found.variance / 400) ** 0.5)
+    assert np.mean(result) == pytest.approx(found.bias, abs=4 * (found.variance / 200) ** 0.5)
     assert np.var(result) == pytest.approx(found.variance, rel=0.3)
