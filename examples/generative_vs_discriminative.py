@@ -33,15 +33,20 @@ EVENTS: Final = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 400)
 NAMES: Final = ("naive Bayes", "logistic regression", "the same, scale known")
 
 
-def learning_curve(model: Any, features: NDArray[np.float64], labels: list[bool]) -> list[float]:
+def learning_curve(model: Any, features: NDArray[np.float64], labels: list[bool], scaler: Any = None) -> list[float]:
     """Return the error on the held-out events, in percent, after each number of events learned."""
-    events = [(dict(enumerate(row)), label) for row, label in zip(features.tolist(), labels, strict=True)]
-    held_out = events[EVENTS[-1] :]
+    rows = [dict(enumerate(row)) for row in features.tolist()]
+    held_out = rows[EVENTS[-1] :]
+    truth = np.array(labels[EVENTS[-1] :])
     curve = []
     for start, end in zip((0, *EVENTS), EVENTS, strict=False):
-        for x, y in events[start:end]:
-            model.learn_one(x, y)
-        curve.append(100 * sum(model.predict_one(x) != y for x, y in held_out) / len(held_out))
+        for x, y in zip(rows[start:end], labels[start:end], strict=True):
+            if scaler:
+                scaler.learn_one(x)
+            model.learn_one(scaler.transform_one(x) if scaler else x, y)
+        events = [scaler.transform_one(x) for x in held_out] if scaler else held_out
+        predicted = model.predictive_many(events).probabilities[:, 1] > 0.5
+        curve.append(100 * float(np.mean(predicted != truth)))
     return curve
 
 
@@ -78,8 +83,8 @@ def measure() -> NDArray[np.float64]:
         seen = features[order[: EVENTS[-1]]]
         bayes = GaussianNB(classes=(False, True))
         logistic = LogisticRegression("constant", RATE)
-        curves.append([learning_curve(preprocessing.StandardScaler() | bayes, raw, labels)])
-        curves[-1].append(learning_curve(preprocessing.StandardScaler() | logistic.clone(), raw, labels))
+        curves.append([learning_curve(bayes, raw, labels, preprocessing.StandardScaler())])
+        curves[-1].append(learning_curve(logistic.clone(), raw, labels, preprocessing.StandardScaler()))
         curves[-1].append(learning_curve(logistic, (raw - seen.mean(axis=0)) / seen.std(axis=0), labels))
     return np.array(curves).transpose(1, 0, 2)
 

@@ -25,6 +25,15 @@ from tests.support.examples import ROOT, assert_not_blank, checked, numbers, row
 TESTS = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
 
 
+LISTED = (ROOT / "docs" / "tutorials" / "learners.md").read_text(encoding="utf-8")
+EXAMPLES = [path for path in sorted((ROOT / "examples").iterdir()) if path.suffix in (".py", ".ipynb")]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_is_listed_in_the_documentation(path: Path) -> None:
+    assert f"| `{path.name}` |" in LISTED
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
 def test_an_example_is_short_and_has_a_test(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 120
