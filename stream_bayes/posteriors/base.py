@@ -100,9 +100,10 @@ class Value:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _parameters(self) -> dict[str, object]:
-        """The fields by name, as texts."""
+        """The fields by name: numbers, and all others as texts."""
         fields = cast("Any", self)
-        return {name: _text(value) for name, value in zip(fields._fields, fields, strict=True)}
+        pairs = zip(fields._fields, fields, strict=True)
+        return {name: value if isinstance(value, float) else _text(value) for name, value in pairs}
 
     def _repr_html_(self) -> Html:
         """Return what a notebook shows: the parameters."""
