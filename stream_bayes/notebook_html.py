@@ -202,7 +202,10 @@ def _heights(distribution: Any, points: FloatArray) -> FloatArray:
         return points
     if hasattr(distribution, "density"):
         return np.asarray(distribution.density(points))
-    return np.array([distribution.pmf(int(count)) for count in points.tolist()])
+    heights = np.exp([distribution.log_pmf(int(count)) for count in points.tolist()])
+    # At huge parameters rounding may leave logarithms that are no longer those of probabilities: these are not drawn.
+    mass = float(heights.sum() * np.diff(points).mean())
+    return heights if 0.8 < mass < 1.1 else np.empty(0)
 
 
 def _curve(places: FloatArray, tops: FloatArray, within: BoolArray) -> str:

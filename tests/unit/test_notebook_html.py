@@ -135,6 +135,10 @@ def test_density_too_narrow_for_numbers_is_not_drawn(posterior: Any) -> None:
     assert "svg" not in read(posterior).tags
 
 
+def test_probabilities_lost_to_rounding_are_not_drawn() -> None:
+    assert "svg" not in read(Gamma(87358471496.0, 1e-06).predictive()).tags
+
+
 @given(st.floats(1e-12, 1e12), st.floats(1e-12, 1e12))
 def test_card_of_any_parameters_is_well_formed(first: float, second: float) -> None:
     posteriors = (
