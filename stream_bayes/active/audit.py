@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 from scipy.special import betaincinv
 
+from stream_bayes import notebook_html
 from stream_bayes.active.requests import Place
 from stream_bayes.errors import InputError, SnapshotDamaged
+from stream_bayes.notebook_html import Html
 from stream_bayes.persistence.scalars import (
     stored_bool,
     stored_float,
@@ -152,6 +154,29 @@ class Audit:
         error = sums.error
         effective = min(sums.effective, float(self.answers))
         return AuditEstimate(1.0 - error, 1.0 - max(worst, error), 1.0 - min(best, error), self.answers, effective)
+
+    def summary(self) -> dict[str, object]:
+        """What a notebook shows: the estimate of the accuracy and its 90 % interval."""
+        estimate = self.estimate(notebook_html.MASS)
+        if estimate is None:
+            return {"accuracy": "no audited answer yet"}
+        return {
+            "accuracy": estimate.accuracy,
+            "90 % interval": notebook_html.interval_text((estimate.low, estimate.high)),
+            "audited answers": f"{estimate.answers:,}",
+            "effective sample size": estimate.effective,
+        }
+
+    def figure(self) -> Html:
+        """The estimate and its 90 % interval, drawn; empty without answers."""
+        estimate = self.estimate(notebook_html.MASS)
+        if estimate is None:
+            return Html("")
+        return notebook_html.interval_figure(estimate.low, estimate.accuracy, estimate.high)
+
+    def _repr_html_(self) -> Html:
+        """Return what a notebook shows: the accuracy with its interval."""
+        return notebook_html.card(type(self).__name__, self.summary(), self.figure())
 
     def state(self) -> dict[str, Any]:
         """The sums and the kept answers, for a checkpoint."""

@@ -6,7 +6,9 @@ import math
 from bisect import bisect_right
 from typing import Any
 
+from stream_bayes import notebook_html
 from stream_bayes.errors import ParameterError, SnapshotDamaged
+from stream_bayes.notebook_html import Html
 from stream_bayes.persistence.scalars import LARGEST_INT, stored_float, stored_int, stored_list
 from stream_bayes.units import milliseconds
 from stream_bayes.validation import finite, refuse, whole
@@ -233,6 +235,29 @@ class LabelBudget:
         """The requests within the last period, and how many of them were for the audit."""
         begin = clock - self._period
         return self._times.count_after(begin), self._audit_times.count_after(begin)
+
+    def summary(self) -> dict[str, object]:
+        """What a notebook shows: the limits, and what was spent of them."""
+        rows: dict[str, object] = {}
+        if self.total is not None:
+            rows["requested"] = f"{self.used:,} of {self.total:,} labels"
+        if self.per_period is not None:
+            recent = self._recently(self._clock)[0]
+            period = self.period if isinstance(self.period, str) else f"{self.period:g} s"
+            rows["in the last period"] = f"{recent:,} of {self.per_period:,} labels within {period}"
+        rows["for the audit"] = f"{self.audited:,} of {self._audits or self._period_audits:,}"
+        rows["messages"] = f"{self.seen:,}"
+        return rows
+
+    def _repr_html_(self) -> Html:
+        """Return what a notebook shows: how much of each limit was spent."""
+        shares = {}
+        if self.total is not None:
+            shares["of the total"] = self.used / max(self.total, 1)
+        if self.per_period is not None:
+            shares["of the period"] = self._recently(self._clock)[0] / max(self.per_period, 1)
+        rows = {**self.summary(), "reserve": self.reserve, "audit fraction": self.audit_fraction}
+        return notebook_html.card(type(self).__name__, rows, notebook_html.bars_figure(shares))
 
     def state(self) -> dict[str, Any]:
         """What was spent, for a checkpoint."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stream_bayes import notebook_html
 from stream_bayes.active.annotators import Annotators
 from stream_bayes.active.audit import Audit
 from stream_bayes.active.batch_selection import select_batch
@@ -30,6 +31,7 @@ from stream_bayes.active.validation import (
 )
 from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
 from stream_bayes.features.values import plain
+from stream_bayes.notebook_html import Html
 from stream_bayes.persistence.scalars import stored_counts, stored_float, stored_int, stored_text
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.typing import FloatArray
@@ -277,6 +279,13 @@ class LabelSelector:
 
     def _is_near_duplicate(self, candidate: Candidate) -> bool:
         return candidate.content is not None and self._near_duplicates.find(candidate.content, self.similarity)
+
+    def _repr_html_(self) -> Html:
+        """Return what a notebook shows: the strategy, the budget, the requests by outcome, and the audit."""
+        rows: dict[str, object] = {"strategy": self.strategy, **self.budget.summary()}
+        rows["open requests"] = f"{len(self.requests):,} of at most {self.max_open_requests:,}"
+        rows["outcomes"] = notebook_html.entries_text({name: n for name, n in self.counts.items() if n}) or "none yet"
+        return notebook_html.card(type(self).__name__, rows | self.audit.summary(), self.audit.figure())
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """The state for a checkpoint: scalars as JSON, and arrays."""

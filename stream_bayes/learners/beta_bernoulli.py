@@ -98,6 +98,11 @@ class BetaBernoulli(Classifier, Additive):
         failures, successes = self._counts[slot] if slot >= 0 else (0.0, 0.0)
         return self.prior.update_counts(float(successes), float(failures))
 
+    def _evidence_summary(self) -> dict[str, Any]:
+        counts = self._counts.sum(axis=0).tolist()
+        events = dict(zip(self.classes, counts, strict=True))
+        return {"events": sum(counts), "events of each class": events, "coins": len(self._slots)}
+
     def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
         """The probability of both labels."""
         return self._predict([self._key(x)]).probabilities_of(0)

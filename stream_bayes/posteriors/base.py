@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
+from stream_bayes import notebook_html
+from stream_bayes.notebook_html import Html
 from stream_bayes.validation import FloatArray, finite, non_negative, positive, refuse, tail_beyond
 
 __all__ = [
@@ -97,6 +99,16 @@ class Value:
             shown = [f"{name}={_text(v)}" for name, v in pairs if name not in defaults or v != defaults[name]]
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    def _parameters(self) -> dict[str, object]:
+        """The fields by name: numbers, and all others as texts."""
+        fields = cast("Any", self)
+        pairs = zip(fields._fields, fields, strict=True)
+        return {name: value if isinstance(value, float) else _text(value) for name, value in pairs}
+
+    def _repr_html_(self) -> Html:
+        """Return what a notebook shows: the parameters."""
+        return notebook_html.card(type(self).__name__, self._parameters())
+
 
 class Decidable(Value, Generic[Estimate]):
     """Mixin: a belief with `mean`, `median` and `mode`, hence with a best guess under each loss."""
@@ -137,6 +149,17 @@ class Quantiles(Value):
         """Return the equal-tailed credible interval: (1 - mass) / 2 of the probability on either side."""
         tail = tail_beyond(mass) / 2.0
         return self._lower(tail), self._upper(tail)
+
+    def _repr_html_(self) -> Html:
+        """Return what a notebook shows: the density, the parameters, the mean and the 90 % interval."""
+        return self._card(cast("Any", self))
+
+    def _card(self, drawn: notebook_html.Distribution) -> Html:
+        """Return the card of a notebook with the density of `drawn`, which is this one or a marginal of it."""
+        rows = self._parameters()
+        rows["mean"] = float(drawn.mean)
+        rows["90 % interval"] = notebook_html.interval_text(drawn.interval(notebook_html.MASS))
+        return notebook_html.card(type(self).__name__, rows, notebook_html.distribution_figure(drawn))
 
 
 class ScalarPosterior(Quantiles, Decidable[float]):

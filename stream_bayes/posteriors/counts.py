@@ -9,7 +9,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import betainccinv, betaincinv, betaln, digamma, xlog1py, xlogy
 
+from stream_bayes import notebook_html
 from stream_bayes.errors import InputError
+from stream_bayes.notebook_html import Html
 from stream_bayes.posteriors.base import Decidable, LatentProbability, ScalarPosterior
 from stream_bayes.posteriors.label import LabelPredictive
 from stream_bayes.posteriors.rates import unit_gamma_entropy
@@ -239,3 +241,10 @@ class Dirichlet(Decidable[tuple[float, ...]], _DirichletFields):
         """Return `size` draws of the probabilities, one per row."""
         generator, size = check_draws(generator, size)
         return generator.dirichlet(self.concentration, size)
+
+    def _repr_html_(self) -> Html:
+        """Return what a notebook shows: the parameters, and the mean and 90 % interval of each coordinate."""
+        rows = self._parameters()
+        rows["mean, 90 % interval"] = ""
+        rows.update(notebook_html.coordinates(self.mean, self.interval(notebook_html.MASS)))
+        return notebook_html.card(type(self).__name__, rows)

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from stream_bayes import notebook_html
 from stream_bayes.errors import InputError
+from stream_bayes.notebook_html import Html
 from stream_bayes.posteriors.base import Decidable
 from stream_bayes.posteriors.gaussian import Normal
 from stream_bayes.validation import FloatArray, array, check_draws, non_negative, positive, refuse, tail_beyond
@@ -156,3 +158,10 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
         generator, size = check_draws(generator, size)
         factor = np.linalg.cholesky(self.covariance)
         return self.mean + generator.standard_normal((size, self.mean.size)) @ factor.T
+
+    def _repr_html_(self) -> Html:
+        """Return what a notebook shows: the parameters, and the mean and 90 % interval of each coordinate."""
+        rows = self._parameters()
+        rows["mean, 90 % interval"] = ""
+        rows.update(notebook_html.coordinates(self.mean.tolist(), self.interval(notebook_html.MASS)))
+        return notebook_html.card(type(self).__name__, rows)

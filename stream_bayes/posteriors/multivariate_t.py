@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaln, gammaln, stdtrit
 
+from stream_bayes import notebook_html
+from stream_bayes.notebook_html import Html
 from stream_bayes.posteriors.base import Decidable
 from stream_bayes.posteriors.multivariate import coordinates, covariance_matrix
 from stream_bayes.validation import FloatArray, array, check_draws, positive, tail_beyond
@@ -103,3 +105,10 @@ class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
             generator.chisquare(self.degrees, (size, 1)) / self.degrees
         )
         return draws
+
+    def _repr_html_(self) -> Html:
+        """Return what a notebook shows: the parameters, and the mean and 90 % interval of each coordinate."""
+        rows = self._parameters()
+        rows["mean, 90 % interval"] = ""
+        rows.update(notebook_html.coordinates(self.location.tolist(), self.interval(notebook_html.MASS)))
+        return notebook_html.card(type(self).__name__, rows)

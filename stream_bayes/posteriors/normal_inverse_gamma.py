@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import digamma
 
 from stream_bayes.errors import InputError
+from stream_bayes.notebook_html import Html
 from stream_bayes.posteriors.base import Decidable, Quantiles
 from stream_bayes.posteriors.gaussian import UNIT_NORMAL_ENTROPY, StudentT
 from stream_bayes.posteriors.rates import Gamma, unit_gamma_entropy
@@ -104,6 +105,10 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
     def precision_marginal(self) -> Gamma:
         """Return the belief about the precision 1 / s2 alone."""
         return Gamma(self.shape, self.scale)
+
+    def _repr_html_(self) -> Html:
+        """Return what a notebook shows: the parameters, and the marginal density of the mean."""
+        return self._card(self.mean_marginal())
 
     def _lower(self, tail: float) -> float:
         return self.mean_marginal()._lower(tail)

@@ -43,6 +43,11 @@ class AdditiveClassifier(ColumnClassifier, Additive):
             if code < self._labels.declared or weights[code] > 0.0
         }
 
+    def _evidence_summary(self) -> dict[str, Any]:
+        weights = self._evidence.class_weight.tolist()
+        events = {label: weights[code] for code, label in enumerate(self._labels)}
+        return {"events": sum(events.values()), "events of each class": events, **super()._evidence_summary()}
+
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back, as if it had never come; refused when it cannot have been learned."""
         batch = self._one(x)

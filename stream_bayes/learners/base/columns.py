@@ -56,6 +56,9 @@ class ColumnLearner(Learner):
         self._batch_names = Names()
         self._batch_columns: tuple[Names, IntArray] | None = None
 
+    def _evidence_summary(self) -> dict[str, Any]:
+        return {"features": len(self._vocabulary)} if self.buckets is None else {}
+
     @abstractmethod
     def _reserve(self) -> None:
         """Make room in the evidence for every registered name."""

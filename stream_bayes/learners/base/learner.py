@@ -18,14 +18,17 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Mapping
 from copy import deepcopy
+from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 from river import base
 
-from stream_bayes import learner_registry
+from stream_bayes import learner_registry, notebook_html
 from stream_bayes.errors import InputError, MergeError, ParameterError, SnapshotDamaged, SnapshotError
 from stream_bayes.features.values import Features, plain
+from stream_bayes.notebook_html import Html
 from stream_bayes.persistence import snapshot
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT
@@ -78,6 +81,19 @@ class Learner(base.Estimator):
     def is_additive(self) -> bool:
         """Whether the evidence is a sum over events, so that it can be merged, taken back and scaled (`Additive`)."""
         return False
+
+    def _evidence_summary(self) -> dict[str, Any]:
+        """What a notebook shows of the evidence, by name: the number of events learned, of features, of each class."""
+        return {}
+
+    def _repr_html_(self) -> Html:
+        """Return what a notebook shows: the class, the parameters that are not the defaults, and the evidence."""
+        given = self._get_params()
+        defaults = {name: entry.default for name, entry in signature(type(self).__init__).parameters.items()}
+        changed = {name: value for name, value in given.items() if not _is_same(value, defaults.get(name))}
+        rows = {name: _shown(value) for name, value in (changed | self._evidence_summary()).items() if value != {}}
+        everything = {name: _shown(value) for name, value in given.items()}
+        return notebook_html.card(type(self).__name__, rows, details=everything)
 
     @abstractmethod
     def _arrays(self) -> Arrays:
@@ -240,6 +256,19 @@ class Additive(Learner):
     @abstractmethod
     def _scale(self, factor: float) -> None:
         """Multiply the evidence by a factor between 0 and 1."""
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
+
+
+def _shown(value: Any) -> object:
+    """A parameter or a figure as the text of a notebook."""
+    if isinstance(value, Mapping):
+        return notebook_html.entries_text(value)
+    if isinstance(value, tuple) and type(value) is tuple:
+        return ", ".join(str(_shown(part)) for part in value)
+    return notebook_html.number(value) if isinstance(value, float) else str(value)
 
 
 def _encode_parameters(learner: Learner) -> dict[str, Any]:

@@ -87,6 +87,9 @@ class GradientLearner(ColumnLearner):
     def _shape(self) -> tuple[int, int]:
         return len(self._vocabulary), self._outputs * self._width
 
+    def _evidence_summary(self) -> dict[str, Any]:
+        return {"events": float(self._model.clock[0]), **super()._evidence_summary()}
+
     def _reserve(self) -> None:
         cells, offsets, clock = self._model
         rows = len(self._vocabulary)

@@ -60,6 +60,9 @@ class GramLearner(ColumnRegressor, Additive):
         self._design_now: Design | None = None
         self._belief_now: RidgePosterior | None = None
 
+    def _evidence_summary(self) -> dict[str, Any]:
+        return {"events": float(self._moments.events[0]), **super()._evidence_summary()}
+
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back; refused when it cannot have been learned."""
         batch = self._one(x)

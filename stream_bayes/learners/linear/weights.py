@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import chain
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtr, stdtr
@@ -14,6 +14,7 @@ from scipy.special import ndtr, stdtr
 from stream_bayes.errors import InputError, NumericalError, ParameterError, shown
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, IntArray, check_name
+from stream_bayes.kernels.linear.full import COUNT
 from stream_bayes.kernels.linear.noise import squared_scale
 from stream_bayes.learners.base.columns import ColumnLearner
 from stream_bayes.learners.linear.diagonal import DiagonalBelief
@@ -70,6 +71,9 @@ class WeightBelief(ColumnLearner):
     def _noise(self) -> tuple[float, float]:
         """The squared scale that variances are over, and its degrees of freedom: infinite when it is known."""
         return squared_scale(self._belief.numbers)
+
+    def _evidence_summary(self) -> dict[str, Any]:
+        return {"events": float(self._belief.numbers[COUNT]), **super()._evidence_summary()}
 
     def weights(self) -> dict[FeatureName, Normal | StudentT]:
         """The marginal belief about each weight; the intercept, where there is one, is called "intercept".

@@ -146,6 +146,10 @@ class SpamFilter(Classifier):
         names = [*self._member_names, "intercept"]
         return dict(zip(names, self._fusion.marginals(), strict=True))
 
+    def _evidence_summary(self) -> dict[str, Any]:
+        counts = self._evidence.totals.tolist()
+        return {"events": sum(counts), "events of each class": dict(zip(self.classes, counts, strict=True))}
+
     def predict_proba_one(self, x: Mail, **_: Any) -> dict[Label, float]:
         """The probability of both labels."""
         return self.predictive_many(self._one(x)).probabilities_of(0)

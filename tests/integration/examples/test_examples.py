@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+import re
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -17,9 +19,19 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import stream_bayes
 from tests.support.examples import ROOT, assert_not_blank, checked, numbers, rows, run
 
 TESTS = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+
+
+LISTED = (ROOT / "docs" / "tutorials" / "learners.md").read_text(encoding="utf-8")
+EXAMPLES = [path for path in sorted((ROOT / "examples").iterdir()) if path.suffix in (".py", ".ipynb")]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_is_listed_in_the_documentation(path: Path) -> None:
+    assert f"| `{path.name}` |" in LISTED
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
@@ -128,7 +140,10 @@ def test_bayes_boundaries(tmp_path: Path) -> None:
 
 
 def test_generative_vs_discriminative(tmp_path: Path) -> None:
-    shown = {int(row[0]): row[1:] for row in rows(checked("generative_vs_discriminative", tmp_path), r" +\d")}
+    lines = checked("generative_vs_discriminative", tmp_path)
+    curves = next(place for place, line in enumerate(lines) if line.startswith("Error on held-out"))
+    check_gradient_steps(rows(lines[:curves], r" +\d"))
+    shown = {int(row[0]): row[1:] for row in rows(lines[curves:], r" +\d")}
     bayes, logistic, informed = ({count: row[place] for count, row in shown.items()} for place in (0, 2, 4))
     # Few events: naive Bayes leads by more than the standard errors; many: logistic regression does.
     assert bayes[4] + shown[4][1] < logistic[4]
@@ -148,3 +163,59 @@ def test_generative_vs_discriminative(tmp_path: Path) -> None:
         fitted = [model.fit(features[learned], target[learned]) for model in models]
         errors.append([100 * np.mean(model.predict(features[held_out]) != target[held_out]) for model in fitted])
     assert [bayes[400], logistic[400]] == pytest.approx(np.mean(errors, axis=0), abs=0.6)
+
+
+def check_gradient_steps(shown: list[list[float]]) -> None:
+    """The steps by hand: error = y - p, and weight and intercept grow by the error times the feature and by the error.
+
+    The mean of naive Bayes is that of its class and of the prior.
+    """
+    features, target = load_breast_cancer(return_X_y=True)
+    order = np.random.default_rng(3).permutation(len(target))[:8]
+    scaled = (features[:, 0] - features[:, 0].mean()) / features[:, 0].std()
+    prior = stream_bayes.GaussianNB().prior
+    weight = 0.0
+    intercept = 0.0
+    seen: dict[int, list[float]] = {0: [], 1: []}
+    assert len(shown) == 8
+    for step, (row, place) in enumerate(zip(shown, order, strict=True), 1):
+        x = scaled[place]
+        y = target[place]
+        p = 1 / (1 + math.exp(-weight * x - intercept))
+        change = (y - p) * x
+        weight += change
+        intercept += y - p
+        seen[y].append(x)
+        means = [(prior.strength * prior.mean + sum(xs)) / (prior.strength + len(xs)) for xs in seen.values()]
+        assert row == pytest.approx([step, x, y, p, y - p, change, weight, *means], abs=6e-4)
+
+
+def test_live_coin(tmp_path: Path) -> None:
+    lines = run("live_coin", tmp_path).splitlines()
+    (tosses, heads), (a, b, mean, mass, low, high) = (numbers(line) for line in lines[-2:])
+    coin = random.Random(1)
+    assert (tosses, heads) == (200, sum(coin.random() < 0.6 for _ in range(200)))
+    belief = stats.beta(heads + 1, 201 - heads)
+    assert (a, b, mass) == (heads + 1, 201 - heads, 90)
+    assert [mean, low, high] == pytest.approx([belief.mean(), *belief.interval(0.9)], abs=5e-5)
+    # A column of the picture is as high as the density in its middle, in eighths of a line.
+    picture = [line.ljust(60) for line in lines[:8]]
+    heights = [sum(" ▁▂▃▄▅▆▇█".index(line[column]) for line in picture) for column in range(60)]
+    density = belief.pdf((np.arange(60) + 0.5) / 60)
+    assert heights == pytest.approx(64 * density / density.max(), abs=0.5)
+    ends = [lines[8].index("━"), lines[8].rindex("━")]
+    assert ends == [int(60 * low), int(60 * high)]
+
+
+def test_live_coin_is_drawn_after_each_toss_in_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # By this variable rich takes the output for a terminal.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    printed = run("live_coin", tmp_path, "--tosses", "3", "--pause", "0")
+    means = [float(mean) for mean in re.findall(r"mean (\d\.\d+)", printed)]
+    drawn = list(dict.fromkeys(means))
+    coin = random.Random(1)
+    heads = np.cumsum([coin.random() < 0.6 for _ in range(3)])
+    expected = [(count + 1) / (tosses + 2) for tosses, count in enumerate([0, *heads.tolist()])]
+    assert drawn == pytest.approx(list(dict.fromkeys(round(mean, 4) for mean in expected)))
+    assert "\x1b[1A" in printed
