@@ -14,7 +14,7 @@ BROWSER := $(VENV)/.browser
 PIP := $(BIN)/pip --disable-pip-version-check --quiet --no-input
 # Two processes a core: many tests wait for processes they started. A file of tests stays in one process.
 WORKERS := $(shell echo $$(( $$(nproc 2> /dev/null || echo 2) * 2 )))
-IN_PARALLEL := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadgroup --no-loadscope-reorder
+IN_PARALLEL := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadscope --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest -q $(IN_PARALLEL)
 
 ifneq ($(wildcard ../shared/corpora),)

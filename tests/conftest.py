@@ -29,6 +29,7 @@ from tests.support.broker import (
 from tests.support.commands import Run
 from tests.support.disks import mount
 from tests.support.logs import LOCAL, Logs, local_kind
+from tests.support.scheduling import GroupScheduling, group_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,23 +75,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let several processes share the tests: a file is one process's, and what needs the broker is that of two.
-
-    Those go first: they wait more than they compute, and take longest.
-    """
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
-    items.sort(key=lambda item: not _needs_broker(item))
+    """Begin with what needs the broker: it waits more than it computes, and takes longest."""
+    items.sort(key=lambda item: "broker" not in group_of(item.nodeid.split("::", 1)[0]))
 
 
-def _group(item: pytest.Item) -> str:
-    if not _needs_broker(item):
-        return str(item.path)
-    return "broker under load" if item.path.parent.name in ("chaos", "contracts") else "broker"
-
-
-def _needs_broker(item: pytest.Item) -> bool:
-    return item.get_closest_marker("broker") is not None
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Keep the tests of a file in one process."""
+    return GroupScheduling(config, log)
 
 
 @pytest.fixture(scope="session")
