@@ -36,7 +36,7 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
             process.terminate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_requests_are_answered_on_the_page_and_a_signal_stops_both_gracefully(tmp_path: Path, number: int) -> None:
     with (
         start_demo(tmp_path, "--with-web", "--port", "0", "--json") as process,

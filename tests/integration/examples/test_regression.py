@@ -94,7 +94,7 @@ def labelled(seed: int, stream: bool) -> FloatArray:
     return curves
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_active_regression(tmp_path: Path, stream: bool) -> None:
     """Half of the labels are saved, by either measure; the median of entropy is the lower one all along."""
     lines = run("active_regression", tmp_path, "--out", str(tmp_path), *["--stream"] * stream).rstrip().splitlines()

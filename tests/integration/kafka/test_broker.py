@@ -104,6 +104,7 @@ def test_read_uncommitted_sees_the_aborted_records_too(broker: Broker | RemoteBr
     assert read_all(broker.address, topic, "read_uncommitted") == [b"a", b"b", b"lost"]
 
 
+@pytest.mark.long
 def test_committed_records_survive_a_kill(killable_broker: Broker) -> None:
     address = killable_broker.address
     topic = create_topic(address)

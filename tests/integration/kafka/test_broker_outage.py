@@ -68,7 +68,7 @@ def committed_at_last(log: Log, offsets: Offsets, broker: Broker | None = None) 
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("seconds", [1.0, 5.0])
+@pytest.mark.parametrize("seconds", [1.0, pytest.param(5.0, marks=pytest.mark.long)])
 def test_a_commit_during_an_outage_is_written_once(killable_broker: Broker, seconds: float) -> None:
     logs = KafkaLogs(killable_broker.address, KafkaSettings(transaction_seconds=seconds))
     log = logs.open()

@@ -273,7 +273,7 @@ def test_damaged_cache_files_are_compiled_again_and_replaced(installation: Path,
     assert (done.returncode, done.stderr.decode()) == (0, "")
 
 
-@pytest.mark.parametrize("suffixes", [{".nbi"}, {".nbc"}, {".nbi", ".nbc"}])
+@pytest.mark.parametrize("suffixes", [{".nbi"}, {".nbc"}, pytest.param({".nbi", ".nbc"}, marks=pytest.mark.long)])
 def test_emptied_cache_files_cost_one_compilation(installation: Path, temporary: Path, suffixes: set[str]) -> None:
     """As a power loss leaves them."""
     environment = {"TMPDIR": str(temporary)}
