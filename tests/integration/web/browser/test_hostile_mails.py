@@ -58,7 +58,7 @@ LONGEST = 120_000
 """Milliseconds after which the page counts as frozen."""
 
 
-def testbed_of(names: list[str], folder: Path) -> WebTestBed:
+def with_mails_of(names: list[str], folder: Path) -> WebTestBed:
     """A log with the mails of some attacks, whose worker requests a label for each."""
     testbed = WebTestBed(folder, events={"record_bytes": 8_000_000}, labels=ASK_ALL)
     testbed.send([(f"attack {number}", ATTACKS[name]) for number, name in enumerate(names)])
@@ -70,13 +70,13 @@ def testbed_of(names: list[str], folder: Path) -> WebTestBed:
 @pytest.fixture(scope="module")
 def all_attacks(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
     """A log with all the mails."""
-    return testbed_of(NAMES, tmp_path_factory.mktemp("all"))
+    return with_mails_of(NAMES, tmp_path_factory.mktemp("all"))
 
 
-@pytest.fixture(scope="module")
-def few_attacks(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
-    """A log with the mails that have tests of their own."""
-    return testbed_of(LOOKED_AT, tmp_path_factory.mktemp("few"))
+@pytest.fixture
+def few_attacks(tmp_path: Path) -> WebTestBed:
+    """A log with the mails that have tests of their own, new for each test: a visitor leases the mail that is shown."""
+    return with_mails_of(LOOKED_AT, tmp_path)
 
 
 @pytest.fixture
