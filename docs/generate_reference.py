@@ -29,7 +29,8 @@ from typer.main import get_command
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-_MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.MULTILINE)
+# The paragraph after a marker is for those who read the page in the repository.
+_MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$(?:\n[^\n]+)*", re.MULTILINE)
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
 # Longer bounds are those of the integer type, which tell a reader nothing.
 _MAX_BOUND = 2**52

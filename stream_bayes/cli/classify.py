@@ -6,6 +6,7 @@ import fcntl
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ TEMPORARY_FAILURE: Final = 75
 _CHUNK_BYTES = 1 << 20
 # The part of a learned mail that identifies it; mail servers accept no larger ones.
 _MAX_MAIL_BYTES = 64 << 20
+# A line of an envelope between two mails of an mbox, and the first header field after it.
+_NEXT_MAIL = re.compile(rb"\n\r?\nFrom \S+ [^\n]*\d{4}\r?\n[!-9;-~]+:")
 _MODEL = (
     "File of the filter; by default $XDG_DATA_HOME/stream_bayes/spam.model, else below ~/.local/share. To classify "
     "mails also a checkpoint of a worker, or a folder of checkpoints: the newest is used."
@@ -96,10 +99,11 @@ def classify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Classify or learn one mail from standard input.
+    """Classify or learn one mail from standard input; for a mailbox of many use produce and run.
 
     Prints one line, `X-Stream-Bayes: spam; probability=0.9973; action=quarantine; log-odds=5.91`, for the
-    header of the mail. At most 64,000 bytes of the mail are read.
+    header of the mail; the probability is that of spam. At most 64,000 bytes of the mail are read, and never a
+    line of that name.
 
     Exit codes: 0 to deliver the mail (or after learning it), 1 to quarantine it, 75 after an error such as an
     unreadable model, which tells a mail server to try again later, and 2 for wrong options.
@@ -138,7 +142,9 @@ def _classify(path: Path, learn: MailLabel | None, kind: FilterKind | None, cost
     from stream_bayes.kernels.mail.decode import MAX_RAW
 
     if learn is not None:
-        change = _learn(path, _read_mail(_MAX_MAIL_BYTES), learn, kind)
+        mail = _read_mail(_MAX_MAIL_BYTES)
+        _check_is_one_mail(mail)
+        change = _learn(path, mail, learn, kind)
         if as_json:
             _print(json.dumps({"learned": learn, "model": str(path), "change": change}))
         return DELIVERED
@@ -173,6 +179,18 @@ def _read_mail(size: int) -> bytes:
     while sys.stdin.buffer.read(_CHUNK_BYTES):
         pass
     return raw
+
+
+def _check_is_one_mail(raw: bytes) -> None:
+    if not raw.strip():
+        message = "there is no mail on standard input"
+        raise typer.BadParameter(message, param_hint="--learn")
+    if raw.startswith(b"From ") and (others := len(_NEXT_MAIL.findall(raw))):
+        message = (
+            f"takes one mail, and this is an mbox of {others + 1}: write its mails to a log with stream-bayes produce, "
+            "which learns them with stream-bayes run"
+        )
+        raise typer.BadParameter(message, param_hint="--learn")
 
 
 def _classify_mail(path: Path, raw: bytes, kind: FilterKind | None, cost: float | None) -> Verdict:

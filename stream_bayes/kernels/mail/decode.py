@@ -40,6 +40,8 @@ ENCODING = np.frombuffer(b"content-transfer-encoding:", np.uint8)
 TYPE = np.frombuffer(b"content-type:", np.uint8)
 CONTENT = np.frombuffer(b"content-", np.uint8)
 ENVELOPE = np.frombuffer(b"from ", np.uint8)
+# What the filter itself writes into a mail: a sender could forge it, and a delivered mail that is learned has it.
+OWN_FIELD = np.frombuffer(b"x-stream-bayes:", np.uint8)
 
 
 def _values(characters: bytes) -> Bytes:
@@ -209,13 +211,14 @@ def _write_line(
 
 @kernel
 def decode_mail(raw: Bytes, text: Bytes) -> tuple[int, int]:
-    """Write the text of a mail; returns its length, and that of the header in front of it."""
+    """Write the text of a mail without the filter's own field; returns its length, and that of the header before it."""
     place = 0
     length = 0
     header_end = -1
     carry = 1
     kept = 0
     in_header = True
+    in_own_field = False
     is_text = True
     encoding = PLAIN
     while place < len(raw) and length < len(text):
@@ -231,6 +234,11 @@ def decode_mail(raw: Bytes, text: Bytes) -> tuple[int, int]:
                 length = _copy(raw, following - 1, following, text, length)
                 place = following
             continue
+        if header_end < 0:
+            in_own_field = (in_own_field and _is_blank(raw[place])) or begins_with(raw, place, end, OWN_FIELD)
+            if in_own_field:
+                place = following
+                continue
         if not in_header and end - place > 4 and raw[place] == DASH and raw[place + 1] == DASH:
             in_header = _part_begins(raw, following)
             if in_header or encoding == BASE64:  # which has no dashes: its part is over

@@ -110,6 +110,23 @@ def test_classify_learns_like_the_learner(classify: Command, tmp_path: Path) -> 
     assert {file.name for file in path.parent.iterdir()} == {"filter", "filter.lock"}
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "there is no mail"),
+        (b"\n \n", "there is no mail"),
+        (b"From ann@example.org Mon Jun 25 13:11:28 2001\n%sFrom bob@example.org Tue Jun 26 2001\n%s", "an mbox of 2"),
+    ],
+)
+def test_learning_takes_one_mail(classify: Command, tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "spam.model"
+    mails = content.replace(b"%s", HAM.rstrip() + b"\n\n")
+    code, output, errors = classify(mails, "--learn", "ham", "--filter", "light", "--model", path)
+    assert (code, output) == (2, "")
+    assert words in " ".join(errors.replace("│", " ").split())
+    assert not path.exists()
+
+
 def learned(classify: Command, path: Path, mail: bytes, label: str) -> str:
     """What `classify --learn` says it has changed."""
     code, output, errors = classify(mail, "--learn", label, "--filter", "light", "--model", path, "--json")

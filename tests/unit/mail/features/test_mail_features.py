@@ -121,6 +121,22 @@ def test_every_form_of_a_mail_has_the_same_features() -> None:
     assert found == [reference_features(raw, DEFAULT)] * len(forms)
 
 
+@pytest.mark.parametrize("name", ["X-Stream-Bayes", "x-stream-bayes", "X-STREAM-BAYES"])
+def test_the_filters_own_field_is_not_read(name: str) -> None:
+    """A sender may forge it, and a mail that was delivered with it may be learned."""
+    raw = b"From: ann@example.org\nSubject: Lunch?\n\nAt noon. X-Stream-Bayes: spam"
+    field = f"{name}: ham; probability=0.0001;\n\taction=deliver\n log-odds=-9\n".encode()
+    lines = raw.split(b"\n", 2)
+    tagged = [
+        field + raw,
+        b"\n".join([lines[0], field + lines[1], lines[2]]),
+        raw.replace(b"\n\n", b"\n" + field + b"\n"),
+    ]
+    assert features_of(read_batch(tagged, DEFAULT)) == [reference_features(raw, DEFAULT)] * 3
+    other = raw.replace(b"\n\n", b"\nX-Stream-Bayesian: ham\n\n")
+    assert features_of(read_batch([other], DEFAULT)) != features_of(read_batch([raw], DEFAULT))
+
+
 def test_a_text_beyond_ascii_is_utf_8_and_may_have_lone_surrogates() -> None:
     text = "Subject: größe\n\n你好 \ud800 🎉"
     assert decode_sections(mail_bytes(text)) == (
