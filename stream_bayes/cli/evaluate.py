@@ -36,7 +36,7 @@ def evaluate(
     corpus: Annotated[Path, typer.Argument(help="A file or a folder of mail with labels.", show_default=False)],
     name: Annotated[str, typer.Option("--filter", help=_FILTER)] = "default",
     feedback: Annotated[str | None, typer.Option(help=_FEEDBACK, show_default="immediate")] = None,
-    strategy: Annotated[str | None, typer.Option(metavar="REPORT_FILE", help=_STRATEGY)] = None,
+    strategy: Annotated[str | None, typer.Option(metavar="NAME", help=_STRATEGY)] = None,
     delay: Annotated[str | None, typer.Option(metavar="N|SPAN", help=_DELAY)] = None,
     seed: Annotated[int | None, typer.Option(min=0, max=_LAST_SEED, help=_SEED, show_default="1")] = None,
     repeat: Annotated[int | None, typer.Option(min=1, max=_MAX_REPEATED, metavar="K", help=_REPEAT)] = None,

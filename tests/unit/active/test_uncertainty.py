@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,14 @@ COIN = {
     **{"variance": 1 / 4, "epistemic": 1 / 12, "latent": math.pi**2 / 3, "information": math.log(2) - 1 / 2},
     **{"margin": 1.0, "entropy": math.log(2), "disagreement": 1 / 12, "random": 1.0},
 }
+
+
+def test_every_strategy_has_its_score_of_a_uniform_prior_and_its_words_on_the_page() -> None:
+    assert set(COIN) == set(STRATEGIES)
+    page = (Path(stream_bayes.__file__).parent / "web/static/queue/selection.js").read_text(encoding="utf-8")
+    _, _, rest = page.partition("const MEASURES = {")
+    measures, _, _ = rest.partition("};")
+    assert set(re.findall(r"^  (\w+):", measures, re.MULTILINE)) == set(STRATEGIES) - {"random"}
 
 
 def score(strategy: str, predictive: Any) -> float:
