@@ -35,7 +35,7 @@ test: $(STAMP) ## set up, then everything CI checks: lint, types, tests
 	@$(MAKE) --no-print-directory -j2 types kernels
 	@$(MAKE) --no-print-directory tests
 
-test-fast: $(STAMP) ## unit tests and the examples in docstrings: no broker, no browser, under 2 minutes
+test-fast: $(STAMP) ## unit tests and the examples in docstrings: no broker, no browser
 	@$(PYTEST) -m "not long and not broker and not browser" tests/unit stream_bayes README.md
 
 test-long: $(STAMP) $(PEERS) $(COMPOSE) $(BROWSER) ## what make test leaves out: more settings, seeds and events; chaos; soak
