@@ -101,7 +101,9 @@ def classify(
 ) -> None:
     """Classify or learn one mail from standard input.
 
-    For a mailbox of many mails use produce and run. Prints one line, `X-Stream-Bayes: spam; probability=0.9973; action=quarantine; log-odds=5.91`, for the
+    For a mailbox of many mails use produce and run.
+
+    Prints one line, `X-Stream-Bayes: spam; probability=0.9973; action=quarantine; log-odds=5.91`, for the
     header of the mail; the probability is that of spam. At most 64,000 bytes of the mail are read, and never a
     line of that name.
 
