@@ -1,9 +1,10 @@
 """Active learning: which labels to request, within a budget.
 
-selector            the decision for each observation, by a threshold of recent scores: `LabelSelector`
+selector            the decision for each observation, and its requests: `LabelSelector`
 strategies          query strategies, scores of predictions: `STRATEGIES`
 uncertainty         the uncertainty of predictions, which strategies score
 budget              how many labels may be requested, and how fast: `LabelBudget`
+threshold           the moving quantile of recent scores that a score has to pass
 surprise            the surprise of recent answers, which sets the urgency of requests
 near_duplicates     near-duplicate detection by MinHash
 requests            open and expired requests, and the values that go with them

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from stream_bayes.active.selector import RECENT_SCORES
+from stream_bayes.active.threshold import RECENT_SCORES
 from stream_bayes.engine.engine import Engine
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.learners import Learner, LearnerState

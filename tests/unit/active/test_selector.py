@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from stream_bayes import BayesianLinearRegression, LabelBudget, LabelSelector
 from stream_bayes.active import Candidate
-from stream_bayes.active.selector import Threshold
 from stream_bayes.active.strategies import scores
+from stream_bayes.active.threshold import Threshold
 from stream_bayes.active.uncertainty import uncertainty_of
 from stream_bayes.errors import InputError
 
