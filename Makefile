@@ -132,7 +132,7 @@ $(STAMP): requirements.txt pyproject.toml
 	@echo "Setting up $(VENV) (the first time this may take a few minutes) ..."
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	    echo "$(PYTHON) cannot make a virtual environment; on Debian, as root: apt-get install python3-venv"; exit 1; }
-	@$(PIP) install --no-deps --requirement requirements.txt
+	@$(PIP) install --no-compile --no-deps --requirement requirements.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@$(PIP) check
 	@touch $@

@@ -23,6 +23,7 @@ def grow(scene: KafkaTestBed) -> None:
     scene.grow(scene.emails, scene.labels, partitions=NEW_PARTITIONS)
 
 
+@pytest.mark.long
 def test_new_partitions_are_explained(make: Make) -> None:
     scene = make(2)
     for number in (0, 1):
@@ -80,6 +81,7 @@ def ask_anew(log: KafkaLog) -> None:
     log._member.consumer._client.cluster.request_update()
 
 
+@pytest.mark.long
 def test_new_partitions_have_models_of_their_own(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     """While a worker runs, and at the next start; what they would ask for was never theirs to ask for."""
     scene = make(2, labels={"budget": 7, "max_open_requests": 1000}, kafka={"on_offset_gap": "earliest"})

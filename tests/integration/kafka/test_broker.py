@@ -116,6 +116,7 @@ def test_committed_records_survive_a_kill(killable_broker: Broker) -> None:
     assert read_all(address, topic, "read_committed") == [b"a", b"b"]
 
 
+@pytest.mark.long
 def test_a_kill_under_load_tears_no_transaction(killable_broker: Broker) -> None:
     topic = create_topic(killable_broker.address)
     enough = threading.Event()
@@ -155,6 +156,7 @@ def test_a_read_does_not_create_a_topic(killable_broker: Broker) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks up processes in /proc")
+@pytest.mark.long
 def test_a_killed_test_run_leaves_neither_broker_nor_data(killable_broker: Broker) -> None:
     run = [sys.executable, "-W", "ignore", "-c", ABANDON_A_BROKER]
     root = Path(__file__).parents[3]

@@ -89,6 +89,7 @@ def test_a_commit_during_an_outage_is_written_once(killable_broker: Broker, seco
 
 
 @pytest.mark.usefixtures("impatient")
+@pytest.mark.long
 def test_a_broker_killed_under_load_loses_and_doubles_nothing(killable_broker: Broker) -> None:
     enough = threading.Event()
     with ThreadPoolExecutor(1) as pool:

@@ -64,6 +64,7 @@ def test_the_way_of_a_corpus(make: Make, tmp_path: Path) -> None:
     assert output == "open: 0 letters\n"
 
 
+@pytest.mark.long
 def test_item02_a_changed_label_corrects_the_mail_in_its_partition(make: Make, tmp_path: Path) -> None:
     scene = make(2, learner=SPAM_FILTER)
     config = config_of(scene)
@@ -84,6 +85,7 @@ def test_item02_a_changed_label_corrects_the_mail_in_its_partition(make: Make, t
     assert [sum(one.get(name, 0) for one in counts) for name in ("predict", "correct", "refuse")] == [30, 8, 0]
 
 
+@pytest.mark.long
 def test_a_signal_ends_it_in_every_phase(make: Make) -> None:
     """While it joins, while it recovers, and at work."""
     scene = make(2, commit={"events": 10}, checkpoint={"events": 20})

@@ -74,7 +74,7 @@ def predictions(scene: KafkaTestBed) -> list[Prediction]:
     ]
 
 
-@pytest.mark.parametrize("with_ids", [True, False], ids=["ids", "no ids"])
+@pytest.mark.parametrize("with_ids", [pytest.param(True, marks=pytest.mark.long), False], ids=["ids", "no ids"])
 def test_item05_mails_and_labels_of_clients_that_hash_keys_differently(
     make: Make, console_producer: ConsoleProducer, with_ids: bool
 ) -> None:

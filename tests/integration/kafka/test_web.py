@@ -50,6 +50,7 @@ def test_requests_of_all_partitions_are_answered_in_their_partition(make: Make) 
     assert scene.letters(0) == scene.letters(1) == []
 
 
+@pytest.mark.long
 def test_the_page_survives_a_broker_restart(make: Make, killable_broker: Broker) -> None:
     scene = make(1, labels={"budget": 100, "similarity": 1.0})
     scene.feed([mail(number) for number in range(30)])

@@ -68,6 +68,7 @@ def test_the_largest_record_that_there_can_be(make: Make) -> None:
 # Partitions that come and go
 
 
+@pytest.mark.long
 def test_a_partition_without_a_checkpoint_is_learned_again(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     scene = make(2)
     for number in (0, 1):
@@ -148,6 +149,7 @@ def test_item05_the_end_is_behind_a_transaction_that_is_under_way(make: Make) ->
 # The budget
 
 
+@pytest.mark.long
 def test_two_workers_share_one_budget(make: Make) -> None:
     """Each partition has its share, whoever reads it: a fourth each, and two of them one more."""
     scene = make(4, labels={"budget": _BUDGET, "max_open_requests": 1000})
