@@ -8,14 +8,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PEERS := $(VENV)/.peers
-COMPOSE := $(VENV)/.compose
+PROGRAMS := $(VENV)/.programs
 BROWSER := $(VENV)/.browser
 PIP := $(BIN)/pip --disable-pip-version-check --quiet --no-input
 # Two processes a core: many tests wait for processes they started. A file of tests stays in one process.
 WORKERS := $(shell echo $$(( $$(nproc 2> /dev/null || echo 2) * 2 )))
 IN_PARALLEL := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadscope --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest -q $(IN_PARALLEL)
+
+# Containers often set it: every process would then compile all modules that it imports, and all tests.
+unexport PYTHONDONTWRITEBYTECODE
 
 ifneq ($(wildcard ../shared/corpora),)
 export STREAM_BAYES_CORPORA ?= $(abspath ../shared/corpora)
@@ -30,7 +32,8 @@ run: $(STAMP) ## set up, then run the demo
 	@$(BIN)/stream-bayes demo
 
 # mypy takes one core, so kernels are compiled beside it; the tests want all of a small machine.
-test: $(STAMP) ## set up, then everything CI checks: lint, types, tests
+test: ## set up, then everything CI checks: lint, types, tests
+	@$(MAKE) --no-print-directory -j2 $(STAMP) $(PROGRAMS)
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j2 types kernels
 	@$(MAKE) --no-print-directory tests
@@ -38,13 +41,13 @@ test: $(STAMP) ## set up, then everything CI checks: lint, types, tests
 test-fast: $(STAMP) ## unit tests and the examples in docstrings: no broker, no browser
 	@$(PYTEST) -m "not long and not broker and not browser" tests/unit stream_bayes README.md
 
-test-long: $(STAMP) $(PEERS) $(COMPOSE) $(BROWSER) ## what make test leaves out: more settings, seeds and events; chaos; soak
+test-long: $(STAMP) $(PROGRAMS) $(BROWSER) ## what make test leaves out: more settings, seeds and events; chaos; soak
 	@$(PYTEST) -m long
 	@$(MAKE) --no-print-directory chaos
 	@$(MAKE) --no-print-directory soak
 
 # Processes that are killed leave no data, so these figures are lower bounds. Kernels run as Python once, to be seen.
-coverage: $(STAMP) $(PEERS) $(COMPOSE) $(BROWSER) ## branch coverage of the tests; fails under 95 % of lines outside demo/
+coverage: $(STAMP) $(PROGRAMS) $(BROWSER) ## branch coverage of the tests; fails under 95 % of lines outside demo/
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -q $(IN_PARALLEL) -m "not long" || true
 	@NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -q $(IN_PARALLEL) tests/unit/kernels tests/unit/mail/features || true
@@ -63,7 +66,7 @@ types: $(STAMP) ## mypy, strict
 kernels: $(STAMP) ## compile the kernels of all learners, which are cached
 	@$(BIN)/python -m tests.support.compile_kernels
 
-tests: $(STAMP) $(PEERS) $(COMPOSE) $(BROWSER) ## all tests but the long ones
+tests: $(STAMP) $(PROGRAMS) $(BROWSER) ## all tests but the long ones
 	@$(PYTEST) -m "not long" --durations=10
 
 # Not --quiet: it would hide the warnings from --strict.
@@ -76,7 +79,7 @@ wheel: $(STAMP) ## build the wheel and the source distribution into dist/
 release: $(STAMP) ## build both into dist/, check them, and run the demo from the wheel; uploads nothing
 	@$(BIN)/python -m tests.release
 
-bench: $(STAMP) $(PEERS) ## measure speed, and the mail filter against others
+bench: $(STAMP) $(PROGRAMS) ## measure speed, and the mail filter against others
 	@$(BIN)/python -m benchmarks
 
 chaos: $(STAMP) ## kill workers, and a Kafka broker, 140 times: nothing lost, nothing counted twice (about 15 minutes)
@@ -94,33 +97,29 @@ clean: ## remove .venv and every cache in the tree
 	@rm -rf $(VENV) build dist site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Mail filters to compare with: programs that only the system's installer has. Without them their tests are skipped.
-$(PEERS): $(STAMP)
-	@if command -v bogofilter > /dev/null && command -v crm > /dev/null; then :; \
+# Programs of other people that tests use, which only the system's installer has: mail filters to compare with, a reader
+# of docker-compose.yml, a browser. Where one is missing its tests are skipped.
+$(PROGRAMS):
+	@mkdir -p $(VENV)
+	@missing=; \
+	need() { command -v "$$1" > /dev/null || missing="$$missing $$2"; }; \
+	need bogofilter bogofilter; \
+	need crm crm114; \
+	docker compose version > /dev/null 2>&1 || need docker-compose docker-compose; \
+	command -v google-chrome > /dev/null || need chromium chromium; \
+	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	    echo "Installing bogofilter and crm114 to compare with ..."; \
-	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends bogofilter crm114; } \
-	        > /dev/null 2>&1 || echo "They could not be installed: comparisons go without them"; \
-	else echo "To compare with bogofilter and crm114 install them: apt-get install bogofilter crm114"; fi
+	    echo "Installing$$missing to test with ..."; \
+	    apt-get update -qq > /dev/null 2>&1 || true; \
+	    install() { DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$$@" > /dev/null 2>&1; }; \
+	    install $$missing || for name in $$missing; do \
+	        install "$$name" || echo "$$name could not be installed: its tests are skipped"; done; \
+	else echo "Tests that need them are skipped; install as root:$$missing"; fi
 	@touch $@
 
-# What reads docker-compose.yml; it needs no Docker engine for that. Without it that one test is skipped.
-$(COMPOSE): $(STAMP)
-	@if command -v docker-compose > /dev/null || docker compose version > /dev/null 2>&1; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	    echo "Installing docker-compose to check docker-compose.yml ..."; \
-	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends docker-compose; } \
-	        > /dev/null 2>&1 || echo "It could not be installed: docker-compose.yml goes unchecked"; \
-	else echo "To check docker-compose.yml install docker compose"; fi
-	@touch $@
-
-# What the page is tried with. Without it its tests are skipped.
-$(BROWSER): $(STAMP)
+# A browser for people who may not install programs.
+$(BROWSER): $(STAMP) $(PROGRAMS)
 	@if command -v chromium > /dev/null || command -v google-chrome > /dev/null; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	    echo "Installing chromium to try the page with ..."; \
-	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium; } \
-	        > /dev/null 2>&1 || echo "It could not be installed: the page goes untried"; \
 	else echo "Getting a browser to try the page with ..."; \
 	    timeout 300 $(BIN)/playwright install chromium > /dev/null 2>&1 || echo "It cannot be had: install chromium or the page goes untried"; fi
 	@touch $@

@@ -1,4 +1,4 @@
-"""Fifty labellers on the page for a minute, while the worker has all the mail it can take."""
+"""Fifty labellers on the page for a minute, while the worker has all the mail it can take; and hostile mails."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from rich.table import Table
 from benchmarks.web_labellers import LABELLERS, READING_SECONDS, SECONDS
 from benchmarks.worker_mails import Mail, raw_events, read_mails
 from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.web.services.labeling_service import LabelingService
+from tests.support.hostile_mails import HOSTILE_MAILS, render_seconds
+from tests.support.web_testbed import WebTestBed, wait_until
 
 ALONE_SECONDS = 20.0
 """Before the labellers come, and after they have gone."""
@@ -30,6 +33,9 @@ WARM_UP_SECONDS = 8.0
 """Of the page: it opens the newest checkpoint."""
 LABEL_TARGET = 0.2
 RATE_TARGET = 0.9
+HOSTILE_BYTES = 2**20
+HOSTILE_TARGET = 0.1
+"""Seconds for which a request may hold the interpreter."""
 PATIENCE = 120.0
 SETTINGS = """\
 log = "sqlite:///{log}"
@@ -67,6 +73,21 @@ def run(console: Console) -> None:
     )
     console.print(request_table(load))
     console.print(rate_table(load))
+    with tempfile.TemporaryDirectory() as folder:
+        console.print(hostile_table(hostile_seconds(Path(folder))))
+
+
+def hostile_seconds(folder: Path) -> dict[str, float]:
+    """The CPU seconds that the page takes to show each hostile mail, the least of three."""
+    testbed = WebTestBed(folder)
+    testbed.send_generated(60)
+    testbed.work()
+    with LabelingService(testbed.settings) as service:
+        wait_until(lambda: service.store.ready)
+        return {
+            name: min(render_seconds(service, made(HOSTILE_BYTES)) for _ in range(3))
+            for name, made in HOSTILE_MAILS.items()
+        }
 
 
 def measured(folder: Path, mails: Sequence[Mail]) -> Load:
@@ -174,4 +195,15 @@ def rate_table(load: Load) -> Table:
     ratio = load.beside / load.alone
     verdict = "met" if ratio >= RATE_TARGET else "missed"
     table.add_row(f"{load.alone:,.0f}", f"{load.beside:,.0f}", f"{ratio:.0%}", f"{RATE_TARGET:.0%}, {verdict}")
+    return table
+
+
+def hostile_table(seconds: dict[str, float]) -> Table:
+    """The mails that take longest."""
+    table = Table(title=f"ms of CPU to show a hostile mail of {HOSTILE_BYTES:,} bytes, the slowest five")
+    for column in ("mail", "ms", "target, at most"):
+        table.add_column(column, justify="right" if table.columns else "left")
+    for name in sorted(seconds, key=seconds.__getitem__, reverse=True)[:5]:
+        verdict = "met" if seconds[name] <= HOSTILE_TARGET else "missed"
+        table.add_row(name, f"{1e3 * seconds[name]:.0f}", f"{1e3 * HOSTILE_TARGET:.0f}, {verdict}")
     return table
