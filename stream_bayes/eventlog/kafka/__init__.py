@@ -6,6 +6,7 @@ time_merge           records of several topics merged by their timestamps
 reader               PartitionReader: reads of single partitions
 writer               TransactionalWriter: appends and commits
 transactions         one attempt of a transaction, and its timeout
+open_transactions    OpenTransactions: open and hanging transactions in partitions
 topics               topics, their partitions, settings and offsets
 connection           clients of a cluster
 security             client options for TLS and SASL, and reasons of refusals

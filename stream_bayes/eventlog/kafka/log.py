@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from uuid import uuid4
 
 from kafka import errors as kafka_errors
 
@@ -19,7 +18,7 @@ from stream_bayes.eventlog.kafka.error_mapping import to_transaction_error
 from stream_bayes.eventlog.kafka.reader import PartitionReader
 from stream_bayes.eventlog.kafka.topics import Topics
 from stream_bayes.eventlog.kafka.transactions import TransactionTimeout
-from stream_bayes.eventlog.kafka.writer import TransactionalWriter
+from stream_bayes.eventlog.kafka.writer import TransactionalWriter, transactional_id
 from stream_bayes.records import Offsets, Partition, Record
 
 
@@ -58,7 +57,7 @@ class KafkaLog(Log):
         self._connection = KafkaConnection(servers, settings or KafkaSettings())
         self._topics = Topics(self._connection, partitions)
         self._reader = PartitionReader(self._connection, self._topics)
-        name = f"{group or 'writer'}.{member or uuid4().hex}"
+        name = transactional_id(group, member)
         self._writer = TransactionalWriter(self._connection, self._topics, self._reader, name, group)
         self._member: GroupConsumer | None = None
         self._notified: OnChange | None = None
@@ -161,7 +160,7 @@ class KafkaLog(Log):
     def wait_for_open_transactions(self, partition: Partition) -> None:
         """Wait until the broker has ended every transaction that is under way in a partition."""
         self._check_open()
-        self._topics.wait_for_open_transactions(partition)
+        self._writer.wait_for_open_transactions(partition)
 
     def heartbeat(self) -> frozenset[Partition]:
         """Keep the place in the group; gives the partitions that are still this member's."""

@@ -56,6 +56,9 @@ class PartitionReader:
             course = self._courses[tp.topic]
             course.go_to(tp, offset)
             self._fetch(course, most)
+        if not course.records:
+            # Nothing but marks and aborted records: the next read from there has to ask for the end again.
+            del self._ends[tp]
         return course.take(most)
 
     def close(self) -> None:

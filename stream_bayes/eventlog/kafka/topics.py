@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka import errors as kafka_errors
-from kafka.admin import ConfigResource, ConfigResourceType, NewTopic, OffsetSpec, TransactionState
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic, OffsetSpec
 
-from stream_bayes.errors import LogError, LogUnavailable
+from stream_bayes.errors import LogError
 from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.base import MAX_RECORD_BYTES
 from stream_bayes.eventlog.kafka.connection import KafkaConnection
@@ -32,13 +31,7 @@ DEFAULTS = {
 # What the broker adds to a record of its own before it compares sizes.
 _OVERHEAD_BYTES = 4096
 _READY_MILLISECONDS = 20_000
-_SETTLE_SECONDS = 5.0
-_NOT_READY = (
-    kafka_errors.CoordinatorNotAvailableError,
-    kafka_errors.CoordinatorLoadInProgressError,
-    kafka_errors.NotCoordinatorError,
-)
-_PAUSE_SECONDS = 0.05
+_ATTEMPTS = 5
 
 
 class TopicLimits(NamedTuple):
@@ -127,39 +120,28 @@ class Topics:
         """The first offsets that are still there."""
         return self._offsets(topic, OffsetSpec.EARLIEST)
 
-    def wait_for_open_transactions(self, place: Partition) -> None:
-        """Wait until the broker has ended every transaction that is under way in a partition."""
-        deadline = time.monotonic() + _SETTLE_SECONDS
-        written = self.end_offsets(place.topic, committed=False).get(place, 0)
-        while self.end_offsets(place.topic).get(place, written) < written:
-            if time.monotonic() > deadline:
-                message = (
-                    f"{self._connection.name}: a transaction in {place.topic}-{place.number} does not end. If it stays "
-                    "so, an operator has to end it: see find-hanging and abort of kafka-transactions.sh"
-                )
-                raise LogUnavailable(message)
-            time.sleep(_PAUSE_SECONDS)
+    def open_partitions(self) -> set[Partition]:
+        """The partitions in which a transaction is open now, of all topics that may be seen but the broker's own."""
+        with mapped_errors(self._connection.name):
+            for _ in range(_ATTEMPTS):
+                # A topic that is deleted meanwhile is nobody's concern.
+                with suppress(kafka_errors.UnknownTopicOrPartitionError):
+                    return self._open_partitions()
+            return self._open_partitions()
 
-    def last_transaction(self, name: str) -> tuple[bool, set[Partition]]:
-        """Of the last transaction under a name: whether it was committed or is about to be, and where it is open."""
-        # A broker that cannot be asked (before 3.0) is taken at its word.
-        unknown = kafka_errors.TransactionalIdNotFoundError, kafka_errors.UnsupportedVersionError
-        with mapped_errors(self._connection.name), suppress(*unknown, kafka_errors.IncompatibleBrokerVersion):
-            found = self._described(name)
-            committed = found.state in {TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT}
-            return committed, {Partition(*tp) for tp in found.topic_partitions if not tp.topic.startswith("__")}
-        return False, set()
-
-    def _described(self, name: str) -> Any:
-        """A broker that was never asked for a transaction needs a moment."""
-        deadline = time.monotonic() + _SETTLE_SECONDS
-        while True:
-            try:
-                return self.admin.describe_transactions([name])[name]
-            except _NOT_READY:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_PAUSE_SECONDS)
+    def _open_partitions(self) -> set[Partition]:
+        wanted = {
+            TopicPartition(topic["name"], partition["partition_index"]): OffsetSpec.LATEST
+            for topic in self.admin.describe_topics()
+            for partition in topic["partitions"]
+            # Without a leader there is nobody to ask.
+            if not topic["name"].startswith("__") and partition["leader_id"] >= 0
+        }
+        if not wanted:
+            return set()
+        committed = self.admin.list_partition_offsets(wanted, isolation_level="read_committed")
+        written = self.admin.list_partition_offsets(wanted, isolation_level="read_uncommitted")
+        return {Partition(*tp) for tp in wanted if committed[tp].offset < written[tp].offset}
 
     def trim(self, offsets: Offsets, needed: Offsets) -> None:
         """Remove what stands before these offsets and is needed neither here nor by a group that has a position."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from contextlib import suppress
 from typing import Any
+from uuid import uuid4
 
 from kafka import errors as kafka_errors
 from kafka.partitioner.default import murmur2
@@ -13,10 +16,19 @@ from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.base import Headers
 from stream_bayes.eventlog.kafka.connection import KafkaConnection
 from stream_bayes.eventlog.kafka.error_mapping import FENCED, to_log_error, to_unavailable
+from stream_bayes.eventlog.kafka.open_transactions import HangingTransaction, LastTransaction, OpenTransactions
 from stream_bayes.eventlog.kafka.reader import PartitionReader
 from stream_bayes.eventlog.kafka.topics import Topics
 from stream_bayes.eventlog.kafka.transactions import StagedRecord, TransactionAttempt, Transactions, TransactionTimeout
 from stream_bayes.records import Offsets, Partition
+
+logger = logging.getLogger("stream_bayes.eventlog")
+_WRITER_NAME = re.compile(r"writer\.[0-9a-f]{32}")
+
+
+def transactional_id(group: str | None, member: str | None) -> str:
+    """The transactional id of a log: that of a member of a group returns with it, any other one is used once."""
+    return f"{group or 'writer'}.{member or uuid4().hex}"
 
 
 class TransactionalWriter:
@@ -25,12 +37,14 @@ class TransactionalWriter:
     def __init__(
         self, connection: KafkaConnection, topics: Topics, reader: PartitionReader, name: str, group: str | None
     ) -> None:
+        self._connection = connection
         self._server = connection.name
         self._topics = topics
         self._reader = reader
         self._name = name
         self._group = group
         self._transactions = Transactions(connection, name)
+        self._open = OpenTransactions(connection, topics)
         self._doubtful: TransactionAttempt | None = None
         # Where the last transaction wrote, until it is known to have ended there; and what was decided about it.
         self._unended: set[Partition] = set()
@@ -54,14 +68,16 @@ class TransactionalWriter:
     def prepare(self) -> None:
         """See to it that nothing comes any more of what was begun before, here or by one of the same name.
 
-        A broker that was killed may forget to mark the end of a transaction (4.3.1), which then stays open for ever, or
-        until the next one under the same name is committed, and all of it with that one. So the end is marked again.
+        Where the broker has forgotten to mark the end of the last transaction (see `OpenTransactions`), the end is
+        marked again. LogUnavailable where it is unknown what the end was, since a transaction of this producer in the
+        same partition would decide over the records of both.
         """
         self._transactions.finish()
         # Queried first: a new producer resets it.
-        committed, places = self._topics.last_transaction(self._name)
-        self._committed = self._committed or committed
-        self._unended |= places
+        last = self._open.last(self._name)
+        if last is not None:
+            self._committed = self._committed or last.is_committed
+            self._unended |= last.places | self._hanging_places(last)
         try:
             self._transactions.prepare()
             # Where nothing may be written nothing was.
@@ -70,8 +86,28 @@ class TransactionalWriter:
                     self._transactions.end_again(self._still_there(), self._group, committed=self._committed)
         except (kafka_errors.KafkaError, TransactionTimeout) as problem:
             raise self.to_log_error(problem) from problem
+        if last is not None:
+            # This end may be forgotten as well.
+            self._open.wait_for_producer(last.producer_id, self._unended)
         self._unended = set()
         self._committed = False
+
+    def wait_for_open_transactions(self, place: Partition) -> None:
+        """Wait until every transaction that is under way in a partition has ended; LogUnavailable if that takes long.
+
+        A hanging one is ended here if it was aborted and its producer is a worker of this group or a writer. If it was
+        committed, only its own worker ends it: whoever takes over the transactional id aborts what the owner, should it
+        be alive, has begun since in the same partition, and the committed records with it.
+        """
+        if self._open.wait(place):
+            return
+        for hanging in self._open.hanging_in(place):
+            if hanging.last is not None and hanging.last.name == self._name:
+                self.prepare()
+            else:
+                self._end_hanging(hanging)
+        if not self._open.wait(place):
+            raise self._open.not_ended(place)
 
     def commit(self, offsets: Offsets, membership: Any) -> Offsets:
         """Write what is staged, and the positions; gives the ends of what was written.
@@ -122,10 +158,45 @@ class TransactionalWriter:
         found = []
         for place, end in ends.items():
             # That it will be committed is certain before it can be seen.
-            self._topics.wait_for_open_transactions(place)
+            self.wait_for_open_transactions(place)
             found += [record.offset + 1 for record in self._reader.read(place, end - 1, 1)]
         self._doubtful = None
         return ends if ends and found == list(ends.values()) else None
+
+    def _hanging_places(self, last: LastTransaction) -> set[Partition]:
+        """Where the last transaction of this name hangs; LogUnavailable where another one hangs, or may be another."""
+        found = [one for one in self._open.hanging_of(last) if one.place not in self._unended]
+        for hanging in found:
+            if hanging.is_committed is None:
+                raise self._open.hanging_error(hanging)
+        return {hanging.place for hanging in found}
+
+    def _end_hanging(self, hanging: HangingTransaction) -> None:
+        """Mark the end of an aborted transaction of another name in all partitions where it hangs."""
+        last = hanging.last
+        of_group = last is not None and self._group is not None and last.name.startswith(f"{self._group}.")
+        if last is None or not (of_group or _WRITER_NAME.fullmatch(last.name)):
+            raise self._open.hanging_error(hanging)
+        everywhere = [hanging, *self._open.hanging_of(last)]
+        for one in everywhere:
+            if one.is_committed is not False:
+                raise self._open.hanging_error(one)
+        places = {one.place for one in everywhere}
+        transactions = Transactions(self._connection, last.name)
+        try:
+            transactions.prepare()
+            transactions.end_again(places, self._group if of_group else None, committed=False)
+        except kafka_errors.AuthorizationError as problem:
+            raise self._open.hanging_error(hanging) from problem
+        except (kafka_errors.KafkaError, TransactionTimeout) as problem:
+            raise self.to_log_error(problem) from problem
+        finally:
+            transactions.close()
+        fields = {
+            "transactional_id": last.name,
+            "partitions": [f"{topic}-{number}" for topic, number in sorted(places)],
+        }
+        logger.warning("ended a transaction that the broker had forgotten to end", extra={"fields": fields})
 
     def _still_there(self) -> set[Partition]:
         """A topic may have been deleted since."""

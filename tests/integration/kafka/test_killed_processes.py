@@ -9,19 +9,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from kafka import OffsetAndMetadata, TopicPartition
-from kafka.producer.transaction_manager import TransactionalRequestResult, TxnOffsetCommitHandler
 
 from stream_bayes.errors import LogConflict, LogError, LogRebalanced
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.kafka import KafkaLog
 from stream_bayes.eventlog.kafka.transactions import TransactionAttempt
-from tests.support.broker import Broker, kafka_jars
 from tests.support.kafka_logs import ChildProcess, GroupReader, KafkaLogs, poll_until, retry_while_unavailable
 from tests.support.logs import PATIENCE, commit, everything, first, poll_some, put, values
 
 if TYPE_CHECKING:
-    from tests.support.broker import RemoteBroker
+    from tests.support.broker import Broker, RemoteBroker
 
 pytestmark = pytest.mark.broker
 
@@ -180,62 +177,6 @@ def test_a_transaction_that_was_given_up_and_yet_committed_is_not_written_again(
     commit(log)
     assert values(everything(log, topic)) == [b"one", b"two", b"three"]
     log.close()
-
-
-@pytest.fixture(scope="module")
-def forgetful_broker() -> Iterator[Broker]:
-    """One that takes what is written in a transaction unasked."""
-    with Broker(kafka_jars(), settings={"transaction.partition.verification.enable": "false"}) as broker:
-        yield broker
-
-
-@pytest.mark.usefixtures("killable_broker")
-@pytest.mark.parametrize("committed", [False, True])
-def test_a_transaction_without_an_end_marker_is_ended_before_the_next(
-    forgetful_broker: Broker, committed: bool
-) -> None:
-    logs = KafkaLogs(forgetful_broker.address)
-    topic = logs.create("out", partitions=2)
-    mails = logs.topic("mails")
-    member = logs.member("a", mails)
-    put(logs.open(), mails, b"mail")
-    poll_until(lambda: bool(member.changes), member)
-    member.go_on()
-    put(member.log, topic, b"one")
-    _leave_open(member.log, topic, mails, committed)
-    assert values(everything(member.log, topic)) == [b"one"]
-    # As after a commit that failed.
-    member.log._writer._transactions.close()
-    member.log._writer._unended.add(first(topic))
-    member.log._writer.prepare()
-    member.log.wait_for_open_transactions(first(topic))
-    assert values(everything(member.log, topic)) == [b"one", *([b"two"] if committed else [])]
-    assert member.log.committed() == {first(mails): int(committed)}
-    logs.close()
-
-
-def _leave_open(log: KafkaLog, topic: str, mails: str, committed: bool) -> None:
-    """A record and a position of a transaction that has ended, of which their partitions do not know."""
-    producer = log._writer._transactions._producer
-    member = log._member
-    assert producer is not None
-    assert member is not None
-    manager = producer._transaction_manager
-    producer.begin_transaction()
-    manager.maybe_add_partition_to_transaction(TopicPartition(topic, 1))
-    manager._partitions_in_transaction.add(TopicPartition(topic, 0))
-    producer.send(topic, b"two", partition=0)
-    producer.flush()
-    positions = {TopicPartition(mails, 0): OffsetAndMetadata(1, "", -1)}
-    manager._pending_txn_offset_commits.update(positions)
-    handler = TxnOffsetCommitHandler(manager, member.membership, positions, TransactionalRequestResult())
-    manager._enqueue_request(handler)
-    producer._sender.wakeup()
-    handler.result.wait()
-    if committed:
-        producer.commit_transaction()
-    else:
-        producer.abort_transaction()
 
 
 def test_a_closed_log_leaves_no_thread_behind(logs: KafkaLogs) -> None:

@@ -26,7 +26,7 @@ SINGLE_NODE: Mapping[str, str] = {
 
 QUICK: Mapping[str, str] = {
     "group.min.session.timeout.ms": "1000",
-    # Not sooner: a broker that was killed and starts again forgets to mark the end of a transaction (Kafka 4.3.1) if it
+    # Not sooner: a broker that was killed and starts again forgets to mark the end of a transaction (KAFKA-20734) if it
     # ends it before it has registered itself, which takes it some seconds.
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "5000",
     "log.retention.check.interval.ms": "1000",

@@ -1,0 +1,230 @@
+"""OpenTransactions: transactions that are open in partitions, and hanging ones, which the broker has forgotten to end.
+
+A broker of Kafka 4 that was killed may lose the end markers of a transaction when it starts again (KAFKA-20734). Its
+coordinator finds the partitions without a leader, takes them for deleted, and counts the transaction as complete. The
+partitions never hear of the end. No timeout applies to such a *hanging transaction*: readers of committed records wait
+for ever, and the next transaction of the same producer in the partition would decide over the records of both.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from kafka import TopicPartition
+from kafka import errors as kafka_errors
+from kafka.admin import TransactionState
+
+from stream_bayes.errors import LogUnavailable
+from stream_bayes.eventlog.kafka.connection import KafkaConnection
+from stream_bayes.eventlog.kafka.error_mapping import mapped_errors
+from stream_bayes.eventlog.kafka.topics import Topics
+from stream_bayes.records import Partition
+
+_OPEN_SECONDS = 5.0
+_SETTLE_SECONDS = 5.0
+_PAUSE_SECONDS = 0.05
+# The clocks of two brokers may differ. A transaction hangs because partitions lost their leader, which takes longer
+# than this, and no other one of the same producer begins meanwhile.
+_CLOCK_MILLISECONDS = 1000
+_NOT_READY = (
+    kafka_errors.CoordinatorNotAvailableError,
+    kafka_errors.CoordinatorLoadInProgressError,
+    kafka_errors.NotCoordinatorError,
+)
+# A broker that cannot be asked (before 3.0) is taken at its word.
+_UNSUPPORTED = (kafka_errors.UnsupportedVersionError, kafka_errors.IncompatibleBrokerVersion)
+_COMMITTED = {TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT}
+_COMPLETE = {TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT}
+
+
+class LastTransaction(NamedTuple):
+    """The last transaction of a transactional id, as its coordinator describes it."""
+
+    name: str
+    """The transactional id."""
+    producer_id: int
+    producer_epoch: int
+    began: int
+    """When it began, in milliseconds of the coordinator's clock."""
+    is_complete: bool
+    """Whether its end is marked in all partitions, as far as the coordinator knows."""
+    is_committed: bool
+    """Whether it was committed or is about to be."""
+    places: frozenset[Partition]
+    """Where its end is not marked yet, as far as the coordinator knows."""
+    timeout_seconds: float
+
+
+class HangingTransaction(NamedTuple):
+    """A transaction that is open in a partition, and that its coordinator will not end there."""
+
+    place: Partition
+    start_offset: int
+    """The offset of its first record in the partition."""
+    last: LastTransaction | None
+    """The last transaction of the same producer; None where no coordinator knows the producer."""
+    is_committed: bool | None
+    """Whether it was committed; None where that is unknown."""
+
+
+class OpenTransactions:
+    """Queries about open transactions.
+
+    Parameters
+    ----------
+    connection, topics
+        The cluster and its topics.
+    """
+
+    def __init__(self, connection: KafkaConnection, topics: Topics) -> None:
+        self._connection = connection
+        self._topics = topics
+
+    def wait(self, place: Partition) -> bool:
+        """Wait some seconds for the end of every transaction that is open in a partition; whether all have ended."""
+        deadline = time.monotonic() + _OPEN_SECONDS
+        written = self._topics.end_offsets(place.topic, committed=False).get(place, 0)
+        while self._topics.end_offsets(place.topic).get(place, written) < written:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_PAUSE_SECONDS)
+        return True
+
+    def wait_for_producer(self, producer_id: int, places: Iterable[Partition]) -> None:
+        """Wait until a producer has no open transaction in these partitions; LogUnavailable if that takes long."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        left = set(places)
+        while left := {place for place in left if self._of_producer(place, producer_id)}:
+            if time.monotonic() > deadline:
+                raise self.not_ended(min(left))
+            time.sleep(_PAUSE_SECONDS)
+
+    def last(self, name: str) -> LastTransaction | None:
+        """The last transaction of a transactional id; None where there was none, or the broker is older than 3.0."""
+        unknown = (kafka_errors.TransactionalIdNotFoundError, *_UNSUPPORTED)
+        with mapped_errors(self._connection.name), suppress(*unknown):
+            found = self._described(name)
+            places = frozenset(Partition(*tp) for tp in found.topic_partitions if not tp.topic.startswith("__"))
+            return LastTransaction(
+                name,
+                found.producer_id,
+                found.producer_epoch,
+                found.transaction_start_time_ms,
+                found.state in _COMPLETE,
+                found.state in _COMMITTED,
+                places,
+                found.transaction_timeout_ms / 1000.0,
+            )
+        return None
+
+    def hanging_of(self, last: LastTransaction) -> list[HangingTransaction]:
+        """The hanging transactions of a producer, in all topics that may be read; `last` was queried before."""
+        return [
+            self._hanging(place, one, last)
+            for place in sorted(self._topics.open_partitions() - last.places)
+            for one in self._of_producer(place, last.producer_id)
+        ]
+
+    def hanging_in(self, place: Partition) -> list[HangingTransaction]:
+        """The hanging transactions in a partition."""
+        found = []
+        for one in self._producers(place):
+            last = self._last_of(one.producer_id)
+            if last is None or place not in last.places:
+                found.append((one, last))
+        # What has ended meanwhile was not hanging.
+        still = {(one.producer_id, one.current_transaction_start_offset) for one in self._producers(place)}
+        return [
+            self._hanging(place, one, last)
+            for one, last in found
+            if (one.producer_id, one.current_transaction_start_offset) in still
+        ]
+
+    def not_ended(self, place: Partition) -> LogUnavailable:
+        """The error of a transaction that goes on for long."""
+        message = (
+            f"{self._connection.name}: a transaction in {place.topic}-{place.number} does not end. Its producer has to "
+            "end it, or the broker does after the producer's transaction timeout"
+        )
+        return LogUnavailable(message)
+
+    def hanging_error(self, hanging: HangingTransaction) -> LogUnavailable:
+        """The error of a hanging transaction that an operator has to end."""
+        place = hanging.place
+        name = "an unknown producer" if hanging.last is None else f"the transactional id {hanging.last.name}"
+        servers = ",".join(self._connection.servers)
+        command = (
+            f"kafka-transactions.sh --bootstrap-server {servers} abort --topic {place.topic} "
+            f"--partition {place.number} --start-offset {hanging.start_offset}"
+        )
+        if hanging.is_committed:
+            remedy = (
+                "It was committed, so do not abort it. Start the worker that has this id (its kafka.instance_id is "
+                "the part after the group and the dot): it ends the transaction"
+            )
+        elif hanging.is_committed is None:
+            remedy = (
+                "It is not known whether it was committed. Compare its records with those of the other topics; an "
+                f"operator aborts it with: {command}"
+            )
+        else:
+            remedy = f"It was aborted. An operator has to end it with: {command}"
+        message = (
+            f"{self._connection.name}: a transaction in {place.topic}-{place.number} does not end: the broker has "
+            f"forgotten to mark the end of one of {name}. {remedy}"
+        )
+        return LogUnavailable(message)
+
+    def _hanging(self, place: Partition, producer: Any, last: LastTransaction | None) -> HangingTransaction:
+        offset = producer.current_transaction_start_offset
+        return HangingTransaction(place, offset, last, self._is_committed(place, producer, last))
+
+    def _is_committed(self, place: Partition, producer: Any, last: LastTransaction | None) -> bool | None:
+        """Whether a hanging transaction was committed; None unless it is certain to be the last one of its producer.
+
+        Its records are as old as the last transaction or younger, by the clock of the brokers. A timeout raises the
+        epoch of the producer by one.
+        """
+        if last is None or not last.is_complete or self._topics.settings(place.topic).sender_times:
+            return None
+        if producer.last_timestamp < last.began - _CLOCK_MILLISECONDS:
+            return None
+        raised = last.producer_epoch - producer.producer_epoch
+        if last.is_committed:
+            return True if raised == 0 else None
+        return False if raised in {0, 1} else None
+
+    def _of_producer(self, place: Partition, producer_id: int) -> list[Any]:
+        return [one for one in self._producers(place) if one.producer_id == producer_id]
+
+    def _producers(self, place: Partition) -> list[Any]:
+        """The producers with an open transaction in a partition; none where the topic is gone or may not be read."""
+        tp = TopicPartition(*place)
+        gone = kafka_errors.UnknownTopicOrPartitionError
+        refused = (gone, kafka_errors.TopicAuthorizationFailedError, *_UNSUPPORTED)
+        with mapped_errors(self._connection.name), suppress(*refused):
+            found = self._topics.admin.describe_producers([tp])[tp].active_producers
+            return [one for one in found if one.current_transaction_start_offset >= 0]
+        return []
+
+    def _last_of(self, producer_id: int) -> LastTransaction | None:
+        """The last transaction of a producer, whose transactional id is looked up."""
+        with mapped_errors(self._connection.name), suppress(*_UNSUPPORTED):
+            listed = self._topics.admin.list_transactions(producer_id_filters=[producer_id])
+            for one in (one for listings in listed.values() for one in listings):
+                return self.last(one.transactional_id)
+        return None
+
+    def _described(self, name: str) -> Any:
+        """A broker that was never asked for a transaction needs a moment."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while True:
+            try:
+                return self._topics.admin.describe_transactions([name])[name]
+            except _NOT_READY:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
