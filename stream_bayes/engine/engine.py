@@ -281,7 +281,7 @@ def _prediction(event: InputEvent, predictions: Predictions, row: int, model_ver
         variance=predictions.variance[row],
         epistemic_variance=predictions.epistemic_variance[row],
         action=predictions.actions[row],
-        source=event.record.source,
+        source=event.source,
         model_version=model_version,
     )
 

@@ -1,4 +1,4 @@
-"""Label requests of an engine: the selector is asked, the request event is made, and its outcome is reported."""
+"""Label requests of an engine: the decision of the selector, the request event, and its outcome."""
 
 from __future__ import annotations
 
@@ -120,9 +120,9 @@ class LabelRequests:
         was_open = offset in selector.requests
         value = _ABSTENTION if planned.action == "unsure" else planned.label
         outcome = selector.record_answer(offset, value, label.labeller, clock + lead)
-        if outcome == "unasked" and not isinstance(planned.before, Unlabelled):
+        if outcome == "unrequested" and not isinstance(planned.before, Unlabelled):
             # Its first label came with it, or so long ago that the selector has forgotten it.
-            selector.counts["unasked"] -= 1
+            selector.counts["unrequested"] -= 1
             outcome = "repeated" if planned.action == "repeat" else "corrected"
             selector.counts[outcome] += 1
         if outcome in _PUT_OUT or (outcome == "unsure" and was_open):
@@ -198,7 +198,7 @@ def label_request(  # noqa: PLR0913 - all but the prediction are fields of the r
         at=moment(at),
         expires_at=moment(expires_at),
         budget_left=budget_left,
-        source=event.record.source,
+        source=event.source,
         key=observation.key,
         subject=_subject(observation, mail),
         preview=_preview(observation, mail),

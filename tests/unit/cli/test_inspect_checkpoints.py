@@ -137,7 +137,7 @@ def test_requests_audit_and_labellers_are_shown(run: Run, tmp_path: Path) -> Non
     requests = found["requests"]
     audit = found["audit"]
     assert requests["requested"] > requests["audited"] > 0
-    assert not {"asked", "audited"} & requests["outcomes"].keys()
+    assert not {"requested", "audited"} & requests["outcomes"].keys()
     assert audit["answers"] > 0
     assert found["labellers"]["ann"]["checked"] == 60
     assert found["labellers"]["ann"]["agreement"] == pytest.approx(31.0 / 62.0)

@@ -199,7 +199,7 @@ def test_damaged_arrays_are_damaged(name: str) -> None:
             with np.errstate(all="ignore"):
                 array = mutated(arrays[key], how)
             attempt(kind, scalars, {**arrays, key: array})
-    for key in ("label_codes", "id_digests", "id_offsets", "said", "guesses", "metric_cells"):
+    for key in ("label_codes", "id_digests", "id_offsets", "metric_scores", "metric_best", "metric_cells"):
         attempt(kind, scalars, {**arrays, key: mutated(arrays[key], "longer")}, must_fail=True)
         attempt(kind, scalars, {**arrays, key: mutated(arrays[key], "shorter")}, must_fail=True)
 
