@@ -18,7 +18,7 @@ import pytest
 from stream_bayes import Learner, SpamFilter
 from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
 from stream_bayes.engine import Engine
-from stream_bayes.engine.state import bookkeeping_of, compatibility_key_of, restore, state_of
+from stream_bayes.engine.state import bookkeeping_of, restore, state_of
 from stream_bayes.events import Prediction
 from stream_bayes.learners.base.learner import LearnerState
 from stream_bayes.persistence.checkpoint import CHECKPOINT, Checkpoint, read_checkpoint, write_checkpoint
@@ -70,7 +70,7 @@ def engine_with_requests() -> Checkpoint:
     engine = Engine(settings_then())
     engine.process(stream.arrivals)
     scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
-    return Checkpoint(compatibility_key_of(engine), scalars, arrays)
+    return Checkpoint(engine.compatibility_key, scalars, arrays)
 
 
 CHECKPOINTS: dict[str, Callable[[], Checkpoint]] = {
@@ -102,7 +102,7 @@ def contents_of(checkpoint: Checkpoint) -> Any:
 def engine_contents(checkpoint: Checkpoint) -> Any:
     """The state of the engine of a checkpoint, and its next prediction."""
     engine = Engine(settings_then())
-    check_compatibility(Path("golden"), checkpoint.compatibility_key, compatibility_key_of(engine))
+    check_compatibility(Path("golden"), checkpoint.compatibility_key, engine.compatibility_key)
     restore(engine, checkpoint.scalars, checkpoint.arrays)
     stream = Stream()
     stream.ends["emails"] = 30
