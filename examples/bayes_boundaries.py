@@ -30,12 +30,12 @@ def stream(classes: tuple[Normal | MvNormal, ...], count: int, seed: int) -> Poi
     return np.stack([own.sample(generator, count) for own in classes], axis=1).reshape(2 * count, -1)
 
 
-def chances(covariance: str, learned: Points, asked: Points) -> Points:
-    """Return the probability of class 1 at the points asked, after learning a stream."""
+def chances(covariance: str, learned: Points, points: Points) -> Points:
+    """Return the probability of class 1 at each of the points, after learning a stream."""
     model = GaussianDiscriminant(covariance, classes=(0, 1))
     for place, point in enumerate(learned.tolist()):
         model.learn_one(dict(enumerate(point)), place % 2)
-    return model.predictive_many(dict(enumerate(point)) for point in asked.tolist()).probabilities[:, 1]
+    return model.predictive_many(dict(enumerate(point)) for point in points.tolist()).probabilities[:, 1]
 
 
 def draw(line: Axes, plane: Axes, covariance: str) -> str:

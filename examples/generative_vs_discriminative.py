@@ -5,7 +5,7 @@ nearly right it learns next to nothing. Naive Bayes counts every event, and move
 
 Then look at where the learning curves cross. Naive Bayes takes features as independent given the class: that is wrong,
 so it soon stops improving, but leaves little to learn, so it gets there on few events. Logistic regression assumes less
-and ends lower. The dashed curve is logistic regression that was told the scale of each feature beforehand. It leads
+and ends lower. The dashed curve is logistic regression that knows the scale of each feature beforehand. It leads
 from the start, so on these data the slow start of the other one is the wait for the scale.
 """
 

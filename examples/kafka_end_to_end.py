@@ -2,7 +2,7 @@
 
 The producer sends 120 mails, then their labels, then 12 mails without a label. The worker predicts every mail and
 learns every label. The consumer is a plain Kafka client: it reads the predictions as JSON, one for each mail.
-Look at the column "learned": the first mails were predicted before any label was, so nothing told them apart.
+Look at the column "learned": the first mails were predicted before any label was, so nothing distinguished them.
 
     python examples/kafka_end_to_end.py --kafka 127.0.0.1:9092    # a broker that runs, such as that of `make kafka`
     python examples/kafka_end_to_end.py                           # starts that broker itself; needs Java 17 and Maven

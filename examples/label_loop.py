@@ -2,7 +2,7 @@
 
 Each mail is predicted first. Then the selector says whether its label is worth a question. A simulated labeller answers
 50 mails later, is wrong now and then, sometimes unsure, and sometimes never answers. Beside it, a second filter learns
-at the same pace: for each question the label of one of the last 50 mails, drawn by chance, told at once, and right.
+at the same pace: for each question the label of one of the last 50 mails, drawn by chance, known at once, and right.
 One stream is not much: with the seeds 1 to 8, asking made 83 errors on average, chance 147, and asking won each time.
 """
 
@@ -48,9 +48,9 @@ def main() -> None:
         if selector.ask(place, prediction, content=mail):
             waiting[place] = answer(label, chance)
             by_chance.learn_one(*mails[chance.randrange(max(place - DELAY, 0), place + 1)])
-        told = waiting.pop(place - DELAY, None)
-        if told and selector.answered(place - DELAY, told, labeller="ann") == "answered":
-            asking.learn_one(mails[place - DELAY][0], told)
+        late_label = waiting.pop(place - DELAY, None)
+        if late_label and selector.answered(place - DELAY, late_label, labeller="ann") == "answered":
+            asking.learn_one(mails[place - DELAY][0], late_label)
     print(f"Mails {MAILS}, budget {BUDGET}: " + ", ".join(f"{name} {n}" for name, n in selector.counts.items() if n))
     print(f"Wrong predictions: {errors['asking']} when asking, {errors['chance']} with labels drawn by chance")
     if audit := selector.audit.estimate():

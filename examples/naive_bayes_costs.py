@@ -41,9 +41,9 @@ def make_texts(count: int, seed: int) -> list[tuple[dict[str, int], str]]:
 def count_errors(probabilities: list[float], labels: list[str], threshold: float) -> tuple[int, int]:
     """Return the number of ham that are lost and of spam that pass, if P(spam) >= threshold is quarantined."""
     pairs = list(zip(probabilities, labels, strict=True))
-    lost_ham = sum(p >= threshold for p, label in pairs if label == "ham")
-    passed_spam = sum(p < threshold for p, label in pairs if label == "spam")
-    return lost_ham, passed_spam
+    false_positives = sum(p >= threshold for p, label in pairs if label == "ham")
+    false_negatives = sum(p < threshold for p, label in pairs if label == "spam")
+    return false_positives, false_negatives
 
 
 def draw(probabilities: list[float], labels: list[str], picture: Path) -> None:
@@ -83,10 +83,10 @@ def main() -> None:
         losses = spam_losses(false_positive_cost=cost, false_negative_cost=1.0)
         quarantined = [losses.bayes_action(prediction).action == QUARANTINE for prediction in predictions]
         outcomes = Counter(zip(labels, quarantined, strict=True))
-        lost_ham = outcomes["ham", True]
-        passed_spam = outcomes["spam", False]
-        start = f"{cost:>4g} : 1{losses.threshold:>11.4f}{lost_ham:>10}{passed_spam:>13}"
-        print(f"{start}{cost * lost_ham + passed_spam:>10.1f}{cost * at_half[0] + at_half[1]:>13.1f}")
+        false_positives = outcomes["ham", True]
+        false_negatives = outcomes["spam", False]
+        start = f"{cost:>4g} : 1{losses.threshold:>11.4f}{false_positives:>10}{false_negatives:>13}"
+        print(f"{start}{cost * false_positives + false_negatives:>10.1f}{cost * at_half[0] + at_half[1]:>13.1f}")
     draw(probabilities, labels, picture)
     print(f"\nPicture: {picture}")
 

@@ -30,7 +30,7 @@ def made_up(path: Path) -> Path:
 
 
 def main() -> None:
-    """Learn the mails in one pass, show metrics, explain one more that it is not told, draw the reliability."""
+    """Learn the mails in one pass, show metrics, explain one more without its label, draw the reliability."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("mbox", type=Path, nargs="?", help="the mails to learn")
     parser.add_argument("--out", type=Path, default=Path("pictures"), help="folder for the picture")

@@ -5,6 +5,34 @@
     Beta(77, 62)
 
 Names are imported when they are first used, so that `import stream_bayes` loads neither numba nor river.
+
+posteriors         distributions as value objects
+decisions          losses and Bayes actions
+kernels            compiled arithmetic, the only code that knows numba
+features           from dicts, arrays and texts to batches
+learners           naive Bayes, linear and gradient learners, fusion
+learner_registry   learner classes by name
+mail               parser, features, rendering and the spam filter
+active             active learning: which labels to request
+events             event classes and their codec
+records            records, partitions and places in a log
+eventlog           logs: in memory, SQLite, Kafka
+engine             the fold over a stream of events
+runtime            the worker: poll, process, commit, recover
+persistence        snapshots and checkpoints
+config             settings and where they come from
+evaluation         filters measured on corpora of mail
+web                the page for labellers, its API and metrics
+cli                the command line
+demo               a simulated mailbox, filtered live
+testing            checks of learners, for tests of users
+background         threads whose failure ends the program
+signals            handlers that respect ignored signals
+notebook_html      cards that notebooks show
+validation         checks of parameters
+units              durations with a unit
+typing             aliases of array types
+errors             the tree of exceptions
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """HTML for notebooks: a card with a title, a small figure and a table, for posteriors, learners and label selectors.
 
 A card is one `div` with inline styles and inline SVG. It loads nothing, has no script, and takes its colours from the
-text around it, so that it fits light and dark notebooks. All texts are escaped, and MathJax is told to leave them
+text around it, so that it fits light and dark notebooks. All texts are escaped, and MathJax is set to leave them
 alone: names of features and labels may come from strangers.
 """
 

@@ -33,11 +33,6 @@ class Record(NamedTuple):
     value: bytes
     headers: tuple[tuple[str, bytes], ...] = ()
 
-    @property
-    def source(self) -> Source:
-        """The place of the record."""
-        return Source(self.topic, self.partition, self.offset)
-
 
 Offsets = Mapping[Partition, int]
 """For each partition the offset of the next record: to be read, or to be written."""

@@ -99,16 +99,16 @@ class NearDuplicates:
     def arrays(self) -> Arrays:
         """The sketches, and their observations as JSON in bytes, for a checkpoint."""
         places = np.frombuffer(json.dumps(self._places).encode(), dtype=np.uint8)
-        return {"similar_places": places.copy(), "similar_sketches": self._sketches.copy()}
+        return {"near_duplicate_places": places.copy(), "near_duplicate_sketches": self._sketches.copy()}
 
     def restore(self, arrays: Arrays) -> None:
         """Restore what `arrays` returned; the capacity may be smaller now."""
-        places = stored_list(json.loads(arrays["similar_places"].tobytes()), "similar_places")
-        sketches = arrays["similar_sketches"].astype(np.uint32).reshape(-1, BINS)
+        places = stored_list(json.loads(arrays["near_duplicate_places"].tobytes()), "near_duplicate_places")
+        sketches = arrays["near_duplicate_sketches"].astype(np.uint32).reshape(-1, BINS)
         if len(places) != len(sketches):
-            message = f"similar_places has {len(places)} entries, and similar_sketches {len(sketches)}"
+            message = f"near_duplicate_places has {len(places)} entries, and near_duplicate_sketches {len(sketches)}"
             raise SnapshotDamaged(message)
-        self._places = [stored_key(place, "similar_places") for place in places]
+        self._places = [stored_key(place, "near_duplicate_places") for place in places]
         self._sketches = sketches
         self._remove_surplus()
 

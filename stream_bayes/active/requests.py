@@ -56,7 +56,7 @@ class Candidate(NamedTuple):
 class Request(NamedTuple):
     """An open request for a label."""
 
-    asked_at: int
+    requested_at: int
     """On the clock of the stream, in milliseconds."""
     expected: Expected | None
     audited: float | None
@@ -100,7 +100,7 @@ class Requests(dict[Place, Request]):
     def _update_first(self) -> None:
         # Updated when it changes, not for each observation.
         self.first = next(iter(self), None)
-        self.due = math.inf if self.first is None else self[self.first].asked_at + self._ttl
+        self.due = math.inf if self.first is None else self[self.first].requested_at + self._ttl
 
     def expire(self, clock: int) -> list[tuple[Place, Request]]:
         """Close the requests that have expired; the clock never goes back, so they are the first ones."""
@@ -143,9 +143,9 @@ def _requests_of(state: Any, name: str) -> dict[Place, Request]:
     return {stored_key(place, name): _request_of(name, *fields) for place, *fields in entries}
 
 
-def _request_of(name: str, asked_at: Any, expected: Any, audited: Any, title: Any) -> Request:
+def _request_of(name: str, requested_at: Any, expected: Any, audited: Any, title: Any) -> Request:
     return Request(
-        stored_int(asked_at, name, -LARGEST_INT),
+        stored_int(requested_at, name, -LARGEST_INT),
         None if expected is None else _expected_of(name, *stored_list(expected, name, 2)),
         None if audited is None else stored_float(audited, name, 0.0, 1.0),
         stored_text(title, name),

@@ -91,7 +91,7 @@ class LabelSelector:
         self.audit = Audit()
         self.labellers = Annotators()
         self.counts: Counter[str] = Counter()
-        """Observations and requests by what happened: "asked", "audited", "suppressed", "answered", ..."""
+        """Observations and requests by what happened: "requested", "audited", "suppressed", "answered", ..."""
         self._threshold = Threshold()
         self._near_duplicates = NearDuplicates()
         self._surprise = Surprise()
@@ -182,12 +182,12 @@ class LabelSelector:
             self._near_duplicates.add(place, content)
         audited = reason.audited is not None
         self.budget.spend(clock, audit=audited)
-        self.counts["asked"] += 1
+        self.counts["requested"] += 1
         self.counts["audited"] += audited
         self.requests.open(place, Request(clock, expected, reason.audited, title))
 
     def answered(self, place: Place, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
-        """Record an answer; returns answered, unsure, late (the request expired), repeated, corrected or unasked."""
+        """Record an answer; returns answered, unsure, late (it had expired), repeated, corrected or unrequested."""
         clock = milliseconds_of(clock)
         return self.record_answer(check_place(place), check_answer(label), check_labeller(labeller), clock)
 
@@ -233,7 +233,7 @@ class LabelSelector:
             return "late" if request is None else "answered"
         before = self.labellers.label_of(place)
         if before is None:
-            return "unasked"
+            return "unrequested"
         return "repeated" if before == label else "corrected"
 
     def _learn(self, place: Place, label: Any, request: Request | None) -> None:
@@ -269,7 +269,7 @@ class LabelSelector:
             "strategy": self.strategy,
             "budget": self.budget.state(),
             "threshold": self._threshold.state(),
-            "urgency": self._surprise.state(),
+            "surprise": self._surprise.state(),
             "requests": self.requests.state(),
             "audit": self.audit.state(),
             "labellers": self.labellers.state(),
@@ -283,7 +283,7 @@ class LabelSelector:
         # Scores of different strategies cannot be compared.
         if stored_text(scalars["strategy"], "selector.strategy") == self.strategy:
             self._threshold.restore(scalars["threshold"], arrays)
-        self._surprise.restore(scalars["urgency"])
+        self._surprise.restore(scalars["surprise"])
         self.requests.restore(scalars["requests"])
         self.audit.restore(scalars["audit"])
         self.labellers.restore(scalars["labellers"])

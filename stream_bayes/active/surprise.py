@@ -61,9 +61,9 @@ class Surprise:
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned."""
         shares: dict[Any, float] = {}
-        for entry in stored_list(state["shares"], "urgency.shares"):
-            label, share = stored_list(entry, "urgency.shares", 2)
-            shares[stored_label(label, "urgency.shares")] = stored_float(share, "urgency.shares", 0.0, _LARGEST_SHARE)
+        for entry in stored_list(state["shares"], "surprise.shares"):
+            label, share = stored_list(entry, "surprise.shares", 2)
+            shares[stored_label(label, "surprise.shares")] = stored_float(share, "surprise.shares", 0.0, _LARGEST_SHARE)
         self._surprise = stored_float(state["surprise"], "urgency.surprise", 0.0, 1.0)
         self._shares = shares
         self._update_urgency()

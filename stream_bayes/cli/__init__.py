@@ -14,6 +14,9 @@ observation_index    which observations are in the log already, and their labels
 dead_letter_records  reads and requeues dead letters
 formatting           label requests, outcomes and status as lines of text
 inspect_requests     the label requests of a checkpoint
+
+The commands: classify, config, corpus, dead_letters, demo, evaluate, inspect, produce, rebuild, run, schemas, send,
+tail, warm_up, web.
 """
 
 from stream_bayes.cli.startup import main

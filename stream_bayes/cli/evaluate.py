@@ -72,8 +72,8 @@ def evaluate(
         from stream_bayes.cli.evaluate_strategies import StrategyComparison, SweepOptions
         from stream_bayes.evaluation.stream import StreamSource
 
-        given = tuple(option for option, is_given in single_run_options.items() if is_given)
-        options = SweepOptions(strategies, budgets, repeat, given)
+        single_run_only = tuple(option for option, is_given in single_run_options.items() if is_given)
+        options = SweepOptions(strategies, budgets, repeat, single_run_only)
         source = StreamSource(corpus, prefix, on_error, shuffle, limit, interleave)
         task = EvaluationTask(source, options.regime(feedback, strategy, delay, seed), threshold)
         task.check()

@@ -107,7 +107,7 @@ def _metrics(learner: dict[str, Any], arrays: Arrays) -> dict[str, float | None]
         kind = Learner.find_class(learner["class"])
     except SnapshotError:
         return {}
-    metrics = RunningMetrics(max(len(arrays.get("said", ())), 1))
+    metrics = RunningMetrics(max(len(arrays.get("metric_scores", ())), 1))
     if not metrics.arrays().keys() <= arrays.keys():
         return {}
     metrics.restore(arrays)

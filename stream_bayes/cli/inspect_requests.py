@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MAX_NAME_LENGTH = 60
 _MAX_NAMED = 5
 # Shown as `requested` and `audited`.
-_COUNTED = ("asked", "audited")
+_COUNTED = ("requested", "audited")
 
 
 def label_settings(path: Path, config: Path | None) -> LabelSettings | None:
@@ -43,8 +43,7 @@ def describe_requests(checkpoint: Checkpoint, settings: LabelSettings | None) ->
         selector.restore(*selector_state(checkpoint.scalars, checkpoint.arrays))
     except (KeyError, TypeError, ValueError):
         return {}
-    # Requests of an older version have no id.
-    open_ids = [entry[-1] or str(entry[0]) for entry in selector.requests.state()["open"]]
+    open_ids = [request.title or str(place) for place, request in selector.requests.items()]
     estimate = selector.audit.estimate()
     budget = selector.budget
     return {

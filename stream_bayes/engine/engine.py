@@ -16,7 +16,7 @@ from stream_bayes.engine.metrics import RunningMetrics
 from stream_bayes.engine.model_adapter import ModelAdapter, Predictions, open_learner
 from stream_bayes.engine.types import BatchResult, RejectedRecord, ReplayDecisions, RequestPolicy, dead_letter
 from stream_bayes.errors import EventError, StreamBayesError
-from stream_bayes.events import InputEvent, LabelOutcome, Observation, Prediction
+from stream_bayes.events import InputEvent, Observation, Prediction
 from stream_bayes.units import milliseconds
 
 
@@ -66,6 +66,22 @@ class Engine:
         """Counts of dead letters by code."""
         self.unknown_fields = 0
         """Fields of JSON events that were ignored."""
+
+    @property
+    def compatibility_key(self) -> dict[str, Any]:
+        """The settings that shape the state: a checkpoint is good for an engine with the same ones.
+
+        Budgets, costs, limits and intervals may change from run to run; not between how many a budget is shared.
+        """
+        sizes = self.settings.engine
+        topics = self.settings.topics
+        return {
+            "learner": self.model.compatibility_key,
+            "engine": {"label_history": sizes.label_history, "dedup_window": sizes.dedup_window},
+            "topics": {"observations": topics.observations, "labels": topics.labels, "journal": self.settings.journal},
+            "partition": self.partition,
+            "partitions": self.request_policy.partitions,
+        }
 
     def plan(self, events: Sequence[InputEvent], decisions: ReplayDecisions | None = None) -> BatchPlan:
         """Plan what is to be done with events; changes nothing.
@@ -176,6 +192,8 @@ class Engine:
             policy = plan.decisions.policy
         # By a clock with this lead, what is overdue by the current policy was overdue by the policy of the time.
         lead = self.request_policy.request_ttl - policy.request_ttl
+        # In a replay none are made: they were put out when the events were first processed.
+        outcomes = result.outputs if plan.decisions is None else None
         row = 0
         for planned in segment:
             record = planned.input.record
@@ -188,7 +206,7 @@ class Engine:
                 history.advance(record.offset + 1, is_duplicate=planned.is_duplicate)
             oldest = history.end - policy.remembered
             if requests.are_overdue(oldest, self.clock + lead):
-                _put_out(plan, result, *requests.expire(oldest, self.clock, lead))
+                requests.expire(oldest, self.clock, lead, outcomes)
             if action == "predict" and predictions is not None:
                 self._record_prediction(planned, predictions, row, plan, result)
                 row += 1
@@ -203,7 +221,7 @@ class Engine:
             elif planned.problem is not None:
                 self._reject(planned, planned.problem, plan, result)
             if action in ("learn", "correct", "repeat", "unsure"):
-                _put_out(plan, result, requests.receive_label(planned, self.clock, lead))
+                requests.receive_label(planned, self.clock, lead, outcomes)
 
     def _record_prediction(
         self, planned: PlannedAction, predictions: Predictions, row: int, plan: BatchPlan, result: BatchResult
@@ -264,7 +282,8 @@ class Engine:
     def _reject(self, planned: PlannedAction, problem: EventError, plan: BatchPlan, result: BatchResult) -> None:
         record = planned.input.record
         self.refused[problem.code] += 1
-        _put_out(plan, result, self._requests.reject(planned.input.event, problem, self.clock))
+        outcomes = result.outputs if plan.decisions is None else None
+        self._requests.reject(planned.input.event, problem, self.clock, outcomes)
         result.rejected.append(RejectedRecord(record.topic, record.offset, problem.code, problem.observation))
         result.outputs.append(dead_letter(record, problem, self.clock))
 
@@ -281,15 +300,9 @@ def _prediction(event: InputEvent, predictions: Predictions, row: int, model_ver
         variance=predictions.variance[row],
         epistemic_variance=predictions.epistemic_variance[row],
         action=predictions.actions[row],
-        source=event.record.source,
+        source=event.source,
         model_version=model_version,
     )
-
-
-def _put_out(plan: BatchPlan, result: BatchResult, *events: LabelOutcome | None) -> None:
-    """Collect outcomes, but for a replay: its outcomes were put out when the events were first processed."""
-    if plan.decisions is None:
-        result.outputs.extend(filter(None, events))
 
 
 def _count_before_correction(actions: Sequence[PlannedAction]) -> int:

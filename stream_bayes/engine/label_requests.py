@@ -1,8 +1,7 @@
-"""Label requests of an engine: the selector is asked, the request event is made, and its outcome is reported."""
+"""Label requests of an engine: the decision of the selector, the request event, and its outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal, cast
 
 from stream_bayes.active import Candidate, Expected, LabelBudget, LabelSelector, Request, RequestReason
@@ -12,7 +11,7 @@ from stream_bayes.engine.batch_plan import GONE, PlannedAction
 from stream_bayes.engine.history import Unlabelled
 from stream_bayes.engine.intervals import CredibleInterval, credible_interval
 from stream_bayes.engine.model_adapter import ModelAdapter, Predictions
-from stream_bayes.engine.types import ReplayDecisions, moment
+from stream_bayes.engine.types import Output, ReplayDecisions, moment
 from stream_bayes.errors import ConfigError, EventError, ParameterError, StreamBayesError
 from stream_bayes.events import InputEvent, Label, LabelOutcome, LabelRequest, Observation
 from stream_bayes.mail.parse.parsed_mail import ParsedMail
@@ -60,7 +59,8 @@ def selector_for(settings: LabelSettings, partition: int, partitions: int) -> La
 class LabelRequests:
     """The label requests of an engine: the decisions of its selector, and an outcome event for each request that ends.
 
-    Where a replay passes a clock with a lead, requests expire as they did when the events were first processed.
+    Where a replay passes a clock with a lead, requests expire as they did when the events were first processed. It
+    passes no `outputs`: then no outcome event is made.
     """
 
     def __init__(self, settings: Settings, model: ModelAdapter, partition: int, partitions: int) -> None:
@@ -96,7 +96,7 @@ class LabelRequests:
         requests = self.selector.requests
         return clock >= requests.due or (requests.first is not None and int(requests.first) < oldest)
 
-    def expire(self, oldest: int, clock: int, lead: int) -> Iterator[LabelOutcome]:
+    def expire(self, oldest: int, clock: int, lead: int, outputs: list[Output] | None) -> None:
         """Close the requests that are overdue, and those about observations before `oldest`."""
         selector = self.selector
         requests = self.selector.requests
@@ -107,11 +107,13 @@ class LabelRequests:
         while (first := requests.first) is not None and int(first) < oldest:
             expired.append((first, selector.close(first)))
             selector.counts["expired"] += 1
-        for offset, request in expired:
-            yield _closed_outcome(self._source(int(offset)), "expired", clock, request and request.title)
+        if outputs is not None:
+            for offset, request in expired:
+                source = self._source(int(offset))
+                outputs.append(_closed_outcome(source, "expired", clock, request and request.title))
 
-    def receive_label(self, planned: PlannedAction, clock: int, lead: int) -> LabelOutcome | None:
-        """Tell the selector of a label, new or not, or of an abstention; gives the event that is put out, if any."""
+    def receive_label(self, planned: PlannedAction, clock: int, lead: int, outputs: list[Output] | None) -> None:
+        """Record a label, new or not, or an abstention; its outcome is put out if it closes or corrects a request."""
         offset = planned.offset
         selector = self.selector
         event = planned.input.event
@@ -120,31 +122,30 @@ class LabelRequests:
         was_open = offset in selector.requests
         value = _ABSTENTION if planned.action == "unsure" else planned.label
         outcome = selector.record_answer(offset, value, label.labeller, clock + lead)
-        if outcome == "unasked" and not isinstance(planned.before, Unlabelled):
+        if outcome == "unrequested" and not isinstance(planned.before, Unlabelled):
             # Its first label came with it, or so long ago that the selector has forgotten it.
-            selector.counts["unasked"] -= 1
+            selector.counts["unrequested"] -= 1
             outcome = "repeated" if planned.action == "repeat" else "corrected"
             selector.counts[outcome] += 1
-        if outcome in _PUT_OUT or (outcome == "unsure" and was_open):
-            return _answer_outcome(self._source(offset), cast(Outcome, outcome), clock, label)
-        return None
+        if outputs is not None and (outcome in _PUT_OUT or (outcome == "unsure" and was_open)):
+            outputs.append(_answer_outcome(self._source(offset), cast(Outcome, outcome), clock, label))
 
-    def reject(self, event: object, problem: EventError, clock: int) -> LabelOutcome | None:
-        """A record became a dead letter; if it was a label for an open request, gives the event about it.
+    def reject(self, event: object, problem: EventError, clock: int, outputs: list[Output] | None) -> None:
+        """Record that a record became a dead letter; if it was a label for an open request, its outcome is put out.
 
         The request stays open, unless its observation is gone and no other label can be learned.
         """
         offset = problem.observation
         requests = self.selector.requests
         if offset is None or offset not in requests:
-            return None
+            return
         self.selector.counts["refused"] += 1
         if problem.code == GONE:
             self.selector.close(offset)
         label = _label_in(event)
-        if label is None:
-            return None
-        return _answer_outcome(self._source(offset), "refused", clock, label, still_open=offset in requests)
+        if outputs is not None and label is not None:
+            still_open = offset in requests
+            outputs.append(_answer_outcome(self._source(offset), "refused", clock, label, still_open=still_open))
 
     def _source(self, offset: int) -> Source:
         return Source(self._topic, self._partition, offset)
@@ -198,7 +199,7 @@ def label_request(  # noqa: PLR0913 - all but the prediction are fields of the r
         at=moment(at),
         expires_at=moment(expires_at),
         budget_left=budget_left,
-        source=event.record.source,
+        source=event.source,
         key=observation.key,
         subject=_subject(observation, mail),
         preview=_preview(observation, mail),

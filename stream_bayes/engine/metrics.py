@@ -107,20 +107,20 @@ class RunningMetrics:
         """Copies of the slots in use and of the sums."""
         used = min(self._end, len(self._scores))
         return {
-            "said": self._scores[:used].copy(),
-            "guesses": self._best[:used].copy(),
+            "metric_scores": self._scores[:used].copy(),
+            "metric_best": self._best[:used].copy(),
             "metric_cells": self._cells.copy(),
             "metric_bins": self._bins.copy(),
             "metric_sums": self._sums.copy(),
-            "said_end": np.array([self._end]),
+            "metric_end": np.array([self._end]),
         }
 
     def restore(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
-        self._end = int(arrays["said_end"][0])
+        self._end = int(arrays["metric_end"][0])
         used = min(self._end, len(self._scores))
-        self._scores[:used] = arrays["said"]
-        self._best[:used] = arrays["guesses"]
+        self._scores[:used] = arrays["metric_scores"]
+        self._best[:used] = arrays["metric_best"]
         self._cells[...] = arrays["metric_cells"]
         self._bins[...] = arrays["metric_bins"]
         self._sums[...] = arrays["metric_sums"]

@@ -24,22 +24,6 @@ class Bookkeeping(NamedTuple):
     arrays: Arrays
 
 
-def compatibility_key_of(engine: Engine) -> dict[str, Any]:
-    """The settings that shape the state: a checkpoint is good for an engine with the same ones.
-
-    Budgets, costs, limits and intervals may change from run to run; not between how many a budget is shared.
-    """
-    sizes = engine.settings.engine
-    topics = engine.settings.topics
-    return {
-        "learner": engine.model.compatibility_key,
-        "engine": {"label_history": sizes.label_history, "dedup_window": sizes.dedup_window},
-        "topics": {"observations": topics.observations, "labels": topics.labels, "journal": engine.settings.journal},
-        "partition": engine.partition,
-        "partitions": engine.request_policy.partitions,
-    }
-
-
 def bookkeeping_of(engine: Engine) -> Bookkeeping:
     """A copy of the state without the learner."""
     scalars = {

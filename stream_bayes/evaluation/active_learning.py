@@ -39,7 +39,7 @@ class RequestCounts(NamedTuple):
     """What happened to the label requests of a pass."""
 
     counts: dict[str, int]
-    """Messages by outcome: "asked", "audited", "suppressed", "answered", "expired", ..."""
+    """Messages by outcome: "requested", "audited", "suppressed", "answered", "expired", ..."""
     audit: AuditEstimate | None
     """The estimated accuracy, from requests drawn at random; None without answers to them."""
     probabilities_only: bool

@@ -26,7 +26,7 @@ def pass_to_dict(run: PassResult, summary: MetricsSummary, counts: Counts) -> di
         "unlabelled": run.unlabelled,
         "labels_used": int(run.learned.sum()),
         "labels_waiting": run.waiting,
-        "asked": _requests(run),
+        "requests": _requests(run),
         "stopped": run.stopped,
         "threshold": summary.threshold,
         **{name: finite_or_none(value) for name, value in summary.values._asdict().items()},

@@ -34,7 +34,7 @@ from stream_bayes.events.rejections import (
     unknown_fields,
 )
 from stream_bayes.events.schemas import Label, Observation, ObservationFields, observation_problem
-from stream_bayes.records import Record
+from stream_bayes.records import Record, Source
 
 _MAIL = "message/rfc822"
 _MAIL_BYTES = _MAIL.encode()
@@ -96,6 +96,11 @@ class InputEvent(NamedTuple):
     """How many fields of its JSON were ignored."""
     label_problem: EventError | None = None
     """Why the label of an observation cannot be used; the observation itself can."""
+
+    @property
+    def source(self) -> Source:
+        """The place of its record, which the outputs about it name."""
+        return Source(self.record.topic, self.record.partition, self.record.offset)
 
 
 class _Envelope(NamedTuple):

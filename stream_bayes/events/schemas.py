@@ -121,8 +121,8 @@ def observation_problem(observation: ObservationFields) -> str | None:
         return _TOO_LARGE.format("'label'")
     features = observation.features
     if (features is None) + (observation.text is None) + (observation.raw is None) != 2:
-        given = [name for name in _CONTENTS if getattr(observation, name) is not None]
-        return f"exactly one of features, text and raw must be given, not {' and '.join(given) or 'none'}"
+        present = [name for name in _CONTENTS if getattr(observation, name) is not None]
+        return f"exactly one of features, text and raw must be given, not {' and '.join(present) or 'none'}"
     if features is not None:
         for name, value in features.items():
             if type(value) is int and _exceeds_64_bits(value):

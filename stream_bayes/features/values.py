@@ -32,7 +32,7 @@ FeatureName = Hashable
 LARGEST_FLOAT = sys.float_info.max
 LARGEST_NAME = 2**63
 DEEPEST_NAME = 16
-# Names have hashes of 32 bits: more buckets could not be told apart.
+# Names have hashes of 32 bits: more buckets could not be distinguished.
 MAX_BUCKETS = 2**32
 
 _PLAIN_KINDS = "biufU"

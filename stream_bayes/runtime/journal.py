@@ -6,7 +6,6 @@ are requested, the same requests expire. Nothing is decided again.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -22,8 +21,7 @@ from stream_bayes.records import Record
 LEARNER = "learner"
 MARK = "mark"
 """Headers: a digest of the learner's settings, and a random mark of the record."""
-VERSION = 2
-"""The version that is written; version 1, which has neither audits nor abstentions, is read too."""
+VERSION = 1
 
 
 class OffsetRange(NamedTuple):
@@ -39,8 +37,8 @@ class OffsetRange(NamedTuple):
 class JournalEntry:
     """The inputs and the decisions of one commit."""
 
-    policy: RequestPolicy | None = None
-    """The policy by which label requests expired; None in records of version 1."""
+    policy: RequestPolicy
+    """The policy by which label requests expired."""
     ranges: list[OffsetRange] = field(default_factory=list)
     """The inputs, in the order in which they were processed."""
     requests: dict[int, RequestReason] = field(default_factory=dict)
@@ -73,9 +71,14 @@ class JournalEntry:
 
     def encode(self) -> bytes:
         """The entry as JSON."""
-        content: dict[str, Any] = {"version": VERSION, "runs": self.ranges, "asked": list(self.requests), "dead": []}
+        content: dict[str, Any] = {
+            "version": VERSION,
+            "ranges": self.ranges,
+            "requests": list(self.requests),
+            "policy": self.policy._asdict(),
+        }
         if self.rejected:
-            content["dead"] = [one[: 3 if one.observation is None else 4] for one in self.rejected]
+            content["rejected"] = [one[: 3 if one.observation is None else 4] for one in self.rejected]
         if self.late is not None:
             content["late"] = self.late
         if self.requests:
@@ -83,9 +86,7 @@ class JournalEntry:
             audited = [(offset, chance) for offset, chance in drawn if chance is not None]
             content |= {"audited": audited} if audited else {}
         if self.abstentions:
-            content["unsure"] = self.abstentions
-        if self.policy is not None:
-            content["terms"] = self.policy._asdict()
+            content["abstentions"] = self.abstentions
         return json.dumps(content, separators=(",", ":")).encode()
 
     @classmethod
@@ -94,39 +95,36 @@ class JournalEntry:
         try:
             content = json.loads(record.value)
             version = int(content["version"])
-            if 1 <= version <= VERSION:
+            if version == VERSION:
                 return cls._from_json(content)
         except (KeyError, TypeError, ValueError) as problem:
             message = f"record {record.offset} of the journal ({record.topic!r}) cannot be read: {problem!r}"
             raise RecoveryError(message) from problem
         message = (
             f"record {record.offset} of the journal ({record.topic!r}) has version {version}, "
-            f"and this stream_bayes reads up to {VERSION}: update stream_bayes"
+            f"and this stream_bayes reads version {VERSION}: update stream_bayes"
         )
         raise RecoveryError(message)
 
     @classmethod
     def _from_json(cls, content: dict[str, Any]) -> JournalEntry:
-        requests = {int(offset): RequestReason() for offset in content["asked"]}
+        requests = {int(offset): RequestReason() for offset in content["requests"]}
         requests.update({int(offset): RequestReason(float(chance)) for offset, chance in content.get("audited", ())})
         late = content.get("late")
-        policy = content.get("terms")
+        policy = content["policy"]
         return cls(
-            ranges=[OffsetRange(str(topic), *map(int, rest)) for topic, *rest in content["runs"]],
+            policy=RequestPolicy(*(int(policy[name]) for name in RequestPolicy._fields)),
+            ranges=[OffsetRange(str(topic), *map(int, rest)) for topic, *rest in content["ranges"]],
             requests=requests,
             rejected=[
                 RejectedRecord(str(topic), int(offset), str(code), *map(int, rest))
-                for topic, offset, code, *rest in content["dead"]
+                for topic, offset, code, *rest in content.get("rejected", ())
             ],
-            abstentions=[(str(topic), int(offset)) for topic, offset in content.get("unsure", ())],
+            abstentions=[(str(topic), int(offset)) for topic, offset in content.get("abstentions", ())],
             late=None if late is None else int(late),
-            policy=None if policy is None else RequestPolicy(*(int(policy[name]) for name in RequestPolicy._fields)),
         )
 
 
 def mark_of(record: Record) -> str:
     """A mark that tells the journal up to a record from that of a copy of the log which was written to since."""
-    mark = dict(record.headers).get(MARK)
-    # Older records have no mark.
-    whole = b"%d " % record.timestamp + record.value
-    return hashlib.sha256(whole).hexdigest()[:16] if mark is None else mark.decode("ascii", "replace")
+    return dict(record.headers).get(MARK, b"").decode("ascii", "replace")

@@ -14,7 +14,6 @@ from typing import Any
 from stream_bayes.config import Settings
 from stream_bayes.engine import Engine
 from stream_bayes.engine.forwarding import FORWARDED
-from stream_bayes.engine.state import compatibility_key_of
 from stream_bayes.engine.types import Output, dead_letter
 from stream_bayes.errors import EventError, LogError, LogGap
 from stream_bayes.eventlog.base import Headers, Log
@@ -174,7 +173,7 @@ class PartitionProcessor:
         self.mark: str | None = None
         """The mark of its last journal record, if there is one; see `mark_of`."""
         # Offsets mean nothing in another log.
-        self.compatibility_key = {**compatibility_key_of(self.engine), LOG: log.identity}
+        self.compatibility_key = {**self.engine.compatibility_key, LOG: log.identity}
         """What a checkpoint must agree with."""
         self.learner = _digest(self.compatibility_key["learner"])
         """A digest of the learner and its settings, which stands in the journal."""

@@ -212,8 +212,6 @@ class _Recovery:
 
     def _check_partitions(self, record: Record, entry: JournalEntry) -> None:
         """Refuse a journal whose label budget was shared between another number of partitions, but for a rebuild."""
-        if entry.policy is None:
-            return
         then = entry.policy.partitions
         now = self._engine.request_policy.partitions
         if then == now:

@@ -75,7 +75,6 @@ def _count_at_start(settings: Settings, log: Log, count: int) -> int:
     for number in range(count):
         place = Partition(settings.journal, number)
         found = log.read(*place, begins[place]) if place in begins else []
-        policy = JournalEntry.decode(found[0]).policy if found else None
-        if policy is not None:
-            return policy.partitions
+        if found:
+            return JournalEntry.decode(found[0]).policy.partitions
     return count

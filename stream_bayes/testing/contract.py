@@ -54,11 +54,11 @@ def _assert_predicting_teaches_no_type(
     experienced = streams.taught(learner, past)
     for known in _ONES:
         alone = streams.frozen(streams.taught(learner, [*past, (make(known), label)]))
-        for asked in _ONES:
+        for other in _ONES:
             model = copy.deepcopy(experienced)
-            _predict(model, make(asked))
+            _predict(model, make(other))
             model.learn_one(make(known), label)
-            assert streams.frozen(model) == alone, f"predicting {make(asked)} changed what learning {make(known)} does"
+            assert streams.frozen(model) == alone, f"predicting {make(other)} changed what learning {make(known)} does"
 
 
 def _predict(model: Any, x: dict[Any, Any]) -> None:

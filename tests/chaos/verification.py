@@ -234,7 +234,7 @@ def _check_requests(log: Log, number: int, fates: Fates) -> int:
     assert len(set(found)) == len(found)
     assert all(fates[EMAILS, offset].what == "predict" and fates[EMAILS, offset].label is None for offset in found)
     entries = events(log, JOURNAL, number)
-    assert found == [offset for entry in entries for offset in entry["asked"]]
+    assert found == [offset for entry in entries for offset in entry["requests"]]
     audited = {offset for entry in entries for offset, _ in entry.get("audited", ())}
     strategies = {event["source"]["offset"]: event["strategy"] for event in written if "strategy" in event}
     assert {offset for offset, strategy in strategies.items() if strategy == "audit"} == audited
@@ -242,16 +242,16 @@ def _check_requests(log: Log, number: int, fates: Fates) -> int:
 
 
 def _check_outcomes(written: list[dict[str, Any]]) -> None:
-    """A question ends once, and only after it was asked; after it ended without a label, one may come late."""
+    """A request ends once, and only after it was requested; after it ended without a label, one may come late."""
     state: dict[int, str] = {}
     for event in written:
         offset = event["source"]["offset"]
-        what = event.get("outcome", "asked")
+        what = event.get("outcome", "requested")
         before = state.get(offset)
-        if what == "asked":
-            assert before in (None, "corrected"), f"{offset} was asked about after it was {before}"
+        if what == "requested":
+            assert before in (None, "corrected"), f"{offset} was requested after it was {before}"
         elif what in ("answered", "expired", "unsure", "refused"):
-            assert before == "asked", f"{offset} was {what} after it was {before}"
+            assert before == "requested", f"{offset} was {what} after it was {before}"
         elif what == "late":
             assert before in ("expired", "unsure"), f"{offset} was late after it was {before}"
         if what != "corrected" and not event.get("open", False):

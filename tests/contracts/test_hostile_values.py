@@ -247,7 +247,7 @@ def test_item20_every_scalar_of_a_checkpoint_is_checked() -> None:
         (("selector", "budget", "age"), -1.0),
         (("selector", "budget", "times"), [3, 2, 1]),
         (("selector", "threshold", "correction"), 1e300),
-        (("selector", "urgency", "surprise"), 2.0),
+        (("selector", "surprise", "surprise"), 2.0),
         (("selector", "audit", "answers"), -1),
         (("labels", "end"), 2**63),
     ],

@@ -110,7 +110,7 @@ def test_no_limit_is_ever_exceeded(stream: Stream, lives: list[Limits]) -> None:
         assert len(selector.requests) <= limits.max_open_requests
         assert limits.total is None or len(asked) <= limits.total
         assert limits.per_period is None or recent(asked, clock) <= limits.per_period
-    assert selector.budget.used == selector.counts["asked"] == len(asked)
+    assert selector.budget.used == selector.counts["requested"] == len(asked)
 
 
 @given(lives=lives, gaps=st.lists(GAPS, min_size=1, max_size=6), audits=st.lists(st.booleans(), min_size=1, max_size=3))

@@ -151,7 +151,7 @@ class Reference:
             self.learn(content, label)
         self.labels[offset] = label
         outcome = self.selector.answered(offset, label, event.labeller, self.clock)
-        if before is not None or outcome != "unasked":
+        if before is not None or outcome != "unrequested":
             self.said.append(("outcome", outcome if before is None else "corrected", offset))
 
     def meant_by(self, event: object) -> int | None:

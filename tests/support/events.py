@@ -109,7 +109,7 @@ GOLDEN: dict[bytes, Event] = {
     ),
     b'{"type":"status","at":"2026-01-31T12:00:00.250000Z","group":"g","partition":2,'
     b'"started_at":"2026-01-31T12:00:00.250000Z","events_in":10,"predictions":8,"labels_learned":5,"labels_requested":4,'
-    b'"labels_remaining":6,"open_requests":1,"label_outcomes":{"answered":3,"asked":4},'
+    b'"labels_remaining":6,"open_requests":1,"label_outcomes":{"answered":3,"requested":4},'
     b'"audit":{"accuracy":0.75,"low":0.2,"high":0.99,"answers":4},'
     b'"labellers":{"me":{"agreement":0.5,"low":0.025,"high":0.975,"checked":0,"labels":3}},'
     b'"duplicates":1,"forwarded":2,"unknown_fields":2,"dead_letters":1,"dead_letters_by_code":{"not-json":1},"lag":3,'
@@ -126,7 +126,7 @@ GOLDEN: dict[bytes, Event] = {
             labels_requested=4,
             labels_remaining=6,
             open_requests=1,
-            label_outcomes={"answered": 3, "asked": 4},
+            label_outcomes={"answered": 3, "requested": 4},
             audit=AuditFigures(accuracy=0.75, low=0.2, high=0.99, answers=4),
             labellers={"me": LabellerFigures(agreement=0.5, low=0.025, high=0.975, checked=0, labels=3)},
             duplicates=1,

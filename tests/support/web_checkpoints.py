@@ -9,7 +9,7 @@ from typing import Any
 from stream_bayes.config import Settings
 from stream_bayes.engine import Engine
 from stream_bayes.engine.model_adapter import ModelAdapter
-from stream_bayes.engine.state import bookkeeping_of, compatibility_key_of, state_of
+from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.persistence.checkpoint import Checkpoint
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
@@ -39,9 +39,7 @@ def write_model(settings: Settings, learner: Any, number: int = 1, version: int 
     engine.model = ModelAdapter(learner)
     engine.model_version = version
     scalars, arrays = state_of(learner, bookkeeping_of(engine))
-    return checkpoint_store_of(settings, partition).write(
-        number, Checkpoint(compatibility_key_of(engine), scalars, arrays)
-    )
+    return checkpoint_store_of(settings, partition).write(number, Checkpoint(engine.compatibility_key, scalars, arrays))
 
 
 def trained_clone(learner: Any) -> Any:

@@ -151,7 +151,7 @@ def journal_order(log: Log, partition: int = 0, journal: str = JOURNAL) -> list[
     """The places of all input records in the order in which they were processed, read without the worker's code."""
     order: list[Place] = []
     for entry in events(log, journal, partition):
-        for topic, number, begin, end in entry["runs"]:
+        for topic, number, begin, end in entry["ranges"]:
             assert number == partition
             # One of nothing says that what was before it is gone.
             assert begin <= end
@@ -189,7 +189,7 @@ def one_pass(settings: Settings, log: Log, partition: int = 0, partitions: int =
         arrival = _arrival(record, settings)
         for event in engine.process([arrival], _found(engine, arrival, log)).outputs:
             expected = next(written[OUTPUTS[type(event)]])
-            assert encode(event) == expected.value, f"{expected.source} is not what one pass puts out"
+            assert encode(event) == expected.value, f"{expected[:3]} is not what one pass puts out"
     assert not any(list(rest) for rest in written.values()), "the log has more outputs than one pass"
     return state(engine)
 

@@ -195,10 +195,10 @@ def _member_rows(first: NamedPass) -> list[tuple[str, str]]:
 
 def _mistakes(each: NamedPass, subjects: Mapping[str, str]) -> dict[str, list[Mistake]]:
     """The messages about which a pass was most wrong, by the kind of the mistake."""
-    lost_ham, passed_spam = worst_mistakes(each.run, each.summary.threshold)
+    false_positives, false_negatives = worst_mistakes(each.run, each.summary.threshold)
     return {
-        "Ham called spam": [_mistake(each.run, row, subjects) for row in lost_ham],
-        "Spam passed": [_mistake(each.run, row, subjects) for row in passed_spam],
+        "Ham called spam": [_mistake(each.run, row, subjects) for row in false_positives],
+        "Spam passed": [_mistake(each.run, row, subjects) for row in false_negatives],
     }
 
 

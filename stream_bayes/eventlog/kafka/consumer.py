@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -226,8 +226,8 @@ class GroupConsumer:
             restart_heartbeat(self.consumer)
         return found
 
-    def _limits(self, places: Iterable[Partition], asked: Any) -> dict[Partition, int]:
+    def _limits(self, places: Iterable[Partition], offsets_of: Callable[[str], Offsets]) -> dict[Partition, int]:
         found: dict[Partition, int] = {}
         for topic in {place.topic for place in places}:
-            found.update(asked(topic))
+            found.update(offsets_of(topic))
         return found

@@ -46,7 +46,7 @@ class Refusals(logging.Handler):
         """What is to be done about it, each once; nothing where the broker only did not answer."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note what is told of a connection that was lost."""
+        """Note the reason that the client logs for a lost connection."""
         text = record.getMessage()
         for sign, reason in _SIGNS.items():
             if sign in text:

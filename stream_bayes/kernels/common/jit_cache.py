@@ -259,7 +259,7 @@ def _existing_folders() -> Iterator[Path]:
 
 
 def _writable_folders() -> Iterator[Path]:
-    """Folders that can be written, made one by one as they are asked for."""
+    """Folders that can be written, made one by one when they are needed."""
     named = _named_folder()
     if named is not None and _make(named):
         yield named

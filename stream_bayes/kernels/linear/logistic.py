@@ -37,8 +37,10 @@ def write_joint(joint: Joint, row: int, mean: float, variance: float) -> None:
 
 
 @kernel
-def told(label: int, weight: float, mean: float, variance: float, numbers: FloatArray) -> tuple[float, float]:
-    """Count the evidence of a label; the precision and the offset of the observation it is."""
+def pseudo_observation(
+    label: int, weight: float, mean: float, variance: float, numbers: FloatArray
+) -> tuple[float, float]:
+    """Add the evidence of a label; gives the precision and the offset of the normal observation that stands for it."""
     log_odds = moderated(mean, variance)
     numbers[LOG_EVIDENCE] += weight * log_sigmoid(log_odds if label == 1 else -log_odds)
     if weight > 1.0:
@@ -64,7 +66,7 @@ def fold_logistic_full(
         if score:
             write_joint(joint, row, mean, variance)
         if label >= 0:
-            precision, offset = told(label, rows.weights[row], mean, variance, numbers)
+            precision, offset = pseudo_observation(label, rows.weights[row], mean, variance, numbers)
             grow(columns, factor, vectors, numbers)
             discount(factor, vectors, numbers)
             scatter(columns, values, intercept, vectors, numbers)
@@ -88,7 +90,7 @@ def fold_logistic_diagonal(rows: Rows, score: bool, cells: FloatArray, numbers: 
         if score:
             write_joint(joint, row, mean, variance)
         if label >= 0:
-            precision, offset = told(label, rows.weights[row], mean, variance, numbers)
+            precision, offset = pseudo_observation(label, rows.weights[row], mean, variance, numbers)
             grow_cells(columns, cells, numbers)
             discount_cells(cells, numbers)
             _, spread = score_cells(columns, values, cells, numbers)

@@ -1,4 +1,4 @@
-"""What a mail filter keeps of each bucket of features, asked and taught mail by mail.
+"""The evidence of a mail filter in each bucket of features, read and updated mail by mail.
 
 A row of a table is one bucket: a weight and the sum of its squared gradients, the number of ham and of spam mails that
 had it, and in the tables of grams the mean and the lost variance of a diagonal Bayesian weight. All features of a mail

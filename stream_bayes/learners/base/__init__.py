@@ -12,6 +12,7 @@ explanation           a prediction as a sum of feature contributions
 named_posterior       the posterior of one parameter, with a description
 label_predictions     predictions of a classifier for a batch
 number_predictions    predictions of a regressor for a batch
+uncertainties         the uncertainty of a batch of predictions, for selection strategies
 input_checks          checks of events before they are learned
 numeric_features      numbers that Gaussian learners take, and moments that add up
 arrays                arrays that grow

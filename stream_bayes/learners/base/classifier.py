@@ -69,7 +69,7 @@ class Classifier(Learner, base.Classifier):
         """
 
     def _check_learnable(self, events: Batch, y: Sequence[Label | None]) -> None:
-        """Refuse events that could not be learned, as far as can be told without a change."""
+        """Refuse events that could not be learned, as far as is known without a change."""
 
     def _prepare(self, events: Batch, y: Sequence[Label | None], weights: FloatArray) -> Prepared[LabelPredictions]:
         """Register what is new in events that were checked, and make room for it.

@@ -137,8 +137,8 @@ def check_batch(events: int, y: Any, w: Any) -> tuple[list[Any], FloatArray]:
         message = f"labels and weights are lists, one entry for each event: {problem}"
         raise InputError(message) from problem
     if not events == len(labels) == len(weights):
-        given = "" if w is None else f" and {len(weights)} weights"
-        message = f"{events} events, {len(labels)} labels or targets{given}: one for each event is needed"
+        with_weights = "" if w is None else f" and {len(weights)} weights"
+        message = f"{events} events, {len(labels)} labels or targets{with_weights}: one for each event is needed"
         raise InputError(message)
     for row in np.flatnonzero(weights == 0.0).tolist():
         labels[row] = None

@@ -88,11 +88,11 @@ class Learner(base.Estimator):
 
     def _repr_html_(self) -> Html:
         """Return what a notebook shows: the class, the parameters that are not the defaults, and the evidence."""
-        given = self._get_params()
+        parameters = self._get_params()
         defaults = {name: entry.default for name, entry in signature(type(self).__init__).parameters.items()}
-        changed = {name: value for name, value in given.items() if not _is_same(value, defaults.get(name))}
+        changed = {name: value for name, value in parameters.items() if not _is_same(value, defaults.get(name))}
         rows = {name: _shown(value) for name, value in (changed | self._evidence_summary()).items() if value != {}}
-        everything = {name: _shown(value) for name, value in given.items()}
+        everything = {name: _shown(value) for name, value in parameters.items()}
         return notebook_html.card(type(self).__name__, rows, details=everything)
 
     @abstractmethod

@@ -95,11 +95,11 @@ class Members:
 
     def ask(self, parts: Sequence[Batch]) -> Opinions:
         """Opinions on every row; nothing is learned."""
-        said = [learner.predictive_many(part) for learner, part in zip(self.learners, parts, strict=True)]
-        return self._opinions(said)
+        predictions = [learner.predictive_many(part) for learner, part in zip(self.learners, parts, strict=True)]
+        return self._opinions(predictions)
 
     def check(self, parts: Sequence[Batch], labels: Sequence[Label | None]) -> None:
-        """Refuse events that a member could not learn, as far as can be told without a change."""
+        """Refuse events that a member could not learn, as far as is known without a change."""
         for learner, part in zip(self.learners, parts, strict=True):
             learner._check_learnable(part, labels)
 
@@ -122,11 +122,11 @@ class Members:
 
     def _learn(self, steps: Sequence[Prepared[LabelPredictions]], kept: dict[int, dict[str, Any]]) -> Opinions:
         """First those that may still refuse; when one does, those before it are put back as they were kept."""
-        said: dict[int, LabelPredictions] = {}
+        predictions: dict[int, LabelPredictions] = {}
         under_way = -1
         try:
             for under_way in self._unsure:
-                said[under_way] = steps[under_way].learn()
+                predictions[under_way] = steps[under_way].learn()
         except BaseException as problem:
             for place, before in kept.items():
                 self.learners[place].__dict__ = before
@@ -134,14 +134,14 @@ class Members:
             lost = not isinstance(problem, StreamBayesError) and under_way not in kept
             _take_back([step for place, step in enumerate(steps) if place != under_way or not lost])
             raise
-        said |= {place: step.learn() for place, step in enumerate(steps) if place not in said}
-        return self._opinions([said[place] for place in range(len(steps))])
+        predictions |= {place: step.learn() for place, step in enumerate(steps) if place not in predictions}
+        return self._opinions([predictions[place] for place in range(len(steps))])
 
-    def _opinions(self, said: Sequence[LabelPredictions]) -> Opinions:
-        shape = (len(said[0]), len(said))
+    def _opinions(self, predictions: Sequence[LabelPredictions]) -> Opinions:
+        shape = (len(predictions[0]), len(predictions))
         opinions = Opinions(np.zeros(shape), np.zeros(shape))
-        for place, predictions in enumerate(said):
-            take_opinion(predictions, self.classes, opinions, place)
+        for place, own in enumerate(predictions):
+            take_opinion(own, self.classes, opinions, place)
         return opinions
 
 

@@ -76,15 +76,15 @@ def _active_degrees(design: Design, scales: FloatArray, active: BoolArray, ridge
 
 
 def strengths_for(design: Design, penalty: Penalty, strengths: Any) -> FloatArray:
-    """The strengths asked for, the largest first; a number of them, or None, is spread over all that happens.
+    """The strengths, the largest first; a number of them, or None, is spread over all that happens.
 
     With a LASSO part from where the first weight joins; for ridge from where almost nothing is left of the weights to
     where almost nothing is missing.
     """
     if isinstance(strengths, Iterable):
-        given = each(non_negative, "strength", strengths)
-        check_scale("strength", *given)
-        return np.array(sorted(given, reverse=True))
+        checked = each(non_negative, "strength", strengths)
+        check_scale("strength", *checked)
+        return np.array(sorted(checked, reverse=True))
     count = MANY if strengths is None else int(whole("strengths", strengths, ParameterError))
     if count < 2:
         message = f"strengths must be numbers, or how many of them, at least 2; got {shown(strengths)}"

@@ -126,7 +126,7 @@ def _take_out(belief: FullBelief, x: FloatArray, target: float, weight: float, a
 def _check_digits(belief: FullBelief) -> None:
     """Refuse a belief of which a rotation has left no digits."""
     if not belief.is_sound():
-        message = "nothing would be left of the digits of what the other events have told; nothing was changed"
+        message = "no digit of the evidence of the other events would be left; nothing was changed"
         raise NumericalError(message)
 
 

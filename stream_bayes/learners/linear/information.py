@@ -123,12 +123,12 @@ def _largest_in_turn(whitened: FloatArray, count: int, forgetting: float) -> Int
     """
     variances = np.einsum("ij,ij->i", whitened, whitened)
     chosen = np.empty(count, dtype=np.int64)
-    told = np.empty((count, whitened.shape[1]))
+    gains = np.empty((count, whitened.shape[1]))
     for turn in range(count):
         chosen[turn] = best = int(variances.argmax())
         row = whitened[best]
-        direction = row - (told[:turn] @ row) @ told[:turn]
-        told[turn] = direction / math.sqrt(forgetting ** (turn + 1) + float(row @ direction))
-        variances -= (whitened @ told[turn]) ** 2
+        direction = row - (gains[:turn] @ row) @ gains[:turn]
+        gains[turn] = direction / math.sqrt(forgetting ** (turn + 1) + float(row @ direction))
+        variances -= (whitened @ gains[turn]) ** 2
         variances[chosen[: turn + 1]] = -np.inf
     return chosen

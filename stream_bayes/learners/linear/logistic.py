@@ -52,8 +52,8 @@ class BayesianLogisticRegression(WeightBelief, ColumnClassifier):
     >>> model = BayesianLogisticRegression(prior_precision=0.5, classes=("ham", "spam"))
     >>> for words, label in (({"free": 1}, "spam"), ({"lunch": 1}, "ham"), ({"free": 1, "now": 1}, "spam")):
     ...     model.learn_one(words, label)
-    >>> said = model.predictive_one({"free": 1})
-    >>> said.label, said.mean, said.epistemic_variance < said.variance
+    >>> prediction = model.predictive_one({"free": 1})
+    >>> prediction.label, prediction.mean, prediction.epistemic_variance < prediction.variance
     ('spam', 0.731, True)
     >>> model.probability_positive("free")
     0.813

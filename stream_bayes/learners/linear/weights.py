@@ -82,9 +82,9 @@ class WeightBelief(ColumnLearner):
         """
         means = self._belief.means()
         variances = self._belief.variances()
-        told = (means != 0.0) | (variances != 1.0 / self._belief.setting.prior)
+        learned = (means != 0.0) | (variances != 1.0 / self._belief.setting.prior)
         names = self._weight_names()
-        places = np.flatnonzero(told | (self.buckets is None)).tolist()
+        places = np.flatnonzero(learned | (self.buckets is None)).tolist()
         return {names[place]: self._marginal(float(means[place]), float(variances[place])) for place in places}
 
     def joint(self, *names: FeatureName) -> MvNormal | MvStudentT:

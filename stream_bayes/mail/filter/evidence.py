@@ -93,8 +93,8 @@ def restore_evidence(evidence: Evidence, arrays: Arrays) -> None:
 def _restore_table(name: str, table: Table, buckets: Any, counts: Any, weights: Any) -> None:
     shapes = ((len(buckets),), (len(buckets), 2), (len(buckets), table.shape[1] - 2))
     types = (np.uint32, np.uint32, np.float32)
-    given = (buckets, counts, weights)
-    if any(part.shape != shape or part.dtype != kind for part, shape, kind in zip(given, shapes, types, strict=True)):
+    parts = (buckets, counts, weights)
+    if any(part.shape != shape or part.dtype != kind for part, shape, kind in zip(parts, shapes, types, strict=True)):
         message = f"the table {name!r} needs buckets, two counts and {table.shape[1] - 2} weights each"
         raise ValueError(message)
     if len(buckets) and (buckets[-1] >= len(table) or (np.diff(buckets.astype(np.int64)) <= 0).any()):

@@ -32,11 +32,11 @@ from stream_bayes.typing import FloatArray
 from stream_bayes.validation import whole
 
 SHOWN = 15
-"""How many shares are told apart unless more are wanted."""
+"""The default number of features that are listed."""
 GRAM_SHARE = "byte n-grams"
 BIAS_SHARE = "biases"
 INTERCEPT_SHARE = "intercept"
-# What features that are not told apart are added up as, by the end of their kind.
+# The name under which the features that are not listed are added up, by the end of their kind.
 _OTHERS = {kind: f"other {kind}s" for kind in ("word", "pair", "host", "sender", "network", "field")}
 _OTHERS["fields"] = _OTHERS["field"]
 _LONGEST_SHOWN = 60
@@ -87,7 +87,7 @@ class Explanation:
     """Of the features that moved the log-odds most, these first."""
     rest: Mapping[str, float]
     """All other shares: of byte n-grams, of biases, of the intercept, of classifiers from elsewhere by their names, and
-    what the features not told apart add up to, as `other words` and the like."""
+    the sum of the features that are not listed, as `other words` and the like."""
 
     def as_event_explanation(self, spam: Label) -> EventExplanation:
         """The same in the form that all learners share, with the label of spam."""
@@ -143,26 +143,26 @@ class _FoundFeature(NamedTuple):
 
 def explain(
     batch: MailBatch,
-    said: MailPredictions,
+    predictions: MailPredictions,
     members: Sequence[str],
     evidence: Evidence,
     fusion: LogisticWeights,
     top: int = SHOWN,
 ) -> Explanation:
-    """The prediction for the first mail of a batch, taken apart; the `top` features are told apart.
+    """The prediction for the first mail of a batch, as a sum of shares; the `top` features are listed.
 
     `members` are the compiled ones: those after them in the prediction are classifiers from elsewhere.
     """
     most = int(whole("top", top))
-    log_odds = float(said.spam_log_odds[0])
-    scores = said.member_log_odds[0]
+    log_odds = float(predictions.spam_log_odds[0])
+    scores = predictions.member_log_odds[0]
     others = slice(len(members), None)
     rates = _rates(scores, members, fusion)
     gains = np.zeros(len(MEMBERS))
     gains[places_of(members) >= 0] = rates[: len(members)]
     found = _named_shares(batch, evidence, gains)
     below = [(_OTHERS[one.kind.rpartition(": ")[2]], one.log_odds) for one in found[most:]]
-    outside = zip(said.members[others], (rates[:-1] * scores)[others].tolist(), strict=True)
+    outside = zip(predictions.members[others], (rates[:-1] * scores)[others].tolist(), strict=True)
     rest: dict[str, float] = {}
     for name, part in (*below, *_nameless(batch, evidence, gains), *outside, (INTERCEPT_SHARE, float(rates[-1]))):
         rest[name] = rest.get(name, 0.0) + part
@@ -175,10 +175,10 @@ def _rates(scores: FloatArray, members: Sequence[str], fusion: LogisticWeights) 
     """What a unit of each score adds to the fused log-odds, and what the intercept does."""
     scales = np.ones(len(scores) + 1)
     scales[: len(members)] = SCALES[places_of(members) >= 0]
-    given = scales * np.append(scores, 1.0)
+    inputs = scales * np.append(scores, 1.0)
     # A score that is clipped is so in all its parts alike.
-    kept = LARGEST_INPUT / np.maximum(np.abs(given), LARGEST_INPUT)
-    whitened = np.linalg.solve(fusion.factor, kept * given)
+    kept = LARGEST_INPUT / np.maximum(np.abs(inputs), LARGEST_INPUT)
+    whitened = np.linalg.solve(fusion.factor, kept * inputs)
     moderation = 1.0 / math.sqrt(1.0 + math.pi * float(whitened @ whitened) / 8.0)
     rates: FloatArray = moderation * fusion.mean() * kept * scales
     return rates

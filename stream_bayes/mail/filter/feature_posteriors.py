@@ -21,7 +21,7 @@ from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.posteriors import Beta
 
 FEATURE_KINDS = ("word", "sender", "host")
-"""The kinds of features that people are told to ask about."""
+"""The kinds of features that have a posterior, as messages list them."""
 # The members that use a kind of feature, by the first word of their names.
 _MEMBERS = {
     "word": {"word"},

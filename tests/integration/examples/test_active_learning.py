@@ -13,9 +13,9 @@ from tests.support.examples import ROOT, numbers, rows, run
 def test_label_loop(tmp_path: Path) -> None:
     lines = run("label_loop", tmp_path).splitlines()
     counts = {name: int(count) for name, count in re.findall(r"([a-z]+) (\d+)", lines[0])}
-    assert counts["asked"] <= counts["budget"] == 100
+    assert counts["requested"] <= counts["budget"] == 100
     # The rest was never answered, or its answer would come after the last mail.
-    assert 0.9 * counts["asked"] < counts["answered"] + counts["unsure"] < counts["asked"]
+    assert 0.9 * counts["requested"] < counts["answered"] + counts["unsure"] < counts["requested"]
     ((asking, chance),) = rows(lines, "Wrong predictions")
     assert asking < chance
     ((truth, estimate),) = rows(lines, "Accuracy")

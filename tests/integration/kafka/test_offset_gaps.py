@@ -43,7 +43,7 @@ def assert_recovers(scene: KafkaTestBed, expected: Worker) -> None:
 
 def runs(scene: KafkaTestBed, partition: int = 0) -> list[list[Any]]:
     """What the journal has, in order."""
-    return [run for entry in events(scene.log, scene.settings.journal, partition) for run in entry["runs"]]
+    return [run for entry in events(scene.log, scene.settings.journal, partition) for run in entry["ranges"]]
 
 
 # Records that are gone

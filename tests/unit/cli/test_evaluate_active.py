@@ -35,7 +35,7 @@ def test_json_has_the_outcomes_of_the_requests(evaluate: Command, corpus: Path) 
     assert found["labels_used"] == done.learned.sum() <= 60
     assert done.requests is not None
     audit = None if done.requests.audit is None else done.requests.audit._asdict()
-    assert found["asked"] == {**done.requests.counts, "accuracy": done.accuracy, "audit": audit}
+    assert found["requests"] == {**done.requests.counts, "accuracy": done.accuracy, "audit": audit}
     assert found["one_minus_roca_percent"] == pytest.approx(one_minus_roca_percent(done.spam, done.log_odds))
 
 
@@ -43,20 +43,20 @@ def test_the_summary_has_labels_used(evaluate: Command, corpus: Path) -> None:
     code, output, errors = evaluate(corpus, "--filter", SMALL, "--feedback", "active:60")
     assert (code, errors) == (0, "")
     assert f"feedback active:60, {DEFAULT_STRATEGY}, " in output
-    for line in (r"asked +\d+", r"audited +\d+", r"suppressed +\d+", r"accuracy % +\d+\.\d\d"):
+    for line in (r"requested +\d+", r"audited +\d+", r"suppressed +\d+", r"accuracy % +\d+\.\d\d"):
         assert re.search(rf"^  {line}$", output, re.MULTILINE)
 
 
 def test_the_summary_has_the_estimate_of_the_audit_beside_the_accuracy() -> None:
     estimate = AuditEstimate(0.95, 0.81, 0.9876, 40, 31.5)
     done = made_run(
-        [True] * 30 + [False] * 10, [2.0] * 39 + [-2.0], requests=RequestCounts({"asked": 90}, estimate, False)
+        [True] * 30 + [False] * 10, [2.0] * 39 + [-2.0], requests=RequestCounts({"requested": 90}, estimate, False)
     )
     shown = pass_table(done, summarise(done.spam, done.log_odds, replicates=2), per_member=False)
-    assert re.search(r"^  asked +90\n  audited +0\n  answered +0\n  suppressed +0\n", shown, re.MULTILINE)
+    assert re.search(r"^  requested +90\n  audited +0\n  answered +0\n  suppressed +0\n", shown, re.MULTILINE)
     assert re.search(r"^  accuracy % +77\.50$", shown, re.MULTILINE)
     assert re.search(r"^  estimated by the audit +95\.00   81\.00 to 98\.76, of 40 answers$", shown, re.MULTILINE)
-    silent = made_run([True, False], [1.0, -1.0], requests=RequestCounts({"asked": 2}, None, False))
+    silent = made_run([True, False], [1.0, -1.0], requests=RequestCounts({"requested": 2}, None, False))
     assert "no audited answer came" in pass_table(silent, summarise(silent.spam, silent.log_odds), per_member=False)
 
 

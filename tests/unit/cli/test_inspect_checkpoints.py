@@ -12,7 +12,7 @@ import pytest
 
 from stream_bayes import SpamFilter
 from stream_bayes.engine.metrics import RunningMetrics
-from stream_bayes.engine.state import bookkeeping_of, compatibility_key_of, state_of
+from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.persistence.checkpoint import Checkpoint
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from tests.support.checkpoints import made
@@ -125,7 +125,7 @@ def of_an_engine() -> Checkpoint:
         settings_for(KINDS["MultinomialNB"], budget=40, audit_fraction=0.5, request_ttl="1h"), stream
     )
     scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
-    return Checkpoint(compatibility_key_of(engine), scalars, arrays)
+    return Checkpoint(engine.compatibility_key, scalars, arrays)
 
 
 def test_requests_audit_and_labellers_are_shown(run: Run, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_requests_audit_and_labellers_are_shown(run: Run, tmp_path: Path) -> Non
     requests = found["requests"]
     audit = found["audit"]
     assert requests["requested"] > requests["audited"] > 0
-    assert not {"asked", "audited"} & requests["outcomes"].keys()
+    assert not {"requested", "audited"} & requests["outcomes"].keys()
     assert audit["answers"] > 0
     assert found["labellers"]["ann"]["checked"] == 60
     assert found["labellers"]["ann"]["agreement"] == pytest.approx(31.0 / 62.0)

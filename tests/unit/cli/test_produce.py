@@ -16,7 +16,7 @@ from stream_bayes.eventlog.factory import open_log
 from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.events import Label, Limits, Observation, decode
 from stream_bayes.mail.parse.identity import message_id_of
-from stream_bayes.records import Record
+from stream_bayes.records import Record, Source
 from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, on_a_terminal
 from tests.support.corpora import MAILS, as_json_lines, put
 
@@ -70,7 +70,7 @@ def test_labels_come_later_with_the_place_of_their_mail(run: Run, corpus: Path, 
     assert (code, json.loads(output)["labels"]) == (0, 7)
     assert [each.label for each in observations(log)] == [None] * 7
     labels = [decode(record, Label, LIMITS) for record in read(log, "labels")]
-    places = {record.source: mail for record, mail in zip(read(log, "emails"), MAILS, strict=True)}
+    places = {Source(*record[:3]): mail for record, mail in zip(read(log, "emails"), MAILS, strict=True)}
     for label, mail in zip(labels, MAILS, strict=True):
         assert isinstance(label, Label)
         assert label.source is not None

@@ -78,7 +78,7 @@ def test_a_label_closes_its_request() -> None:
     stream.answer("a", "p0", labeller="ann")
     engine, outcome = after(stream)
     assert (open_request_offsets(engine), outcomes(outcome)) == ([1], [(0, "answered", False)])
-    assert counts(engine) == {"asked": 2, "answered": 1, "repeated": 1}
+    assert counts(engine) == {"requested": 2, "answered": 1, "repeated": 1}
     event = outcome.outputs[-1]
     assert isinstance(event, LabelOutcome)
     assert (event.id, event.label, event.labeller, event.at.timestamp()) == ("p0", "a", "ann", 2.0)
@@ -88,7 +88,7 @@ def test_a_label_without_a_request_is_no_outcome() -> None:
     stream = asked()
     stream.answer("a", "p0")
     engine, outcome = after(stream, budget=0)
-    assert (outcomes(outcome), counts(engine)) == ([], {"unasked": 1})
+    assert (outcomes(outcome), counts(engine)) == ([], {"unrequested": 1})
 
 
 def test_a_request_expires_and_its_late_label_is_learned() -> None:
@@ -101,7 +101,7 @@ def test_a_request_expires_and_its_late_label_is_learned() -> None:
     assert outcomes(outcome) == [(0, "expired", False), (0, "late", False)]
     expired = next(event for event in outcome.outputs if isinstance(event, LabelOutcome))
     assert (expired.id, expired.label, expired.at.timestamp()) == ("p0", None, 4.0)
-    assert (engine.model_version, counts(engine)) == (6, {"asked": 1, "expired": 1, "late": 1, "repeated": 1})
+    assert (engine.model_version, counts(engine)) == (6, {"requested": 1, "expired": 1, "late": 1, "repeated": 1})
     assert engine.selector.budget.used == 1, "its cost stays"
 
 
@@ -188,7 +188,7 @@ def test_a_second_label_is_a_correction_with_or_without_a_request() -> None:
     stream.answer("b", "own", labeller="bob")
     engine, outcome = after(stream)
     assert outcomes(outcome) == [(0, "answered", False), (0, "corrected", False), (2, "corrected", False)]
-    assert counts(engine) == {"asked": 2, "answered": 1, "corrected": 2}
+    assert counts(engine) == {"requested": 2, "answered": 1, "corrected": 2}
 
 
 def test_an_invalid_label_leaves_its_request_open() -> None:
@@ -198,7 +198,7 @@ def test_an_invalid_label_leaves_its_request_open() -> None:
     engine, outcome = after(stream, LINEAR)
     assert outcomes(outcome) == [(0, "refused", True), (0, "answered", False)]
     assert (codes(outcome), outcome.rejected[0].observation) == (["bad-input"], 0)
-    assert (counts(engine), open_request_offsets(engine)) == ({"asked": 1, "refused": 1, "answered": 1}, [])
+    assert (counts(engine), open_request_offsets(engine)) == ({"requested": 1, "refused": 1, "answered": 1}, [])
 
 
 def test_a_label_for_a_removed_observation_closes_its_request() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.engine import BatchResult, Engine, ReplayDecisions
-from stream_bayes.engine.state import bookkeeping_of, compatibility_key_of, restore, state_of
+from stream_bayes.engine.state import bookkeeping_of, restore, state_of
 from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.events import DeadLetter, InputEvent
 from stream_bayes.persistence.snapshot import Arrays
@@ -149,14 +149,14 @@ def test_a_state_shares_nothing_with_its_engine() -> None:
 
 def test_the_compatibility_key_has_the_settings_of_the_state() -> None:
     kind = KINDS["SpamFilter"]
-    own = compatibility_key_of(Engine(settings_for(kind)))
-    assert own == compatibility_key_of(Engine(settings_for(kind, budget=9, max_open_requests=9, strategy="margin")))
-    assert own != compatibility_key_of(Engine(settings_for(kind, label_history=9)))
-    assert own != compatibility_key_of(Engine(settings_for(kind), 0, 2))
+    own = Engine(settings_for(kind)).compatibility_key
+    assert own == Engine(settings_for(kind, budget=9, max_open_requests=9, strategy="margin")).compatibility_key
+    assert own != Engine(settings_for(kind, label_history=9)).compatibility_key
+    assert own != Engine(settings_for(kind), 0, 2).compatibility_key
     cheap = Kind(kind.name, {**kind.parameters, "false_positive_cost": 2.0}, (), ())
     small = Kind(kind.name, {"buckets": 2**11}, (), ())
-    assert own == compatibility_key_of(Engine(settings_for(cheap)))
-    assert own != compatibility_key_of(Engine(settings_for(small)))
+    assert own == Engine(settings_for(cheap)).compatibility_key
+    assert own != Engine(settings_for(small)).compatibility_key
     assert json.loads(json.dumps(own)) == own
 
 
@@ -199,7 +199,7 @@ def test_damaged_arrays_are_damaged(name: str) -> None:
             with np.errstate(all="ignore"):
                 array = mutated(arrays[key], how)
             attempt(kind, scalars, {**arrays, key: array})
-    for key in ("label_codes", "id_digests", "id_offsets", "said", "guesses", "metric_cells"):
+    for key in ("label_codes", "id_digests", "id_offsets", "metric_scores", "metric_best", "metric_cells"):
         attempt(kind, scalars, {**arrays, key: mutated(arrays[key], "longer")}, must_fail=True)
         attempt(kind, scalars, {**arrays, key: mutated(arrays[key], "shorter")}, must_fail=True)
 

@@ -184,7 +184,7 @@ def test_streams_shorter_than_the_budget_and_without_messages() -> None:
 def test_a_request_for_a_mail_without_a_label_is_never_answered() -> None:
     found = asked(generated_mails(60, unlabelled=1), FeedbackRegime("active:10"))
     assert found.requests is not None
-    assert found.requests.counts["asked"] > 0
+    assert found.requests.counts["requested"] > 0
     assert "answered" not in found.requests.counts
 
 

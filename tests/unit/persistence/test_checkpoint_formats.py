@@ -18,7 +18,7 @@ import pytest
 from stream_bayes import Learner, SpamFilter
 from stream_bayes.config import EngineSettings, LabelSettings, LearnerSettings, Settings
 from stream_bayes.engine import Engine
-from stream_bayes.engine.state import bookkeeping_of, compatibility_key_of, restore, state_of
+from stream_bayes.engine.state import bookkeeping_of, restore, state_of
 from stream_bayes.events import Prediction
 from stream_bayes.learners.base.learner import LearnerState
 from stream_bayes.persistence.checkpoint import CHECKPOINT, Checkpoint, read_checkpoint, write_checkpoint
@@ -52,14 +52,14 @@ def mail_filter() -> Checkpoint:
 
 
 def settings_then() -> Settings:
-    """Of the engines in the files; version 1 had the same ones, and a least variance of 0."""
+    """Of the engines in the files."""
     learner = LearnerSettings(name="MultinomialNB", parameters={"prior_count": 0.5})
     sizes = EngineSettings(label_history=50, dedup_window=20)
     return Settings(learner=learner, engine=sizes, labels=LabelSettings(budget=10, max_open_requests=6))
 
 
-def engine_with_questions() -> Checkpoint:
-    """An engine that has asked, of which some questions are answered, and some records refused."""
+def engine_with_requests() -> Checkpoint:
+    """An engine with label requests, of which some are answered, and with rejected records."""
     stream = Stream()
     for number in range(30):
         text = " ".join(f"w{number * step % 97}" for step in range(1, 12))
@@ -70,13 +70,13 @@ def engine_with_questions() -> Checkpoint:
     engine = Engine(settings_then())
     engine.process(stream.arrivals)
     scalars, arrays = state_of(engine.model.learner, bookkeeping_of(engine))
-    return Checkpoint(compatibility_key_of(engine), scalars, arrays)
+    return Checkpoint(engine.compatibility_key, scalars, arrays)
 
 
 CHECKPOINTS: dict[str, Callable[[], Checkpoint]] = {
     "every_type": every_type,
     "mail_filter": mail_filter,
-    "engine": engine_with_questions,
+    "engine": engine_with_requests,
 }
 
 
@@ -84,11 +84,11 @@ def path_of(name: str, version: int = CHECKPOINT.version) -> Path:
     return FOLDER / f"{name}.v{version}.safetensors"
 
 
-def said(checkpoint: Checkpoint) -> Any:
-    """Everything as JSON; of a learner also what it says."""
+def contents_of(checkpoint: Checkpoint) -> Any:
+    """Everything as JSON; of a learner also its predictions."""
     found: dict[str, Any] = {"compatibility_key": checkpoint.compatibility_key, "scalars": checkpoint.scalars}
     if "model_version" in checkpoint.scalars:
-        return found | {"engine": said_by_engine(checkpoint)}
+        return found | {"engine": engine_contents(checkpoint)}
     if "parameters" in checkpoint.scalars:
         state = LearnerState(
             checkpoint.compatibility_key["learner"], checkpoint.scalars["parameters"], checkpoint.arrays
@@ -99,10 +99,10 @@ def said(checkpoint: Checkpoint) -> Any:
     return found | {"arrays": arrays}
 
 
-def said_by_engine(checkpoint: Checkpoint) -> Any:
-    """What the engine of a checkpoint knows, and what it says next."""
+def engine_contents(checkpoint: Checkpoint) -> Any:
+    """The state of the engine of a checkpoint, and its next prediction."""
     engine = Engine(settings_then())
-    check_compatibility(Path("golden"), checkpoint.compatibility_key, compatibility_key_of(engine))
+    check_compatibility(Path("golden"), checkpoint.compatibility_key, engine.compatibility_key)
     restore(engine, checkpoint.scalars, checkpoint.arrays)
     stream = Stream()
     stream.ends["emails"] = 30
@@ -110,7 +110,7 @@ def said_by_engine(checkpoint: Checkpoint) -> Any:
     first = engine.process(stream.arrivals).outputs[0]
     assert isinstance(first, Prediction)
     return {
-        "asked": engine.selector.budget.used,
+        "requested": engine.selector.budget.used,
         "left": engine.selector.budget.left(),
         "waiting": list(engine.selector.requests),
         "counts": engine.counts,
@@ -126,7 +126,7 @@ def write_missing() -> None:
     for name, make in CHECKPOINTS.items():
         if not path_of(name).exists():
             write_checkpoint(path_of(name), NUMBER, make())
-            answers[path_of(name).name] = said(make())
+            answers[path_of(name).name] = contents_of(make())
     ANSWERS.write_text(json.dumps(answers, indent=1, sort_keys=True) + "\n")
 
 
@@ -139,7 +139,7 @@ def test_there_is_a_file_of_this_version(name: str) -> None:
 def test_old_checkpoints_load_and_hold_the_same(path: Path) -> None:
     number, checkpoint = read_checkpoint(path)
     assert number == NUMBER
-    assert json.loads(json.dumps(said(checkpoint))) == json.loads(ANSWERS.read_text())[path.name]
+    assert json.loads(json.dumps(contents_of(checkpoint))) == json.loads(ANSWERS.read_text())[path.name]
 
 
 if __name__ == "__main__":

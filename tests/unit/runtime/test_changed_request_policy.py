@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.persistence import snapshot
 from stream_bayes.persistence.checkpoint import CHECKPOINT, read_checkpoint
 from stream_bayes.runtime import Worker
-from stream_bayes.runtime.journal import JournalEntry
 from stream_bayes.runtime.partition_processor import PartitionProcessor, StageTimer
 from stream_bayes.runtime.recovery import recover
 from tests.support.label_requests import dissimilar_observations, open_request_offsets, requests
@@ -101,27 +99,6 @@ def test_each_request_has_one_outcome_when_the_ttl_changes(
     assert number < saved_state(second)[0]
 
 
-def test_a_journal_without_terms_is_replayed_by_those_of_now(
-    tmp_path: Path, log: Log, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encode = JournalEntry.encode
-    monkeypatch.setattr(JournalEntry, "encode", lambda entry: encode(replace(entry, policy=None)))
-    first = waits(tmp_path, "5h")
-    feed(log, dissimilar_observations(60))
-    work(first, log)
-    clock.now += 2 * HOURS
-    feed(log, [("labels", b"no event")])
-    asked = open_request_offsets(work(first, log).processors[0].engine)
-    assert asked
-    assert all("terms" not in entry for entry in events(log, JOURNAL))
-    lose_checkpoints(first)
-    assert open_request_offsets(recovered(waits(tmp_path, "5h"), log).processors[0].engine) == asked
-    assert open_request_offsets(recovered(waits(tmp_path, "1h"), log).processors[0].engine) == []
-    assert recover(PartitionProcessor(first, 0, 2, log, StageTimer())) is not None, (
-        "it does not say how many partitions there were"
-    )
-
-
 # A log in a file keeps its number of partitions; that of a broker can grow.
 
 
@@ -147,7 +124,7 @@ def test_a_checkpoint_of_another_number_of_partitions(spent: Settings, log: Log)
 
 
 def test_a_journal_of_another_number_of_partitions(spent: Settings, log: Log) -> None:
-    assert {entry["terms"]["partitions"] for entry in events(log, JOURNAL)} == {1}
+    assert {entry["policy"]["partitions"] for entry in events(log, JOURNAL)} == {1}
     lose_checkpoints(spent)
     with pytest.raises(RecoveryError, match=f"record 0 of '{JOURNAL}' was written for {WHAT_TO_DO}"):
         recover(PartitionProcessor(spent, 0, 2, log, StageTimer()))

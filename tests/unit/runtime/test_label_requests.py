@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes.active import RequestReason
 from stream_bayes.config import Settings
-from stream_bayes.engine import BatchResult, ReplayDecisions, RequestPolicy
+from stream_bayes.engine import BatchResult, RejectedRecord, ReplayDecisions, RequestPolicy
 from stream_bayes.errors import RecoveryError
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.persistence import checkpoint
@@ -41,30 +41,39 @@ def test_a_journal_entry_has_the_decisions() -> None:
     outcome = BatchResult()
     outcome.requests.update({3: RequestReason(), 5: RequestReason(0.0625)})
     outcome.abstentions.append(("labels", 7))
-    terms = RequestPolicy(request_ttl=4000, remembered=100, partitions=2)
+    policy = RequestPolicy(request_ttl=4000, remembered=100, partitions=2)
     records = [Record("emails", 0, offset, 0, None, b"") for offset in (2, 5)]
-    entry = JournalEntry(terms)
+    entry = JournalEntry(policy)
     entry.add(records, outcome)
     content = json.loads(entry.encode())
     assert content == {
-        "version": 2,
-        "runs": [["emails", 0, 2, 6]],
-        "asked": [3, 5],
+        "version": 1,
+        "ranges": [["emails", 0, 2, 6]],
+        "requests": [3, 5],
+        "policy": {"request_ttl": 4000, "remembered": 100, "partitions": 2},
         "audited": [[5, 0.0625]],
-        "unsure": [["labels", 7]],
-        "dead": [],
-        "terms": {"request_ttl": 4000, "remembered": 100, "partitions": 2},
+        "abstentions": [["labels", 7]],
     }
     assert entry_of(content) == entry
-    assert entry.decisions == ReplayDecisions({3: RequestReason(), 5: RequestReason(0.0625)}, {("labels", 7)}, terms)
+    assert entry.decisions == ReplayDecisions({3: RequestReason(), 5: RequestReason(0.0625)}, {("labels", 7)}, policy)
 
 
-def test_entries_of_version_1_have_neither_audits_nor_unsure_answers_nor_terms() -> None:
-    entry = entry_of({"version": 1, "runs": [["emails", 0, 2, 6]], "asked": [3], "dead": [["labels", 1, "not-json"]]})
-    assert entry.ranges == [OffsetRange("emails", 0, 2, 6)]
-    assert entry.decisions == ReplayDecisions({3: RequestReason()}, frozenset(), None)
-    with pytest.raises(RecoveryError, match="has version 3, and this stream_bayes reads up to 2"):
-        entry_of({"version": 3})
+def test_a_journal_entry_without_audits_abstentions_and_rejections() -> None:
+    policy = RequestPolicy(request_ttl=4000, remembered=100, partitions=2)
+    content = {"version": 1, "ranges": [["emails", 0, 2, 6]], "requests": [3], "policy": policy._asdict()}
+    entry = entry_of(content)
+    assert (entry.ranges, entry.rejected) == ([OffsetRange("emails", 0, 2, 6)], [])
+    assert entry.decisions == ReplayDecisions({3: RequestReason()}, frozenset(), policy)
+    content["rejected"] = [["labels", 1, "not-json"], ["labels", 2, "bad-label", 3]]
+    assert entry_of(content).rejected == [
+        RejectedRecord("labels", 1, "not-json"),
+        RejectedRecord("labels", 2, "bad-label", 3),
+    ]
+
+
+def test_a_journal_entry_of_another_version_is_refused() -> None:
+    with pytest.raises(RecoveryError, match="has version 2, and this stream_bayes reads version 1: update"):
+        entry_of({"version": 2})
 
 
 def answers(asked: list[dict[str, Any]]) -> list[tuple[str, bytes]]:

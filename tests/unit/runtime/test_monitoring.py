@@ -30,7 +30,7 @@ def test_status_events_are_complete(logs: Logs, tmp_path: Path) -> None:
         engine.selector.budget.left(),
     )
     assert last["label_outcomes"] == engine.selector.counts
-    assert last["label_outcomes"]["asked"] == last["labels_requested"] == len(requests(log))
+    assert last["label_outcomes"]["requested"] == last["labels_requested"] == len(requests(log))
     assert last["label_outcomes"]["corrected"] > 0
     assert last["audit"]["answers"] == engine.selector.audit.answers > 0
     assert 0.0 <= last["audit"]["low"] <= last["audit"]["accuracy"] <= last["audit"]["high"] <= 1.0
