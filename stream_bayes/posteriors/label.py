@@ -76,7 +76,9 @@ class LogitNormal(LatentProbability, _LogitNormalFields):
 
     @property
     def variance(self) -> float:
-        """The variance of the probability, by quadrature; never above mean (1 - mean)."""
+        """The variance of the probability, by quadrature; never above mean (1 - mean), and 0 if it is known."""
+        if self.log_odds_variance == 0.0:
+            return 0.0
         small, variance = _moments(-abs(self.log_odds), math.sqrt(self.log_odds_variance))
         mean = small if self.log_odds <= 0.0 else 1.0 - small
         return min(max(variance, 0.0), mean * (1.0 - mean))

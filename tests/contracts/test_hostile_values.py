@@ -36,7 +36,7 @@ from stream_bayes.learners.base.learner import LearnerState
 from stream_bayes.learners.base.regressor import Regressor
 from stream_bayes.testing import frozen
 from tests.support.engines import KINDS, random_stream, settings_for
-from tests.support.learners import LEARNERS
+from tests.support.learners import LEARNERS, by_setting
 
 MANY_DIGITS = 10**5000
 EXTREME_SIZES = (
@@ -85,7 +85,7 @@ def test_item20_no_classes_in_the_settings_are_refused_at_the_start(kind: str, t
         Engine(settings)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", by_setting(LEARNERS))
 def test_item20_numbers_of_many_digits_are_refused(name: str) -> None:
     learner, x, y = taught(name)
     refuses(learner, "learn_one", x, MANY_DIGITS)
@@ -133,7 +133,7 @@ def test_item20_a_forgetting_too_small_for_arithmetic_is_refused(forgetting: flo
                 kind(forgetting=forgetting, covariance=covariance)
 
 
-@pytest.mark.parametrize("name", [name for name in DICTS if LEARNERS[name].is_additive])
+@pytest.mark.parametrize("name", by_setting(name for name in DICTS if LEARNERS[name].is_additive))
 def test_item20_forgetting_nearly_all_leaves_a_learner_that_predicts(name: str) -> None:
     learner, x, y = taught(name)
     for factor in (1e-310, 5e-324):
@@ -185,7 +185,7 @@ def test_item20_sample_requires_a_generator_first(posterior: Any) -> None:
     assert len(posterior.sample(np.random.default_rng(1), 3)) == 3
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", by_setting(LEARNERS))
 def test_item20_nested_json_in_a_snapshot_is_damage(name: str) -> None:
     learner, _, _ = taught(name)
     state = learner.state()
@@ -336,7 +336,7 @@ def assert_sound(learner: Any, events: list[Any]) -> None:
             assert learner.predict_proba_one(x) == predictive.probabilities
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", by_setting(LEARNERS))
 def test_item20_extreme_updates_are_refused_or_leave_a_sound_state(name: str) -> None:
     for seed in range(1 if name.startswith("SpamFilter") else 4):
         generator = random.Random(f"{name} {seed}")
@@ -384,7 +384,7 @@ def test_item20_forgetting_all_but_faint_events_leaves_a_sound_state(forgetting:
         assert_sound(linear, events)
 
 
-@pytest.mark.parametrize("name", [name for name in DICTS if LEARNERS[name].is_additive])
+@pytest.mark.parametrize("name", by_setting(name for name in DICTS if LEARNERS[name].is_additive))
 def test_item20_a_learner_merged_with_itself_is_refused_before_it_overflows(name: str) -> None:
     learner, x, _ = taught(name)
     accepted = 0

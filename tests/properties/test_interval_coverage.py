@@ -96,7 +96,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("events", [20, 100])
+@pytest.mark.parametrize("events", [20, pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", CASES)
 def test_true_probabilities_lie_in_their_intervals(name: str, events: int) -> None:
     learner, world, size = CASES[name]

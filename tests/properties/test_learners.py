@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import SpamFilter
 from stream_bayes.testing import answer, answer_of, assert_close, frozen, targets
-from tests.support.learners import LEARNERS
+from tests.support.learners import LEARNERS, by_setting
 
 NAMES = ("a", "b", "c", ("d", 1), "rare")
 ADDITIVE = [name for name, learner in LEARNERS.items() if learner.is_additive]
@@ -59,7 +59,7 @@ def assert_same(one: Any, two: Any, tolerance: float = 1e-8) -> None:
         assert_close(answer(one, x), answer(two, x), tolerance)
 
 
-@pytest.mark.parametrize("name", LOSSLESS)
+@pytest.mark.parametrize("name", by_setting(LOSSLESS))
 @settings(max_examples=25)
 @given(stream=streams, random=st.randoms(use_true_random=False))
 def test_order_does_not_matter(name: str, stream: list[Event], random: Any) -> None:
@@ -67,7 +67,7 @@ def test_order_does_not_matter(name: str, stream: list[Event], random: Any) -> N
     assert_same(taught(LEARNERS[name], stream), taught(LEARNERS[name], shuffled))
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", by_setting(LEARNERS))
 @settings(max_examples=25)
 @given(stream=streams, cuts=st.sets(st.integers(0, 12)), unknown=st.sets(st.integers(0, 12)))
 def test_batches_are_the_loop_bit_for_bit(name: str, stream: list[Event], cuts: set[int], unknown: set[int]) -> None:
@@ -91,7 +91,7 @@ def test_batches_are_the_loop_bit_for_bit(name: str, stream: list[Event], cuts: 
     assert frozen(model) == frozen(loop)
 
 
-@pytest.mark.parametrize("name", LOSSLESS)
+@pytest.mark.parametrize("name", by_setting(LOSSLESS))
 @settings(max_examples=25)
 @given(first=streams, second=streams)
 def test_merge_is_union(name: str, first: list[Event], second: list[Event]) -> None:
@@ -100,7 +100,7 @@ def test_merge_is_union(name: str, first: list[Event], second: list[Event]) -> N
     assert_same(model, taught(LEARNERS[name], first + second))
 
 
-@pytest.mark.parametrize("name", LOSSLESS)
+@pytest.mark.parametrize("name", by_setting(LOSSLESS))
 @settings(max_examples=25)
 @given(stream=streams, mistakes=streams, random=st.randoms(use_true_random=False))
 def test_unlearn_undoes_learn(name: str, stream: list[Event], mistakes: list[Event], random: Any) -> None:
@@ -111,7 +111,7 @@ def test_unlearn_undoes_learn(name: str, stream: list[Event], mistakes: list[Eve
     assert_same(model, taught(learner, stream))
 
 
-@pytest.mark.parametrize("name", [*LOSSLESS, "BetaBernoulli few coins"])
+@pytest.mark.parametrize("name", by_setting([*LOSSLESS, "BetaBernoulli few coins"]))
 @settings(max_examples=25)
 @given(stream=streams, factor=st.sampled_from([0.0, 0.25, 0.9, 1.0]))
 def test_forgetting_is_a_smaller_weight(name: str, stream: list[Event], factor: float) -> None:
@@ -123,7 +123,7 @@ def test_forgetting_is_a_smaller_weight(name: str, stream: list[Event], factor: 
         assert_same(model, taught(LEARNERS[name], [event._replace(weight=event.weight * factor) for event in stream]))
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", by_setting(LEARNERS))
 @settings(max_examples=15)
 @given(before=streams, after=streams)
 def test_a_loaded_snapshot_continues_bit_for_bit(name: str, before: list[Event], after: list[Event]) -> None:

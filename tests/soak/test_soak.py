@@ -5,6 +5,8 @@ import subprocess
 import sys
 from collections import Counter
 
+import pytest
+
 from tests.soak.memory import MAX_GROWTH
 from tests.soak.soak import SAMPLES, Report, soak, troubles
 from tests.support.commands import ENVIRONMENT, PATIENCE, ROOT
@@ -50,6 +52,7 @@ def test_missing_results_are_named() -> None:
     assert found == ["refuse: 0 and not 1", "labels: 1 and not 2", "2 predictions in the log of 3"]
 
 
+@pytest.mark.long
 def test_the_command_shows_memory_on_the_way_and_refuses_too_few_events() -> None:
     done = command("2000")
     assert done.stdout.count(" events  ") == SAMPLES

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import pytest
 
 from stream_bayes import (
     BayesianLinearRegression,
@@ -106,3 +109,8 @@ LEARNERS: dict[str, Any] = {
 
 # The name of the first setting of each class.
 FIRST_OF_CLASS = list({type(learner): name for name, learner in reversed(LEARNERS.items())}.values())
+
+
+def by_setting(names: Iterable[str]) -> list[Any]:
+    """Parameters of a test by learner; settings other than the first of a class are long."""
+    return [name if name in FIRST_OF_CLASS else pytest.param(name, marks=pytest.mark.long) for name in names]

@@ -70,7 +70,9 @@ def wide_moments(log_odds: float, deviation: float) -> tuple[float, float]:
 
 @kernel
 def logit_normal_variance(log_odds: float, variance: float) -> float:
-    """The variance of a probability whose log-odds are normal."""
+    """The variance of a probability whose log-odds are normal; exactly 0 if they are known."""
+    if variance == 0.0:
+        return 0.0
     deviation = math.sqrt(variance)
     if deviation <= WIDEST:
         mean, spread = narrow_moments(-abs(log_odds), deviation)

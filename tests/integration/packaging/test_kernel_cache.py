@@ -264,7 +264,7 @@ def test_item13_folders_that_others_could_write_to_are_not_read(
     tmp_path.chmod(0o700)
 
 
-@pytest.mark.parametrize("script", [USE_DAMAGED_FILES, USE_MIXED_FILES])
+@pytest.mark.parametrize("script", [pytest.param(USE_DAMAGED_FILES, marks=pytest.mark.long), USE_MIXED_FILES])
 def test_damaged_cache_files_are_compiled_again_and_replaced(installation: Path, temporary: Path, script: str) -> None:
     folder = own_folder(temporary / "named")
     environment = {"TMPDIR": str(temporary), "NUMBA_CACHE_DIR": str(folder)}
@@ -273,7 +273,9 @@ def test_damaged_cache_files_are_compiled_again_and_replaced(installation: Path,
     assert (done.returncode, done.stderr.decode()) == (0, "")
 
 
-@pytest.mark.parametrize("suffixes", [{".nbi"}, {".nbc"}, pytest.param({".nbi", ".nbc"}, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "suffixes", [{".nbi"}, *(pytest.param(each, marks=pytest.mark.long) for each in ({".nbc"}, {".nbi", ".nbc"}))]
+)
 def test_emptied_cache_files_cost_one_compilation(installation: Path, temporary: Path, suffixes: set[str]) -> None:
     """As a power loss leaves them."""
     environment = {"TMPDIR": str(temporary)}

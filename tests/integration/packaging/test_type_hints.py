@@ -86,6 +86,7 @@ def type_check(python: Path, folder: Path, program: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_item16_a_program_sees_the_types_of_the_installed_wheel(environment_python: Path, tmp_path: Path) -> None:
     code, output = type_check(environment_python, tmp_path, PROGRAM)
     assert code == 0, output

@@ -117,7 +117,7 @@ def test_item14_evaluate_compiles_nothing_after_a_warm_up(machine: Machine, open
     corpus = open_folder / "corpus.jsonl"
     lines = [{"id": str(n), "label": ("ham", "spam")[n % 2], "text": f"Subject: {n}\n\nword{n % 2}"} for n in range(20)]
     corpus.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    for options in ([], ["--feedback", "active:5"], ["--filter", "light", "--feedback", "active:5"]):
+    for options in (["--feedback", "active:5"], ["--filter", "light", "--feedback", "active:5"]):
         assert machine.run(COUNTED, "evaluate", corpus, "--json", *options)[0] == 0
 
 

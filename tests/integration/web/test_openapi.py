@@ -99,7 +99,7 @@ def schemathesis(folder: Path, address: str, *options: str) -> str:
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{address}{DOCUMENT}"]
     general = ["--header", f"Authorization: Bearer {TOKEN}", "--checks", CHECKS, "--warnings", "off", "--no-color"]
     # A limit for answers, so that one which does not end is a failure.
-    bounds = ["--seed", "1", "--max-examples", "40", "--request-timeout", "20"]
+    bounds = ["--seed", "1", "--max-examples", "15", "--request-timeout", "20"]
     ended = subprocess.run(
         [*command, *general, *bounds, *options],
         cwd=folder,

@@ -135,6 +135,7 @@ def test_a_corrected_mail_filter_is_between_the_clean_and_the_wrong_one() -> Non
     assert clean < corrected < wrong < 1.0
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not CORPORA, reason="no real mail: name a folder of corpora in STREAM_BAYES_CORPORA")
 def test_a_corrected_mail_filter_is_between_the_clean_and_the_wrong_one_on_real_mail() -> None:
     path = Path(CORPORA) / "spamassassin.jsonl.gz"

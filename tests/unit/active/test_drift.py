@@ -19,6 +19,8 @@ import pytest
 from stream_bayes import LabelBudget, LabelPredictive, LabelSelector, SpamFilter
 from tests.support.drifting_mails import EARLY_KINDS, LATE, LATE_KINDS, DriftMail, drifting_mails
 
+pytestmark = pytest.mark.long
+
 MAILS = 4000
 BUDGET = 200
 SEEDS = (1, 2, 3)

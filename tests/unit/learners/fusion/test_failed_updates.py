@@ -74,6 +74,7 @@ def test_an_event_that_one_member_refuses_is_learned_by_none(x: dict[str, Any], 
         assert frozen(model) == frozen(taught(LogOddsFusion(order), STREAM))
 
 
+@pytest.mark.long
 def test_no_memory_in_the_last_member() -> None:
     """The square of 3e5 names, and texts among them: no member keeps a name, a text or a step."""
     words: dict[str, Any] = {f"w{place}": 1.0 for place in range(300_000)}
