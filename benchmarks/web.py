@@ -20,7 +20,7 @@ from benchmarks.web_labellers import LABELLERS, READING_SECONDS, SECONDS
 from benchmarks.worker_mails import Mail, raw_events, read_mails
 from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.web.services.labeling_service import LabelingService
-from tests.support.hostile_mails import HOSTILE_MAILS, render_seconds
+from tests.support.expensive_mails import EXPENSIVE_MAILS, render_seconds
 from tests.support.web_testbed import WebTestBed, wait_until
 
 ALONE_SECONDS = 20.0
@@ -86,7 +86,7 @@ def hostile_seconds(folder: Path) -> dict[str, float]:
         wait_until(lambda: service.store.ready)
         return {
             name: min(render_seconds(service, made(HOSTILE_BYTES)) for _ in range(3))
-            for name, made in HOSTILE_MAILS.items()
+            for name, made in EXPENSIVE_MAILS.items()
         }
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from stream_bayes.web.services.labeling_service import LabelingService
 from tests.support.commands import PATIENCE
-from tests.support.hostile_mails import HOSTILE_MAILS, render_seconds
+from tests.support.expensive_mails import EXPENSIVE_MAILS, render_seconds
 from tests.support.web_testbed import (
     WebTestBed,
     client,
@@ -200,7 +200,7 @@ def test_item08_the_work_for_a_hostile_mail_is_bounded(tmp_path: Path, learner: 
     testbed.work()
     with LabelingService(testbed.settings) as service:
         wait_until(lambda: service.store.ready)
-        ratios = {name: _growth(service, made(1 << 20), made(4 << 20)) for name, made in HOSTILE_MAILS.items()}
+        ratios = {name: _growth(service, made(1 << 20), made(4 << 20)) for name, made in EXPENSIVE_MAILS.items()}
     assert {name: ratio for name, ratio in ratios.items() if ratio >= _MAX_GROWTH} == {}
 
 
