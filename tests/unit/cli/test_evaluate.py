@@ -53,7 +53,8 @@ def test_shuffle_limit_and_prefix(evaluate: Command, tmp_path: Path) -> None:
 
 
 def test_the_order_of_mailboxes_of_one_class_each_is_noted(evaluate: Command, tmp_path: Path) -> None:
-    path = as_class_mboxes(tmp_path / "c", generated_mails(300))
+    mails = [mail._replace(raw=mail.raw + b"\n") for mail in generated_mails(300)]
+    path = as_class_mboxes(tmp_path / "c", mails)
     found = json.loads(evaluate(path, "--filter", RIVER, "--json")[1])
     assert found["order"] == "mixed"
     assert found["notes"] == ["the messages came with the classes mixed evenly"]

@@ -55,7 +55,9 @@ def test_mails_come_in_order_with_their_labels(run: Run, corpus: Path, log: str)
 def test_mailboxes_of_one_class_each_are_written_mixed_unless_told_otherwise(
     run: Run, tmp_path: Path, log: str
 ) -> None:
-    corpus = as_class_mboxes(tmp_path / "c", [mail._replace(raw=mail.raw + mail.id.encode()) for mail in NUMBERED])
+    corpus = as_class_mboxes(
+        tmp_path / "c", [mail._replace(raw=mail.raw + mail.id.encode() + b"\n") for mail in NUMBERED]
+    )
     code, output, errors = run("produce", corpus, "--to", log)
     assert (code, errors) == (0, "")
     assert "\n  with the classes mixed evenly\n" in output
