@@ -77,6 +77,9 @@ class Poisson(Quantiles, Decidable[float], _PoissonFields):
         """Return the probability of a count."""
         return math.exp(self.log_pmf(count))
 
+    def _cdf(self, x: float) -> float:
+        return float(gammaincc(np.floor(x) + 1.0, self.rate)) if x >= 0.0 else 0.0
+
     def _lower(self, tail: float) -> float:
         return smallest_count(lambda count: bool(gammaincc(count + 1.0, self.rate) >= tail))
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.special import betainc, betaincc, betaln, digamma, gammainccinv, gammaincinv, gammaln, xlogy
+from scipy.special import betainc, betaincc, betaln, digamma, gammainc, gammainccinv, gammaincinv, gammaln, xlogy
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import Quantiles, ScalarPosterior
@@ -139,6 +139,10 @@ class NegativeBinomial(Quantiles, _NegativeBinomialFields):
         """Return the probability of a count."""
         return math.exp(self.log_pmf(count))
 
+    def _cdf(self, x: float) -> float:
+        p = 1.0 / (1.0 + self.exposure / self.rate)
+        return float(betainc(self.shape, np.floor(x) + 1.0, p)) if x >= 0.0 else 0.0
+
     def _lower(self, tail: float) -> float:
         p = 1.0 / (1.0 + self.exposure / self.rate)
         return smallest_count(lambda count: bool(betainc(self.shape, count + 1.0, p) >= tail))
@@ -204,6 +208,9 @@ class Gamma(ScalarPosterior, _GammaFields):
     def entropy(self) -> float:
         """The differential entropy in nats: h(shape) - ln rate."""
         return unit_gamma_entropy(self.shape) - math.log(self.rate)
+
+    def _cdf(self, x: float) -> float:
+        return float(gammainc(self.shape, max(x, 0.0) * self.rate))
 
     def _lower(self, tail: float) -> float:
         return float(gammaincinv(self.shape, tail)) / self.rate
