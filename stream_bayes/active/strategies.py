@@ -22,11 +22,26 @@ from stream_bayes.learners.base.label_predictions import CERTAIN, CLUELESS
 from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.typing import FloatArray
 
-__all__ = ["STRATEGIES", "check_strategy", "scores"]
+__all__ = ["STRATEGIES", "check_strategy", "needs_only_probabilities", "scores"]
+
+Strategy = Callable[[Uncertainties], FloatArray]
 
 _UNIT_ENTROPY_POWER = 2.0 * math.pi * math.e
 # The largest number below 1.
 _NEARLY_ALL = 1.0 - 2.0**-53
+
+
+_NEEDS: dict[str, frozenset[str]] = {}
+
+
+def _needs(*fields: str) -> Callable[[Strategy], Strategy]:
+    """Declare the fields of `Uncertainties` that a strategy measures besides the probabilities and the variance."""
+
+    def declare(strategy: Strategy) -> Strategy:
+        _NEEDS[strategy.__name__] = frozenset(fields)
+        return strategy
+
+    return declare
 
 
 def variance(uncertainties: Uncertainties) -> FloatArray:
@@ -38,6 +53,7 @@ def variance(uncertainties: Uncertainties) -> FloatArray:
     return _with_prior(uncertainties, np.minimum(uncertainties.variance, LARGEST), 0.25)
 
 
+@_needs("epistemic_variance")
 def epistemic(uncertainties: Uncertainties) -> FloatArray:
     """The part of the variance that more data would remove: Var[q] of the latent probability, x'S x of a line.
 
@@ -48,6 +64,7 @@ def epistemic(uncertainties: Uncertainties) -> FloatArray:
     return _with_prior(uncertainties, _or_else(uncertainties.epistemic_variance, uncertainties.variance), 1.0 / 12.0)
 
 
+@_needs("latent_variance", "epistemic_variance")
 def latent(uncertainties: Uncertainties) -> FloatArray:
     """The variance of the latent log-odds; of a number, of its expectation.
 
@@ -58,6 +75,7 @@ def latent(uncertainties: Uncertainties) -> FloatArray:
     return _with_prior(uncertainties, _or_else(uncertainties.latent_variance, epistemic_part), math.pi**2 / 3.0)
 
 
+@_needs("epistemic_variance", "latent_mean", "latent_variance", "counts")
 def information(uncertainties: Uncertainties) -> FloatArray:
     """The expected information gain (BALD), in nats: H(E q) - E H(q), 1/2 ln(variance / noise).
 
@@ -99,6 +117,7 @@ def entropy(uncertainties: Uncertainties) -> FloatArray:
     return _with_prior(uncertainties, np.maximum(summed, 0.0), math.log(2.0))
 
 
+@_needs("members", "epistemic_variance")
 def disagreement(uncertainties: Uncertainties) -> FloatArray:
     """The variance of the probability over the members of a fusion.
 
@@ -115,7 +134,7 @@ def random(uncertainties: Uncertainties) -> FloatArray:
     return np.ones(len(uncertainties.variance))
 
 
-STRATEGIES: dict[str, Callable[[Uncertainties], FloatArray]] = {
+STRATEGIES: dict[str, Strategy] = {
     strategy.__name__: strategy
     for strategy in (variance, epistemic, latent, information, margin, entropy, disagreement, random)
 }
@@ -130,6 +149,15 @@ def check_strategy(name: str, known: Collection[str] = STRATEGIES) -> str:
     meant = f"did you mean {near[0]!r}? " if near else ""
     message = f"there is no strategy {shown(name)}; {meant}known are {', '.join(known)}"
     raise ParameterError(message)
+
+
+def needs_only_probabilities(strategy: str) -> bool:
+    """Whether a strategy measures nothing but probabilities and the variance, which every classifier states.
+
+    >>> needs_only_probabilities("margin"), needs_only_probabilities("epistemic")
+    (True, False)
+    """
+    return not _NEEDS.get(check_strategy(strategy), frozenset())
 
 
 def scores(strategy: str, uncertainties: Uncertainties) -> FloatArray:

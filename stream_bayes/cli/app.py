@@ -31,6 +31,10 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+ORDER = (
+    "Order of the messages: time (by their dates), mixed (the classes spread evenly), given (of files and rows), or "
+    "auto: given, but time if files or folders are one class each, and mixed if these have no dates."
+)
 
 
 def main() -> None:

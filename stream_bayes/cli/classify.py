@@ -12,15 +12,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import typer
 
-from stream_bayes.cli.app import Json, discard_output, print_error
+from stream_bayes.cli.app import Json, discard_output, print_error, replace_unencodable_output
 from stream_bayes.errors import reason_of
 
 if TYPE_CHECKING:
     from stream_bayes.mail.filter import MailPredictions, SpamFilter
+    from stream_bayes.mail.filter.explanation import Explanation
     from stream_bayes.mail.filter.learned_mails import Change, LearnedMails
     from stream_bayes.persistence.checkpoint import Checkpoint
 
@@ -43,6 +44,8 @@ _LEARN = (
 )
 _FILTER = "The filter that the first --learn creates: default (exact) or light. Ignored if the file exists."
 _COST = "Cost of a ham in quarantine, in spams delivered; by default that of the model, 20 for a new one."
+
+_EXPLAIN = "Print after the line the words, hosts and senders that moved the log-odds most, with their counts."
 
 
 def _check_cost(cost: float | None) -> float | None:
@@ -77,6 +80,9 @@ class MailClassifier(Protocol):
     def predictive_many(self, events: Iterable[bytes]) -> MailPredictions:
         """Predictions for many mails; nothing is learned."""
 
+    def explain(self, x: bytes) -> Explanation:
+        """What moved the log-odds of a mail most."""
+
 
 class Verdict(NamedTuple):
     """The classification of a mail."""
@@ -90,6 +96,14 @@ class Verdict(NamedTuple):
     """"deliver" or "quarantine"."""
 
 
+class ExplainedVerdict(NamedTuple):
+    """The classification of a mail and its reasons."""
+
+    verdict: Verdict
+    explanation: Explanation | None
+    """None unless it was requested."""
+
+
 def classify(
     model: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False, help=_MODEL)] = None,
     learn: Annotated[MailLabel | None, typer.Option(show_default=False, help=_LEARN)] = None,
@@ -97,6 +111,7 @@ def classify(
     cost: Annotated[
         float | None, typer.Option(metavar="SPAMS", callback=_check_cost, show_default=False, help=_COST)
     ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help=_EXPLAIN)] = False,
     as_json: Json = False,
 ) -> None:
     """Classify or learn one mail from standard input.
@@ -125,11 +140,13 @@ def classify(
       if ( $VERDICT =~ /action=quarantine/ )
         to "$HOME/Maildir/.Junk"
     """
-    if learn is not None and cost is not None:
-        message = "is for classifying a mail, and --learn does not classify it"
-        raise typer.BadParameter(message, param_hint="--cost")
+    for option, is_given in (("--cost", cost is not None), ("--explain", explain)):
+        if learn is not None and is_given:
+            message = "is for classifying a mail, and --learn does not classify it"
+            raise typer.BadParameter(message, param_hint=option)
+    path = _default_path() if model is None else model.expanduser()
     try:
-        code = _classify(_default_path() if model is None else model.expanduser(), learn, kind, cost, as_json)
+        code = _judge(path, kind, cost, explain, as_json) if learn is None else _teach(path, learn, kind, as_json)
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     # An uncaught exception would exit with code 1, which means quarantine.
@@ -140,19 +157,43 @@ def classify(
     raise typer.Exit(code)
 
 
-def _classify(path: Path, learn: MailLabel | None, kind: FilterKind | None, cost: float | None, as_json: bool) -> int:
+def _teach(path: Path, label: MailLabel, kind: FilterKind | None, as_json: bool) -> int:
+    mail = _read_mail(_MAX_MAIL_BYTES)
+    _check_is_one_mail(mail)
+    change = _learn(path, mail, label, kind)
+    if as_json:
+        _print(json.dumps({"learned": label, "model": str(path), "change": change}))
+    return DELIVERED
+
+
+def _judge(path: Path, kind: FilterKind | None, cost: float | None, explain: bool, as_json: bool) -> int:
     from stream_bayes.kernels.mail.decode import MAX_RAW
 
-    if learn is not None:
-        mail = _read_mail(_MAX_MAIL_BYTES)
-        _check_is_one_mail(mail)
-        change = _learn(path, mail, learn, kind)
-        if as_json:
-            _print(json.dumps({"learned": learn, "model": str(path), "change": change}))
-        return DELIVERED
-    verdict = _classify_mail(path, _read_mail(MAX_RAW), kind, cost)
-    _print(json.dumps(verdict._asdict()) if as_json else _header_line(verdict))
+    if explain:
+        replace_unencodable_output()
+    verdict, explanation = _classify_mail(path, _read_mail(MAX_RAW), kind, cost, explain=explain)
+    if as_json:
+        reasons = {} if explanation is None else {"explanation": _explanation_to_dict(explanation)}
+        _print(json.dumps({**verdict._asdict(), **reasons}))
+    else:
+        _print("\n".join([_header_line(verdict), *([] if explanation is None else _explanation_lines(explanation))]))
     return QUARANTINED if verdict.action == "quarantine" else DELIVERED
+
+
+def _explanation_lines(explanation: Explanation) -> list[str]:
+    """Format the reasons, without characters that could move others on a terminal."""
+    from stream_bayes.mail.render.sanitize import printable
+
+    lines = str(explanation).splitlines()
+    return [lines[0], *(f"  {printable(line)}" for line in lines[1:])]
+
+
+def _explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
+    reasons = [
+        {"kind": share.kind, "text": share.text, "log_odds": share.log_odds, "spam": share.spam, "mails": share.mails}
+        for share in explanation.shares
+    ]
+    return {"reasons": reasons, "rest": dict(explanation.rest)}
 
 
 def _print(line: str) -> None:
@@ -195,7 +236,9 @@ def _check_is_one_mail(raw: bytes) -> None:
         raise typer.BadParameter(message, param_hint="--learn")
 
 
-def _classify_mail(path: Path, raw: bytes, kind: FilterKind | None, cost: float | None) -> Verdict:
+def _classify_mail(
+    path: Path, raw: bytes, kind: FilterKind | None, cost: float | None, *, explain: bool
+) -> ExplainedVerdict:
     from stream_bayes.decisions import spam_losses
 
     if not path.exists():
@@ -207,7 +250,9 @@ def _classify_mail(path: Path, raw: bytes, kind: FilterKind | None, cost: float 
     prediction = model.predictive_many([raw])
     ham, spam = prediction.probabilities[0].tolist()
     action = losses.bayes_action({"ham": ham, "spam": spam}).action
-    return Verdict(MailLabel.SPAM if spam > ham else MailLabel.HAM, spam, float(prediction.spam_log_odds[0]), action)
+    label = MailLabel.SPAM if spam > ham else MailLabel.HAM
+    verdict = Verdict(label, spam, float(prediction.spam_log_odds[0]), action)
+    return ExplainedVerdict(verdict, model.explain(raw) if explain else None)
 
 
 def _header_line(verdict: Verdict) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stream_bayes.cli.app import Json, replace_unencodable_output
+from stream_bayes.cli.app import ORDER, Json, replace_unencodable_output
 from stream_bayes.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -22,17 +22,18 @@ _GET = "Download a public corpus first: sms-spam or trec07."
 def corpus(
     path: Annotated[Path | None, typer.Argument(help=_PATH, show_default=False)] = None,
     get: Annotated[str | None, typer.Option("--get", metavar="NAME", help=_GET)] = None,
+    order: Annotated[str, typer.Option(metavar="auto|time|mixed|given", help=ORDER)] = "auto",
     as_json: Json = False,
 ) -> None:
     """List corpora, or download a public one.
 
-    Prints the format, the number of messages, the fraction of spam, and problems; each corpus is read completely.
+    Prints format, number of messages, fraction of spam, order and problems; each corpus is read completely.
     """
     if path is not None and get is not None:
         message = "name either a path or a corpus to --get, not both"
         raise ParameterError(message)
     replace_unencodable_output()
-    found = _list_corpora(path, get)
+    found = _list_corpora(path, get, order)
     if as_json:
         typer.echo(json.dumps({"corpora": [_describe(one) for one in found]}, indent=2))
     elif found:
@@ -43,15 +44,15 @@ def corpus(
         typer.echo(_format_empty())
 
 
-def _list_corpora(path: Path | None, get: str | None) -> list[CorpusListing]:
+def _list_corpora(path: Path | None, get: str | None, order: str) -> list[CorpusListing]:
     from stream_bayes.evaluation.corpora import downloads, listing
 
     if get is not None:
-        return list(listing.list_corpora(downloads.download_corpus(get)))
+        return list(listing.list_corpora(downloads.download_corpus(get), order))
     if path is not None:
-        return list(listing.list_corpora(path.expanduser()))
-    public = [one for file in downloads.downloaded_corpora() for one in listing.list_corpora(file)]
-    return [*listing.corpora_of_environment(), *public]
+        return list(listing.list_corpora(path.expanduser(), order))
+    public = [one for file in downloads.downloaded_corpora() for one in listing.list_corpora(file, order)]
+    return [*listing.corpora_of_environment(order), *public]
 
 
 def _format_empty() -> str:
@@ -74,6 +75,7 @@ def _describe(one: CorpusListing) -> dict[str, Any]:
         "ham": one.counts.ham,
         "unlabelled": one.counts.unlabelled,
         "spam_percent": one.spam_percent,
+        "order": one.counts.order,
         "first_id": one.first_id,
         "last_id": one.last_id,
         "problems": dict(one.counts.problems),
@@ -83,12 +85,16 @@ def _describe(one: CorpusListing) -> dict[str, Any]:
 
 def _format_corpus(one: CorpusListing) -> str:
     from stream_bayes.evaluation.corpora.mail import counted, shown
+    from stream_bayes.evaluation.corpora.ordering import DESCRIPTIONS
 
     share = "" if one.spam_percent is None else f", {one.spam_percent:.1f} % spam"
     unlabelled = f", {one.counts.unlabelled:,} unlabelled" if one.counts.unlabelled else ""
     lines = [one.path, f"  {one.format}, {counted(one.counts.messages, 'message')}{share}{unlabelled}"]
     if one.counts.messages:
+        lines.append(f"  {DESCRIPTIONS[one.counts.order]}")
         lines.append(f"  from {shown(one.first_id, 80)} to {shown(one.last_id, 80)}")
+    if one.counts.order_note:
+        lines.append(f"  warning: {one.counts.order_note}")
     for kind, number in one.counts.problems.most_common():
         lines.append(f"  left out: {number:,} {kind}, the first: {one.counts.examples[kind]}")
     return "\n".join([shown(lines[0]), *lines[1:]])

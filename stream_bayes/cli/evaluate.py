@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_bayes.cli.app import FAILED, Json, exit_now, print_error, replace_unencodable_output
+from stream_bayes.cli.app import FAILED, ORDER, Json, exit_now, print_error, replace_unencodable_output
 from stream_bayes.cli.startup import STOPPED
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def evaluate(
     budgets: Annotated[str | None, typer.Option(metavar="N,N,..", help=_BUDGETS)] = None,
     shuffle: Annotated[int | None, typer.Option(min=0, metavar="SEED", help="Shuffle the messages.")] = None,
     interleave: Annotated[bool, typer.Option("--interleave", help=_INTERLEAVE)] = False,
+    order: Annotated[str, typer.Option(metavar="auto|time|mixed|given", help=ORDER)] = "auto",
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N messages.")] = None,
     prefix: Annotated[str, typer.Option(metavar="TEXT", help="Only messages whose id begins with this.")] = "",
     on_error: Annotated[str, typer.Option(metavar="fail|skip", help=_ON_ERROR)] = "fail",
@@ -74,7 +75,7 @@ def evaluate(
 
         single_run_only = tuple(option for option, is_given in single_run_options.items() if is_given)
         options = SweepOptions(strategies, budgets, repeat, single_run_only)
-        source = StreamSource(corpus, prefix, on_error, shuffle, limit, interleave)
+        source = StreamSource(corpus, prefix, on_error, shuffle, limit, interleave, order)
         task = EvaluationTask(source, options.regime(feedback, strategy, delay, seed), threshold)
         task.check()
         comparison = None if options.is_one_pass else StrategyComparison(options.plan(task, name), report)

@@ -19,6 +19,7 @@ from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.feedback import ACTIVE, MAX_SEED, SEED, FeedbackRegime
 from stream_bayes.evaluation.process_pool import Failure
 from stream_bayes.evaluation.report.strategy_report import PAGE_FILE, PICTURE_FILE, write_strategies
+from stream_bayes.evaluation.serialization import order_notes
 from stream_bayes.evaluation.strategy_comparison import (
     BUDGETS,
     REPEAT,
@@ -114,6 +115,7 @@ class StrategyComparison:
         if self._plan.budgets != plan.budgets:
             large = ", ".join(f"{budget:,}" for budget in plan.budgets if budget not in self._plan.budgets)
             self._notes.append(f"left out, since the stream has no more than {self._messages:,} messages: {large}")
+        self._notes += order_notes(corpus.counts)
         self._notes += [f"{count} left out as {kind}" for kind, count in corpus.counts.problems.items()]
         self.folder = DEFAULT_FOLDER if folder is None and plan.full else folder
 

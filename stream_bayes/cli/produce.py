@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from stream_bayes.cli.app import Json, replace_unencodable_output
+from stream_bayes.cli.app import ORDER, Json, replace_unencodable_output
 from stream_bayes.cli.run import PARTITIONS, Config, load_command_settings, open_log_for_writing
 from stream_bayes.cli.startup import STOPPED
 from stream_bayes.errors import CorpusError, LogUnavailable
@@ -40,6 +40,7 @@ def produce(
     to: Annotated[str | None, typer.Option("--to", metavar="URL", help=_TO, show_default=False)] = None,
     labels: Annotated[str, typer.Option(metavar="with|later:N|none", help=_LABELS)] = "with",
     rate: Annotated[float | None, typer.Option(metavar="N", help="Mails per second; by default no limit.")] = None,
+    order: Annotated[str, typer.Option(metavar="auto|time|mixed|given", help=ORDER)] = "auto",
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N mails.")] = None,
     on_error: Annotated[str, typer.Option(metavar="fail|skip", help=_ON_ERROR)] = "fail",
     partitions: Annotated[int | None, typer.Option(min=1, help=PARTITIONS)] = None,
@@ -68,7 +69,8 @@ def produce(
     timing = parse_label_timing(labels)
     pace = _make_pace(rate)
     settings = load_command_settings(config, to)
-    mails = open_corpus(corpus, on_error=on_error, label="unlabelled" if timing.kind == "none" else None)
+    label = "unlabelled" if timing.kind == "none" else None
+    mails = open_corpus(corpus, on_error=on_error, label=label, order=order)
     started_at = time.monotonic()
     topics = settings.topics
     with (
@@ -208,6 +210,8 @@ def _describe(producer: CorpusProducer, corpus: Corpus, log: str, seconds: float
         "copies": producer.copies,
         "labels_kept": producer.labels_kept,
         "labels_not_sent": producer.labels_waiting,
+        "order": corpus.counts.order,
+        "warnings": [corpus.counts.order_note] if corpus.counts.order_note else [],
         "left_out": dict(corpus.counts.problems + Counter(producer.skipped)),
         "seconds": round(seconds, 3),
         "stopped": stopped,
@@ -216,6 +220,7 @@ def _describe(producer: CorpusProducer, corpus: Corpus, log: str, seconds: float
 
 def _format_result(done: dict[str, Any]) -> str:
     from stream_bayes.evaluation.corpora.mail import counted
+    from stream_bayes.evaluation.corpora.ordering import DESCRIPTIONS, GIVEN
 
     text = f"wrote {counted(done['mails'], 'mail')} and {counted(done['labels'], 'label')} to {done['log']}"
     if done["already_there"]:
@@ -229,8 +234,10 @@ def _format_result(done: dict[str, Any]) -> str:
         text += f"; {counted(done['corrections'], 'correction')} among the labels"
     if done["labels_not_sent"]:
         text += f"; {counted(done['labels_not_sent'], 'label')} not sent"
-    left_out = [f"  left out: {number:,} {kind}" for kind, number in done["left_out"].items()]
-    return "\n".join([text, *left_out])
+    lines = [f"  left out: {number:,} {kind}" for kind, number in done["left_out"].items()]
+    if done["order"] != GIVEN:
+        lines.insert(0, f"  {DESCRIPTIONS[done['order']]}")
+    return "\n".join([text, *lines, *(f"  warning: {warning}" for warning in done["warnings"])])
 
 
 def _next_command(config: Path | None, to: str | None) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.2
 _KEY_CHARACTERS = 40
 _VALUE_CHARACTERS = 400
+_NAME_CHARACTERS = 60
 _TOPIC = "Name or role of the topic: observations, labels, predictions, label-requests, dead-letters, status, journal."
 
 
@@ -40,8 +41,8 @@ def tail(
     """Print the newest records of a topic, one a line.
 
     Prints PARTITION-OFFSET, time (UTC), key and the beginning of the value; label requests, their outcomes and status
-    events are summarized. With --json events are printed unchanged, and other records as an object with the value in
-    base64.
+    events are summarized. A prediction has the sender and the subject of its mail if the log still has the mail. With
+    --json events are printed unchanged, and other records as an object with the value in base64.
     """
     from stream_bayes.cli.interruption import defer_interrupt
 
@@ -54,10 +55,10 @@ def tail(
             message = f"the log has no topic {name!r} yet"
             raise LogError(message)
         for record in _newest_records(source, ends, lines):
-            _print(record, as_json=as_json)
+            _print(record, source, as_json=as_json)
         while follow and not interrupts:
             for record in _read_new(source, name, ends):
-                _print(record, as_json=as_json)
+                _print(record, source, as_json=as_json)
             time.sleep(_POLL_SECONDS)
     if interrupts:
         raise typer.Exit(STOPPED)
@@ -108,11 +109,11 @@ def _read_new(log: Log, topic: str, ends: dict[Partition, int]) -> Iterator[Reco
         ends[partition] = max(ends.get(partition, 0), end)
 
 
-def _print(record: Record, *, as_json: bool) -> None:
-    typer.echo(_format_json(record) if as_json else _format_text(record))
+def _print(record: Record, log: Log, *, as_json: bool) -> None:
+    typer.echo(_format_json(record) if as_json else _format_text(record, log))
 
 
-def _format_text(record: Record) -> str:
+def _format_text(record: Record, log: Log) -> str:
     from stream_bayes.cli.formatting import format_event
     from stream_bayes.mail.render.sanitize import printable
 
@@ -121,7 +122,32 @@ def _format_text(record: Record) -> str:
         return f"{position}  {line}"
     key = "-" if record.key is None else printable(record.key.decode("utf-8", "replace"), _KEY_CHARACTERS)
     value = printable(record.value[: 4 * _VALUE_CHARACTERS].decode("utf-8", "replace"), _VALUE_CHARACTERS)
-    return f"{position}  {key}  {value}"
+    name = _mail_name(record.value, log)
+    return "  ".join([position, key, *([name] if name else []), value])
+
+
+def _mail_name(value: bytes, log: Log) -> str:
+    """Return sender and subject of the mail of a prediction; "" for other records and if the mail is not there."""
+    from pydantic import ValidationError
+
+    from stream_bayes.events import Limits, Observation, Prediction, decode
+    from stream_bayes.mail.render.sanitize import printable
+    from stream_bayes.mail.render.summary import sender, subject
+
+    if b'"prediction"' not in value:
+        return ""
+    try:
+        source = Prediction.model_validate_json(value).source
+        found = [record for record in log.read(*source, 1) if record.offset == source.offset]
+    except (ValidationError, LogError):
+        return ""
+    observation = decode(found[0], Observation, Limits()) if found else None
+    if not isinstance(observation, Observation):
+        return ""
+    content = observation.content
+    mail = content if isinstance(content, bytes) else b""
+    parts = (observation.sender or sender(mail), observation.subject or subject(mail))
+    return " | ".join(printable(part, _NAME_CHARACTERS) for part in parts if part)
 
 
 def _format_time(record: Record) -> str:

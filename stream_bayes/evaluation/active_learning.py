@@ -18,6 +18,7 @@ from scipy.special import expit
 
 from stream_bayes.active import Candidate, Expected, LabelSelector
 from stream_bayes.active.audit import AuditEstimate
+from stream_bayes.active.strategies import needs_only_probabilities
 from stream_bayes.active.strategies import scores as strategy_scores
 from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.evaluation.filters import HAM, SPAM, FilterScores, MailFilter, check_scores, max_bytes, slice_features
@@ -31,8 +32,6 @@ MAX_AHEAD = 64
 _CALL_BYTES = 36_000
 _MESSAGE_BYTES = 600
 _GAP_WEIGHT = 0.1
-# Strategies that need probabilities only.
-_PROBABILITY_STRATEGIES = frozenset({"variance", "margin", "entropy", "random"})
 
 
 class RequestCounts(NamedTuple):
@@ -195,7 +194,7 @@ class ActiveLearningPass:
         strategy = self._selector.strategy
         if scores.predictions is not None:
             return strategy_scores(strategy, scores.predictions.uncertainties())
-        self._probabilities_only = strategy not in _PROBABILITY_STRATEGIES
+        self._probabilities_only = not needs_only_probabilities(strategy)
         return strategy_scores(strategy, _uncertainties(scores.log_odds))
 
 

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from stream_bayes.errors import CorpusError, ParameterError
+from stream_bayes.mail.parse.dates import date_field, received_date
 from stream_bayes.units import milliseconds
 
-_HEADER = 16_000
-# The receiving server writes the topmost Received field, with the time after the last semicolon; anybody writes Date.
-_RECEIVED = re.compile(
-    rb"^received:(?:[^\n]*\n[ \t])*[^\n]*;([^;\n]*(?:\n[ \t][^;\n]*)*)$", re.IGNORECASE | re.MULTILINE
-)
-_DATE = re.compile(rb"^date:([^\n]*)$", re.IGNORECASE | re.MULTILINE)
 _FIRST_DATED = 100
 # A date further away than this is used only if this many mails in a row agree.
 _AHEAD = 86_400_000
@@ -121,11 +113,10 @@ class MailClock:
 
     def read(self, raw: bytes) -> int:
         """Advance the clock by a mail, and return the time."""
-        head = raw[:_HEADER].replace(b"\r\n", b"\n").partition(b"\n\n")[0]
-        date = _date(_RECEIVED.search(head))
+        date = received_date(raw)
         self._received |= date is not None
         if not self._received:
-            date = _date(_DATE.search(head))
+            date = date_field(raw)
         if date is not None:
             self._accept(date)
         return self.now
@@ -148,13 +139,3 @@ class MailClock:
         self.now += max(date - counted, 0)
         self._date = date
         self._latest = max(self._latest, date)
-
-
-def _date(match: re.Match[bytes] | None) -> int | None:
-    if match is None:
-        return None
-    try:
-        date = parsedate_to_datetime(b" ".join(match[1].split()).decode("latin-1"))
-        return round((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() * 1000.0)
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None

@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from stream_bayes.evaluation.corpora import Counts
 from stream_bayes.evaluation.corpora.mail import counted
+from stream_bayes.evaluation.corpora.ordering import DESCRIPTIONS, GIVEN, long_run_note
+from stream_bayes.evaluation.filters import HAM, SPAM
 from stream_bayes.evaluation.metrics import MetricsSummary, one_minus_roca_percent
 from stream_bayes.evaluation.protocol import PassResult
 
@@ -28,6 +32,7 @@ def pass_to_dict(run: PassResult, summary: MetricsSummary, counts: Counts) -> di
         "labels_waiting": run.waiting,
         "requests": _requests(run),
         "stopped": run.stopped,
+        "order": counts.order,
         "threshold": summary.threshold,
         **{name: finite_or_none(value) for name, value in summary.values._asdict().items()},
         "intervals": {name: [finite_or_none(low), finite_or_none(high)] for name, low, high in intervals},
@@ -71,7 +76,16 @@ def pass_notes(run: PassResult, summary: MetricsSummary, counts: Counts) -> list
     left_out = [
         f"{count} left out as {kind}, such as {counts.examples[kind]}" for kind, count in counts.problems.items()
     ]
-    return [*(remark for remark, holds in remarks.items() if holds), *left_out]
+    first = SPAM if len(run.spam) and run.spam[0] else HAM
+    changed = np.flatnonzero(run.spam != run.spam[:1])
+    first_run = int(changed[0]) if len(changed) else len(run.spam)
+    remarks[long_run_note(first, first_run, summary.spam, ham)] = True
+    return [*order_notes(counts), *(remark for remark, holds in remarks.items() if remark and holds), *left_out]
+
+
+def order_notes(counts: Counts) -> list[str]:
+    """The note on the order of a corpus; none if it is the given one."""
+    return [] if counts.order == GIVEN else [f"the messages came {DESCRIPTIONS[counts.order]}"]
 
 
 def _requests(run: PassResult) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.corpora import Corpus, Mail, open_corpus
+from stream_bayes.evaluation.corpora.ordering import AUTO, GIVEN
 
 
 @dataclass(frozen=True)
@@ -70,17 +71,28 @@ class StreamSource(NamedTuple):
     """The largest number of messages."""
     interleave: bool = False
     """Whether the mailboxes come message by message in turn."""
+    order: str = AUTO
+    """The order of the corpus: "auto", "time", "mixed" or "given"; "auto" is "given" beneath another order."""
+
+    @property
+    def corpus_order(self) -> str:
+        """The order in which the corpus is read."""
+        reordered = self.interleave or self.shuffle is not None
+        return GIVEN if reordered and self.order == AUTO else self.order
 
     def check(self) -> None:
         """Check the options and the corpus."""
         if self.interleave and self.shuffle is not None:
             message = "interleave or shuffle, not both: a random order has no turns"
             raise ParameterError(message)
+        if self.corpus_order not in {AUTO, GIVEN} and (self.interleave or self.shuffle is not None):
+            message = f"order {self.order} or another one, not both: leave shuffle and interleave away"
+            raise ParameterError(message)
         self.open()
 
     def open(self) -> Corpus:
         """Open the corpus."""
-        return open_corpus(self.path, on_error=self.on_error, prefix=self.prefix)
+        return open_corpus(self.path, on_error=self.on_error, prefix=self.prefix, order=self.corpus_order)
 
     def stream(self, corpus: Corpus, mails: Iterable[Mail] | None = None) -> Stream:
         """The stream, from the corpus or from its mails if they have been read."""

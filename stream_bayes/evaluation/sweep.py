@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +80,7 @@ def run_job(job: Job, stop: Stop = lambda: False) -> SweepResult | None:
         return stop()
 
     source = job.source
-    corpus, mails = _read(source.path, source.prefix, source.on_error)
+    corpus, mails = _read(StreamSource(source.path, source.prefix, source.on_error, order=source.corpus_order))
     make = partial(open_filter, job.filter_name)
     done = run(make, source.stream(corpus, mails), feedback=job.regime, stop=ended)
     if done.stopped:
@@ -124,6 +123,6 @@ def _run_to_end(job: Job) -> SweepResult:
 
 
 @lru_cache(4)
-def _read(path: Path, prefix: str, on_error: str) -> tuple[Corpus, list[Mail]]:
-    corpus = StreamSource(path, prefix, on_error).open()
+def _read(source: StreamSource) -> tuple[Corpus, list[Mail]]:
+    corpus = source.open()
     return corpus, list(corpus)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 import numpy as np
 
 from stream_bayes import notebook_html
+from stream_bayes.errors import InputError
 from stream_bayes.notebook_html import Html
 from stream_bayes.validation import FloatArray, finite, non_negative, positive, refuse, tail_beyond
 
@@ -134,6 +136,21 @@ class Quantiles(Value):
     @abstractmethod
     def _upper(self, tail: float) -> float:
         """The number with this probability above it."""
+
+    @abstractmethod
+    def _cdf(self, x: float) -> float:
+        """The probability of a number of at most x, for x that is not NaN."""
+
+    def cdf(self, x: float) -> float:
+        """Return the cumulative distribution function: the probability of a number of at most x."""
+        if math.isnan(x):
+            raise refuse("x", "a number", x, InputError)
+        return self._cdf(float(x))
+
+    @property
+    def std(self) -> float:
+        """The standard deviation, the square root of the variance."""
+        return math.sqrt(cast("Any", self).variance)
 
     @property
     def median(self) -> float:

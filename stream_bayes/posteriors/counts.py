@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.special import betainccinv, betaincinv, betaln, digamma, xlog1py, xlogy
+from scipy.special import betainc, betainccinv, betaincinv, betaln, digamma, xlog1py, xlogy
 
 from stream_bayes import notebook_html
 from stream_bayes.errors import InputError
@@ -96,6 +96,9 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
     def entropy(self) -> float:
         """The differential entropy in nats: h(a) + h(b) - h(a + b) - psi(a + b), h as in Gamma."""
         return Dirichlet(tuple(self)).entropy
+
+    def _cdf(self, x: float) -> float:
+        return float(betainc(self.successes, self.failures, min(max(x, 0.0), 1.0)))
 
     def _lower(self, tail: float) -> float:
         return float(betaincinv(self.successes, self.failures, tail))
@@ -220,6 +223,11 @@ class Dirichlet(Decidable[tuple[float, ...]], _DirichletFields):
     def variance(self) -> tuple[float, ...]:
         """The variance of each probability on its own."""
         return tuple(marginal.variance for marginal in self._marginals())
+
+    @property
+    def std(self) -> tuple[float, ...]:
+        """The standard deviation of each probability."""
+        return tuple(map(math.sqrt, self.variance))
 
     @property
     def entropy(self) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.special import betaln, digamma, ndtri, stdtrit
+from scipy.special import betaln, digamma, ndtr, ndtri, stdtr, stdtrit
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import ScalarPosterior
@@ -87,6 +87,9 @@ class Normal(ScalarPosterior, _NormalFields):
     def aleatoric_variance(self) -> float:
         """The part of `variance` that would stay if the mean were known."""
         return self.noise_variance
+
+    def _cdf(self, x: float) -> float:
+        return float(ndtr((x - self.mean) / self.std))
 
     def _lower(self, tail: float) -> float:
         return self.mean + math.sqrt(self.variance) * float(ndtri(tail))
@@ -185,6 +188,9 @@ class StudentT(ScalarPosterior, _StudentTFields):
             return math.log(self.scale) + UNIT_NORMAL_ENTROPY + series
         digammas = (half + 0.5) * float(digamma(half + 0.5) - digamma(half))
         return math.log(self.scale) + digammas + 0.5 * math.log(self.degrees) + float(betaln(half, 0.5))
+
+    def _cdf(self, x: float) -> float:
+        return float(stdtr(self.degrees, (x - self.location) / self.scale))
 
     def _lower(self, tail: float) -> float:
         return self.location + self.scale * float(stdtrit(self.degrees, tail))

@@ -92,6 +92,12 @@ class LogitNormal(LatentProbability, _LogitNormalFields):
             height = np.exp(exponent) / np.sqrt(2.0 * np.pi * self.log_odds_variance) / (inside * (1.0 - inside))
         return np.where(points == inside, height, 0.0)
 
+    def _cdf(self, x: float) -> float:
+        deviation = math.sqrt(self.log_odds_variance)
+        if not 0.0 < x < 1.0 or deviation == 0.0:
+            return float(x >= (1.0 if deviation else expit(self.log_odds)))
+        return float(ndtr((logit(x) - self.log_odds) / deviation))
+
     def _lower(self, tail: float) -> float:
         return float(expit(self.log_odds + math.sqrt(self.log_odds_variance) * ndtri(tail)))
 
@@ -144,6 +150,11 @@ class LabelPredictive(Value, _LabelPredictiveFields):
         """The variance p (1 - p) of the indicator of `label`."""
         p = min(self.mean, 1.0)  # the table may exceed 1 by its slack
         return p * (1.0 - p)
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the label, the square root of its variance."""
+        return math.sqrt(self.variance)
 
     @property
     def epistemic_variance(self) -> float:

@@ -130,6 +130,11 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
         return np.diag(self.covariance)
 
     @property
+    def std(self) -> FloatArray:
+        """The standard deviation of each number."""
+        return np.sqrt(self.variance)
+
+    @property
     def entropy(self) -> float:
         """The differential entropy in nats, 1/2 ln det (2 pi e S)."""
         factor = np.linalg.cholesky(self.covariance)

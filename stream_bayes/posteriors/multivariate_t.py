@@ -73,6 +73,11 @@ class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
         """The variance of each coordinate."""
         return np.diag(self.covariance)
 
+    @property
+    def std(self) -> FloatArray:
+        """The standard deviation of each number."""
+        return np.sqrt(self.variance)
+
     def marginal(self, indices: int | Sequence[int]) -> MvStudentT:
         """Return the belief about some of the coordinates, in the order given."""
         chosen = coordinates(indices, self.location.size)

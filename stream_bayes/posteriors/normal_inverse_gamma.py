@@ -110,6 +110,9 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
         """Return what a notebook shows: the parameters, and the marginal density of the mean."""
         return self._card(self.mean_marginal())
 
+    def _cdf(self, x: float) -> float:
+        return self.mean_marginal()._cdf(x)
+
     def _lower(self, tail: float) -> float:
         return self.mean_marginal()._lower(tail)
 

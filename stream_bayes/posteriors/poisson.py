@@ -9,13 +9,12 @@ import numpy as np
 from scipy.special import gammainc, gammaincc
 
 from stream_bayes.posteriors.base import Decidable, Quantiles
-from stream_bayes.posteriors.rates import smallest_count
+from stream_bayes.posteriors.rates import HALF_LOG_TWO_PI, deviance, smallest_count, stirling_error
 from stream_bayes.validation import FloatArray, check_draws, positive, whole
 
 # From here on a draw is that of a normal, whose skewness is off by 1e-6; numpy's draws have a variance that is off by
 # 1 % at 1e14, and there are none from 1e19 on.
 _LARGE_RATE = 1e12
-_HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 class _PoissonFields(NamedTuple):
@@ -72,11 +71,14 @@ class Poisson(Quantiles, Decidable[float], _PoissonFields):
         k = whole("count", count)
         if k == 0.0:
             return -self.rate
-        return -_stirling_error(k) - _deviance(k, self.rate) - _HALF_LOG_TWO_PI - 0.5 * math.log(k)
+        return -stirling_error(k) - deviance(k, self.rate, k - self.rate) - HALF_LOG_TWO_PI - 0.5 * math.log(k)
 
     def pmf(self, count: int) -> float:
         """Return the probability of a count."""
         return math.exp(self.log_pmf(count))
+
+    def _cdf(self, x: float) -> float:
+        return float(gammaincc(np.floor(x) + 1.0, self.rate)) if x >= 0.0 else 0.0
 
     def _lower(self, tail: float) -> float:
         return smallest_count(lambda count: bool(gammaincc(count + 1.0, self.rate) >= tail))
@@ -90,30 +92,3 @@ class Poisson(Quantiles, Decidable[float], _PoissonFields):
         if self.rate > _LARGE_RATE:
             return np.rint(generator.normal(self.rate, math.sqrt(self.rate), size))
         return generator.poisson(self.rate, size).astype(np.float64)
-
-
-def _stirling_error(k: float) -> float:
-    """ln k! - ln(sqrt(2 pi k) (k / e)^k) for k >= 1."""
-    if k < 16.0:
-        return math.lgamma(k + 1.0) - (k + 0.5) * math.log(k) + k - _HALF_LOG_TWO_PI
-    inverse = 1.0 / (k * k)
-    rest = 1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse * (1.0 / 1680.0 - inverse / 1188.0))
-    return (1.0 / 12.0 - inverse * rest) / k
-
-
-def _deviance(k: float, rate: float) -> float:
-    """k ln(k / rate) + rate - k, by a series where the two are near each other."""
-    difference = k - rate
-    total = k + rate
-    if abs(difference) >= 0.1 * total:
-        return k * (math.log(k) - math.log(rate)) - difference
-    # With v = (k - rate) / (k + rate) it is (k - rate) v + 2 k (v^3 / 3 + v^5 / 5 + ...).
-    v = difference / total
-    deviance = difference * v
-    power = 2.0 * k * v
-    order = 1.0
-    while abs(power) > 1e-17 * deviance:
-        power = power * v * v
-        order = order + 2.0
-        deviance += power / order
-    return deviance

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.special import betainc, betaincc, betaln, digamma, gammainccinv, gammaincinv, gammaln, xlogy
+from scipy.special import betainc, betaincc, betaln, digamma, gammainc, gammainccinv, gammaincinv, gammaln, xlogy
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import Quantiles, ScalarPosterior
 from stream_bayes.validation import FloatArray, check_draws, non_negative, positive, tail_beyond, whole
 
+HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _LARGEST_COUNT = 2**1000
 
 
@@ -22,6 +24,32 @@ def unit_gamma_entropy(shape: float) -> float:
         return shape + float(gammaln(shape)) + (1.0 - shape) * float(digamma(shape))
     r = 1.0 / shape
     return 0.5 * math.log(2.0 * math.pi * math.e * shape) - r / 3.0 - r**2 / 12.0 - r**3 / 90.0 + r**4 / 120.0
+
+
+def stirling_error(x: float) -> float:
+    """Return ln G(x + 1) - ln(sqrt(2 pi x) (x / e)^x) for x > 0."""
+    if x < 16.0:
+        return math.lgamma(x + 1.0) - (x + 0.5) * math.log(x) + x - HALF_LOG_TWO_PI
+    inverse = 1.0 / x / x
+    rest = 1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse * (1.0 / 1680.0 - inverse / 1188.0))
+    return (1.0 / 12.0 - inverse * rest) / x
+
+
+def deviance(x: float, mean: float, difference: float) -> float:
+    """Return x ln(x / mean) + mean - x, by a series where the two are near each other; `difference` is x - mean."""
+    total = x + mean
+    if abs(difference) >= 0.1 * total:
+        return x * (math.log(x) - math.log(mean)) - difference
+    # With v = (x - mean) / (x + mean) it is (x - mean) v + 2 x (v^3 / 3 + v^5 / 5 + ...).
+    v = difference / total
+    value = difference * v
+    power = 2.0 * x * v
+    order = 1.0
+    while abs(power) > 1e-17 * value:
+        power = power * v * v
+        order = order + 2.0
+        value += power / order
+    return value
 
 
 def smallest_count(holds: Callable[[int], bool]) -> float:
@@ -84,16 +112,36 @@ class NegativeBinomial(Quantiles, _NegativeBinomialFields):
         return self.mean
 
     def log_pmf(self, count: int) -> float:
-        """Return the natural logarithm of the probability of a count."""
+        """Return the natural logarithm of the probability of a count.
+
+        By the saddle point (Loader 2000): no difference of large numbers is taken, so that the digits stay at any
+        parameters.
+        """
         k = whole("count", count)
-        ways = -math.log(k + self.shape) - float(betaln(k + 1.0, self.shape))
-        seen = self.rate
-        coming = self.exposure
-        return ways - self.shape * math.log1p(coming / seen) - k * math.log1p(seen / coming)
+        none = -self.shape * math.log1p(self.exposure / self.rate)
+        if k == 0.0:
+            return none
+        total = self.shape + k
+        share = total / (1.0 + self.exposure / self.rate)
+        rest = total / (1.0 + self.rate / self.exposure)
+        if not (0.0 < share < math.inf and 0.0 < rest < math.inf):
+            ways = -math.log(k + self.shape) - float(betaln(k + 1.0, self.shape))
+            return ways + none - k * math.log1p(self.rate / self.exposure)
+        # shape - total rate / (rate + exposure) in exact arithmetic: both may be 1e15 and differ by 1.
+        rate = Fraction(self.rate)
+        exposure = Fraction(self.exposure)
+        difference = float((Fraction(self.shape) * exposure - Fraction(k) * rate) / (rate + exposure))
+        log_pmf = stirling_error(total) - stirling_error(self.shape) - stirling_error(k)
+        log_pmf -= deviance(self.shape, share, difference) + deviance(k, rest, -difference)
+        return log_pmf + 0.5 * (math.log(self.shape) - math.log(total) - math.log(k)) - HALF_LOG_TWO_PI
 
     def pmf(self, count: int) -> float:
         """Return the probability of a count."""
         return math.exp(self.log_pmf(count))
+
+    def _cdf(self, x: float) -> float:
+        p = 1.0 / (1.0 + self.exposure / self.rate)
+        return float(betainc(self.shape, np.floor(x) + 1.0, p)) if x >= 0.0 else 0.0
 
     def _lower(self, tail: float) -> float:
         p = 1.0 / (1.0 + self.exposure / self.rate)
@@ -160,6 +208,9 @@ class Gamma(ScalarPosterior, _GammaFields):
     def entropy(self) -> float:
         """The differential entropy in nats: h(shape) - ln rate."""
         return unit_gamma_entropy(self.shape) - math.log(self.rate)
+
+    def _cdf(self, x: float) -> float:
+        return float(gammainc(self.shape, max(x, 0.0) * self.rate))
 
     def _lower(self, tail: float) -> float:
         return float(gammaincinv(self.shape, tail)) / self.rate

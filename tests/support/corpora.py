@@ -64,6 +64,13 @@ def as_mbox(folder: Path, mails: Sequence[Mail]) -> Path:
     return put(folder / "all.mbox", mbox_bytes(mails, labelled=True))
 
 
+def as_class_mboxes(folder: Path, mails: Sequence[Mail]) -> Path:
+    """A file for each class."""
+    for label in ("ham", "spam"):
+        put(folder / f"{label}.mbox", mbox_bytes([mail for mail in mails if mail.label == label], labelled=False))
+    return folder
+
+
 def as_trec(folder: Path, mails: Sequence[Mail]) -> Path:
     lines = []
     for number, mail in enumerate(mails):

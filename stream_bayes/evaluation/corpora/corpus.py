@@ -10,7 +10,8 @@ from pathlib import Path
 
 from stream_bayes.errors import CorpusError, ParameterError
 from stream_bayes.evaluation.corpora.labels import parse_label
-from stream_bayes.evaluation.corpora.mail import CorpusReader, Mail, problem, shown
+from stream_bayes.evaluation.corpora.mail import CorpusReader, Mail, UnreadMail, problem, shown
+from stream_bayes.evaluation.corpora.ordering import AUTO, GIVEN, arranged, check_order, long_run_note
 from stream_bayes.evaluation.corpora.recognise import open_reader
 from stream_bayes.evaluation.corpora.seen_ids import SeenIds
 from stream_bayes.mail.parse.identity import message_id_of
@@ -30,18 +31,34 @@ class Counts:
     """The number of problems of each kind that were left out."""
     examples: dict[str, str] = field(default_factory=dict)
     """The message of the first problem of each kind."""
+    order: str = GIVEN
+    """The order in which the mails came: "given", "time" or "mixed"."""
+    first_label: str = ""
+    """The label of the first mail that has one."""
+    first_run: int = 0
+    """The number of mails with that label before the first with the other one."""
 
     def add(self, mail: Mail) -> None:
         """Count a mail."""
         self.messages += 1
+        if mail.label is None:
+            self.unlabelled += 1
+            return
+        self.first_label = self.first_label or mail.label
+        if mail.label == self.first_label and self.first_run == self.spam + self.ham:
+            self.first_run += 1
         self.spam += mail.label == "spam"
         self.ham += mail.label == "ham"
-        self.unlabelled += mail.label is None
 
     def add_problem(self, error: CorpusError) -> None:
         """Count a problem that was left out."""
         self.problems[error.kind] += 1
         self.examples.setdefault(error.kind, str(error))
+
+    @property
+    def order_note(self) -> str:
+        """The warning about a long run of one class at the start; "" if there is none."""
+        return long_run_note(self.first_label, self.first_run, self.spam, self.ham)
 
 
 class Corpus:
@@ -57,15 +74,20 @@ class Corpus:
         What to do with a message that cannot be used: "fail" raises CorpusError, "skip" leaves it out.
     prefix
         Only mails whose ids begin with this.
+    order
+        The order in which they come: "auto", "time", "mixed" or "given"; see `ordering.arranged`.
 
     Notes
     -----
     Each iteration reads from the start, with new counts. Memory holds one message, 8-byte hashes of the ids (see
-    `SeenIds`) and, for folders, the names of the files. A duplicate id is a problem too. If no id begins with the
-    prefix, CorpusError is raised at the end.
+    `SeenIds`) and, for folders, the names of the files; in another order than the given one the places of all messages.
+    A duplicate id is a problem too. If no id begins with the prefix, CorpusError is raised at the end.
     """
 
-    def __init__(self, path: Path, reader: CorpusReader, on_error: str = "fail", prefix: str = "") -> None:
+    def __init__(
+        self, path: Path, reader: CorpusReader, on_error: str = "fail", prefix: str = "", order: str = AUTO
+    ) -> None:
+        check_order(order)
         if on_error not in {"fail", "skip"}:
             message = f"on_error must be 'fail' or 'skip', not {on_error!r}"
             raise ParameterError(message)
@@ -75,6 +97,7 @@ class Corpus:
         self._reader = reader
         self._fail = on_error == "fail"
         self._prefix = prefix
+        self._order = order
 
     def __repr__(self) -> str:
         return f"Corpus({str(self.path)!r}, format={self.format!r})"
@@ -94,7 +117,12 @@ class Corpus:
 
     def __iter__(self) -> Iterator[Mail]:
         counts = self.counts = Counts()
-        for mail in self._mails():
+        with arranged(self._reader, self._order, self._prefix) as arrangement:
+            counts.order = arrangement.order
+            yield from self._counted(arrangement.entries, counts)
+
+    def _counted(self, entries: Iterator[UnreadMail | CorpusError], counts: Counts) -> Iterator[Mail]:
+        for mail in self._mails(entries):
             if isinstance(mail, Mail):
                 counts.add(mail)
                 yield mail
@@ -103,12 +131,12 @@ class Corpus:
             else:
                 counts.add_problem(mail)
 
-    def _mails(self) -> Iterator[Mail | CorpusError]:
+    def _mails(self, entries: Iterator[UnreadMail | CorpusError]) -> Iterator[Mail | CorpusError]:
         seen = SeenIds()
         prefix_found = not self._prefix
         rows = _RowCounts()
         try:
-            for entry in self._reader:
+            for entry in entries:
                 if isinstance(entry, CorpusError):
                     yield entry
                 elif entry.id.startswith(self._prefix):
@@ -155,7 +183,12 @@ def _duplicate(place: str, id: str) -> CorpusError:  # noqa: A002
 
 
 def open_corpus(
-    path: str | os.PathLike[str], *, on_error: str = "fail", prefix: str = "", label: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    on_error: str = "fail",
+    prefix: str = "",
+    label: str | None = None,
+    order: str = AUTO,
 ) -> Corpus:
     """Open the corpus at a path, in any format; CorpusError, with the formats that were tried, if there is none.
 
@@ -165,15 +198,19 @@ def open_corpus(
         A TREC index or the folder that holds it, folders of mails called spam and ham, an mbox file or a folder of
         them, a Maildir, a CSV or tab-separated file, or JSON lines; single files may be gzip.
     on_error
-        What to do with a message that cannot be used (no label, no such file, not JSON, a duplicate id, ..): "stop"
+        What to do with a message that cannot be used (no label, no such file, not JSON, a duplicate id, ..): "fail"
         raises CorpusError, which names the line or file; "skip" leaves it out and counts it by kind.
     prefix
         Only mails whose ids begin with this: "enron1/" for the first of six streams in one file.
     label
         The label of messages without one: "spam", "ham" or "unlabelled". By default they are a problem.
+    order
+        "given" is the order of the files, rows and names. "time" is that of the dates of the mails, "mixed" spreads
+        the classes evenly. "auto" is the given one, unless files or folders are one class each: these come by time,
+        or mixed if their mails have no dates. `Corpus.counts.order` says which it was.
     """
     if label is not None and parse_label(label) is None:
         message = f"label must be 'spam', 'ham' or 'unlabelled', not {label!r}"
         raise ParameterError(message)
     place = Path(path).expanduser()
-    return Corpus(place, open_reader(place, label or ""), on_error, prefix)
+    return Corpus(place, open_reader(place, label or ""), on_error, prefix, order)

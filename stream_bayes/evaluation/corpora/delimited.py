@@ -64,6 +64,7 @@ class Table:
     """
 
     format = "csv"
+    classes_apart = False
 
     def __init__(self, path: Path, layout: Layout, label: str = "") -> None:
         self._path = path

@@ -47,8 +47,8 @@ class MailFolders:
 
     Order: by path, folders called spam or ham left out, so that the two are interleaved as their files are numbered
     (enron1/spam/0006.txt between enron1/ham/0005.txt and 0007.txt; all 00001.* of SpamAssassin's folders first), and
-    numbers by value. Hidden files, cmds, readme, license and Summary.txt are not mails. The names are held in memory,
-    the messages are not.
+    numbers by value; `ordering` may change it. Hidden files, cmds, readme, license and Summary.txt are not mails. The
+    names are held in memory, the messages are not.
     """
 
     format = "folders"
@@ -65,6 +65,12 @@ class MailFolders:
             return True
         return any(_MBOX_NAME.fullmatch(path.name) for path in files_in(folder) if isinstance(path, Path))
 
+    @property
+    def classes_apart(self) -> bool:
+        """Whether the names of files or folders are labels, and not all the same."""
+        found = (self._found(path) for path in self._files() if isinstance(path, Path))
+        return len({label_in_name(one.path.name) * _is_mbox(one.path) or one.label for one in found}) > 1
+
     def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
         entries: list[_FoundFile] = []
         for path in self._files():
@@ -74,8 +80,9 @@ class MailFolders:
                 entries.append(self._found(path))
         own = "" if any(one.label for one in entries) else label_in_name(self._path.absolute().name)
         for one in sorted(entries):
-            if not _MBOX_NAME.fullmatch(one.path.name):
-                yield UnreadMail(one.id, str(one.path), partial(_read, one.path, one.label or own or self._label))
+            if not _is_mbox(one.path):
+                read = partial(_read, one.path, one.label or own or self._label)
+                yield UnreadMail(one.id, str(one.path), read, read_again=read)
                 continue
             try:
                 yield from Mbox(one.path, self._label, one.id, one.label or own)
@@ -96,6 +103,10 @@ class MailFolders:
         order = [natural_key(folder) for folder, label in zip(folders, labels, strict=True) if not label]
         label = next(filter(None, reversed(labels)), "")
         return _FoundFile((*order, natural_key(name)), encodable(relative.as_posix()), path, label)
+
+
+def _is_mbox(path: Path) -> bool:
+    return _MBOX_NAME.fullmatch(path.name) is not None
 
 
 def _read(path: Path, label: str) -> tuple[str | None, bytes]:

@@ -35,6 +35,7 @@ class JsonLines:
     """
 
     format = "json lines"
+    classes_apart = False
 
     def __init__(self, path: Path, label: str = "") -> None:
         self._path = path

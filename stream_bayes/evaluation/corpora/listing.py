@@ -11,6 +11,7 @@ from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora.corpus import Corpus, Counts, open_corpus
 from stream_bayes.evaluation.corpora.files import corpus_errors, is_folder
 from stream_bayes.evaluation.corpora.mail import problem
+from stream_bayes.evaluation.corpora.ordering import AUTO
 from stream_bayes.evaluation.corpora.recognise import corpus_files
 
 CORPORA_VARIABLE: Final = "STREAM_BAYES_CORPORA"
@@ -34,27 +35,27 @@ class CorpusListing(NamedTuple):
         return 100.0 * self.counts.spam / labelled if labelled else None
 
 
-def list_corpora(path: Path) -> Iterator[CorpusListing]:
+def list_corpora(path: Path, order: str = AUTO) -> Iterator[CorpusListing]:
     """List the corpus at a path, or those directly in a folder that is not a corpus; CorpusError if there is none."""
     if not is_folder(path) or not corpus_files(path):
         try:
-            corpus = open_corpus(path, on_error="skip")
+            corpus = open_corpus(path, on_error="skip", order=order)
         except CorpusError:
             if not is_folder(path):
                 raise
         else:
             yield summarise_corpus(corpus)
             return
-    yield from _list_folder(path)
+    yield from _list_folder(path, order)
 
 
-def _list_folder(folder: Path) -> Iterator[CorpusListing]:
+def _list_folder(folder: Path, order: str) -> Iterator[CorpusListing]:
     found = False
     with corpus_errors(folder):
         inside = sorted(folder.iterdir())
     for path in inside:
         try:
-            corpus = open_corpus(path, on_error="skip")
+            corpus = open_corpus(path, on_error="skip", order=order)
         except CorpusError:
             continue
         found = True
@@ -63,11 +64,11 @@ def _list_folder(folder: Path) -> Iterator[CorpusListing]:
         raise problem("unrecognised", folder, "neither a corpus nor a folder of corpora")
 
 
-def corpora_of_environment() -> Iterator[CorpusListing]:
+def corpora_of_environment(order: str = AUTO) -> Iterator[CorpusListing]:
     """List the corpora in the folder of STREAM_BAYES_CORPORA; none if it is not set."""
     folder = os.environ.get(CORPORA_VARIABLE)
     if folder:
-        yield from _list_folder(Path(folder).expanduser())
+        yield from _list_folder(Path(folder).expanduser(), order)
 
 
 def summarise_corpus(corpus: Corpus) -> CorpusListing:

@@ -55,6 +55,8 @@ class UnreadMail(NamedTuple):
     """Whether the id is the place of the message, because the corpus has no ids."""
     is_row: bool = False
     """Whether it is a row of a table, where equal rows are different messages."""
+    read_again: Callable[[], tuple[str | None, bytes]] | None = None
+    """Reads them without holding the content meanwhile; None if only `read`, which holds it, can."""
 
 
 class CorpusReader(Protocol):
@@ -65,6 +67,11 @@ class CorpusReader(Protocol):
     """
 
     format: str
+
+    @property
+    def classes_apart(self) -> bool:
+        """Whether the names of files or folders are labels, so that the order of files is not that of time."""
+        ...
 
     def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
         """Open the corpus and begin with the first message."""

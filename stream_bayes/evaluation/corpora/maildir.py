@@ -40,6 +40,7 @@ class Maildir:
     """
 
     format = "maildir"
+    classes_apart = False
 
     def __init__(self, path: Path, label: str = "") -> None:
         self._path = path
@@ -64,7 +65,8 @@ class Maildir:
                         key = natural_key(path.name.partition(":")[0])
                         entries.append((key, str(folder), path, labels[folder] or rest))
         for _, _, path, label in sorted(entries):
-            yield UnreadMail(self._id(path), str(path), partial(_read, path, label))
+            read = partial(_read, path, label)
+            yield UnreadMail(self._id(path), str(path), read, read_again=read)
 
     def _labels(self, folders: list[Path]) -> dict[Path, str]:
         """The labels of the folders by their names; that of the Maildir itself only if no other folder has one."""

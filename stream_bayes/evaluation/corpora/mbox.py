@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -16,6 +18,7 @@ from stream_bayes.evaluation.corpora.mail import UnreadMail, encodable, problem,
 LOOKED_FOR: Final = 'an mbox file (plain or .gz) that begins with "From "; label in its name or in X-Label headers'
 _PIECE: Final = 1 << 20
 _START: Final = b"From "
+_BLANK: Final = frozenset({b"\n", b"\r\n"})
 _TIMED: Final = re.compile(rb"From [^\n]*[0-9]{1,2}:[0-9]{2}")
 _DOUBTFUL: Final = re.compile(rb"From [^\s@]+@[^\s@]+\s*(?:\Z|\s(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)")
 _QUOTED: Final = re.compile(rb">+From ")
@@ -49,6 +52,7 @@ class Mbox:
     """
 
     format = "mbox"
+    classes_apart = False
 
     def __init__(self, path: Path, label: str = "", name: str = "", folder_label: str = "") -> None:
         self._path = path
@@ -63,37 +67,52 @@ class Mbox:
 
     def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
         with corpus_errors(self._path), open_decompressed(self._path) as file:
+            seekable = not isinstance(file, gzip.GzipFile)
             for number, message in enumerate(_messages(self._path, file), 1):
                 place = f"{self._path}, message {number}"
                 try:
                     read = partial(_read, message.whole(place), place, self._by_name, self._label)
-                    yield UnreadMail(f"{self._name}/{number}", place, read)
+                    again = partial(self._read_again, place, message.begin, message.bytes_in_file) if seekable else None
+                    yield UnreadMail(f"{self._name}/{number}", place, read, read_again=again)
                 except CorpusError as error:
                     yield error
+
+    def _read_again(self, place: str, begin: int, size: int) -> tuple[str | None, bytes]:
+        with corpus_errors(self._path), self._path.open("rb") as file:
+            file.seek(begin)
+            lines = io.BytesIO(file.read(size))
+        message = _Message(begin)
+        at_start = True
+        while line := lines.readline(_PIECE):
+            message.add(line, at_start)
+            at_start = line.endswith(b"\n")
+        return _read(message.whole(place), place, self._by_name, self._label)
 
 
 def _messages(path: Path, file: Bytes) -> Iterator[_Message]:
     line = file.readline(_PIECE)
-    while line in {b"\n", b"\r\n"}:
+    position = len(line)
+    while line in _BLANK:
         line = file.readline(_PIECE)
+        position += len(line)
     if line and not line.startswith(_START):
         raise problem("not-mbox", path, 'not an mbox file: its first line does not begin with "From "')
-    message = _Message()
+    message = _Message(position)
     like_the_first = _likeness(line)
     at_start = line.endswith(b"\n")
     after_blank = False
     first = line
     while line := file.readline(_PIECE):
-        blank = at_start and line in {b"\n", b"\r\n"}
+        position += len(line)
         starts = at_start and after_blank and line.startswith(_START)
         if starts and (_TIMED.match(line) or _likeness(line) == like_the_first):
             yield message
-            message = _Message()
+            message = _Message(position)
         else:
-            message.add(line[1:] if at_start and _QUOTED.match(line) else line, blank)
+            message.add(line, at_start)
             message.doubtful_line = message.doubtful_line or (line if starts and _DOUBTFUL.match(line) else b"")
+        after_blank = at_start and line in _BLANK
         at_start = line.endswith(b"\n")
-        after_blank = blank
     if first:
         yield message
 
@@ -106,16 +125,23 @@ def _likeness(line: bytes) -> tuple[int, bool] | None:
 class _Message:
     """The lines of one message, kept only up to the size limit."""
 
-    def __init__(self) -> None:
+    def __init__(self, begin: int) -> None:
+        self.begin = begin
+        """The position of its first byte in the file."""
+        self.bytes_in_file = 0
         self._lines: list[bytes] = []
         self._size = 0
         self._ends_blank = False
         self.doubtful_line = b""
         """A line that may begin the next message."""
 
-    def add(self, line: bytes, blank: bool) -> None:
+    def add(self, line: bytes, at_start: bool) -> None:
+        """Add a line, or a piece of a long one; `at_start` says whether it begins the line."""
+        self.bytes_in_file += len(line)
+        if at_start and _QUOTED.match(line):
+            line = line[1:]
         self._size += len(line)
-        self._ends_blank = blank
+        self._ends_blank = at_start and line in _BLANK
         if self._size <= MAX_BYTES:
             self._lines.append(line)
         else:

@@ -40,6 +40,7 @@ class TrecIndex:
     """
 
     format = "trec index"
+    classes_apart = False
 
     def __init__(self, path: Path, label: str = "") -> None:
         self._path = path
@@ -83,7 +84,7 @@ class TrecIndex:
         if path.startswith("/") or beneath.split("/")[0] == ".." or "\0" in path:
             raise problem("outside-corpus", place, f"{path} is outside the folder that holds the index's folder")
         read = partial(self._read, fields[0], self._path.parent / path, place)
-        return UnreadMail(encodable(beneath), place, read), fields[0].isupper()
+        return UnreadMail(encodable(beneath), place, read, read_again=read), fields[0].isupper()
 
     def _read(self, label: str, path: Path, place: str) -> tuple[str | None, bytes]:
         known = read_label(label, place)

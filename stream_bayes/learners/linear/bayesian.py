@@ -35,12 +35,15 @@ from stream_bayes.validation import one_of
 class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
     """Bayesian linear regression with an exact posterior, which can be merged and unlearned.
 
+    By default the noise is taken as known, with a variance of 1: intervals cover as they say only if that is true. If
+    you do not know it, pass `noise="unknown"`: the variance of the noise is then learned, whatever the unit.
+
     Parameters
     ----------
     prior_precision
         Of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
     noise_variance
-        Variance of the targets around the line; where it is unknown, the prior guess of it.
+        Variance of the targets around the line, in their unit squared; where it is unknown, the prior guess of it.
     covariance
         "full": exact, O(d^2) an event for d weights; "diagonal": O(features present) an event and memory for two
         numbers a weight, for hashed text; weights are then taken as independent after each event.

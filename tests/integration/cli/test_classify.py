@@ -51,6 +51,30 @@ def test_the_costs_decide(classify: Command, model: Path) -> None:
     assert "action=quarantine" in classify(HAM, "--model", model, "--cost", "1e-12")[1]
 
 
+def test_the_reasons_follow_the_line(classify: Command, model: Path) -> None:
+    why = SpamFilter.load(model).explain(SPAM)
+    code, output, errors = classify(SPAM, "--model", model, "--explain")
+    first, *lines = output.splitlines()
+    assert (code, errors) == (1, "")
+    assert LINE.fullmatch(f"{first}\n")
+    assert [" ".join(line.split()) for line in lines] == [" ".join(line.split()) for line in str(why).splitlines()]
+    found = json.loads(classify(SPAM, "--model", model, "--explain", "--json")[1])["explanation"]
+    assert [reason["text"] for reason in found["reasons"]] == [share.text for share in why.shares]
+    total = sum(reason["log_odds"] for reason in found["reasons"]) + sum(found["rest"].values())
+    assert total == pytest.approx(why.log_odds, abs=1e-6)
+    code, _, errors = classify(SPAM, "--model", model, "--learn", "spam", "--explain")
+    assert (code, "--learn does not classify it" in errors) == (2, True)
+
+
+def test_characters_that_move_a_terminal_do_not_reach_it(classify: Command, tmp_path: Path) -> None:
+    mail = "Subject: \u202egnp.exe \x1b[2J\n\nword\u202eother\n".encode()
+    learner = SpamFilter(buckets=2**12)
+    learner.test_then_train([mail, HAM] * 5, ["spam", "ham"] * 5)
+    learner.save(tmp_path / "m")
+    output = classify(mail, "--model", tmp_path / "m", "--explain")[1]
+    assert all(line.isprintable() for line in output.splitlines())
+
+
 def test_for_machines(classify: Command, model: Path) -> None:
     code, output, _ = classify(SPAM, "--model", model, "--json")
     predictions = SpamFilter.load(model).predictive_many([SPAM])

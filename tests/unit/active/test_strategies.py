@@ -14,7 +14,7 @@ from scipy import integrate, special, stats
 
 import stream_bayes
 from stream_bayes import Beta, LabelPredictive, Normal
-from stream_bayes.active.strategies import STRATEGIES, check_strategy, scores
+from stream_bayes.active.strategies import STRATEGIES, check_strategy, needs_only_probabilities, scores
 from stream_bayes.active.uncertainty import uncertainty_of
 from stream_bayes.errors import ParameterError
 from stream_bayes.learners import LabelPredictions
@@ -197,3 +197,29 @@ def test_invalid_strategies_are_refused() -> None:
     wrong: Any = 7
     with pytest.raises(ParameterError, match="no strategy 7; known are"):
         check_strategy(wrong)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_strategy_that_declares_probabilities_only_measures_nothing_else(name: str) -> None:
+    table = np.array([[0.3, 0.7], [0.9, 0.1]])
+    none = np.empty((2, 0))
+
+    def stated(number: float) -> Uncertainties:
+        value = np.full(2, number)
+        return Uncertainties(
+            probabilities=table,
+            variance=table.prod(axis=1),
+            epistemic_variance=0.1 * value,
+            latent_variance=value,
+            members=np.stack((value, -value), axis=1),
+            latent_mean=value,
+            counts=none,
+        )
+
+    same = np.array_equal(scores(name, stated(0.2)), scores(name, stated(0.9)))
+    assert needs_only_probabilities(name) == same
+
+
+def test_what_an_unknown_strategy_needs_is_refused() -> None:
+    with pytest.raises(ParameterError, match="there is no strategy"):
+        needs_only_probabilities("marginal")

@@ -18,7 +18,7 @@ from river.datasets.base import BINARY_CLF, RemoteDataset
 from stream_bayes.cli.corpus import corpus
 from stream_bayes.errors import CorpusError, ParameterError
 from stream_bayes.evaluation.corpora import downloads
-from tests.support.corpora import HAM, MAILS, as_folders, as_json_lines, as_mbox, put
+from tests.support.corpora import HAM, MAILS, as_class_mboxes, as_folders, as_json_lines, as_mbox, put
 
 Run = Callable[..., str]
 SMS_BYTES = 477_907
@@ -53,6 +53,7 @@ def test_one_corpus_for_machines(run: Run, tmp_path: Path) -> None:
         "ham": 4,
         "unlabelled": 0,
         "spam_percent": pytest.approx(100 * 3 / 7),
+        "order": "given",
         "first_id": "m0",
         "last_id": "m6",
         "problems": {"invalid-json": 1},
@@ -66,9 +67,20 @@ def test_a_corpus_for_people(run: Run, tmp_path: Path) -> None:
     path = as_folders(tmp_path / "my corpus", MAILS)
     (path / "easy_ham" / "0.gone").symlink_to("nowhere")
     lines = run(path).splitlines()
-    assert lines[:3] == [str(path), "  folders, 7 messages, 42.9 % spam", "  from easy_spam/0.m0 to easy_spam/6.m6"]
-    assert lines[3].startswith("  left out: 1 missing-file, the first: ")
+    assert lines[:2] == [str(path), "  folders, 7 messages, 42.9 % spam"]
+    assert lines[2:4] == ["  in the given order", "  from easy_spam/0.m0 to easy_spam/6.m6"]
+    assert lines[4].startswith("  left out: 1 missing-file, the first: ")
     assert lines[-1] == f"To measure a filter on it: stream-bayes evaluate '{path}'"
+
+
+def test_two_mailboxes_of_one_class_each_are_mixed_or_warned_of(run: Run, tmp_path: Path) -> None:
+    as_class_mboxes(tmp_path / "c", MAILS * 30)
+    assert "  with the classes mixed evenly\n" in run(tmp_path / "c")
+    output = run(tmp_path / "c", "--order", "given")
+    assert "  in the given order\n" in output
+    assert "  warning: the first 120 messages with a label are all ham: " in output
+    with pytest.raises(CorpusError, match="no mail has a date"):
+        run(tmp_path / "c", "--order", "time")
 
 
 def test_a_folder_of_corpora(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

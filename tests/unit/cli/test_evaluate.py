@@ -10,6 +10,7 @@ import pytest
 
 from stream_bayes.evaluation.metrics import all_metrics, one_minus_roca_percent, summarise
 from stream_bayes.evaluation.tables import pass_table
+from tests.support.corpora import as_class_mboxes
 from tests.support.mail_filters import RIVER, Command, generated_mails, passed, write
 
 KEYS = {
@@ -49,6 +50,24 @@ def test_shuffle_limit_and_prefix(evaluate: Command, tmp_path: Path) -> None:
     expected = passed([kept[place] for place in np.random.default_rng(7).permutation(100)[:60]])
     assert found["messages"] == 60
     assert found["log_loss"] == all_metrics(expected.spam, expected.log_odds).log_loss
+
+
+def test_the_order_of_mailboxes_of_one_class_each_is_noted(evaluate: Command, tmp_path: Path) -> None:
+    mails = [mail._replace(raw=mail.raw + b"\n") for mail in generated_mails(300)]
+    path = as_class_mboxes(tmp_path / "c", mails)
+    found = json.loads(evaluate(path, "--filter", RIVER, "--json")[1])
+    assert found["order"] == "mixed"
+    assert found["notes"] == ["the messages came with the classes mixed evenly"]
+    found = json.loads(evaluate(path, "--filter", RIVER, "--order", "given", "--json")[1])
+    assert found["order"] == "given"
+    assert [note.partition(":")[0].partition(" messages")[2] for note in found["notes"]] == [
+        " with a label are all ham"
+    ]
+    code, _, errors = evaluate(path, "--filter", RIVER, "--order", "time", "--shuffle", "1")
+    assert (code, errors) == (
+        2,
+        "stream-bayes: order time or another one, not both: leave shuffle and interleave away\n",
+    )
 
 
 def test_the_table_for_people(evaluate: Command, corpus: Path) -> None:

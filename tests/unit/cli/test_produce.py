@@ -18,9 +18,10 @@ from stream_bayes.events import Label, Limits, Observation, decode
 from stream_bayes.mail.parse.identity import message_id_of
 from stream_bayes.records import Record, Source
 from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, on_a_terminal
-from tests.support.corpora import MAILS, as_json_lines, put
+from tests.support.corpora import MAILS, as_class_mboxes, as_json_lines, put
 
 LIMITS = Limits()
+NUMBERED = [mail._replace(id=f"m{number}") for number, mail in enumerate((MAILS[1], MAILS[0], MAILS[2]) * 20)]
 
 
 @pytest.fixture
@@ -49,6 +50,21 @@ def test_mails_come_in_order_with_their_labels(run: Run, corpus: Path, log: str)
     assert output.startswith(f"wrote 7 mails and 7 labels to {log}\n")
     assert [(each.id, each.label, each.content) for each in observations(log)] == [mail[:3] for mail in MAILS]
     assert read(log, "labels") == []
+
+
+def test_mailboxes_of_one_class_each_are_written_mixed_unless_told_otherwise(
+    run: Run, tmp_path: Path, log: str
+) -> None:
+    corpus = as_class_mboxes(
+        tmp_path / "c", [mail._replace(raw=mail.raw + mail.id.encode() + b"\n") for mail in NUMBERED]
+    )
+    code, output, errors = run("produce", corpus, "--to", log)
+    assert (code, errors) == (0, "")
+    assert "\n  with the classes mixed evenly\n" in output
+    assert [each.label for each in observations(log)][:6] == ["ham", "spam", "ham", "ham", "spam", "ham"]
+    code, output, _ = run("produce", corpus, "--to", f"{log}2", "--order", "given")
+    assert (code, [each.label for each in observations(f"{log}2")][:40]) == (0, ["ham"] * 40)
+    assert "\n  warning: the first 40 messages with a label are all ham: " in output
 
 
 def test_mails_without_labels_need_the_option_labels_none(run: Run, tmp_path: Path, log: str) -> None:

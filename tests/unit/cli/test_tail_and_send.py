@@ -14,6 +14,8 @@ import pytest
 
 from stream_bayes.eventlog.memory import MemoryLog
 from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.events import Prediction, encode
+from stream_bayes.records import Source
 from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run
 from tests.support.logs import put
 from tests.support.offset_gaps import LogWithGaps
@@ -215,3 +217,29 @@ def test_the_first_bad_line_is_named_and_nothing_is_written(
     assert errors.startswith("stream-bayes: line 3")
     assert expected in errors
     assert not scene.path.exists()
+
+
+def test_a_prediction_is_shown_with_the_sender_and_the_subject_of_its_mail(scene: Scene, run: Run) -> None:
+    mail = b"From: Ann <ann@example.org>\nSubject: =?utf-8?q?caf=C3=A9?= today\x1b[2J\n\nAt noon?\n"
+    with SqliteLog(scene.path, partitions=2) as log:
+        log.append("emails", mail, b"m1", 1, headers=[("content-type", b"message/rfc822"), ("id", b"m1")])
+        log.append("emails", b'{"id": "m2", "text": "hi", "subject": "Two", "sender": "bob"}', b"m2", 1)
+        log.commit({})
+    for offset, id_ in enumerate(("m1", "m2", "m3")):
+        event = Prediction(
+            id=id_,
+            label="ham",
+            variance=0.1,
+            epistemic_variance=0.0,
+            source=Source("emails", 1, offset),
+            model_version=0,
+        )
+        scene.write("predictions", encode(event), key=id_.encode())
+    code, output, errors = run("tail", "predictions", "--log", scene.url)
+    assert (code, errors) == (0, "")
+    names = [line.partition('  {"')[0].split("  ")[-1] for line in output.splitlines()]
+    assert names[0].startswith("Ann <ann@example.org> | café today")
+    assert names[1:] == ["bob | Two", "m3"]
+    assert "\x1b" not in output
+    code, output, _ = run("tail", "predictions", "--log", scene.url, "--json")
+    assert [json.loads(line)["id"] for line in output.splitlines()] == ["m1", "m2", "m3"]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -78,3 +80,32 @@ def test_negative_binomial_agrees_with_scipy(shape: float, rate: float, exposure
     for count in (0, 1, 7, 200):
         assert guess.log_pmf(count) == pytest.approx(oracle.logpmf(count))
         assert guess.pmf(count) == pytest.approx(oracle.pmf(count))
+
+
+@pytest.mark.parametrize("shape", [1, 30, 1_000, 200_000])
+@pytest.mark.parametrize("count", [1, 7, 900, 150_000])
+@pytest.mark.parametrize(("rate", "exposure"), [(1, 1), (3, 1), (1, 1000)])
+def test_log_pmf_agrees_with_whole_numbers(shape: int, count: int, rate: int, exposure: int) -> None:
+    """C(shape + count - 1, count) rate^shape exposure^count / (rate + exposure)^(shape + count), without rounding."""
+    ways = math.comb(shape + count - 1, count)
+    top = ways * rate**shape * exposure**count
+    bottom = (rate + exposure) ** (shape + count)
+    shift = max(bottom.bit_length() - top.bit_length(), 0)
+    expected = math.log((top << (shift + 64)) // bottom) - (shift + 64) * math.log(2.0)
+    found = NegativeBinomial(shape, rate, exposure).log_pmf(count)
+    assert found == pytest.approx(expected, rel=1e-11, abs=1e-9 if shift > 1e4 else 1e-12)
+
+
+def test_log_pmf_keeps_its_digits_at_huge_parameters() -> None:
+    """At the mean it is that of a normal with the same variance, up to 1 / count."""
+    for size in (1e9, 1e12, 1e15):
+        belief = NegativeBinomial(size, 1.0)
+        expected = -0.5 * math.log(2.0 * math.pi * belief.variance)
+        assert belief.log_pmf(int(size)) == pytest.approx(expected, abs=4.0 / size + 1e-13)
+        away = int(math.sqrt(belief.variance))
+        assert belief.log_pmf(int(size) + away) == pytest.approx(expected - 0.5, abs=3.0 / math.sqrt(size) + 1e-12)
+
+
+def test_log_pmf_with_an_extreme_exposure_is_finite_or_minus_infinity() -> None:
+    assert NegativeBinomial(2.0, 1e-300, 1e300).log_pmf(3) == -math.inf
+    assert math.isfinite(NegativeBinomial(1e-300, 1.0).log_pmf(3))

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from stream_bayes.errors import ParameterError
+from stream_bayes.errors import InputError, ParameterError
 from stream_bayes.posteriors import (
     Beta,
     Dirichlet,
@@ -26,8 +27,10 @@ from stream_bayes.posteriors import (
     NegativeBinomial,
     Normal,
     NormalInverseGamma,
+    Poisson,
     StudentT,
 )
+from stream_bayes.posteriors.base import Quantiles
 
 VALUES: list[tuple[Any, str]] = [
     (Beta(77, 62), "Beta(77, 62)"),
@@ -168,3 +171,36 @@ def test_importing_the_package_leaves_scipy_stats_alone() -> None:
     code = "import sys, stream_bayes.posteriors, stream_bayes.decisions; print('scipy.stats' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+UNIVARIATE: list[tuple[Quantiles, Any]] = [
+    (Beta(2.0, 5.0), stats.beta(2.0, 5.0)),
+    (Gamma(3.0, 2.0), stats.gamma(3.0, scale=0.5)),
+    (Normal(1.0, 4.0), stats.norm(1.0, 2.0)),
+    (StudentT(5.0, 1.0, 2.0), stats.t(5.0, 1.0, 2.0)),
+    (NormalInverseGamma(1.0, 2.0, 3.0, 4.0), stats.t(6.0, 1.0, (4.0 / 3.0 / 2.0) ** 0.5)),
+    (Poisson(3.5), stats.poisson(3.5)),
+    (NegativeBinomial(9.0, 3.0), stats.nbinom(9.0, 0.75)),
+]
+
+
+@pytest.mark.parametrize(("belief", "oracle"), UNIVARIATE, ids=lambda one: type(one).__name__)
+def test_cdf_and_std_agree_with_scipy(belief: Quantiles, oracle: Any) -> None:
+    assert belief.std == pytest.approx(oracle.std())
+    for x in (-np.inf, -1.0, 0.0, 0.3, 1.0, 2.5, 7.0, np.inf):
+        assert belief.cdf(x) == pytest.approx(oracle.cdf(x), abs=1e-14)
+    with pytest.raises(InputError, match="x must be a number"):
+        belief.cdf(np.nan)
+
+
+def test_cdf_of_a_latent_probability_inverts_its_quantiles() -> None:
+    latent = LogitNormal(0.4, 1.7)
+    assert [latent.cdf(latent.quantile(p)) for p in (0.01, 0.5, 0.9)] == pytest.approx([0.01, 0.5, 0.9])
+    assert [latent.cdf(x) for x in (-1.0, 0.0, 1.0, 2.0)] == [0.0, 0.0, 1.0, 1.0]
+    assert [LogitNormal(0.0, 0.0).cdf(x) for x in (0.4, 0.5, 0.6)] == [0.0, 1.0, 1.0]
+
+
+def test_std_of_several_numbers_is_that_of_each() -> None:
+    assert Dirichlet((3, 5, 5)).std == pytest.approx([Beta(3, 10).std, Beta(5, 8).std, Beta(5, 8).std])
+    assert MvNormal([0.0, 1.0], [[4.0, 1.0], [1.0, 9.0]]).std.tolist() == [2.0, 3.0]
+    assert Beta(3, 1).predictive().std == pytest.approx((3 / 16) ** 0.5)
