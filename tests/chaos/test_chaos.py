@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.chaos.killer import Killer
 from tests.chaos.log_locations import sqlite_place
 from tests.chaos.processes import Running
@@ -23,6 +25,7 @@ def test_a_worker_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> No
     assert summary.endswith("bit for bit")
 
 
+@pytest.mark.long
 def test_item05_labels_are_forwarded_once_by_a_worker_that_is_killed(tmp_path: Path) -> None:
     said: list[str] = []
     scene = ChaosWorkspace(tmp_path, sqlite_place(tmp_path, partitions=3), messages=3_000, seed=1)

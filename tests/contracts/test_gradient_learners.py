@@ -32,7 +32,7 @@ HARSH = [{"step": step, "rate": rate, **penalty}
 BEHIND_A_SCALER = {name: preprocessing.StandardScaler() | learner.clone() for name, learner in SCALED.items()}
 
 
-@pytest.mark.parametrize(("name", "check"), river_cases(BEHIND_A_SCALER, first=BEHIND_A_SCALER))
+@pytest.mark.parametrize(("name", "check"), river_cases(BEHIND_A_SCALER, first=list(BEHIND_A_SCALER)[::3]))
 def test_river_contract_behind_a_scaler(name: str, check: Callable[[Any], None]) -> None:
     """Raw features of any size make steps so large that rounding decides where they go; scaled ones do not."""
     check(BEHIND_A_SCALER[name].clone())

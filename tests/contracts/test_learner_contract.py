@@ -25,7 +25,7 @@ def _takes_booleans(name: str) -> bool:
     return isinstance(learner, base.Regressor) or learner._multiclass or learner.classes != COLOURS
 
 
-@pytest.mark.parametrize(("name", "check"), our_cases(LEARNERS))
+@pytest.mark.parametrize(("name", "check"), our_cases(LEARNERS, FIRST_OF_CLASS))
 def test_our_contract(name: str, check: Callable[[Any], None]) -> None:
     check(LEARNERS[name].clone())
 

@@ -13,9 +13,16 @@ from stream_bayes.testing import yield_checks
 Check = Callable[[Any], None]
 
 
-def our_cases(learners: Mapping[str, Any]) -> list[Any]:
-    """A name and a check of ours, for each learner and each of its checks."""
-    return _cases(learners, yield_checks, lambda _name, _check: False)
+def our_cases(learners: Mapping[str, Any], first: Iterable[str]) -> list[Any]:
+    """A name and a check of ours; of learners that are not among the first two checks in three are long.
+
+    Which two differs from learner to learner, so that each check runs under several settings of a class.
+    """
+    short = set(first)
+    turns = {name: turn for turn, name in enumerate(learners)}
+    return _cases(
+        learners, yield_checks, lambda name, _check, place: name not in short and (place + turns[name]) % 3 != 0
+    )
 
 
 def river_cases(learners: Mapping[str, Any], first: Iterable[str]) -> list[Any]:
@@ -27,21 +34,21 @@ def river_cases(learners: Mapping[str, Any], first: Iterable[str]) -> list[Any]:
     return _cases(
         learners,
         river_checks.yield_checks,
-        lambda name, check: name not in short or check.__name__ == "check_bounded_memory_growth",
+        lambda name, check, _: name not in short or check.__name__ == "check_bounded_memory_growth",
     )
 
 
 def _cases(
     learners: Mapping[str, Any],
     yield_for: Callable[[Any], Iterable[Check]],
-    is_long: Callable[[str, Check], bool],
+    is_long: Callable[[str, Check, int], bool],
 ) -> list[Any]:
     return [
         pytest.param(
             name,
             check,
             id=f"{name}:{check.__name__}:{place}",
-            marks=[pytest.mark.long] if is_long(name, check) else [],
+            marks=[pytest.mark.long] if is_long(name, check, place) else [],
         )
         for name, learner in learners.items()
         for place, check in enumerate(yield_for(learner))

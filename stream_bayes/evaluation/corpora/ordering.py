@@ -9,7 +9,7 @@ import math
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
@@ -70,7 +70,13 @@ def arranged(reader: CorpusReader, order: str, prefix: str = "") -> Iterator[Arr
     meanwhile.
     """
     if order == GIVEN or (order == AUTO and not reader.classes_apart):
-        yield Arrangement(GIVEN, iter(reader))
+        entries = iter(reader)
+        try:
+            yield Arrangement(GIVEN, entries)
+        finally:
+            # A reader has a file open until its iterator is closed.
+            if isinstance(entries, Generator):
+                entries.close()
         return
     with tempfile.TemporaryFile() as spool:
         index = _Index(reader, prefix, spool)

@@ -63,6 +63,7 @@ def test_a_terminal_sees_how_far_it_is(corpus: Path) -> None:
     assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l"), "the cursor is visible again"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("as_json", [False, True])
 def test_ctrl_c_prints_the_results_so_far(three_chunks: Path, as_json: bool) -> None:
     options = ["--filter", "tests.support.mail_filters:RiverUntilCtrlC", *(["--json"] if as_json else [])]

@@ -134,6 +134,7 @@ def test_a_signal_during_the_start(scene: Scene, worker_command: Run) -> None:
     scene.check()
 
 
+@pytest.mark.long
 def test_two_workers(scene: Scene) -> None:
     first = scene.start()
     scene.wait_for(first, lambda log: predicted(log) > 10)

@@ -91,6 +91,7 @@ def test_a_folder_with_a_demo_in_it_is_refused(figures: dict[str, Any]) -> None:
     assert b"demo.db is there already: name another folder" in done.stderr
 
 
+@pytest.mark.long
 def test_item03_large_real_mails_are_processed(tmp_path: Path) -> None:
     mails = [(mail.id, mail.label, mail.raw) for mail in mailbox(5, 60)]
     mails[30] = (*mails[30][:2], mails[30][2] + b"x" * (1 << 20))

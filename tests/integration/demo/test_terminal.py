@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, on_a_terminal
 from tests.support.demo_processes import start_demo, workers_of
 
@@ -38,6 +40,7 @@ def test_a_terminal_without_colour_gets_none_and_the_whole_story(tmp_path: Path)
     assert b"dead-letters" not in text, "there are none"
 
 
+@pytest.mark.long
 def test_the_demo_can_be_written_in_any_encoding_and_keeps_its_folder() -> None:
     environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
     command = [*COMMAND, "demo", "--fast", "--mails", "40"]
@@ -50,6 +53,7 @@ def test_the_demo_can_be_written_in_any_encoding_and_keeps_its_folder() -> None:
     shutil.rmtree(folder)
 
 
+@pytest.mark.long
 def test_a_closed_output_pipe_causes_no_traceback(tmp_path: Path) -> None:
     with start_demo(tmp_path) as process:
         assert process.stdout is not None

@@ -57,6 +57,7 @@ def test_requests_are_answered_on_the_page_and_a_signal_stops_both_gracefully(tm
     assert not workers_of(tmp_path), "nothing is left behind"
 
 
+@pytest.mark.long
 def test_a_port_in_use_is_an_error(tmp_path: Path) -> None:
     with start_demo(tmp_path / "one", "--with-web", "--port", "0", "--json") as first, ended(first):
         port = address_of(first).rpartition(":")[2]

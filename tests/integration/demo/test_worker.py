@@ -23,6 +23,7 @@ from tests.support.corpora import put
 from tests.support.demo_processes import workers_of
 
 
+@pytest.mark.long
 def test_settings_in_the_environment_are_not_those_of_the_demo(tmp_path: Path) -> None:
     own = tmp_path / "production.db"
     variables = {

@@ -176,6 +176,7 @@ def test_every_package_in_the_image_is_pinned() -> None:
     assert seen <= pinned
 
 
+@pytest.mark.long
 @pytest.mark.broker
 def test_the_health_check_finds_a_member_of_the_group(killable_broker: Broker, tmp_path: Path) -> None:
     with KafkaAdminClient(bootstrap_servers=killable_broker.address) as admin:

@@ -40,6 +40,7 @@ def test_new_partitions_are_explained(make: Make) -> None:
         scene.work()
 
 
+@pytest.mark.long
 def test_new_partitions_while_a_worker_runs(make: Make) -> None:
     scene = make(2)
     for number in (0, 1):

@@ -164,6 +164,7 @@ def next_records(member: GroupReader, most: int) -> list[Record]:
     return records
 
 
+@pytest.mark.long
 def test_a_process_ends_with_an_unfinished_transaction_and_the_broker_gone(killable_broker: Broker) -> None:
     logs = KafkaLogs(killable_broker.address)
     address = logs.address

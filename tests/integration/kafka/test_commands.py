@@ -111,6 +111,7 @@ def test_a_signal_ends_it_in_every_phase(make: Make) -> None:
     scene.check()
 
 
+@pytest.mark.long
 def test_a_broker_that_starts_later_is_awaited(killable_broker: Broker, make: Make) -> None:
     scene = make()
     scene.feed(stream(20))
@@ -168,6 +169,7 @@ def test_a_refused_login_is_reported(secure_broker: SecureBroker, tmp_path: Path
             assert "another password" not in errors
 
 
+@pytest.mark.long
 def test_behind_a_password_and_certificates(secure_broker: SecureBroker, tmp_path: Path) -> None:
     """Everything from the environment; whatever is said, the password is not in it."""
     scene = KafkaTestBed(tmp_path, secure_broker.addresses["PLAINTEXT"], learner=SPAM_FILTER)

@@ -128,6 +128,7 @@ def test_records_that_are_removed_while_they_are_read(
     assert_recovers(scene, worker)
 
 
+@pytest.mark.long
 def test_a_group_that_is_new_has_lost_nothing(make: Make) -> None:
     """Not at its first start, and not later, when it has read one topic and found nothing yet in the other."""
     scene = make()
@@ -173,6 +174,7 @@ def test_topics_with_producer_timestamps_give_a_warning(make: Make, worker_logs:
     assert [line["topic"] for line in warned] == 2 * [scene.emails], "once by each worker"
 
 
+@pytest.mark.long
 def test_a_topic_that_was_made_again(make: Make) -> None:
     scene = make()
     scene.feed(stream(20))

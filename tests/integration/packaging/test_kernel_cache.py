@@ -172,6 +172,7 @@ def test_item13_kernels_are_cached_in_the_folder_of_a_variable(
     assert not cache_files(installation)
 
 
+@pytest.mark.long
 def test_item13_numba_cache_dir_goes_before_xdg_cache_home(
     installation: Path, open_folder: Path, temporary: Path
 ) -> None:
@@ -273,6 +274,7 @@ def test_damaged_cache_files_are_compiled_again_and_replaced(installation: Path,
     assert (done.returncode, done.stderr.decode()) == (0, "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "suffixes", [{".nbi"}, *(pytest.param(each, marks=pytest.mark.long) for each in ({".nbc"}, {".nbi", ".nbc"}))]
 )
@@ -287,6 +289,7 @@ def test_emptied_cache_files_cost_one_compilation(installation: Path, temporary:
     assert use_a_kernel(installation, **environment) == Use(1, "")
 
 
+@pytest.mark.long
 def test_an_index_that_cannot_be_replaced_is_one_warning(installation: Path, temporary: Path) -> None:
     environment = {"TMPDIR": str(temporary)}
     use_a_kernel(installation, **environment)

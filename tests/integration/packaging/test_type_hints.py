@@ -97,6 +97,7 @@ def test_item16_a_program_sees_the_types_of_the_installed_wheel(environment_pyth
     assert "stream_bayes.posteriors.counts.Beta" in "".join(revealed)
 
 
+@pytest.mark.long
 def test_item16_a_program_with_a_type_error_is_rejected(environment_python: Path, tmp_path: Path) -> None:
     code, output = type_check(environment_python, tmp_path, MISTAKE)
     assert code == 1

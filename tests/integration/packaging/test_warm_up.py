@@ -11,6 +11,9 @@ from stream_bayes import SpamFilter
 from tests.support.commands import Run
 from tests.support.installations import own_folder, run_as_service
 
+# A warm-up compiles all kernels of the filter once more.
+pytestmark = pytest.mark.long
+
 SPAM = b"From: win@prizes.example\nSubject: You have won cash\n\nClick http://prizes.example/cash now!\n"
 COMMAND = ["-m", "stream_bayes.cli"]
 # The command as the entry point runs it, then how many kernels it had to compile.

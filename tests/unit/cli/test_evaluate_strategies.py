@@ -162,6 +162,7 @@ def test_the_seed_of_partial_feedback_is_used(evaluate: Command, corpus: Path) -
     assert usual == again != other
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_with_the_passes_that_are_done(tmp_path: Path) -> None:
     mails = generated_mails(300)
     many = [mails[place % 300]._replace(id=str(place)) for place in range(3000)]

@@ -91,7 +91,7 @@ def test_inspect_describes_a_checkpoint(run: Run, folder: CheckpointStore) -> No
         "  settings    engine.dedup_window = 100",
     ):
         assert line in output.splitlines()
-    assert re.search(r"^ +label_codes +uint8 +17$", output, re.MULTILINE)
+    assert re.search(r"^ +arrays +label_codes +uint8 +17$", output, re.MULTILINE)
     assert re.search(r"^ +learner\.totals +float64 +2$", output, re.MULTILINE)
 
 

@@ -177,6 +177,7 @@ def test_more_buckets_than_hashes_can_tell_apart(buckets: Any) -> None:
         LogisticRegression.from_state(state._replace(parameters=state.parameters | {"buckets": buckets}))
 
 
+@pytest.mark.long
 def test_the_most_buckets() -> None:
     """Thousands of labels for each: there is no memory for that anywhere, and the error says so; texts need none."""
     columns = hash_words(["some words of a text"], 2**32).columns

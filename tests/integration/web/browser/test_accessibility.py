@@ -104,6 +104,7 @@ def test_axe_finds_no_violations(browser: Browser, address: str, colours: str) -
     assert not {state: what for state, what in found.items() if what}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("colours", COLOURS)
 def test_axe_finds_no_violations_on_an_empty_page(tmp_path: Path, browser: Browser, colours: str) -> None:
     testbed = WebTestBed(tmp_path)
@@ -166,7 +167,7 @@ def test_the_skip_link_leads_to_the_content(browser: Browser, address: str, view
         expect(ann.the(f"view-{view}")).to_be_visible()
 
 
-@pytest.mark.parametrize("colours", COLOURS)
+@pytest.mark.parametrize("colours", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_a_narrow_screen_needs_no_scrolling_sideways(browser: Browser, address: str, colours: str) -> None:
     size = {"width": 360, "height": 740}
     with visiting(browser, address, color_scheme=colours, viewport=size) as ann:
@@ -193,6 +194,7 @@ def _assert_narrow(ann: Visit, what: str) -> None:
     assert ann.page.evaluate("innerWidth") == 360
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_layout_does_not_shift_between_requests(browser: Browser, address: str, width: int) -> None:
     with visiting(browser, address, viewport={"width": width, "height": 800}) as ann:

@@ -65,6 +65,7 @@ def ann(browser: Browser, address: str) -> Iterator[Visit]:
         yield visit
 
 
+@pytest.mark.long
 def test_charts_draw_the_data_of_the_api(ann: Visit) -> None:
     ann.open("charts")
     data = ann.fetched("/api/charts")
@@ -165,6 +166,7 @@ def test_a_pasted_mail_is_tried_and_nothing_is_learned(ann: Visit, testbed: WebT
     assert _all_that_is_kept(testbed) == before
 
 
+@pytest.mark.long
 def test_a_dropped_file_is_tried(ann: Visit, testbed: WebTestBed) -> None:
     before = _all_that_is_kept(testbed)
     ann.open("try")

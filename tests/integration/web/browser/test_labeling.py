@@ -106,6 +106,7 @@ def test_undo_writes_a_correction(ann: Visit, testbed: WebTestBed) -> None:
     ]
 
 
+@pytest.mark.long
 def test_undo_goes_back_further_and_skip_keeps_the_answer(ann: Visit, testbed: WebTestBed) -> None:
     first = ann.request_place()
     second = ann.press("s")
@@ -118,6 +119,7 @@ def test_undo_goes_back_further_and_skip_keeps_the_answer(ann: Visit, testbed: W
     assert len(testbed.labels()) == 2
 
 
+@pytest.mark.long
 def test_help_shows_the_keys_and_changes_them(ann: Visit, testbed: WebTestBed) -> None:
     keyboard = ann.page.keyboard
     keyboard.press("?")
@@ -162,6 +164,7 @@ def test_keys_typed_into_a_field_are_no_answers(ann: Visit, testbed: WebTestBed)
     assert testbed.labels()[0]["labeller"] == "shnk"
 
 
+@pytest.mark.long
 def test_buttons_answer_like_keys(ann: Visit, testbed: WebTestBed) -> None:
     places = [ann.request_place()]
     for name in ("Spam", "Ham", "Not sure", "Skip", "Undo"):

@@ -77,6 +77,7 @@ def test_a_number_is_typed_where_numbers_are_predicted(tmp_path: Path, browser: 
     assert outcomes == ["answered", "answered", "corrected"]
 
 
+@pytest.mark.long
 def test_any_label_can_be_typed_when_the_labels_are_unknown(tmp_path: Path, browser: Browser) -> None:
     testbed = make_testbed(tmp_path, {"name": "MultinomialNB"}, TICKETS)
     with page(testbed.settings) as address, visiting(browser, address) as ann:
@@ -94,6 +95,7 @@ def test_any_label_can_be_typed_when_the_labels_are_unknown(tmp_path: Path, brow
     assert [label["label"] for label in testbed.labels()] == ["<b>praise</b>", "unsure"]
 
 
+@pytest.mark.long
 def test_a_page_without_requests_says_what_to_do_and_shows_new_ones(tmp_path: Path, browser: Browser) -> None:
     testbed = WebTestBed(tmp_path)
     with page(testbed.settings) as address, visiting(browser, address) as ann:

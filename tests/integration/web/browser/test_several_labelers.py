@@ -47,6 +47,7 @@ def test_two_labellers_never_have_the_same_mail(ann: Visit, bob: Visit, testbed:
     assert ann.fetched("/api/requests")["leased"] == 2
 
 
+@pytest.mark.long
 def test_a_labeller_gets_the_request_that_another_releases(browser: Browser, ann: Visit, bob: Visit) -> None:
     for _ in range(ann.fetched("/api/requests")["open"] - 2):
         ann.press("s")
@@ -69,6 +70,7 @@ def _short_leases(folder: Path) -> Iterator[tuple[WebTestBed, str]]:
         yield testbed, address
 
 
+@pytest.mark.long
 def test_an_expired_lease_is_offered_again_and_a_late_answer_gets_a_message(tmp_path: Path, browser: Browser) -> None:
     with (
         _short_leases(tmp_path) as (testbed, address),
@@ -90,6 +92,7 @@ def test_an_expired_lease_is_offered_again_and_a_late_answer_gets_a_message(tmp_
         assert (label["labeller"], label["label"]) == ("bob", "ham")
 
 
+@pytest.mark.long
 def test_an_active_labeller_keeps_the_lease(tmp_path: Path, browser: Browser) -> None:
     with (
         _short_leases(tmp_path) as (testbed, address),

@@ -160,6 +160,7 @@ def test_why_the_client_was_refused_is_noted() -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_broker_that_is_not_there_is_one_line_from_each_command_but_run(tmp_path: Path) -> None:
     corpus = as_json_lines(tmp_path, MAILS)
     log = "kafka://127.0.0.1:1"

@@ -214,6 +214,7 @@ def test_selection_with_dependent_features() -> None:
     assert backward[-1].residual_squares == pytest.approx(((targets - targets.mean()) ** 2).sum())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("strength", [0.0, 0.5, 20.0])
 def test_bias_and_variance_by_closed_form_and_simulation(intercept: bool, strength: float) -> None:

@@ -214,6 +214,7 @@ def test_mails_of_every_encoding_are_read() -> None:
         assert not letter.cut
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not CORPORA, reason="no real mail: name a folder of corpora in STREAM_BAYES_CORPORA")
 def test_real_mails_are_read() -> None:
     mails = islice(open_corpus(Path(CORPORA) / "spamassassin.jsonl.gz"), 2000)
