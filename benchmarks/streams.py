@@ -26,7 +26,7 @@ TUNING = "tuning"
 JUDGING = "judging"
 LATE_SHARE = 0.1
 """The share of the stream after which a source that begins is late."""
-GENERATED = 3000
+GENERATED = 8000
 WRONG_SHARE = 0.03
 COPIES = 60
 FLOODS = 20
@@ -240,30 +240,30 @@ def late_spam_like_ham(boxes: Boxes, random: Random) -> list[StreamMail]:
 
 
 RECIPES = (
-    Recipe("boxes in sequence 1", TUNING, ("generated1", "enron1", "enron2", "assassin1", "enron3"), in_sequence),
+    Recipe("boxes in sequence 1", TUNING, ("enron1", "enron2", "assassin1", "enron3"), in_sequence),
     Recipe("late ham 1", TUNING, ("enron1", "enron2", "enron3"), late_ham),
     Recipe("random begins 1", TUNING, ("assassin1",), random_begins),
     Recipe("shifting mix 1", TUNING, ("enron1", "enron3"), shifting_mix),
-    Recipe("wrong labels 1", TUNING, ("assassin1", "generated1"), wrong_labels),
+    Recipe("wrong labels 1", TUNING, ("assassin1",), wrong_labels),
     Recipe("answers 100 late 1", TUNING, ("enron3",), in_given_order, 100),
     Recipe("floods 1", TUNING, ("assassin1",), floods),
     Recipe("second language 1", TUNING, ("enron2",), second_language),
     Recipe("thinned spam 1", TUNING, ("enron1",), thinned_spam),
+    Recipe("generated 1", TUNING, ("generated1",), in_given_order),
     Recipe("spam-like ham 1", TUNING, ("assassin1", "enron1"), late_spam_like_ham),
-    Recipe(
-        "boxes in sequence 2", JUDGING, ("enron4", "sms", "assassin2", "enron5", "generated2", "enron6"), in_sequence
-    ),
+    Recipe("boxes in sequence 2", JUDGING, ("enron4", "sms", "assassin2", "enron5", "enron6"), in_sequence),
     Recipe("late ham 2", JUDGING, ("enron4", "enron5", "enron6"), late_ham),
     Recipe("late spam 2", JUDGING, ("enron4", "enron5", "enron6"), late_spam),
     Recipe("random begins 2", JUDGING, ("assassin2",), random_begins),
     Recipe("one class first 2", JUDGING, ("assassin2", "enron4"), one_class_first),
     Recipe("shifting mix 2", JUDGING, ("enron4", "enron5", "enron6"), shifting_mix),
     Recipe("wrong labels 2", JUDGING, ("enron5",), wrong_labels),
-    Recipe("answers 1,000 late 2", JUDGING, ("assassin2", "generated2"), shuffled, 1000),
+    Recipe("answers 1,000 late 2", JUDGING, ("assassin2", "enron5"), shuffled, 1000),
     Recipe("floods 2", JUDGING, ("enron6",), floods),
     Recipe("second language 2", JUDGING, ("assassin2", "enron4"), second_language),
     Recipe("thinned spam 2", JUDGING, ("enron4", "enron5", "enron6"), thinned_spam),
     Recipe("texts 2", JUDGING, ("sms",), in_given_order),
+    Recipe("generated 2", JUDGING, ("generated2",), in_given_order),
     Recipe("spam-like ham 2", JUDGING, ("assassin2", "hard"), late_spam_like_ham),
 )
 """All streams; those of one half share no mail with those of the other."""
