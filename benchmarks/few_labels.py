@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from rich.console import Console
@@ -35,7 +35,7 @@ from stream_bayes.evaluation.stream import Stream
 from stream_bayes.kernels.mail.features import VIEWS
 from stream_bayes.mail.features.batch import MailBatch
 from stream_bayes.mail.filter import SpamFilter
-from stream_bayes.typing import BoolArray, FloatArray
+from stream_bayes.typing import BoolArray, FloatArray, IntArray
 
 BUDGETS = (100, 350, 1000, 5000)
 SCARCE = 0.05
@@ -84,7 +84,7 @@ class FeatureCache:
         return replace(
             self._rows[raws[0]][0],
             row_starts=view_starts[::VIEWS],
-            columns=hashed,
+            columns=cast(IntArray, hashed),
             values=np.broadcast_to(1.0, len(hashed)),
             view_starts=view_starts,
             hashed=hashed,

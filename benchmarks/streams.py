@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from stream_bayes.demo.mailbox import mailbox
+from stream_bayes.demo.mailbox import GeneratedMail, mailbox
 from stream_bayes.evaluation.corpora import Mail, open_corpus
 
 TUNING = "tuning"
@@ -274,7 +274,7 @@ def recipes(half: str) -> list[Recipe]:
     return [recipe for recipe in RECIPES if recipe.half == half]
 
 
-def _sourced(mails: Iterable[Mail], origin: Callable[[bytes], str]) -> tuple[StreamMail, ...]:
+def _sourced(mails: Iterable[Mail | GeneratedMail], origin: Callable[[bytes], str]) -> tuple[StreamMail, ...]:
     return tuple(
         StreamMail(mail.raw, mail.label, origin(mail.raw), mail.label) for mail in mails if mail.label is not None
     )
