@@ -20,6 +20,7 @@ BENCHMARKS = (
     "logistic",
     "mail",
     "active",
+    "few_labels",
     "worker",
     "kafka_clients",
     "kafka_worker",

@@ -18,6 +18,7 @@ from stream_bayes.validation import finite, refuse, whole
 PACE = 2.0
 PATIENCE = 8.0
 SHORTEST = 200.0
+# If a length of N messages is expected, it is u PACE / (N - t): Q (1 - t / N)^PACE labels are left after t messages.
 # A small part of the limit is requested at the start, when a learner knows nothing: this share of it, and at most this
 # many labels. Of m such labels, m (1 - (1 + t / 2m)^-2) are requested after t messages.
 START_SHARE = 0.03
@@ -55,6 +56,9 @@ class LabelBudget:
         The share of the total that is kept for drift.
     audit_fraction
         The share that is spent on random observations; rounded down to whole labels.
+    expected_events
+        The expected length of the stream, to pace `total` by; None if it is unknown. A rough guess is enough. Labels
+        that are left when the stream goes on after that are spent as if no length were known.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class LabelBudget:
         period: str | float = "1d",
         reserve: float = 0.1,
         audit_fraction: float = 0.05,
+        expected_events: int | None = None,
     ) -> None:
         if total is None and per_period is None:
             message = "a budget needs a limit: total, per_period or both"
@@ -80,6 +85,9 @@ class LabelBudget:
         self.period = period
         self.reserve = _check_share("reserve", reserve)
         self.audit_fraction = _check_share("audit_fraction", audit_fraction)
+        self.expected_events = None
+        if expected_events is not None:
+            self.expected_events = int(whole("expected_events", expected_events, ParameterError))
         self._period = milliseconds("period", period)
         # The part of each limit that is for the audit.
         self._audits = _part(self.audit_fraction, self.total)
@@ -112,7 +120,8 @@ class LabelBudget:
 
         total = None if self.total is None else own(self.total)
         per_period = None if self.per_period is None else own(self.per_period)
-        budget = LabelBudget(total, per_period, self.period, self.reserve, self.audit_fraction)
+        expected = None if self.expected_events is None else -(-self.expected_events // parts)
+        budget = LabelBudget(total, per_period, self.period, self.reserve, self.audit_fraction, expected)
         budget._audits = own(self._audits)
         budget._period_audits = own(self._period_audits)
         budget._saved = budget._most_saved
@@ -140,11 +149,18 @@ class LabelBudget:
             own = self.total - self._audits
             start, start_rate = self._start(own, self._age)
             left = self._urgent(own, self.used - self.audited + start, urgency)
-            share = PACE * left / (self._age + PATIENCE * own + SHORTEST) + start_rate
+            share = PACE * left / self._horizon(own) + start_rate
             share = min(share, 1.0) if self.used - self.audited < own else 0.0
         if self.per_period is not None:
             share = min(share, urgency * PERIOD_PACE * max(self._saved, 0.0) / (self._flow + SHORTEST))
         return share
+
+    def _horizon(self, own: int) -> float:
+        """The number of messages over which the labels that are left are spread."""
+        expected = self.expected_events
+        if expected is not None and self.seen < expected:
+            return expected - self.seen
+        return self._age + PATIENCE * own + SHORTEST
 
     @staticmethod
     def _start(own: int, seen: float) -> tuple[float, float]:
@@ -170,7 +186,7 @@ class LabelBudget:
 
         The rate du/dt = PACE u / (t + PATIENCE Q + SHORTEST) of the labels left, u, is solved for u, and likewise for
         the audit. The labels of the start are added. None if only a period
-        limits the budget: periods are counted in time.
+        limits the budget: periods are counted in time. After an expected length, all labels are planned to be spent.
 
         Examples
         --------
@@ -181,12 +197,18 @@ class LabelBudget:
         if self.total is None:
             return None
         own = self.total - self._audits
-        begin = PATIENCE * own + SHORTEST
-        audit_begin = AUDIT_PATIENCE * self.total
         start = min(START_SHARE * own, START)
-        requested = (own - start) * (1.0 - math.pow(begin / (seen + begin), PACE)) + start - self._start(own, seen)[0]
-        left = math.pow(audit_begin / (seen + audit_begin), AUDIT_PACE) if audit_begin else 1.0
-        return requested + self._audits * (1.0 - left)
+        if self.expected_events is None:
+            begin = PATIENCE * own + SHORTEST
+            audit_begin = AUDIT_PATIENCE * self.total
+            left = math.pow(begin / (seen + begin), PACE)
+            audits_left = math.pow(audit_begin / (seen + audit_begin), AUDIT_PACE) if audit_begin else 1.0
+        else:
+            rest = max(1.0 - seen / self.expected_events, 0.0) if self.expected_events else 0.0
+            left = math.pow(rest, PACE)
+            audits_left = rest
+        requested = (own - start) * (1.0 - left) + start - self._start(own, seen)[0]
+        return requested + self._audits * (1.0 - audits_left)
 
     def audit_rate(self, clock: int = 0) -> float:
         """The probability of requesting the label of the next message for the audit."""
@@ -196,6 +218,8 @@ class LabelBudget:
         if self.total is not None:
             left = self._audits - self.audited
             share = AUDIT_PACE * left / (self.seen + AUDIT_PATIENCE * self.total)
+            if self.expected_events is not None and self.seen < self.expected_events:
+                share = min(left / (self.expected_events - self.seen), MAX_AUDIT_RATE)
         if self.per_period is not None:
             left = self._period_audits - self._recently(clock)[1]
             share = min(share, left / (self._flow + AUDIT_PATIENCE * self.per_period))

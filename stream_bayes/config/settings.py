@@ -118,6 +118,8 @@ class LabelSettings(Section):
     """Fraction of the budget kept in reserve for novel observations."""
     audit_fraction: Fraction = 0.05
     """Fraction of the budget spent on random requests, which estimate the accuracy."""
+    expected_events: Limit = None
+    """The expected number of observations, to pace `budget` by; "none" if it is unknown."""
     max_open_requests: Count = 100
     """Label requests that are open at the same time."""
     request_ttl: Duration = "7d"

@@ -43,7 +43,12 @@ def selector_for(settings: LabelSettings, partition: int, partitions: int) -> La
     # Each partition may have one open request, where there are fewer than partitions: else some would never ask.
     own = max(most // partitions + (partition < most % partitions), min(most, 1))
     whole = LabelBudget(
-        settings.budget, settings.per_period, settings.period, settings.reserve, settings.audit_fraction
+        settings.budget,
+        settings.per_period,
+        settings.period,
+        settings.reserve,
+        settings.audit_fraction,
+        settings.expected_events,
     )
     return LabelSelector(
         strategy_of(settings),

@@ -17,7 +17,7 @@ from stream_bayes.active import Candidate
 from stream_bayes.active.strategies import scores
 from stream_bayes.active.threshold import Threshold
 from stream_bayes.active.uncertainty import uncertainty_of
-from stream_bayes.errors import InputError
+from stream_bayes.errors import InputError, ParameterError
 
 MONOTONE: dict[str, Callable[[float], float]] = {
     "exponential": math.exp,
@@ -200,3 +200,36 @@ def test_item18_a_moment_without_budget_does_not_move_the_cutoff() -> None:
     threshold.follow(0.5, 0.5, 1e-18)
     assert threshold.correction == before
     assert threshold.probability(2.0, 0.5, 1e-18) == 0.0
+
+
+@pytest.mark.parametrize("expected", [1000, 4000])
+def test_a_budget_with_an_expected_length_follows_its_plan_to_the_end(expected: int) -> None:
+    budgets = [LabelBudget(total=100, expected_events=expected) for _ in range(10)]
+    for mails in (expected // 2, expected):
+        planned = budgets[0].planned(mails)
+        assert planned is not None
+        asked = np.mean([spent([budget.share(0, 1)], mails, seed) for seed, budget in enumerate(budgets, 1)])
+        assert 0.85 * planned - 1.0 < asked <= 100
+    assert budgets[0].planned(expected) == pytest.approx(100.0, abs=0.5)
+
+
+def test_a_stream_longer_than_expected_goes_on_at_the_pace_of_an_unknown_length() -> None:
+    budget = LabelBudget(total=100, audit_fraction=0.0, expected_events=50)
+    unknown = LabelBudget(total=100, audit_fraction=0.0)
+    for _ in range(50):
+        budget.see()
+        unknown.see()
+    assert budget.rate() == unknown.rate()
+    assert budget.audit_rate() == unknown.audit_rate() == 0.0
+
+
+def test_partitions_share_the_expected_length() -> None:
+    whole = LabelBudget(total=100, expected_events=1001)
+    assert [whole.share(part, 4).expected_events for part in range(4)] == [251] * 4
+    assert LabelBudget(total=100).share(0, 4).expected_events is None
+
+
+@pytest.mark.parametrize("expected", [-1, 2.5, "many"])
+def test_an_expected_length_is_a_whole_number(expected: object) -> None:
+    with pytest.raises(ParameterError, match="expected_events"):
+        LabelBudget(total=10, expected_events=expected)  # type: ignore[arg-type]
