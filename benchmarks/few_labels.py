@@ -136,7 +136,7 @@ def run_cell(
     stream: MadeStream, cache: FeatureCache, regime: FeedbackRegime, make: Callable[[], SpamFilter] = SpamFilter
 ) -> CellResult:
     """One pass over a stream."""
-    done = run_pass(lambda: CachedFilter(make(), cache), Stream(stream.name, stream.as_told()), feedback=regime)
+    done = run_pass(lambda: CachedFilter(make(), cache), Stream(stream.name, stream.with_answers()), feedback=regime)
     spam = np.array([mail.label == "spam" for mail in stream.mails])
     late = stream.late_sources
     is_late = np.array([mail.source in late for mail in stream.mails])

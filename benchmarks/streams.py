@@ -43,8 +43,8 @@ class StreamMail(NamedTuple):
     label: str
     """The true label."""
     source: str
-    told: str
-    """The label that a person gives if asked."""
+    answer: str
+    """The label that a person gives on request."""
 
 
 class MadeStream(NamedTuple):
@@ -62,9 +62,9 @@ class MadeStream(NamedTuple):
         early = {mail.source for mail in self.mails[:begin]}
         return frozenset(mail.source for mail in self.mails) - early
 
-    def as_told(self) -> list[Mail]:
+    def with_answers(self) -> list[Mail]:
         """The mails with the labels that people give."""
-        return [Mail(str(place), mail.told, mail.raw) for place, mail in enumerate(self.mails)]
+        return [Mail(str(place), mail.answer, mail.raw) for place, mail in enumerate(self.mails)]
 
 
 class Pools:
@@ -182,7 +182,7 @@ def wrong_labels(boxes: Boxes, random: Random) -> list[StreamMail]:
     """Random order; 3 % of the answers are wrong."""
     other = {"ham": "spam", "spam": "ham"}
     mails = shuffled(boxes, random)
-    return [mail._replace(told=other[mail.label]) if random.random() < WRONG_SHARE else mail for mail in mails]
+    return [mail._replace(answer=other[mail.label]) if random.random() < WRONG_SHARE else mail for mail in mails]
 
 
 def in_given_order(boxes: Boxes, random: Random) -> list[StreamMail]:
@@ -225,7 +225,7 @@ def thinned_spam(boxes: Boxes, random: Random) -> list[StreamMail]:
 
 
 def late_spam_like_ham(boxes: Boxes, random: Random) -> list[StreamMail]:
-    """Two classes that are easily told apart; from two fifths on, rare ham that resembles spam or nothing known."""
+    """Two classes that are easily separated; from two fifths on, rare ham that resembles spam or nothing known."""
     names = list(boxes)
     mails = shuffled({name: boxes[name] for name in names[:-1]}, random)
     rare = [mail for mail in boxes[names[-1]] if mail.label == "ham"]
