@@ -64,6 +64,6 @@ class Surprise:
         for entry in stored_list(state["shares"], "surprise.shares"):
             label, share = stored_list(entry, "surprise.shares", 2)
             shares[stored_label(label, "surprise.shares")] = stored_float(share, "surprise.shares", 0.0, _LARGEST_SHARE)
-        self._surprise = stored_float(state["surprise"], "urgency.surprise", 0.0, 1.0)
+        self._surprise = stored_float(state["surprise"], "surprise.surprise", 0.0, 1.0)
         self._shares = shares
         self._update_urgency()

@@ -102,7 +102,7 @@ class JournalEntry:
             raise RecoveryError(message) from problem
         message = (
             f"record {record.offset} of the journal ({record.topic!r}) has version {version}, "
-            f"and this stream_bayes reads version {VERSION}: update stream_bayes"
+            f"and this stream_bayes reads version {VERSION}. Use the stream_bayes that wrote it, or another group"
         )
         raise RecoveryError(message)
 

@@ -39,7 +39,7 @@ _LONGEST = 200
 
 
 class ExplainingFilter(Protocol):
-    """A mail filter that can be asked why."""
+    """A mail filter that explains its predictions."""
 
     members: tuple[str, ...]
     classes: tuple[Label, Label]

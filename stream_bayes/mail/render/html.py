@@ -217,7 +217,7 @@ class _TextBuilder:
     def __init__(self, max_characters: int, include_invisible: bool = False, with_marks: bool = True) -> None:
         self.room = max_characters
         self.include_invisible = include_invisible
-        # Without marks, links are plain text too, and hidden text is not told from other text.
+        # Without marks, links are plain text too, and hidden text looks like other text.
         self.with_marks = with_marks
         self.runs: list[TextRun] = []
         self.buffer: list[str] = []

@@ -36,7 +36,7 @@ class Target(NamedTuple):
     """Where a link leads."""
 
     scheme: str
-    """Empty where nothing is said, or the link leads nowhere."""
+    """Empty if the link names none or leads nowhere."""
     host: str | None
     url: str | None
     """In ASCII and without a user's name, so that no browser can take another host from it; only http and https."""

@@ -274,7 +274,6 @@ def test_damaged_cache_files_are_compiled_again_and_replaced(installation: Path,
     assert (done.returncode, done.stderr.decode()) == (0, "")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "suffixes", [{".nbi"}, *(pytest.param(each, marks=pytest.mark.long) for each in ({".nbc"}, {".nbi", ".nbc"}))]
 )
