@@ -38,7 +38,7 @@ TOTALS = 7
 PRIOR, INTERCEPT, FORGETTING, NOISE_VARIANCE, NOISE_DEGREES, LARGEST = range(7, 13)
 NUMBERS = 13
 # When the discount that all share has fallen so far, it is multiplied out, and so much of the prior is put back. Then P
-# is never below 1e-8 of the prior: where no event has added evidence for long the mean goes to 0 and the variance to 1e8
+# is never below 1e-8 of the prior: where no event added evidence for long the mean goes to 0 and the variance to 1e8
 # times that of the prior, and not both to what rounding makes of them.
 SMALLEST_DISCOUNT = 1e-4
 # What forgetting leaves of the prior of an unknown noise. Without it, events of no weight would leave no noise at all.

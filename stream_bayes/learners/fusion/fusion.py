@@ -66,10 +66,10 @@ class LogOddsFusion(Classifier):
     moments of the posterior, in a factored form. averaging: p = sum of share x p(learner), the shares proportional to
     exp(sum of log p(y)), with no clipping. An event of weight w adds w times the evidence.
 
-    Every stage learns from the predictions of the stages before it, made before any of them learned the event. The calibration is
-    applied by its mean, so it is the identity before any data; its variance, that of the stack and those of the
-    learners, taken as independent, are the ignorance that `predictive_one` reports. The order of events matters, so
-    there is no merging and no unlearning.
+    Every stage learns from the predictions of the stages before it, made before any of them learned the event. The
+    calibration is applied by its mean, so it is the identity before any data; its variance, that of the stack and those
+    of the learners, taken as independent, are the ignorance that `predictive_one` reports. The order of events matters,
+    so there is no merging and no unlearning.
 
     What one learner refuses none has learned. Learners that forget (forgetting < 1) may refuse in mid-step: where there
     are k of them, k - 1 are copied whole at each call that learns, as is every learner of a class that is not of this
