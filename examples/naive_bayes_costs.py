@@ -1,9 +1,10 @@
 """Naive Bayes with Laplace smoothing, and how the costs of the two errors move its decision threshold.
 
 200 short texts are learned, and 1,000 others are filtered. The probabilities do not depend on the costs. What to do
-with a text does: if a lost ham costs c times as much as a passed spam, a text is quarantined only if P(spam) is at
-least c / (c + 1). Look along the rows of the table: fewer ham are lost, and more spam passes. The last two columns say
-what that costs, and what the threshold 1/2 would cost. In the picture, each error falls where the other one rises.
+with a text does: if a false positive (ham that is quarantined) costs c times as much as a false negative (spam that is
+delivered), a text is quarantined only if P(spam) is at least c / (c + 1). Look along the rows of the table: there are
+fewer false positives and more false negatives. The last two columns say what that costs, and what the threshold 1/2
+would cost. In the picture, each error falls where the other one rises.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def make_texts(count: int, seed: int) -> list[tuple[dict[str, int], str]]:
 
 
 def count_errors(probabilities: list[float], labels: list[str], threshold: float) -> tuple[int, int]:
-    """Return the number of ham that are lost and of spam that pass, if P(spam) >= threshold is quarantined."""
+    """Return the numbers of false positives and of false negatives, if P(spam) >= threshold is quarantined."""
     pairs = list(zip(probabilities, labels, strict=True))
     false_positives = sum(p >= threshold for p, label in pairs if label == "ham")
     false_negatives = sum(p < threshold for p, label in pairs if label == "spam")
@@ -53,8 +54,8 @@ def draw(probabilities: list[float], labels: list[str], picture: Path) -> None:
     figure, axes = plt.subplots(figsize=(8, 4.5))
     thresholds = np.linspace(0.001, 0.999, 999)
     errors = np.array([count_errors(probabilities, labels, threshold) for threshold in thresholds.tolist()])
-    axes.plot(thresholds, errors[:, 0], "C0", label="lost ham")
-    axes.plot(thresholds, errors[:, 1], "C1", label="passed spam")
+    axes.plot(thresholds, errors[:, 0], "C0", label="false positives")
+    axes.plot(thresholds, errors[:, 1], "C1", label="false negatives")
     for cost in COSTS:
         threshold = spam_losses(cost, 1.0).threshold
         axes.axvline(threshold, color="0.6", linestyle=":")
@@ -77,7 +78,8 @@ def main() -> None:
     labels = [label for _, label in filtered]
     predictions = [model.predict_proba_one(words) for words, _ in filtered]
     probabilities = [prediction["spam"] for prediction in predictions]
-    print(f"{'costs':>8}{'threshold':>11}{'lost ham':>10}{'passed spam':>13}{'cost':>10}{'cost at 1/2':>13}")
+    errors = f"{'false positives':>17}{'false negatives':>17}"
+    print(f"{'costs':>8}{'threshold':>11}{errors}{'cost':>10}{'cost at 1/2':>13}")
     at_half = count_errors(probabilities, labels, 0.5)
     for cost in COSTS:
         losses = spam_losses(false_positive_cost=cost, false_negative_cost=1.0)
@@ -85,7 +87,7 @@ def main() -> None:
         outcomes = Counter(zip(labels, quarantined, strict=True))
         false_positives = outcomes["ham", True]
         false_negatives = outcomes["spam", False]
-        start = f"{cost:>4g} : 1{losses.threshold:>11.4f}{false_positives:>10}{false_negatives:>13}"
+        start = f"{cost:>4g} : 1{losses.threshold:>11.4f}{false_positives:>17}{false_negatives:>17}"
         print(f"{start}{cost * false_positives + false_negatives:>10.1f}{cost * at_half[0] + at_half[1]:>13.1f}")
     draw(probabilities, labels, picture)
     print(f"\nPicture: {picture}")

@@ -43,6 +43,14 @@ def finite(what: str, value: object, error: Refusal = ParameterError) -> float:
     raise refuse(what, "a finite number", value, error)
 
 
+def number_or_infinity(what: str, value: object, error: Refusal = ParameterError) -> float:
+    """Return `value` as a Python float, or refuse what is not a number that a float can hold."""
+    number = value if type(value) is float else _convert(value)
+    if math.isfinite(number) or (math.isinf(number) and number == value):
+        return number
+    raise refuse(what, "a number that a float can hold, or an infinity", value, error)
+
+
 def positive(what: str, value: object, error: Refusal = ParameterError) -> float:
     """Return `value` as a Python float, or refuse what is not finite and above 0."""
     number = value if type(value) is float else _convert(value)

@@ -32,8 +32,9 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 ORDER = (
-    "Order of the messages: time (by their dates), mixed (the classes spread evenly), given (of files and rows), or "
-    "auto: given, but time if files or folders are one class each, and mixed if these have no dates."
+    "Order of the messages: time (by their dates), mixed (the classes spread evenly), stored (of files and rows), or "
+    "auto: by time if files or folders are one class each, their mails have dates and the classes overlap in time; "
+    "otherwise as stored if that mixes the classes, else mixed."
 )
 
 

@@ -171,7 +171,9 @@ def _judge(path: Path, kind: FilterKind | None, cost: float | None, explain: boo
 
     if explain:
         replace_unencodable_output()
-    verdict, explanation = _classify_mail(path, _read_mail(MAX_RAW), kind, cost, explain=explain)
+    explained = _classify_mail(path, _read_mail(MAX_RAW), kind, cost, explain=explain)
+    verdict = explained.verdict
+    explanation = explained.explanation
     if as_json:
         reasons = {} if explanation is None else {"explanation": _explanation_to_dict(explanation)}
         _print(json.dumps({**verdict._asdict(), **reasons}))

@@ -22,7 +22,7 @@ _GET = "Download a public corpus first: sms-spam or trec07."
 def corpus(
     path: Annotated[Path | None, typer.Argument(help=_PATH, show_default=False)] = None,
     get: Annotated[str | None, typer.Option("--get", metavar="NAME", help=_GET)] = None,
-    order: Annotated[str, typer.Option(metavar="auto|time|mixed|given", help=ORDER)] = "auto",
+    order: Annotated[str, typer.Option(metavar="auto|time|mixed|stored", help=ORDER)] = "auto",
     as_json: Json = False,
 ) -> None:
     """List corpora, or download a public one.
@@ -51,7 +51,8 @@ def _list_corpora(path: Path | None, get: str | None, order: str) -> list[Corpus
         return list(listing.list_corpora(downloads.download_corpus(get), order))
     if path is not None:
         return list(listing.list_corpora(path.expanduser(), order))
-    public = [one for file in downloads.downloaded_corpora() for one in listing.list_corpora(file, order)]
+    files = downloads.downloaded_corpora()
+    public = [one for file in files for one in listing.list_corpora(file, order, on_error="skip")]
     return [*listing.corpora_of_environment(order), *public]
 
 
@@ -76,6 +77,7 @@ def _describe(one: CorpusListing) -> dict[str, Any]:
         "unlabelled": one.counts.unlabelled,
         "spam_percent": one.spam_percent,
         "order": one.counts.order,
+        "warnings": [one.counts.order_note] if one.counts.order_note else [],
         "first_id": one.first_id,
         "last_id": one.last_id,
         "problems": dict(one.counts.problems),

@@ -44,7 +44,7 @@ def evaluate(
     budgets: Annotated[str | None, typer.Option(metavar="N,N,..", help=_BUDGETS)] = None,
     shuffle: Annotated[int | None, typer.Option(min=0, metavar="SEED", help="Shuffle the messages.")] = None,
     interleave: Annotated[bool, typer.Option("--interleave", help=_INTERLEAVE)] = False,
-    order: Annotated[str, typer.Option(metavar="auto|time|mixed|given", help=ORDER)] = "auto",
+    order: Annotated[str, typer.Option(metavar="auto|time|mixed|stored", help=ORDER)] = "auto",
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N messages.")] = None,
     prefix: Annotated[str, typer.Option(metavar="TEXT", help="Only messages whose id begins with this.")] = "",
     on_error: Annotated[str, typer.Option(metavar="fail|skip", help=_ON_ERROR)] = "fail",

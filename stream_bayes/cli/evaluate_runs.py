@@ -15,7 +15,7 @@ from stream_bayes.cli.progress import PassProgressBar
 from stream_bayes.errors import CorpusError, ParameterError, reason_of
 from stream_bayes.evaluation import baselines
 from stream_bayes.evaluation.corpora import Counts, Mail
-from stream_bayes.evaluation.corpora.ordering import GIVEN
+from stream_bayes.evaluation.corpora.ordering import STORED
 from stream_bayes.evaluation.factory import OWN_FILTERS, open_filter
 from stream_bayes.evaluation.feedback import FeedbackRegime
 from stream_bayes.evaluation.metrics import MetricsSummary, summarise
@@ -132,7 +132,7 @@ def write_evaluation_report(folder: Path, runner: PassRunner, task: EvaluationTa
 def _find_mails(task: EvaluationTask, ids: Set[str]) -> Iterator[Mail]:
     missing = set(ids)
     # Problems of the corpus were reported during the run; they must not prevent the report.
-    mails = iter(task.source._replace(on_error="skip", order=GIVEN).open())
+    mails = iter(task.source._replace(on_error="skip", order=STORED).open())
     while missing:
         mail = next(mails, None)
         if mail is None:

@@ -116,6 +116,8 @@ class StrategyComparison:
             large = ", ".join(f"{budget:,}" for budget in plan.budgets if budget not in self._plan.budgets)
             self._notes.append(f"left out, since the stream has no more than {self._messages:,} messages: {large}")
         self._notes += order_notes(corpus.counts)
+        if corpus.counts.order_note and not plan.source.is_reordered:
+            self._notes.append(corpus.counts.order_note)
         self._notes += [f"{count} left out as {kind}" for kind, count in corpus.counts.problems.items()]
         self.folder = DEFAULT_FOLDER if folder is None and plan.full else folder
 

@@ -40,7 +40,7 @@ def produce(
     to: Annotated[str | None, typer.Option("--to", metavar="URL", help=_TO, show_default=False)] = None,
     labels: Annotated[str, typer.Option(metavar="with|later:N|none", help=_LABELS)] = "with",
     rate: Annotated[float | None, typer.Option(metavar="N", help="Mails per second; by default no limit.")] = None,
-    order: Annotated[str, typer.Option(metavar="auto|time|mixed|given", help=ORDER)] = "auto",
+    order: Annotated[str, typer.Option(metavar="auto|time|mixed|stored", help=ORDER)] = "auto",
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N mails.")] = None,
     on_error: Annotated[str, typer.Option(metavar="fail|skip", help=_ON_ERROR)] = "fail",
     partitions: Annotated[int | None, typer.Option(min=1, help=PARTITIONS)] = None,
@@ -220,7 +220,7 @@ def _describe(producer: CorpusProducer, corpus: Corpus, log: str, seconds: float
 
 def _format_result(done: dict[str, Any]) -> str:
     from stream_bayes.evaluation.corpora.mail import counted
-    from stream_bayes.evaluation.corpora.ordering import DESCRIPTIONS, GIVEN
+    from stream_bayes.evaluation.corpora.ordering import DESCRIPTIONS, STORED
 
     text = f"wrote {counted(done['mails'], 'mail')} and {counted(done['labels'], 'label')} to {done['log']}"
     if done["already_there"]:
@@ -235,7 +235,7 @@ def _format_result(done: dict[str, Any]) -> str:
     if done["labels_not_sent"]:
         text += f"; {counted(done['labels_not_sent'], 'label')} not sent"
     lines = [f"  left out: {number:,} {kind}" for kind, number in done["left_out"].items()]
-    if done["order"] != GIVEN:
+    if done["order"] != STORED:
         lines.insert(0, f"  {DESCRIPTIONS[done['order']]}")
     return "\n".join([text, *lines, *(f"  warning: {warning}" for warning in done["warnings"])])
 

@@ -41,7 +41,7 @@ def corpus_mails(path: Path, mails: int, seed: int) -> MailSource:
 
     Mails that cannot be read and mails without a label are skipped.
     """
-    corpus = open_corpus(path, on_error="skip", order="given")
+    corpus = open_corpus(path, on_error="skip", order="stored")
     found = list(Stream(corpus.name, corpus, shuffle=seed, limit=mails))
     if any(mail.label is not None for mail in found):
         return MailSource(corpus.name, found, [])

@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_bayes.evaluation.corpora import Counts
 from stream_bayes.evaluation.corpora.mail import counted
-from stream_bayes.evaluation.corpora.ordering import DESCRIPTIONS, GIVEN, long_run_note
+from stream_bayes.evaluation.corpora.ordering import DESCRIPTIONS, STORED, long_run_note
 from stream_bayes.evaluation.filters import HAM, SPAM
 from stream_bayes.evaluation.metrics import MetricsSummary, one_minus_roca_percent
 from stream_bayes.evaluation.protocol import PassResult
@@ -84,8 +84,8 @@ def pass_notes(run: PassResult, summary: MetricsSummary, counts: Counts) -> list
 
 
 def order_notes(counts: Counts) -> list[str]:
-    """The note on the order of a corpus; none if it is the given one."""
-    return [] if counts.order == GIVEN else [f"the messages came {DESCRIPTIONS[counts.order]}"]
+    """The note on the order of a corpus; none if it is the stored one."""
+    return [] if counts.order == STORED else [f"the messages came {DESCRIPTIONS[counts.order]}"]
 
 
 def _requests(run: PassResult) -> dict[str, Any] | None:

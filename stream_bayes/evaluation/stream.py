@@ -12,7 +12,7 @@ import numpy as np
 
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation.corpora import Corpus, Mail, open_corpus
-from stream_bayes.evaluation.corpora.ordering import AUTO, GIVEN
+from stream_bayes.evaluation.corpora.ordering import AUTO, STORED
 
 
 @dataclass(frozen=True)
@@ -72,21 +72,25 @@ class StreamSource(NamedTuple):
     interleave: bool = False
     """Whether the mailboxes come message by message in turn."""
     order: str = AUTO
-    """The order of the corpus: "auto", "time", "mixed" or "given"; "auto" is "given" beneath another order."""
+    """The order of the corpus: "auto", "time", "mixed" or "stored"; "auto" is "stored" beneath another order."""
+
+    @property
+    def is_reordered(self) -> bool:
+        """Whether the stream is shuffled or interleaved, so that it is not in the order of the corpus."""
+        return self.interleave or self.shuffle is not None
 
     @property
     def corpus_order(self) -> str:
         """The order in which the corpus is read."""
-        reordered = self.interleave or self.shuffle is not None
-        return GIVEN if reordered and self.order == AUTO else self.order
+        return STORED if self.is_reordered and self.order == AUTO else self.order
 
     def check(self) -> None:
         """Check the options and the corpus."""
         if self.interleave and self.shuffle is not None:
             message = "interleave or shuffle, not both: a random order has no turns"
             raise ParameterError(message)
-        if self.corpus_order not in {AUTO, GIVEN} and (self.interleave or self.shuffle is not None):
-            message = f"order {self.order} or another one, not both: leave shuffle and interleave away"
+        if self.corpus_order not in {AUTO, STORED} and self.is_reordered:
+            message = f"--order {self.order} cannot be combined with --shuffle or --interleave"
             raise ParameterError(message)
         self.open()
 

@@ -13,7 +13,7 @@ import numpy as np
 from stream_bayes import notebook_html
 from stream_bayes.errors import InputError
 from stream_bayes.notebook_html import Html
-from stream_bayes.validation import FloatArray, finite, non_negative, positive, refuse, tail_beyond
+from stream_bayes.validation import FloatArray, finite, non_negative, number_or_infinity, positive, refuse, tail_beyond
 
 __all__ = [
     "Decidable",
@@ -143,9 +143,7 @@ class Quantiles(Value):
 
     def cdf(self, x: float) -> float:
         """Return the cumulative distribution function: the probability of a number of at most x."""
-        if math.isnan(x):
-            raise refuse("x", "a number", x, InputError)
-        return self._cdf(float(x))
+        return self._cdf(number_or_infinity("x", x, InputError))
 
     @property
     def std(self) -> float:

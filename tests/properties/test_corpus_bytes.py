@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora import Mail, open_corpus
-from stream_bayes.evaluation.corpora.ordering import GIVEN
+from stream_bayes.evaluation.corpora.ordering import STORED
 from tests.support.corpora import HAM, WRITERS, put
 
 quick = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -125,5 +125,5 @@ def test_any_mails_come_back_from_each_format(
     folder = tmp_path_factory.mktemp("trip")
     path = WRITERS[name](folder / "c", mails)
     if mails:
-        found = [(mail.label, mail.raw) for mail in open_corpus(path, order=GIVEN)]
+        found = [(mail.label, mail.raw) for mail in open_corpus(path, order=STORED)]
         assert found == [(mail.label, mail.raw) for mail in mails]

@@ -2,7 +2,7 @@
 
 corpus          a corpus as one stream of mails: `open_corpus`, `Corpus`, `Counts`
 mail            `Mail`, the interface of readers, and what they share
-ordering        the order of the mails: as given, by time, or with the classes mixed
+ordering        the order of the mails: as stored, by time, or with the classes mixed
 recognise       the detection of the format: `open_reader`
 trec, folders, mbox, maildir, delimited, json_lines     a reader for each format
 files           files and folders, in natural order, plain or gzip

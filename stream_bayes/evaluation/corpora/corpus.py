@@ -11,7 +11,7 @@ from pathlib import Path
 from stream_bayes.errors import CorpusError, ParameterError
 from stream_bayes.evaluation.corpora.labels import parse_label
 from stream_bayes.evaluation.corpora.mail import CorpusReader, Mail, UnreadMail, problem, shown
-from stream_bayes.evaluation.corpora.ordering import AUTO, GIVEN, arranged, check_order, long_run_note
+from stream_bayes.evaluation.corpora.ordering import AUTO, STORED, arranged, check_order, long_run_note
 from stream_bayes.evaluation.corpora.recognise import open_reader
 from stream_bayes.evaluation.corpora.seen_ids import SeenIds
 from stream_bayes.mail.parse.identity import message_id_of
@@ -31,8 +31,8 @@ class Counts:
     """The number of problems of each kind that were left out."""
     examples: dict[str, str] = field(default_factory=dict)
     """The message of the first problem of each kind."""
-    order: str = GIVEN
-    """The order in which the mails came: "given", "time" or "mixed"."""
+    order: str = STORED
+    """The order in which the mails came: "stored", "time" or "mixed"."""
     first_label: str = ""
     """The label of the first mail that has one."""
     first_run: int = 0
@@ -75,13 +75,13 @@ class Corpus:
     prefix
         Only mails whose ids begin with this.
     order
-        The order in which they come: "auto", "time", "mixed" or "given"; see `ordering.arranged`.
+        The order in which they come: "auto", "time", "mixed" or "stored"; see `ordering.arranged`.
 
     Notes
     -----
     Each iteration reads from the start, with new counts. Memory holds one message, 8-byte hashes of the ids (see
-    `SeenIds`) and, for folders, the names of the files; in another order than the given one the places of all messages.
-    A duplicate id is a problem too. If no id begins with the prefix, CorpusError is raised at the end.
+    `SeenIds`) and, for folders, the names of the files; in another order than the stored one, the places of all
+    messages. A duplicate id is a problem too. If no id begins with the prefix, CorpusError is raised at the end.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Corpus:
 
     def __iter__(self) -> Iterator[Mail]:
         counts = self.counts = Counts()
-        with arranged(self._reader, self._order, self._prefix) as arrangement:
+        with arranged(self._reader, self.path, self._order, self._prefix) as arrangement:
             counts.order = arrangement.order
             yield from self._counted(arrangement.entries, counts)
 
@@ -205,9 +205,10 @@ def open_corpus(
     label
         The label of messages without one: "spam", "ham" or "unlabelled". By default they are a problem.
     order
-        "given" is the order of the files, rows and names. "time" is that of the dates of the mails, "mixed" spreads
-        the classes evenly. "auto" is the given one, unless files or folders are one class each: these come by time,
-        or mixed if their mails have no dates. `Corpus.counts.order` says which it was.
+        "stored" is the order of the files, rows and names. "time" is that of the dates of the mails, "mixed" spreads
+        the classes evenly. "auto" is by time if files or folders are one class each, their mails have dates and the
+        classes overlap in time; otherwise as stored if that mixes the classes, else mixed. Where they are not one
+        class each, "auto" is as stored. `Corpus.counts.order` says which it was.
     """
     if label is not None and parse_label(label) is None:
         message = f"label must be 'spam', 'ham' or 'unlabelled', not {label!r}"

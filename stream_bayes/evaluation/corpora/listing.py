@@ -35,8 +35,12 @@ class CorpusListing(NamedTuple):
         return 100.0 * self.counts.spam / labelled if labelled else None
 
 
-def list_corpora(path: Path, order: str = AUTO) -> Iterator[CorpusListing]:
-    """List the corpus at a path, or those directly in a folder that is not a corpus; CorpusError if there is none."""
+def list_corpora(path: Path, order: str = AUTO, on_error: str = "fail") -> Iterator[CorpusListing]:
+    """List the corpus at a path, or those directly in a folder that is not a corpus; CorpusError if there is none.
+
+    A corpus without dates has no order of time. If it is the one at the path, CorpusError is raised, or with
+    `on_error="skip"` it is listed with that problem. In a folder it is always listed with that problem.
+    """
     if not is_folder(path) or not corpus_files(path):
         try:
             corpus = open_corpus(path, on_error="skip", order=order)
@@ -44,7 +48,7 @@ def list_corpora(path: Path, order: str = AUTO) -> Iterator[CorpusListing]:
             if not is_folder(path):
                 raise
         else:
-            yield summarise_corpus(corpus)
+            yield summarise_corpus(corpus, on_error)
             return
     yield from _list_folder(path, order)
 
@@ -59,7 +63,7 @@ def _list_folder(folder: Path, order: str) -> Iterator[CorpusListing]:
         except CorpusError:
             continue
         found = True
-        yield summarise_corpus(corpus)
+        yield summarise_corpus(corpus, on_error="skip")
     if not found:
         raise problem("unrecognised", folder, "neither a corpus nor a folder of corpora")
 
@@ -71,10 +75,15 @@ def corpora_of_environment(order: str = AUTO) -> Iterator[CorpusListing]:
         yield from _list_folder(Path(folder).expanduser(), order)
 
 
-def summarise_corpus(corpus: Corpus) -> CorpusListing:
-    """Read a corpus once, and return its counts."""
+def summarise_corpus(corpus: Corpus, on_error: str = "fail") -> CorpusListing:
+    """Read a corpus once, and return its counts; with "skip", among its problems that it has no order of time."""
     first = last = ""
-    for mail in corpus:
-        first = first or mail.id
-        last = mail.id
+    try:
+        for mail in corpus:
+            first = first or mail.id
+            last = mail.id
+    except CorpusError as error:
+        if on_error == "fail" or error.kind != "missing-date":
+            raise
+        corpus.counts.add_problem(error)
     return CorpusListing(corpus.name, str(corpus.path), corpus.format, corpus.counts, first, last)

@@ -1,4 +1,4 @@
-"""The order in which the mails of a corpus come: as given, by time, or with the classes mixed.
+"""The order in which the mails of a corpus come: as stored, by time, or with the classes mixed.
 
 A filter trusts what it saw last, so that a corpus of a file for each class must not be learned file after file.
 """
@@ -13,19 +13,20 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from stream_bayes.errors import CorpusError, ParameterError
-from stream_bayes.evaluation.corpora.mail import CorpusReader, UnreadMail
+from stream_bayes.evaluation.corpora.mail import CorpusReader, UnreadMail, problem
 from stream_bayes.mail.parse.dates import mail_date
 
 AUTO: Final = "auto"
-GIVEN: Final = "given"
+STORED: Final = "stored"
 TIME: Final = "time"
 MIXED: Final = "mixed"
-ORDERS: Final = (AUTO, TIME, MIXED, GIVEN)
+ORDERS: Final = (AUTO, TIME, MIXED, STORED)
 DESCRIPTIONS: Final = {
-    GIVEN: "in the given order",
+    STORED: "in the order in which they are stored",
     TIME: "in order of time, by the dates of the mails",
     MIXED: "with the classes mixed evenly",
 }
@@ -35,53 +36,67 @@ _LONG_RUN: Final = 30
 _UNLIKELY: Final = 1e-3
 _NO_DATE: Final = -(2**63)
 
-Entry = UnreadMail | CorpusError
-Label = str | None
+_Entry = UnreadMail | CorpusError
+_Label = str | None
 
 
 class Arrangement(NamedTuple):
     """The messages of a corpus in the order in which they come."""
 
     order: str
-    """ "given", "time" or "mixed"."""
-    entries: Iterator[Entry]
+    """ "stored", "time" or "mixed"."""
+    entries: Iterator[_Entry]
 
 
 @contextmanager
-def arranged(reader: CorpusReader, order: str, prefix: str = "") -> Iterator[Arrangement]:
+def arranged(reader: CorpusReader, path: Path, order: str, prefix: str = "") -> Iterator[Arrangement]:
     """Arrange the messages of a reader.
 
     Parameters
     ----------
     reader
         The reader of the corpus.
+    path
+        The path of the corpus, for error messages.
     order
-        "given" is that of the reader. "time" sorts by the dates of the mails, stably; a mail without a date stays
-        with the one of its class before it. "mixed" spreads each class evenly over the stream. "auto" is the given
+        "stored" is that of the reader. "time" sorts by the dates of the mails, stably; a mail without a date stays
+        with the one of its class before it. "mixed" spreads each class evenly over the stream. "auto" is the stored
         order, unless names of files or folders are labels: then it is that of time if nine in ten mails of each class
-        have dates and the classes overlap in time; otherwise the given one if it mixes them, or mixed.
+        have dates and the classes overlap in time; otherwise the stored one if it mixes them, or mixed.
     prefix
         Only messages whose ids begin with this are arranged.
 
     Notes
     -----
-    All but the given order read the corpus twice. Memory holds the places and dates of the messages, some hundred
+    All but the stored order read the corpus twice. Memory holds the places and dates of the messages, some hundred
     bytes each. What cannot be read a second time where it stands (gzip, rows of a table) is in a temporary file
-    meanwhile.
+    meanwhile; CorpusError if that file cannot be written.
     """
-    if order == GIVEN or (order == AUTO and not reader.classes_apart):
+    if order == STORED or (order == AUTO and not reader.classes_apart):
         entries = iter(reader)
         try:
-            yield Arrangement(GIVEN, entries)
+            yield Arrangement(STORED, entries)
         finally:
             # A reader has a file open until its iterator is closed.
             if isinstance(entries, Generator):
                 entries.close()
         return
-    with tempfile.TemporaryFile() as spool:
-        index = _Index(reader, prefix, spool)
+    with _temporary_file_errors(path), tempfile.TemporaryFile() as spool:
+        index = _Index(reader, path, prefix, spool)
         used = index.choose() if order == AUTO else order
         yield Arrangement(used, map(index.entry, index.ranks(used)))
+
+
+@contextmanager
+def _temporary_file_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the temporary file into CorpusError; the readers do so with those of the corpus."""
+    try:
+        yield
+    except OSError as cause:
+        reason = cause.strerror or str(cause)
+        advice = "set TMPDIR to a folder with enough space, or choose --order stored"
+        what = f"the temporary file for its order cannot be used: {reason[:1].lower()}{reason[1:]}; {advice}"
+        raise problem("temporary-file", path, what) from cause
 
 
 def check_order(order: str) -> None:
@@ -94,9 +109,10 @@ def check_order(order: str) -> None:
 class _Index:
     """The messages of a reader with their dates and labels; their content stays on disk."""
 
-    def __init__(self, reader: CorpusReader, prefix: str, spool: IO[bytes]) -> None:
-        self._entries: list[Entry] = []
-        self._labels: list[Label] = []
+    def __init__(self, reader: CorpusReader, path: Path, prefix: str, spool: IO[bytes]) -> None:
+        self._path = path
+        self._entries: list[_Entry] = []
+        self._labels: list[_Label] = []
         self._dates = array("q")
         self._spool = spool
         try:
@@ -106,7 +122,7 @@ class _Index:
         except CorpusError as error:
             self._add(error)
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: _Entry) -> None:
         label = self._labels[-1] if self._labels else None
         date = None
         if isinstance(entry, UnreadMail):
@@ -121,33 +137,33 @@ class _Index:
         self._labels.append(label)
         self._dates.append(_NO_DATE if date is None else date)
 
-    def _without_content(self, entry: UnreadMail, label: Label, raw: bytes) -> UnreadMail:
+    def _without_content(self, entry: UnreadMail, label: _Label, raw: bytes) -> UnreadMail:
         read = entry.read_again
         if read is None:
             read = partial(self._read_spooled, label, self._spool.tell(), len(raw))
             self._spool.write(raw)
         return entry._replace(read=read, read_again=read)
 
-    def _read_spooled(self, label: Label, begin: int, size: int) -> tuple[Label, bytes]:
+    def _read_spooled(self, label: _Label, begin: int, size: int) -> tuple[_Label, bytes]:
         self._spool.seek(begin)
         return label, self._spool.read(size)
 
-    def entry(self, rank: int) -> Entry:
-        """The message with this number in the given order."""
+    def entry(self, rank: int) -> _Entry:
+        """The message with this number in the stored order."""
         return self._entries[rank]
 
     def choose(self) -> str:
         """The order of "auto"."""
         if self._is_dated() and _mixes([self._labels[rank] for rank in self._by_time()]):
             return TIME
-        return GIVEN if _mixes(self._labels) else MIXED
+        return STORED if _mixes(self._labels) else MIXED
 
     def ranks(self, order: str) -> Sequence[int]:
         """The numbers of the messages, in this order."""
         if order == TIME:
             if self._entries and not any(date != _NO_DATE for date in self._dates):
-                message = "no mail has a date, so there is no order of time: choose the order mixed or given"
-                raise CorpusError(message, "missing-date")
+                what = "no mail has a date, so there is no order of time: choose --order mixed or stored"
+                raise problem("missing-date", self._path, what)
             return self._by_time()
         return self._mixed() if order == MIXED else range(len(self._entries))
 
@@ -157,7 +173,7 @@ class _Index:
         return all(dated[label] >= _ENOUGH_DATED * number for label, number in Counter(self._labels).items())
 
     def _by_time(self) -> list[int]:
-        latest: dict[Label, int] = {}
+        latest: dict[_Label, int] = {}
         for label, date in zip(self._labels, self._dates, strict=True):
             if date != _NO_DATE:
                 latest.setdefault(label, date)
@@ -171,7 +187,7 @@ class _Index:
     def _mixed(self) -> list[int]:
         """The i-th of n messages of a class comes at (i + 1/2) / n of the stream."""
         numbers = Counter(self._labels)
-        seen: Counter[Label] = Counter()
+        seen: Counter[_Label] = Counter()
         places = array("d")
         for label in self._labels:
             places.append((seen[label] + 0.5) / numbers[label])
@@ -179,7 +195,7 @@ class _Index:
         return sorted(range(len(places)), key=places.__getitem__)
 
 
-def _mixes(labels: Sequence[Label]) -> bool:
+def _mixes(labels: Sequence[_Label]) -> bool:
     """Whether the class changes at least a tenth as often as in a random order, and not only once."""
     changes = sum(before != after for before, after in pairwise(labels))
     same = sum(number * number for number in Counter(labels).values())

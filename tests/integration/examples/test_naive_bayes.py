@@ -25,14 +25,14 @@ def test_naive_bayes_costs(tmp_path: Path) -> None:
     is_spam = np.array(truth) == "spam"
     half = np.sum((spam >= 0.5) & ~is_spam), np.sum((spam < 0.5) & is_spam)
     assert [row[0] for row in shown] == [0.2, 1, 4, 20, 100]
-    for cost, _, threshold, lost_ham, passed_spam, total, at_half in shown:
+    for cost, _, threshold, false_positives, false_negatives, total, at_half in shown:
         bound = cost / (cost + 1)
         assert threshold == pytest.approx(bound, abs=5e-5)
-        assert lost_ham == np.sum((spam >= bound) & ~is_spam)
-        assert passed_spam == np.sum((spam < bound) & is_spam)
-        assert total == pytest.approx(cost * lost_ham + passed_spam)
+        assert false_positives == np.sum((spam >= bound) & ~is_spam)
+        assert false_negatives == np.sum((spam < bound) & is_spam)
+        assert total == pytest.approx(cost * false_positives + false_negatives)
         assert at_half == pytest.approx(cost * half[0] + half[1])
         assert total <= at_half
-    # A dearer lost ham: fewer of them, and more spam.
+    # Dearer false positives: fewer of them, and more false negatives.
     assert [row[3] for row in shown] == sorted((row[3] for row in shown), reverse=True)
     assert [row[4] for row in shown] == sorted(row[4] for row in shown)

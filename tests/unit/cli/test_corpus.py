@@ -53,7 +53,8 @@ def test_one_corpus_for_machines(run: Run, tmp_path: Path) -> None:
         "ham": 4,
         "unlabelled": 0,
         "spam_percent": pytest.approx(100 * 3 / 7),
-        "order": "given",
+        "order": "stored",
+        "warnings": [],
         "first_id": "m0",
         "last_id": "m6",
         "problems": {"invalid-json": 1},
@@ -68,7 +69,7 @@ def test_a_corpus_for_people(run: Run, tmp_path: Path) -> None:
     (path / "easy_ham" / "0.gone").symlink_to("nowhere")
     lines = run(path).splitlines()
     assert lines[:2] == [str(path), "  folders, 7 messages, 42.9 % spam"]
-    assert lines[2:4] == ["  in the given order", "  from easy_spam/0.m0 to easy_spam/6.m6"]
+    assert lines[2:4] == ["  in the order in which they are stored", "  from easy_spam/0.m0 to easy_spam/6.m6"]
     assert lines[4].startswith("  left out: 1 missing-file, the first: ")
     assert lines[-1] == f"To measure a filter on it: stream-bayes evaluate '{path}'"
 
@@ -76,11 +77,29 @@ def test_a_corpus_for_people(run: Run, tmp_path: Path) -> None:
 def test_two_mailboxes_of_one_class_each_are_mixed_or_warned_of(run: Run, tmp_path: Path) -> None:
     as_class_mboxes(tmp_path / "c", MAILS * 30)
     assert "  with the classes mixed evenly\n" in run(tmp_path / "c")
-    output = run(tmp_path / "c", "--order", "given")
-    assert "  in the given order\n" in output
+    output = run(tmp_path / "c", "--order", "stored")
+    assert "  in the order in which they are stored\n" in output
     assert "  warning: the first 120 messages with a label are all ham: " in output
-    with pytest.raises(CorpusError, match="no mail has a date"):
+    (found,) = json.loads(run(tmp_path / "c", "--order", "stored", "--json"))["corpora"]
+    assert [warning.partition(":")[0] for warning in found["warnings"]] == [
+        "the first 120 messages with a label are all ham"
+    ]
+    with pytest.raises(CorpusError, match=f"^{tmp_path / 'c'}: no mail has a date"):
         run(tmp_path / "c", "--order", "time")
+
+
+def test_a_corpus_without_dates_does_not_end_a_list_by_time(run: Run, tmp_path: Path) -> None:
+    undated = as_json_lines(tmp_path / "c", MAILS)
+    dated = [mail._replace(raw=b"Date: Mon, 06 Jan 2025 08:00:00 +0000\n" + mail.raw) for mail in MAILS]
+    as_json_lines(tmp_path / "c" / "with dates", dated).rename(tmp_path / "c" / "with dates.jsonl")
+    text = b"ham\tSee you\nspam\tYou have won "
+    put(tmp_path / "river" / "SMSSpam" / "SMSSpamCollection", text.ljust(SMS_BYTES, b"!"))
+    first, second = json.loads(run(tmp_path / "c", "--order", "time", "--json"))["corpora"]
+    assert (first["path"], first["messages"], first["problems"]) == (str(undated), 0, {"missing-date": 1})
+    assert first["first_problems"]["missing-date"].startswith(f"{undated}: no mail has a date")
+    assert (second["name"], second["messages"], second["order"], second["problems"]) == ("with dates", 7, "time", {})
+    (public,) = json.loads(run("--order", "time", "--json"))["corpora"]
+    assert (public["messages"], public["problems"]) == (0, {"missing-date": 1})
 
 
 def test_a_folder_of_corpora(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,17 @@ def test_the_picture_has_a_folder_of_its_own(
     assert {path.name for path in (tmp_path / "label-report").iterdir()} == {"labels.html", "labels.svg"}
 
 
+def test_a_long_run_of_one_class_is_noted_unless_the_stream_is_shuffled(evaluate: Command, tmp_path: Path) -> None:
+    mails = sorted(generated_mails(200), key=lambda mail: str(mail.label))
+    path = write(tmp_path / "sorted.jsonl.gz", mails)
+    options = ("--filter", RIVER, "--strategies", "first", "--budgets", "20", "--repeat", "1", "--report", tmp_path)
+    warning = "messages with a label are all ham: "
+    found = json.loads(evaluate(path, *options, "--json")[1])
+    assert [warning in note for note in found["notes"]].count(True) == 1
+    found = json.loads(evaluate(path, *options, "--shuffle", "1", "--json")[1])
+    assert not any(warning in note for note in found["notes"])
+
+
 def test_one_class_only_has_no_area(evaluate: Command, tmp_path: Path) -> None:
     path = write(tmp_path / "one.jsonl.gz", [mail._replace(label="ham") for mail in generated_mails(40)])
     options = ("--strategies", "first", "--budgets", "20", "--report", tmp_path)

@@ -62,7 +62,7 @@ def test_mailboxes_of_one_class_each_are_written_mixed_unless_told_otherwise(
     assert (code, errors) == (0, "")
     assert "\n  with the classes mixed evenly\n" in output
     assert [each.label for each in observations(log)][:6] == ["ham", "spam", "ham", "ham", "spam", "ham"]
-    code, output, _ = run("produce", corpus, "--to", f"{log}2", "--order", "given")
+    code, output, _ = run("produce", corpus, "--to", f"{log}2", "--order", "stored")
     assert (code, [each.label for each in observations(f"{log}2")][:40]) == (0, ["ham"] * 40)
     assert "\n  warning: the first 40 messages with a label are all ham: " in output
 

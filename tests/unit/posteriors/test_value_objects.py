@@ -189,8 +189,12 @@ def test_cdf_and_std_agree_with_scipy(belief: Quantiles, oracle: Any) -> None:
     assert belief.std == pytest.approx(oracle.std())
     for x in (-np.inf, -1.0, 0.0, 0.3, 1.0, 2.5, 7.0, np.inf):
         assert belief.cdf(x) == pytest.approx(oracle.cdf(x), abs=1e-14)
-    with pytest.raises(InputError, match="x must be a number"):
-        belief.cdf(np.nan)
+    infinity: Any = np.float32(np.inf)
+    assert belief.cdf(infinity) == 1.0
+    refused: list[Any] = [np.nan, 10**400, -(10**400), Decimal("sNaN"), Decimal(1), "1", None, True, [1.0]]
+    for value in refused:
+        with pytest.raises(InputError, match="x must be a number that a float can hold, or an infinity, not "):
+            belief.cdf(value)
 
 
 def test_cdf_of_a_latent_probability_inverts_its_quantiles() -> None:
