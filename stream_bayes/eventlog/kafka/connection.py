@@ -30,7 +30,7 @@ _BACKOFF_MILLISECONDS = 5
 _DISCONNECTED = re.compile(r"broker_version=\(.*socket disconnected")
 _DISCONNECT_LIMIT = 4
 _PASSWORD_HINT = (
-    "the broker hangs up as soon as it is asked for something, as one does that wants a password: correct "
+    "the broker closes the connection at the first request, as one does that needs a password: correct "
     "kafka.security_protocol, or the port"
 )
 

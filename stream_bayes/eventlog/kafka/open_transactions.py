@@ -8,6 +8,7 @@ for ever, and the next transaction of the same producer in the partition would d
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -23,18 +24,20 @@ from stream_bayes.eventlog.kafka.error_mapping import mapped_errors
 from stream_bayes.eventlog.kafka.topics import Topics
 from stream_bayes.records import Partition
 
+WRITER_NAME = re.compile(r"writer\.[0-9a-f]{32}")
+"""The transactional ids of logs without a group, which are used once."""
 _OPEN_SECONDS = 5.0
 _SETTLE_SECONDS = 5.0
 _PAUSE_SECONDS = 0.05
-# The clocks of two brokers may differ. A transaction hangs because partitions lost their leader, which takes longer
-# than this, and no other one of the same producer begins meanwhile.
+# An assumption: the clocks of two brokers differ by less than this. It is made only for the own transactional id, whose
+# next transaction begins after this one was checked.
 _CLOCK_MILLISECONDS = 1000
 _NOT_READY = (
     kafka_errors.CoordinatorNotAvailableError,
     kafka_errors.CoordinatorLoadInProgressError,
     kafka_errors.NotCoordinatorError,
 )
-# A broker that cannot be asked (before 3.0) is taken at its word.
+# Brokers before 3.0 describe neither transactions nor producers: nothing is found there.
 _UNSUPPORTED = (kafka_errors.UnsupportedVersionError, kafka_errors.IncompatibleBrokerVersion)
 _COMMITTED = {TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT}
 _COMPLETE = {TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT}
@@ -55,7 +58,6 @@ class LastTransaction(NamedTuple):
     """Whether it was committed or is about to be."""
     places: frozenset[Partition]
     """Where its end is not marked yet, as far as the coordinator knows."""
-    timeout_seconds: float
 
 
 class HangingTransaction(NamedTuple):
@@ -65,13 +67,13 @@ class HangingTransaction(NamedTuple):
     start_offset: int
     """The offset of its first record in the partition."""
     last: LastTransaction | None
-    """The last transaction of the same producer; None where no coordinator knows the producer."""
+    """The last transaction of the same producer; None where no coordinator shows the producer to this user."""
     is_committed: bool | None
     """Whether it was committed; None where that is unknown."""
 
 
 class OpenTransactions:
-    """Queries about open transactions.
+    """Finds hanging transactions of Kafka producers.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ class OpenTransactions:
         self._connection = connection
         self._topics = topics
 
-    def wait(self, place: Partition) -> bool:
+    def wait_for_end(self, place: Partition) -> bool:
         """Wait some seconds for the end of every transaction that is open in a partition; whether all have ended."""
         deadline = time.monotonic() + _OPEN_SECONDS
         written = self._topics.end_offsets(place.topic, committed=False).get(place, 0)
@@ -99,37 +101,36 @@ class OpenTransactions:
         left = set(places)
         while left := {place for place in left if self._of_producer(place, producer_id)}:
             if time.monotonic() > deadline:
-                raise self.not_ended(min(left))
+                raise self.open_error(min(left))
             time.sleep(_PAUSE_SECONDS)
 
-    def last(self, name: str) -> LastTransaction | None:
+    def describe_last(self, name: str) -> LastTransaction | None:
         """The last transaction of a transactional id; None where there was none, or the broker is older than 3.0."""
         unknown = (kafka_errors.TransactionalIdNotFoundError, *_UNSUPPORTED)
         with mapped_errors(self._connection.name), suppress(*unknown):
             found = self._described(name)
             places = frozenset(Partition(*tp) for tp in found.topic_partitions if not tp.topic.startswith("__"))
             return LastTransaction(
-                name,
-                found.producer_id,
-                found.producer_epoch,
-                found.transaction_start_time_ms,
-                found.state in _COMPLETE,
-                found.state in _COMMITTED,
-                places,
-                found.transaction_timeout_ms / 1000.0,
+                name=name,
+                producer_id=found.producer_id,
+                producer_epoch=found.producer_epoch,
+                began=found.transaction_start_time_ms,
+                is_complete=found.state in _COMPLETE,
+                is_committed=found.state in _COMMITTED,
+                places=places,
             )
         return None
 
-    def hanging_of(self, last: LastTransaction) -> list[HangingTransaction]:
+    def find_hanging_by_producer(self, last: LastTransaction, *, is_own: bool = False) -> list[HangingTransaction]:
         """The hanging transactions of a producer, in all topics that may be read; `last` was queried before."""
         return [
-            self._hanging(place, one, last)
+            self._hanging(place, one, last, is_own=is_own)
             for place in sorted(self._topics.open_partitions() - last.places)
             for one in self._of_producer(place, last.producer_id)
         ]
 
-    def hanging_in(self, place: Partition) -> list[HangingTransaction]:
-        """The hanging transactions in a partition."""
+    def find_hanging_in(self, place: Partition) -> list[HangingTransaction]:
+        """The hanging transactions in a partition, and the open ones of producers that this user may not see."""
         found = []
         for one in self._producers(place):
             last = self._last_of(one.producer_id)
@@ -138,51 +139,79 @@ class OpenTransactions:
         # What has ended meanwhile was not hanging.
         still = {(one.producer_id, one.current_transaction_start_offset) for one in self._producers(place)}
         return [
-            self._hanging(place, one, last)
+            self._hanging(place, one, last, is_own=False)
             for one, last in found
             if (one.producer_id, one.current_transaction_start_offset) in still
         ]
 
-    def not_ended(self, place: Partition) -> LogUnavailable:
-        """The error of a transaction that goes on for long."""
+    def open_error(self, place: Partition, *, is_visible: bool = True) -> LogUnavailable:
+        """The error of a transaction that goes on for long; `is_visible`: this user may see its producer."""
         message = (
             f"{self._connection.name}: a transaction in {place.topic}-{place.number} does not end. Its producer has to "
             "end it, or the broker does after the producer's transaction timeout"
         )
+        if not is_visible:
+            servers = ",".join(self._connection.servers)
+            message += (
+                ". This user may not see the producer. If the transaction lasts longer than the broker's "
+                "transaction.max.timeout.ms, an operator finds it with: kafka-transactions.sh --bootstrap-server "
+                f"{servers} find-hanging --topic {place.topic} --partition {place.number}"
+            )
         return LogUnavailable(message)
 
     def hanging_error(self, hanging: HangingTransaction) -> LogUnavailable:
         """The error of a hanging transaction that an operator has to end."""
         place = hanging.place
-        name = "an unknown producer" if hanging.last is None else f"the transactional id {hanging.last.name}"
+        if hanging.last is None:
+            return self.open_error(place, is_visible=False)
+        message = (
+            f"{self._connection.name}: a transaction in {place.topic}-{place.number} does not end: the broker has "
+            f"forgotten to mark the end of one of the transactional id {hanging.last.name}. "
+            f"{self._remedy(hanging, hanging.last.name)}"
+        )
+        return LogUnavailable(message)
+
+    def _remedy(self, hanging: HangingTransaction, name: str) -> str:
+        """What an operator has to do about a hanging transaction of this transactional id."""
+        place = hanging.place
+        if hanging.is_committed and WRITER_NAME.fullmatch(name):
+            member = name.removeprefix("writer.")
+            return (
+                "It was committed, so do not abort it. No program returns with this id. Stop the program that wrote "
+                "it, if it still runs, and end the transaction in Python: from stream_bayes.eventlog.kafka import "
+                f"KafkaLog; KafkaLog({self._connection.servers!r}, 'writer', ['{place.topic}'], "
+                f"member='{member}').close()"
+            )
+        if hanging.is_committed:
+            return (
+                "It was committed, so do not abort it. Start the worker that has this id (its kafka.instance_id is "
+                "the part after the group and the dot): it ends the transaction"
+            )
         servers = ",".join(self._connection.servers)
         command = (
             f"kafka-transactions.sh --bootstrap-server {servers} abort --topic {place.topic} "
             f"--partition {place.number} --start-offset {hanging.start_offset}"
         )
-        if hanging.is_committed:
-            remedy = (
-                "It was committed, so do not abort it. Start the worker that has this id (its kafka.instance_id is "
-                "the part after the group and the dot): it ends the transaction"
-            )
-        elif hanging.is_committed is None:
-            remedy = (
+        if hanging.is_committed is None:
+            return (
                 "It is not known whether it was committed. Compare its records with those of the other topics; an "
                 f"operator aborts it with: {command}"
             )
-        else:
-            remedy = f"It was aborted. An operator has to end it with: {command}"
-        message = (
-            f"{self._connection.name}: a transaction in {place.topic}-{place.number} does not end: the broker has "
-            f"forgotten to mark the end of one of {name}. {remedy}"
+        return f"It was aborted. An operator has to end it with: {command}"
+
+    def _hanging(
+        self, place: Partition, producer: Any, last: LastTransaction | None, *, is_own: bool
+    ) -> HangingTransaction:
+        return HangingTransaction(
+            place=place,
+            start_offset=producer.current_transaction_start_offset,
+            last=last,
+            is_committed=self._is_committed(place, producer, last, is_own=is_own),
         )
-        return LogUnavailable(message)
 
-    def _hanging(self, place: Partition, producer: Any, last: LastTransaction | None) -> HangingTransaction:
-        offset = producer.current_transaction_start_offset
-        return HangingTransaction(place, offset, last, self._is_committed(place, producer, last))
-
-    def _is_committed(self, place: Partition, producer: Any, last: LastTransaction | None) -> bool | None:
+    def _is_committed(
+        self, place: Partition, producer: Any, last: LastTransaction | None, *, is_own: bool
+    ) -> bool | None:
         """Whether a hanging transaction was committed; None unless it is certain to be the last one of its producer.
 
         Its records are as old as the last transaction or younger, by the clock of the brokers. A timeout raises the
@@ -190,7 +219,8 @@ class OpenTransactions:
         """
         if last is None or not last.is_complete or self._topics.settings(place.topic).sender_times:
             return None
-        if producer.last_timestamp < last.began - _CLOCK_MILLISECONDS:
+        slack = _CLOCK_MILLISECONDS if is_own else 0
+        if producer.last_timestamp < last.began - slack:
             return None
         raised = last.producer_epoch - producer.producer_epoch
         if last.is_committed:
@@ -215,11 +245,11 @@ class OpenTransactions:
         with mapped_errors(self._connection.name), suppress(*_UNSUPPORTED):
             listed = self._topics.admin.list_transactions(producer_id_filters=[producer_id])
             for one in (one for listings in listed.values() for one in listings):
-                return self.last(one.transactional_id)
+                return self.describe_last(one.transactional_id)
         return None
 
     def _described(self, name: str) -> Any:
-        """A broker that was never asked for a transaction needs a moment."""
+        """A broker that has not loaded its coordinator yet needs a moment."""
         deadline = time.monotonic() + _SETTLE_SECONDS
         while True:
             try:

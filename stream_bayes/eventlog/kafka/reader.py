@@ -45,26 +45,33 @@ class PartitionReader:
     def read(self, place: Partition, offset: int, most: int) -> list[Record]:
         """At most `most` records from this offset on; none where none is committed yet, or there is no such offset."""
         tp = TopicPartition(*place)
-        if offset >= self._ends.get(tp, 0):
-            end = self._topics.end_offsets(place.topic).get(place)
-            if end is None or offset >= end:
-                return []
-            self._ends[tp] = end
+        if offset >= self._ends.get(tp, 0) and not self._has_more(tp, offset):
+            return []
         with mapped_errors(self._connection.name):
             if tp.topic not in self._courses:
                 self._courses[tp.topic] = _Course(self._connection.reader(), tp)
             course = self._courses[tp.topic]
             course.go_to(tp, offset)
-            self._fetch(course, most)
-        if not course.records:
-            # Nothing but marks and aborted records: the next read from there has to ask for the end again.
-            del self._ends[tp]
-        return course.take(most)
+        while True:
+            with mapped_errors(self._connection.name):
+                self._fetch(course, most)
+            # Where there was nothing but marks and aborted records up to the known end, records may have come since.
+            if course.records or not self._has_more(tp, self._ends[tp]):
+                return course.take(most)
 
     def close(self) -> None:
         """Let go of the clients."""
         for course in self._courses.values():
             course.consumer.close()
+
+    def _has_more(self, tp: TopicPartition, offset: int) -> bool:
+        """Query the committed end of a partition again; whether it is after this offset."""
+        self._ends.pop(tp, None)
+        end = self._topics.end_offsets(tp.topic).get(Partition(*tp))
+        if end is None or offset >= end:
+            return False
+        self._ends[tp] = end
+        return True
 
     def _fetch(self, course: _Course, most: int) -> None:
         """As many records as are wanted, or up to the end that is known; that may be nothing but marks."""

@@ -56,7 +56,7 @@ class Topics:
 
     @cached_property
     def admin(self) -> KafkaAdminClient:
-        """The client that asks."""
+        """The admin client."""
         return self._connection.admin()
 
     @cached_property
@@ -102,7 +102,7 @@ class Topics:
         self._counts[topic] = max(count, partitions)
 
     def settings(self, topic: str) -> TopicLimits:
-        """What the broker does with the records of a topic, as it was when it was first asked, or as it will be."""
+        """What the broker does with the records of a topic, as of the first query, or as it will be."""
         if topic not in self._settings:
             if not self.count(topic):
                 return _settings_of(DEFAULTS)
@@ -124,7 +124,7 @@ class Topics:
         """The partitions in which a transaction is open now, of all topics that may be seen but the broker's own."""
         with mapped_errors(self._connection.name):
             for _ in range(_ATTEMPTS):
-                # A topic that is deleted meanwhile is nobody's concern.
+                # A topic may be deleted meanwhile.
                 with suppress(kafka_errors.UnknownTopicOrPartitionError):
                     return self._open_partitions()
             return self._open_partitions()
@@ -134,7 +134,7 @@ class Topics:
             TopicPartition(topic["name"], partition["partition_index"]): OffsetSpec.LATEST
             for topic in self.admin.describe_topics()
             for partition in topic["partitions"]
-            # Without a leader there is nobody to ask.
+            # Without a leader the partition cannot be queried.
             if not topic["name"].startswith("__") and partition["leader_id"] >= 0
         }
         if not wanted:
@@ -142,6 +142,11 @@ class Topics:
         committed = self.admin.list_partition_offsets(wanted, isolation_level="read_committed")
         written = self.admin.list_partition_offsets(wanted, isolation_level="read_uncommitted")
         return {Partition(*tp) for tp in wanted if committed[tp].offset < written[tp].offset}
+
+    def groups(self) -> set[str]:
+        """The names of the groups that this user may see."""
+        with mapped_errors(self._connection.name):
+            return {str(group["group_id"]) for group in self.admin.list_groups()}
 
     def trim(self, offsets: Offsets, needed: Offsets) -> None:
         """Remove what stands before these offsets and is needed neither here nor by a group that has a position."""
@@ -159,7 +164,7 @@ class Topics:
         lowest: dict[Partition, int] = {}
         wanted = set(places)
         with mapped_errors(self._connection.name):
-            groups = [group["group_id"] for group in self.admin.list_groups()]
+            groups = self.groups()
             found = self.admin.list_group_offsets(dict.fromkeys(groups)) if groups else {}
         for positions in found.values():
             for tp, position in positions.items():

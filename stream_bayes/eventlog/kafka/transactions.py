@@ -74,6 +74,12 @@ class Transactions:
         self._running: tuple[TransactionAttempt, Future[Any]] | None = None
         self._lock = Lock()
 
+    @property
+    def producer_id(self) -> int | None:
+        """The id that the broker has given to the producer; None where there is no producer."""
+        producer = self._producer
+        return None if producer is None else int(producer._transaction_manager.producer_id_and_epoch.producer_id)
+
     def finish(self) -> None:
         """Wait until the transaction in progress has ended in any way; LogUnavailable if that takes long."""
         if self._running is not None:

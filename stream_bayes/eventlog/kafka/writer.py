@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import re
+import time
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -16,14 +16,20 @@ from stream_bayes.eventlog import validation
 from stream_bayes.eventlog.base import Headers
 from stream_bayes.eventlog.kafka.connection import KafkaConnection
 from stream_bayes.eventlog.kafka.error_mapping import FENCED, to_log_error, to_unavailable
-from stream_bayes.eventlog.kafka.open_transactions import HangingTransaction, LastTransaction, OpenTransactions
+from stream_bayes.eventlog.kafka.open_transactions import (
+    WRITER_NAME,
+    HangingTransaction,
+    LastTransaction,
+    OpenTransactions,
+)
 from stream_bayes.eventlog.kafka.reader import PartitionReader
 from stream_bayes.eventlog.kafka.topics import Topics
 from stream_bayes.eventlog.kafka.transactions import StagedRecord, TransactionAttempt, Transactions, TransactionTimeout
 from stream_bayes.records import Offsets, Partition
 
 logger = logging.getLogger("stream_bayes.eventlog")
-_WRITER_NAME = re.compile(r"writer\.[0-9a-f]{32}")
+# A broker that was killed meanwhile may have lost the end markers of a commit that took longer than this.
+_SLOW_SECONDS = 1.0
 
 
 def transactional_id(group: str | None, member: str | None) -> str:
@@ -46,6 +52,7 @@ class TransactionalWriter:
         self._transactions = Transactions(connection, name)
         self._open = OpenTransactions(connection, topics)
         self._doubtful: TransactionAttempt | None = None
+        self._slow: TransactionAttempt | None = None
         # Where the last transaction wrote, until it is known to have ended there; and what was decided about it.
         self._unended: set[Partition] = set()
         self._committed = False
@@ -74,7 +81,7 @@ class TransactionalWriter:
         """
         self._transactions.finish()
         # Queried first: a new producer resets it.
-        last = self._open.last(self._name)
+        last = self._open.describe_last(self._name)
         if last is not None:
             self._committed = self._committed or last.is_committed
             self._unended |= last.places | self._hanging_places(last)
@@ -82,7 +89,8 @@ class TransactionalWriter:
             self._transactions.prepare()
             # Where nothing may be written nothing was.
             with suppress(kafka_errors.TopicAuthorizationFailedError):
-                if self._unended:
+                # A hang in the positions of the group alone cannot be seen.
+                if self._unended or (last is not None and last.is_complete and self._group is not None):
                     self._transactions.end_again(self._still_there(), self._group, committed=self._committed)
         except (kafka_errors.KafkaError, TransactionTimeout) as problem:
             raise self.to_log_error(problem) from problem
@@ -91,6 +99,7 @@ class TransactionalWriter:
             self._open.wait_for_producer(last.producer_id, self._unended)
         self._unended = set()
         self._committed = False
+        self._slow = None
 
     def wait_for_open_transactions(self, place: Partition) -> None:
         """Wait until every transaction that is under way in a partition has ended; LogUnavailable if that takes long.
@@ -99,25 +108,30 @@ class TransactionalWriter:
         committed, only its own worker ends it: whoever takes over the transactional id aborts what the owner, should it
         be alive, has begun since in the same partition, and the committed records with it.
         """
-        if self._open.wait(place):
+        if self._open.wait_for_end(place):
             return
-        for hanging in self._open.hanging_in(place):
+        for hanging in self._open.find_hanging_in(place):
             if hanging.last is not None and hanging.last.name == self._name:
                 self.prepare()
             else:
                 self._end_hanging(hanging)
-        if not self._open.wait(place):
-            raise self._open.not_ended(place)
+        if not self._open.wait_for_end(place):
+            raise self._open.open_error(place)
 
     def commit(self, offsets: Offsets, membership: Any) -> Offsets:
         """Write what is staged, and the positions; gives the ends of what was written.
 
-        After LogUnavailable the same again. After an error of the client, or Abandoned, `prepare` is to be called.
+        After LogUnavailable the same again. After an error of the client, or TransactionTimeout, `prepare` is to be
+        called.
         """
         self._unended |= {one.place for one in self.staged}
         ends = self._transactions.commit(self.staged, offsets, membership)
+        began = self._transactions.last.began
+        if began is not None and time.monotonic() - began > _SLOW_SECONDS:
+            self._end_slow_commit()
         self.staged = []
         self._unended = set()
+        self._committed = False
         return ends
 
     def commit_alone(self) -> Offsets:
@@ -143,9 +157,24 @@ class TransactionalWriter:
         self.staged = []
         self._transactions.close()
 
+    def _end_slow_commit(self) -> None:
+        """Mark the end of a commit again; TransactionTimeout where that fails, and then `prepare` repeats it."""
+        # If this fails, the records of this attempt must not be written again.
+        self._slow = self._transactions.last
+        self._committed = True
+        try:
+            self._transactions.end_again(self._still_there(), self._group, committed=True)
+            producer_id = self._transactions.producer_id
+            if producer_id is not None:
+                self._open.wait_for_producer(producer_id, self._unended)
+        except LogError as problem:
+            raise TransactionTimeout from problem
+        self._slow = None
+
     def _undone(self, problem: Exception) -> LogError:
         """What to say where a commit has failed; it is doubtful where it came so far, or the broker has ended it."""
-        self._doubtful = self._transactions.last
+        self._doubtful = self._slow or self._transactions.last
+        self._slow = None
         if isinstance(problem, (TransactionTimeout, *FENCED)) or self._doubtful.ends is not None:
             return to_unavailable(problem, self._server)
         return self.to_log_error(problem)
@@ -165,7 +194,8 @@ class TransactionalWriter:
 
     def _hanging_places(self, last: LastTransaction) -> set[Partition]:
         """Where the last transaction of this name hangs; LogUnavailable where another one hangs, or may be another."""
-        found = [one for one in self._open.hanging_of(last) if one.place not in self._unended]
+        hanging_transactions = self._open.find_hanging_by_producer(last, is_own=True)
+        found = [one for one in hanging_transactions if one.place not in self._unended]
         for hanging in found:
             if hanging.is_committed is None:
                 raise self._open.hanging_error(hanging)
@@ -174,10 +204,10 @@ class TransactionalWriter:
     def _end_hanging(self, hanging: HangingTransaction) -> None:
         """Mark the end of an aborted transaction of another name in all partitions where it hangs."""
         last = hanging.last
-        of_group = last is not None and self._group is not None and last.name.startswith(f"{self._group}.")
-        if last is None or not (of_group or _WRITER_NAME.fullmatch(last.name)):
+        of_group = last is not None and self._is_of_group(last.name)
+        if last is None or not (of_group or WRITER_NAME.fullmatch(last.name)):
             raise self._open.hanging_error(hanging)
-        everywhere = [hanging, *self._open.hanging_of(last)]
+        everywhere = [hanging, *self._open.find_hanging_by_producer(last)]
         for one in everywhere:
             if one.is_committed is not False:
                 raise self._open.hanging_error(one)
@@ -194,9 +224,18 @@ class TransactionalWriter:
             transactions.close()
         fields = {
             "transactional_id": last.name,
-            "partitions": [f"{topic}-{number}" for topic, number in sorted(places)],
+            "partitions": [f"{place.topic}-{place.number}" for place in sorted(places)],
         }
         logger.warning("ended a transaction that the broker had forgotten to end", extra={"fields": fields})
+
+    def _is_of_group(self, name: str) -> bool:
+        """Whether a transactional id is that of a member of this group, and of no other group.
+
+        Names of groups and of members may have dots, so the id alone does not tell.
+        """
+        if self._group is None or not name.startswith(f"{self._group}."):
+            return False
+        return not any(name.startswith(f"{group}.") for group in self._topics.groups() - {self._group})
 
     def _still_there(self) -> set[Partition]:
         """A topic may have been deleted since."""

@@ -15,10 +15,11 @@ from kafka.producer.transaction_manager import TransactionalRequestResult, TxnOf
 
 from stream_bayes.errors import LogUnavailable
 from stream_bayes.eventlog.base import Log
-from stream_bayes.eventlog.kafka import KafkaLog, open_transactions
+from stream_bayes.eventlog.kafka import KafkaLog, open_transactions, writer
+from stream_bayes.records import Partition
 from tests.support.broker import Broker, kafka_jars
 from tests.support.kafka_logs import KafkaLogs, poll_until, retry_while_unavailable
-from tests.support.logs import everything, first, put, values
+from tests.support.logs import everything, first, put, values, wait_for_assignment
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("killable_broker")]
 
@@ -140,7 +141,8 @@ def test_what_may_not_be_the_last_transaction_is_not_ended(
     logs: KafkaLogs, monkeypatch: pytest.MonkeyPatch, member: str
 ) -> None:
     """The coordinator knows the end of the last one only."""
-    monkeypatch.setattr(open_transactions, "_CLOCK_MILLISECONDS", 0)
+    if member == "a":
+        monkeypatch.setattr(open_transactions, "_CLOCK_MILLISECONDS", 0)
     topic = logs.create("out", partitions=2, **BROKER_TIMES)
     with hanging(logs, f"{logs.group('readers')}.a", topic, committed=True) as producer:
         # The broker counts in milliseconds.
@@ -184,7 +186,129 @@ def test_a_transaction_without_an_end_marker_is_ended_before_the_next(logs: Kafk
     assert member.log.committed() == {first(mails): int(committed)}
 
 
-def _leave_open(log: KafkaLog, topic: str, mails: str, committed: bool) -> None:
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_position_without_an_end_marker_is_ended_before_the_next_transaction(
+    logs: KafkaLogs, committed: bool
+) -> None:
+    topic = logs.create("out", partitions=2)
+    mails = logs.topic("mails")
+    member = logs.member("a", mails)
+    put(logs.open(), mails, b"mail")
+    poll_until(lambda: bool(member.changes), member)
+    member.go_on()
+    put(member.log, topic, b"one")
+    _leave_open(member.log, topic, mails, committed, has_record=False)
+    member.log._writer.prepare()
+    assert member.log.committed() == {first(mails): int(committed)}
+
+
+def test_the_end_of_a_slow_commit_is_marked_again(logs: KafkaLogs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "_SLOW_SECONDS", 0.0)
+    topic = logs.create("out", partitions=2)
+    log = logs.open()
+    put(log, topic, b"one")
+    _hide_partition(log, topic, monkeypatch)
+    log.append(topic, b"two", partition=0)
+    log.append(topic, b"in the other partition", partition=1)
+    log.commit({})
+    assert not is_open(log, topic)
+    assert values(everything(log, topic)) == [b"one", b"two"]
+
+
+def test_a_slow_commit_whose_end_cannot_be_marked_again_is_not_written_twice(
+    logs: KafkaLogs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = logs.create("out", partitions=2)
+    log = logs.open()
+    assert isinstance(log, KafkaLog)
+    put(log, topic, b"one")
+    _hide_partition(log, topic, monkeypatch)
+    log.append(topic, b"two", partition=0)
+    log.append(topic, b"in the other partition", partition=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(writer, "_SLOW_SECONDS", 0.0)
+        patch.setattr(log._writer, "_still_there", _raise_unavailable)
+        with pytest.raises(LogUnavailable, match="not finished in time"):
+            log.commit({})
+    assert is_open(log, topic)
+    ends = log.commit({})
+    assert not is_open(log, topic)
+    records = everything(log, topic)
+    assert values(records) == [b"one", b"two"]
+    assert ends[first(topic)] == records[-1].offset + 1
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_committed_transaction_of_a_writer_is_ended_by_an_operator_who_is_told_how(logs: KafkaLogs) -> None:
+    topic = logs.create("out", partitions=2, **BROKER_TIMES)
+    with hanging(logs, f"writer.{uuid4().hex}", topic, committed=True):
+        pass
+    log = logs.open()
+    with pytest.raises(LogUnavailable, match="It was committed, so do not abort it") as caught:
+        log.wait_for_open_transactions(first(topic))
+    program = re.search(r"in Python: (.*)", str(caught.value))
+    assert program is not None
+    exec(program[1])
+    log.wait_for_open_transactions(first(topic))
+    assert values(everything(log, topic)) == [b"hanging"]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_open_transaction_of_a_producer_that_may_not_be_seen_is_not_called_hanging(
+    logs: KafkaLogs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = logs.create("out", partitions=2, **BROKER_TIMES)
+    log = logs.open()
+    assert isinstance(log, KafkaLog)
+    monkeypatch.setattr(log._writer._open, "_last_of", lambda producer_id: None)
+    with KafkaProducer(bootstrap_servers=logs.address, transactional_id=logs.topic("another program")) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send(topic, b"open", partition=0)
+        producer.flush()
+        with pytest.raises(LogUnavailable, match=r"This user may not see the producer.* find-hanging") as caught:
+            log.wait_for_open_transactions(first(topic))
+        producer.abort_transaction()
+    assert " abort " not in str(caught.value)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_transaction_of_a_group_whose_name_begins_with_this_one_is_left_to_an_operator(logs: KafkaLogs) -> None:
+    topic = logs.create("out", partitions=2, **BROKER_TIMES)
+    mails = logs.topic("mails")
+    other_group = f"{logs.group('readers')}.other"
+    wait_for_assignment(logs.open(other_group, [mails]))
+    with hanging(logs, f"{other_group}.a", topic, committed=False):
+        pass
+    with pytest.raises(LogUnavailable, match=r"It was aborted\. An operator has to end it"):
+        logs.member("b", mails).log.wait_for_open_transactions(first(topic))
+
+
+def _hide_partition(log: Log, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the coordinator not know that the next transaction writes in partition 0."""
+    assert isinstance(log, KafkaLog)
+    producer = log._writer._transactions._producer
+    assert producer is not None
+    manager = producer._transaction_manager
+    add = manager.maybe_add_partition_to_transaction
+    hidden = {TopicPartition(topic, 0)}
+
+    def add_unless_hidden(tp: TopicPartition) -> None:
+        if tp in hidden:
+            hidden.remove(tp)
+            manager._partitions_in_transaction.add(tp)
+        else:
+            add(tp)
+
+    monkeypatch.setattr(manager, "maybe_add_partition_to_transaction", add_unless_hidden)
+
+
+def _raise_unavailable() -> set[Partition]:
+    message = "the broker is away"
+    raise LogUnavailable(message)
+
+
+def _leave_open(log: KafkaLog, topic: str, mails: str, committed: bool, *, has_record: bool = True) -> None:
     """A record and a position of a transaction that has ended, of which their partitions do not know."""
     producer = log._writer._transactions._producer
     member = log._member
@@ -193,8 +317,11 @@ def _leave_open(log: KafkaLog, topic: str, mails: str, committed: bool) -> None:
     manager = producer._transaction_manager
     producer.begin_transaction()
     manager.maybe_add_partition_to_transaction(TopicPartition(topic, 1))
-    manager._partitions_in_transaction.add(TopicPartition(topic, 0))
-    producer.send(topic, b"two", partition=0)
+    if has_record:
+        manager._partitions_in_transaction.add(TopicPartition(topic, 0))
+        producer.send(topic, b"two", partition=0)
+    else:
+        producer.send(topic, b"in the other partition", partition=1)
     producer.flush()
     positions = {TopicPartition(mails, 0): OffsetAndMetadata(1, "", -1)}
     manager._pending_txn_offset_commits.update(positions)

@@ -15,6 +15,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogError, LogGap
 from stream_bayes.eventlog.base import Log, records_from
+from stream_bayes.eventlog.kafka import KafkaLog
 from stream_bayes.records import Partition, Record
 from tests.support.kafka_logs import GroupReader, KafkaLogs, plain_producer, poll_until
 from tests.support.logs import everything, first, poll_all, poll_some, put, values
@@ -94,6 +95,27 @@ def test_a_read_within_a_gap_returns_the_records_after_it(logs: KafkaLogs, with_
         assert log.read(with_gaps, 0, offset, 2) == following
     for offset in reversed(range(end)):
         assert log.read(with_gaps, 0, offset, 1) == [record for record in records if record.offset >= offset][:1]
+
+
+def test_a_read_over_aborted_records_finds_what_was_committed_meanwhile(
+    logs: KafkaLogs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = logs.create("mails")
+    abort(logs, topic, b"lost")
+    log = logs.open()
+    assert isinstance(log, KafkaLog)
+    log.wait_for_open_transactions(first(topic))
+    fetch = log._reader._fetch
+    left = [b"next"]
+
+    def fetch_before_a_commit(course: Any, most: int) -> None:
+        fetch(course, most)
+        while left:
+            put(logs.open(), topic, left.pop())
+
+    monkeypatch.setattr(log._reader, "_fetch", fetch_before_a_commit)
+    assert values(log.read(topic, 0, 0, 10)) == [b"next"]
+    assert log.read(topic, 0, log.end_offsets(topic)[first(topic)], 10) == []
 
 
 def test_a_topic_with_only_aborted_records(logs: KafkaLogs) -> None:

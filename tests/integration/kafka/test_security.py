@@ -165,7 +165,7 @@ def test_a_broker_that_wants_a_password(secure_broker: SecureBroker) -> None:
     problem = refusal(secure_broker.addresses["SASL_PLAINTEXT"], {})
     # So does one that is going away.
     assert problem.retriable
-    assert re.search(r"hangs up.*wants a password: correct kafka\.security_protocol", problem.text)
+    assert re.search(r"closes the connection.*needs a password: correct kafka\.security_protocol", problem.text)
 
 
 def test_a_broker_that_wants_no_password(secure_broker: SecureBroker) -> None:
