@@ -73,7 +73,8 @@ def test_a_commit_during_an_outage_is_written_once(killable_broker: Broker, seco
     logs = KafkaLogs(killable_broker.address, KafkaSettings(transaction_seconds=seconds))
     log = logs.open()
     topic = logs.topic("mails")
-    put(log, topic, b"before")
+    log.append(topic, b"before", partition=0)
+    committed_at_last(log, {})
     killable_broker.kill()
     log.append(topic, b"one", partition=0)
     log.append(topic, b"two", partition=0)
@@ -83,7 +84,8 @@ def test_a_commit_during_an_outage_is_written_once(killable_broker: Broker, seco
     records = everything(log, topic)
     assert values(records) == [b"before", b"one", b"two"]
     assert written == {first(topic): records[-1].offset + 1}
-    put(log, topic, b"after")
+    log.append(topic, b"after", partition=0)
+    committed_at_last(log, {})
     assert values(everything(log, topic))[3:] == [b"after"]
     logs.close()
 
