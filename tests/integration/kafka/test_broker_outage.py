@@ -15,7 +15,7 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.kafka import KafkaLog, transactions
 from stream_bayes.records import Offsets, Record
 from tests.support.kafka_logs import ChildProcess, GroupReader, KafkaLogs, retry_while_unavailable
-from tests.support.logs import PATIENCE, everything, first, put, values
+from tests.support.logs import PATIENCE, everything, first, values
 
 if TYPE_CHECKING:
     from tests.support.broker import Broker
@@ -132,7 +132,10 @@ def test_a_group_member_continues_after_a_broker_outage(killable_broker: Broker)
     topic = logs.topic("mails")
     out = logs.create("out")
     member = logs.member("a", topic)
-    put(logs.open(), topic, *numbers)
+    writer = logs.open()
+    for number in numbers:
+        writer.append(topic, number, partition=0)
+    committed_at_last(writer, {})
     killed = False
     until = time.monotonic() + PATIENCE
     while len(retry_while_unavailable(lambda: everything(member.log, out))) < len(numbers):
