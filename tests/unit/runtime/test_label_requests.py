@@ -72,7 +72,10 @@ def test_a_journal_entry_without_audits_abstentions_and_rejections() -> None:
 
 
 def test_a_journal_entry_of_another_version_is_refused() -> None:
-    with pytest.raises(RecoveryError, match=r"has version 2, and this stream_bayes reads version 1\. Use the stream_bayes that wrote it"):
+    with pytest.raises(
+        RecoveryError,
+        match=r"has version 2, and this stream_bayes reads version 1\. Use the stream_bayes that wrote it",
+    ):
         entry_of({"version": 2})
 
 
