@@ -93,7 +93,7 @@ def name_of(place: str, names: list[str]) -> str:
 def find(ann: Visit, name: str) -> None:
     """Skip label requests until that of a mail is shown; it may have been skipped before.
 
-    The session stays the same: the request that another session has leased is offered to nobody else.
+    The session stays the same: a request that one session has leased is not offered to another.
     """
     if not ann.page.url.startswith(ann.address):
         ann.open()
