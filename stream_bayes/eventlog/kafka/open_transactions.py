@@ -40,6 +40,7 @@ _NOT_READY = (
 # Brokers before 3.0 describe neither transactions nor producers: nothing is found there.
 _UNSUPPORTED = (kafka_errors.UnsupportedVersionError, kafka_errors.IncompatibleBrokerVersion)
 _COMMITTED = {TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT}
+_UNKNOWN = {TransactionState.EMPTY, TransactionState.DEAD}
 _COMPLETE = {TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT}
 
 
@@ -52,6 +53,8 @@ class LastTransaction(NamedTuple):
     producer_epoch: int
     began: int
     """When it began, in milliseconds of the coordinator's clock."""
+    is_known: bool
+    """Whether the coordinator knows anything of it: not so once a new producer has taken the id."""
     is_complete: bool
     """Whether its end is marked in all partitions, as far as the coordinator knows."""
     is_committed: bool
@@ -115,6 +118,7 @@ class OpenTransactions:
                 producer_id=found.producer_id,
                 producer_epoch=found.producer_epoch,
                 began=found.transaction_start_time_ms,
+                is_known=found.state not in _UNKNOWN,
                 is_complete=found.state in _COMPLETE,
                 is_committed=found.state in _COMMITTED,
                 places=places,

@@ -89,8 +89,8 @@ class TransactionalWriter:
             self._transactions.prepare()
             # Where nothing may be written nothing was.
             with suppress(kafka_errors.TopicAuthorizationFailedError):
-                # A hang in the positions of the group alone cannot be seen.
-                if self._unended or (last is not None and last.is_complete and self._group is not None):
+                # A hang in the positions of the group alone cannot be seen, and one that was about to end may hang now.
+                if self._unended or (last is not None and last.is_known and self._group is not None):
                     self._transactions.end_again(self._still_there(), self._group, committed=self._committed)
         except (kafka_errors.KafkaError, TransactionTimeout) as problem:
             raise self.to_log_error(problem) from problem

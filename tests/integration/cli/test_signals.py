@@ -20,12 +20,14 @@ from tests.support.web_processes import address
 from tests.support.workers import feed, settings_in, stream, write_config
 
 IMPORTING = b"importing\n"
+# One long sleep would not end if the signal came just before the call: Python runs handlers between its instructions.
+WAIT_FOR_A_SIGNAL = "import time\nwhile True:\n    time.sleep(0.01)\n"
 
 
 @contextmanager
 def stuck_in_an_import(folder: Path, module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """A command that imports a module until it is stopped."""
-    (folder / f"{module}.py").write_text("import os, time\nos.write(1, b'importing\\n')\ntime.sleep(3600)\n")
+    (folder / f"{module}.py").write_text(f"import os\nos.write(1, {IMPORTING!r})\n{WAIT_FOR_A_SIGNAL}")
     environment = {**ENVIRONMENT, "PYTHONPATH": f"{folder}:{ENVIRONMENT['PYTHONPATH']}"}
     with subprocess.Popen(
         [*COMMAND, *arguments], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -104,7 +106,7 @@ def test_item00_handlers_leave_ignored_signals_alone_except_sigterm() -> None:
 
 
 def test_processes_started_by_tests_can_be_interrupted() -> None:
-    script = "import time\nprint('ready', flush=True)\ntime.sleep(3600)"
+    script = f"print('ready', flush=True)\n{WAIT_FOR_A_SIGNAL}"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"

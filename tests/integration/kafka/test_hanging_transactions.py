@@ -16,6 +16,7 @@ from kafka.producer.transaction_manager import TransactionalRequestResult, TxnOf
 from stream_bayes.errors import LogUnavailable
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.kafka import KafkaLog, open_transactions, writer
+from stream_bayes.eventlog.kafka.open_transactions import LastTransaction, OpenTransactions
 from stream_bayes.records import Partition
 from tests.support.broker import Broker, kafka_jars
 from tests.support.kafka_logs import KafkaLogs, poll_until, retry_while_unavailable
@@ -64,7 +65,17 @@ def hanging(logs: KafkaLogs, name: str, topic: str, *, committed: bool) -> Itera
             producer.commit_transaction()
         else:
             producer.abort_transaction()
+        log = logs.open()
+        assert isinstance(log, KafkaLog)
+        while not is_complete(log, name):
+            time.sleep(0.01)
         yield producer
+
+
+def is_complete(log: KafkaLog, name: str) -> bool:
+    """Whether the last transaction of a transactional id is complete for its coordinator."""
+    last = log._writer._open.describe_last(name)
+    return last is not None and last.is_complete
 
 
 def is_open(log: Log, topic: str) -> bool:
@@ -200,6 +211,30 @@ def test_a_position_without_an_end_marker_is_ended_before_the_next_transaction(
     _leave_open(member.log, topic, mails, committed, has_record=False)
     member.log._writer.prepare()
     assert member.log.committed() == {first(mails): int(committed)}
+
+
+def test_a_position_of_a_transaction_that_was_about_to_end_is_ended_too(
+    logs: KafkaLogs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its other partitions are marked, and the coordinator has not noted that it is complete."""
+    topic = logs.create("out", partitions=2)
+    mails = logs.topic("mails")
+    member = logs.member("a", mails)
+    put(logs.open(), mails, b"mail")
+    poll_until(lambda: bool(member.changes), member)
+    member.go_on()
+    put(member.log, topic, b"one")
+    _leave_open(member.log, topic, mails, committed=True, has_record=False)
+    describe_last = OpenTransactions.describe_last
+
+    def about_to_end(transactions: OpenTransactions, name: str) -> LastTransaction | None:
+        last = describe_last(transactions, name)
+        assert last is not None
+        return last._replace(is_complete=False, places=frozenset())
+
+    monkeypatch.setattr(OpenTransactions, "describe_last", about_to_end)
+    member.log._writer.prepare()
+    assert member.log.committed() == {first(mails): 1}
 
 
 def test_the_end_of_a_slow_commit_is_marked_again(logs: KafkaLogs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,13 @@ def elsewhere(secured: Served) -> Iterator[Served]:
 def log_in(page: Page, secured: Served, token: str = TOKEN) -> None:
     """Open the page, type the token, and press Enter."""
     page.goto(f"{secured.url}/")
+    type_token(page, token)
+
+
+def type_token(page: Page, token: str) -> None:
+    """Type a token where the browser has put the cursor, and press Enter."""
+    # The browser sets the focus when it first draws the page, which may be after it is loaded.
+    page.wait_for_selector("#token:focus")
     page.keyboard.type(token)
     with page.expect_navigation():
         page.keyboard.press("Enter")
@@ -60,9 +67,7 @@ def test_a_person_logs_in_with_the_keyboard_alone(page: Page, secured: Served) -
     assert page.get_by_role("alert").inner_text() == "This is not the token."
     colour = page.locator("button").evaluate("one => getComputedStyle(one).backgroundColor")
     assert colour == "rgb(31, 95, 191)"
-    page.keyboard.type(TOKEN)
-    with page.expect_navigation():
-        page.keyboard.press("Enter")
+    type_token(page, TOKEN)
     assert page.url == f"{secured.url}/"
     assert '"method":"GET"' in page.content()
     (cookie,) = page.context.cookies()
