@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 PROGRAMS := $(VENV)/.programs
 BROWSER := $(VENV)/.browser
 PIP := $(BIN)/pip --disable-pip-version-check --quiet --no-input
-INSTALL := $(PIP) install --no-compile --no-deps
+UV := $(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps
 # Two processes a core: many tests wait for processes they started. A file of tests stays in one process.
 WORKERS := $(shell echo $$(( $$(nproc 2> /dev/null || echo 2) * 2 )))
 IN_PARALLEL := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadscope --no-loadscope-reorder
@@ -125,16 +125,16 @@ $(BROWSER): $(STAMP) $(PROGRAMS)
 	    timeout 300 $(BIN)/playwright install chromium > /dev/null 2>&1 || echo "It cannot be had: install chromium or the page goes untried"; fi
 	@touch $@
 
-# The pins are complete, so pip need not resolve (--no-deps); the check proves that they are. Unpacking takes one core,
-# so two halves are installed side by side. Modules are compiled when they are first imported: most never are.
+# The pins are complete, so nothing is resolved (--no-deps); the check proves that they are. uv installs them in a
+# quarter of the time that pip takes. It does not read pip's settings: where it cannot get a package pip does.
 $(STAMP): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "stream_bayes needs Python 3.11 or newer as $(PYTHON); name another: make PYTHON=python3.12 ..."; exit 1; }
 	@echo "Setting up $(VENV) (the first time this may take a few minutes) ..."
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	    echo "$(PYTHON) cannot make a virtual environment; on Debian, as root: apt-get install python3-venv"; exit 1; }
-	@for half in 0 1; do awk "NR % 2 == $$half" requirements.txt > $(VENV)/half-$$half.txt; done
-	@$(INSTALL) --requirement $(VENV)/half-0.txt & first=$$!; $(INSTALL) --requirement $(VENV)/half-1.txt; wait $$first
-	@$(INSTALL) --no-build-isolation --editable .
-	@$(PIP) check
+	@$(PIP) install --no-compile --no-deps "$$(grep ^uv== requirements.txt)"
+	@install() { $(UV) "$$@" || $(PIP) install --no-compile --no-deps "$$@"; }; \
+	install --requirement requirements.txt; install --no-build-isolation --editable .
+	@$(BIN)/uv pip check --quiet --python $(BIN)/python
 	@touch $@

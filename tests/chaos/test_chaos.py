@@ -16,7 +16,7 @@ from tests.chaos.workspace import ChaosWorkspace
 
 def test_a_worker_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> None:
     said: list[str] = []
-    scene = ChaosWorkspace(tmp_path, sqlite_place(tmp_path), messages=10_000, seed=1)
+    scene = ChaosWorkspace(tmp_path, sqlite_place(tmp_path), messages=5_000, seed=1)
     summary = run_chaos(scene, lambda scene: Killer(scene, kills=5), said.append)
     # One more where a worker had come too far to be killed at its start.
     kills = re.search(r"^(\d+) kills of a worker", summary, re.MULTILINE)

@@ -15,6 +15,7 @@ from stream_bayes.learners.gradient import LogisticRegression, PoissonRegression
 from stream_bayes.testing import frozen, yield_checks
 from tests.support.contract_cases import river_cases
 from tests.support.gradient_reference import KINDS, STEPS
+from tests.support.tiers import short_first
 
 SCALED: dict[str, Any] = {
     "logistic": LogisticRegression(rate=0.3, l1=0.003, l2=0.02),
@@ -38,7 +39,7 @@ def test_river_contract_behind_a_scaler(name: str, check: Callable[[Any], None])
     check(BEHIND_A_SCALER[name].clone())
 
 
-@pytest.mark.parametrize("name", [name for name in SCALED if not name.startswith("poisson")])
+@pytest.mark.parametrize("name", short_first(name for name in SCALED if not name.startswith("poisson")))
 def test_our_contract(name: str) -> None:
     for check in yield_checks(SCALED[name]):
         check(SCALED[name].clone())

@@ -37,6 +37,7 @@ from stream_bayes.learners.base.regressor import Regressor
 from stream_bayes.testing import frozen
 from tests.support.engines import KINDS, random_stream, settings_for
 from tests.support.learners import LEARNERS, by_setting
+from tests.support.tiers import short_each
 
 MANY_DIGITS = 10**5000
 EXTREME_SIZES = (
@@ -185,7 +186,7 @@ def test_item20_sample_requires_a_generator_first(posterior: Any) -> None:
     assert len(posterior.sample(np.random.default_rng(1), 3)) == 3
 
 
-@pytest.mark.parametrize("name", by_setting(LEARNERS))
+@pytest.mark.parametrize("name", short_each(LEARNERS, 8))
 def test_item20_nested_json_in_a_snapshot_is_damage(name: str) -> None:
     learner, _, _ = taught(name)
     state = learner.state()
@@ -336,7 +337,7 @@ def assert_sound(learner: Any, events: list[Any]) -> None:
             assert learner.predict_proba_one(x) == predictive.probabilities
 
 
-@pytest.mark.parametrize("name", by_setting(LEARNERS))
+@pytest.mark.parametrize("name", short_each(LEARNERS, 6))
 def test_item20_extreme_updates_are_refused_or_leave_a_sound_state(name: str) -> None:
     for seed in range(1 if name.startswith("SpamFilter") else 4):
         generator = random.Random(f"{name} {seed}")

@@ -12,6 +12,7 @@ from stream_bayes import BayesianLinearRegression, BetaBernoulli, CategoricalNB,
 from stream_bayes.errors import MergeError, StreamBayesError, UnlearnError
 from stream_bayes.testing import answer, assert_close, events, frozen, targets, taught
 from tests.support.learners import LEARNERS
+from tests.support.tiers import short_each
 
 ADDITIVE = [name for name, learner in LEARNERS.items() if learner.is_additive]
 WITH_FEATURES = [name for name in ADDITIVE if not isinstance(LEARNERS[name], BetaBernoulli)]
@@ -34,7 +35,7 @@ def posteriors(model: Any) -> list[Any]:
     return [model.posterior(name, label) for name in names for label in ("red", "green", "blue")]
 
 
-@pytest.mark.parametrize("name", ADDITIVE)
+@pytest.mark.parametrize("name", short_each(ADDITIVE, 3))
 def test_large_weights_can_be_unlearned_in_any_order(name: str) -> None:
     """Sums of weights near 1e9 are rounded at 1e-7: what is left of them in another order is no reason to refuse."""
     generator = np.random.default_rng(1)
@@ -52,7 +53,7 @@ def test_large_weights_can_be_unlearned_in_any_order(name: str) -> None:
             assert_close(answer(model, x), answer(learner.clone(), x))
 
 
-@pytest.mark.parametrize("name", ADDITIVE)
+@pytest.mark.parametrize("name", short_each(ADDITIVE, 3))
 def test_posteriors_after_fractional_unlearning(name: str) -> None:
     """0.1 + 0.2 - 0.1 - 0.2 is not 0: a count of messages may end a rounding below that of a word in all of them."""
     generator = np.random.default_rng(2)

@@ -42,13 +42,14 @@ def check_same(name: str, stream: Stream, cuts: Sequence[int], memory: int, **si
 
 
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_cuts_do_not_matter(name: str, data: st.DataObject) -> None:
     stream = data.draw(streams(KINDS[name]))
     check_same(name, stream, data.draw(CUTS), data.draw(st.sampled_from(MEMORIES)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("name", KINDS)
 def test_cuts_of_a_long_stream_do_not_matter(name: str, memory: int) -> None:

@@ -16,7 +16,7 @@ from stream_bayes.evaluation.corpora import Mail, open_corpus
 from stream_bayes.evaluation.corpora.ordering import STORED
 from tests.support.corpora import HAM, WRITERS, put
 
-quick = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+quick = settings(max_examples=75, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def fragments(*parts: bytes) -> st.SearchStrategy[bytes]:

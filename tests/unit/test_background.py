@@ -18,6 +18,7 @@ from stream_bayes.learners.naive_bayes import MultinomialNB
 from stream_bayes.runtime import Worker
 from tests.support.commands import ENVIRONMENT, Run
 from tests.support.signals import LIMIT
+from tests.support.tiers import short_first
 from tests.support.workers import INPUTS, feed, settings_in, stream, write_config
 
 
@@ -90,12 +91,14 @@ def test_item20_the_reason_is_the_last_line_of_the_command(
 
 @pytest.mark.parametrize(
     ("method", "thread"),
-    [
-        ("readmodel.log_follower.LogFollower._run", "web-log-follower"),
-        ("services.log_writer.LogWriter._next_tasks", "web-log-writer"),
-        ("services.labeling_service.LabelingService._warm_up", "web-warm-up"),
-        ("services.rescoring.Rescorer.rescore", "web-rescoring"),
-    ],
+    short_first(
+        [
+            ("readmodel.log_follower.LogFollower._run", "web-log-follower"),
+            ("services.log_writer.LogWriter._next_tasks", "web-log-writer"),
+            ("services.labeling_service.LabelingService._warm_up", "web-warm-up"),
+            ("services.rescoring.Rescorer.rescore", "web-rescoring"),
+        ]
+    ),
 )
 def test_item20_a_thread_that_fails_ends_the_page(log_folder: Path, method: str, thread: str) -> None:
     module, kind, name = method.rsplit(".", 2)

@@ -16,6 +16,7 @@ import pytest
 from stream_bayes.evaluation import baselines
 from tests.support.commands import COMMAND, ENVIRONMENT, on_a_terminal, read_some
 from tests.support.mail_filters import RIVER, generated_mails, write
+from tests.support.tiers import short_first
 
 WIDE = {"COLUMNS": "100"}
 # The terminal at its input becomes the one that sends Ctrl-C to all that runs in front, as under a shell.
@@ -53,6 +54,7 @@ def three_chunks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("chunks") / "three.jsonl.gz", mails)
 
 
+@pytest.mark.long
 def test_a_terminal_sees_how_far_it_is(corpus: Path) -> None:
     options = ("--filter", RIVER, "--limit", "300")
     code, shown, output = on_a_terminal("evaluate", corpus, *options, errors=True, variables=WIDE)
@@ -82,7 +84,9 @@ def test_ctrl_c_prints_the_results_so_far(three_chunks: Path, as_json: bool) -> 
         assert re.search(note, output)
 
 
-@pytest.mark.parametrize(("name", "slow"), [("bogofilter", "BogofilterUntilCtrlC"), ("crm114", "Crm114UntilCtrlC")])
+@pytest.mark.parametrize(
+    ("name", "slow"), short_first([("bogofilter", "BogofilterUntilCtrlC"), ("crm114", "Crm114UntilCtrlC")])
+)
 def test_ctrl_c_on_the_keyboard_does_not_reach_the_programs_of_peers(three_chunks: Path, name: str, slow: str) -> None:
     if name not in baselines.available():
         pytest.skip(f"{name}: {baselines.missing()[name]}")

@@ -17,6 +17,7 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run
 from tests.support.label_requests import dissimilar_observations, requests
 from tests.support.signals import wait_until_handled
+from tests.support.tiers import short_first
 from tests.support.workers import (
     all_records,
     assert_nothing_lost,
@@ -85,7 +86,7 @@ def predicted(log: SqliteLog) -> int:
     return sum(log.end_offsets("predictions").values())
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", short_first([signal.SIGTERM, signal.SIGINT]))
 def test_a_signal_ends_it_in_good_order(scene: Scene, worker_command: Run, number: signal.Signals) -> None:
     worker = scene.start()
     wanted = random.Random(number).randrange(1000)
@@ -104,6 +105,7 @@ def test_a_signal_ends_it_in_good_order(scene: Scene, worker_command: Run, numbe
         assert predicted(log) == 1000
 
 
+@pytest.mark.long
 def test_a_second_signal_ends_it_at_once(tmp_path: Path, worker_command: Run) -> None:
     scene = Scene(tmp_path, settings_in(tmp_path, commit={"events": 1_000_000, "milliseconds": 60_000}))
     scene.more(500, 0)
@@ -190,6 +192,7 @@ def test_rebuild(scene: Scene, worker_command: Run) -> None:
     scene.check()
 
 
+@pytest.mark.long
 def test_rebuild_with_other_settings(scene: Scene, worker_command: Run) -> None:
     assert worker_command("run", "--config", scene.config, "--drain")[0] == 0
     changed = settings_in(scene.folder, learner={"parameters": {"prior_count": 0.5}})

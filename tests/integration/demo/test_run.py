@@ -84,6 +84,7 @@ def test_the_folder_holds_everything(figures: dict[str, Any], folder: Path) -> N
     assert figures["stage_seconds"]["fold"] > 0.0
 
 
+@pytest.mark.long
 def test_a_folder_with_a_demo_in_it_is_refused(figures: dict[str, Any]) -> None:
     command = [*COMMAND, "demo", "--folder", figures["folder"]]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, timeout=PATIENCE, check=False)

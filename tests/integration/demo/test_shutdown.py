@@ -10,9 +10,10 @@ import pytest
 
 from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE
 from tests.support.demo_processes import start_demo, wait_for_a_worker, workers_of
+from tests.support.tiers import short_first
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", short_first([signal.SIGINT, signal.SIGTERM]))
 def test_a_signal_ends_the_demo_and_its_worker(tmp_path: Path, number: int) -> None:
     with start_demo(tmp_path) as process:
         assert process.stdout is not None
@@ -29,6 +30,7 @@ def test_a_signal_ends_the_demo_and_its_worker(tmp_path: Path, number: int) -> N
     assert not workers_of(tmp_path), "no worker is left behind"
 
 
+@pytest.mark.long
 def test_ctrl_c_while_the_worker_compiles_ends_both(tmp_path: Path) -> None:
     # Machine code for another kind of processor is nowhere yet.
     environment = {**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_CPU_NAME": "generic"}

@@ -24,6 +24,7 @@ def test_ctrl_c_on_a_terminal_leaves_it_in_order(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("stream-bayes-demo-*")), "no temporary folder is left"
 
 
+@pytest.mark.long
 def test_a_terminal_without_colour_gets_none_and_the_whole_story(tmp_path: Path) -> None:
     code, shown, _ = on_a_terminal(
         *("demo", "--fast", "--mails", "60", "--folder", tmp_path), variables={"NO_COLOR": "1"}

@@ -48,6 +48,7 @@ def test_marks(name: str) -> None:
     assert np.mean([one["calibration_error"] for one in passes]) <= 0.008
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("corpus", [SPAMASSASSIN, SMS])
 def test_light_is_good_too(corpus: str) -> None:
     """Vowpal Wabbit has 0.19 and 2.8 here."""
@@ -58,8 +59,8 @@ def test_light_is_good_too(corpus: str) -> None:
 @pytest.mark.parametrize(
     "corpus",
     [
-        (SPAMASSASSIN,),
         (SMS,),
+        pytest.param((SPAMASSASSIN,), marks=LONG),
         pytest.param((SPAMASSASSIN, "--shuffle", "1"), marks=LONG),
         pytest.param((ENRON, "--prefix", "enron1/"), marks=LONG),
     ],

@@ -64,6 +64,7 @@ def test_coin(tmp_path: Path) -> None:
         assert right - left <= shown[6] - shown[5] + 1e-4
 
 
+@pytest.mark.long
 def test_orienteering(tmp_path: Path) -> None:
     lines = checked("orienteering", tmp_path)
     table = [line.split(",") for line in (ROOT / "examples/orienteering.csv").read_text().splitlines()[1:]]
@@ -117,6 +118,7 @@ def test_temperature(tmp_path: Path) -> None:
         assert narrow < 5 < wide
 
 
+@pytest.mark.long
 def test_bayes_boundaries(tmp_path: Path) -> None:
     lines = checked("bayes_boundaries", tmp_path)
     (shared,) = rows(lines, "shared")
@@ -139,6 +141,7 @@ def test_bayes_boundaries(tmp_path: Path) -> None:
     assert full[-1] < shared[-1] - 0.02
 
 
+@pytest.mark.long
 def test_generative_vs_discriminative(tmp_path: Path) -> None:
     lines = checked("generative_vs_discriminative", tmp_path)
     curves = next(place for place, line in enumerate(lines) if line.startswith("Error on held-out"))

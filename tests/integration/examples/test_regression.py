@@ -116,6 +116,7 @@ def test_active_regression(tmp_path: Path, stream: bool) -> None:
     assert (active[1:, 1] < random[1:, 1]).all()
 
 
+@pytest.mark.long
 def test_ridge_lasso_path(tmp_path: Path) -> None:
     lines = checked("ridge_lasso_path", tmp_path)
     generator = np.random.default_rng(4)
@@ -136,6 +137,7 @@ def test_ridge_lasso_path(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_evidence(tmp_path: Path) -> None:
     found, more, cross = (numbers(line) for line in checked("evidence", tmp_path) if line)
     generator = np.random.default_rng(2)

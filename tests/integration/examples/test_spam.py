@@ -68,6 +68,7 @@ def test_spam_filter(printed: list[str], made_up: tuple[Path, dict[str, float]])
     assert math.fsum(shares) == pytest.approx(told[0], abs=5e-3 * len(shares))
 
 
+@pytest.mark.long
 def test_the_spam_filter_takes_an_mbox(
     tmp_path: Path, printed: list[str], made_up: tuple[Path, dict[str, float]]
 ) -> None:

@@ -12,6 +12,7 @@ from stream_bayes.eventlog.kafka import KafkaLog
 from stream_bayes.records import Partition
 from tests.support.kafka_workers import KafkaTestBed, Make, WorkerThread, wait_until
 from tests.support.shared_log import log_fields
+from tests.support.tiers import short_first
 from tests.support.workers import events, observation, stream
 
 pytestmark = pytest.mark.broker
@@ -52,6 +53,7 @@ def test_new_partitions_while_a_worker_runs(make: Make) -> None:
     assert re.search("has 4 partitions now, and had 2", str(colleague.ended()))
 
 
+@pytest.mark.long
 def test_short_polls_report_new_partitions(make: Make) -> None:
     """Whose attempt to join is answered while it does something else."""
     scene = make(2)
@@ -120,7 +122,7 @@ def check_shares(scene: KafkaTestBed, *, is_complete: bool = True) -> None:
     assert 0 < sum(asked) <= 7
 
 
-@pytest.mark.parametrize("running", [True, False], ids=["while a worker runs", "between two workers"])
+@pytest.mark.parametrize("running", short_first([True, False]), ids=["while a worker runs", "between two workers"])
 def test_item05_labels_are_sent_on_to_partitions_that_came_later(make: Make, running: bool) -> None:
     scene = make(2, kafka={"on_offset_gap": "earliest"})
     source = {"topic": scene.emails, "partition": 3, "offset": 0}

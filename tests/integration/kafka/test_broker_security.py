@@ -9,6 +9,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAuthorizationFailedError
 
 from tests.support.broker.security import MECHANISMS, MUTUAL_TLS, OTHER_NAME, PROTOCOLS, SASL
+from tests.support.tiers import short_first
 
 if TYPE_CHECKING:
     from tests.support.broker import SecureBroker
@@ -49,8 +50,8 @@ def assert_refused(
     pytest.fail(f"none of {reasons} in {caplog.text}")
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("listener", [*SASL[:-1], pytest.param(SASL[-1], marks=pytest.mark.long)])
+@pytest.mark.parametrize("mechanism", short_first(MECHANISMS))
+@pytest.mark.parametrize("listener", short_first(SASL))
 def test_a_password_opens(secure_broker: SecureBroker, listener: str, mechanism: str) -> None:
     assert_let_in(secure_broker, listener, **login(mechanism, secure_broker.username, secure_broker.password))
 

@@ -52,10 +52,20 @@ def test_the_way_of_a_corpus(make: Make, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in result.splitlines()]
     assert [line["partition"] for line in lines if line["event"] == "recovered"] == [0, 1]
     assert (lines[-1]["event"], lines[-1]["predictions"]) == ("stopped", len(MAILS))
-    output, _ = done(tmp_path, "produce", corpus, "--to", url, "--config", config)
-    assert output.startswith(f"wrote 0 mails and 0 labels to {url}; {len(MAILS)} were there already\n")
     output, _ = done(tmp_path, "tail", "predictions", "--lines", "5", "--log", url, "--config", config, "--json")
     assert [json.loads(line)["type"] for line in output.splitlines()] == 5 * ["prediction"]
+
+
+@pytest.mark.long
+def test_what_the_way_of_a_corpus_leaves_behind(make: Make, tmp_path: Path) -> None:
+    scene = make(2, learner=SPAM_FILTER, status={"seconds": 0.5})
+    config = config_of(scene)
+    url = f"kafka://{scene.address}"
+    corpus = as_json_lines(tmp_path, MAILS)
+    done(tmp_path, "produce", corpus, "--to", url, "--config", config, "--partitions", "2")
+    done(tmp_path, "run", "--log", url, "--config", config, "--drain")
+    output, _ = done(tmp_path, "produce", corpus, "--to", url, "--config", config)
+    assert output.startswith(f"wrote 0 mails and 0 labels to {url}; {len(MAILS)} were there already\n")
     output, _ = done(tmp_path, "tail", "status", "--lines", "2", "--log", url, "--config", config, "--json")
     assert [json.loads(line)["lag"] for line in output.splitlines()] == [0, 0]
     output, _ = done(tmp_path, "inspect", scene.settings.checkpoint_folder, "--json")
@@ -208,6 +218,7 @@ def _secrets(broker: SecureBroker) -> dict[str, str]:
 # Dead letters
 
 
+@pytest.mark.long
 def test_letters_are_sent_again_after_a_fix(make: Make, worker_command: Run) -> None:
     """Also that of a record which is too large for the topic of the letters."""
     scene = make(2, events={"record_bytes": 1000})

@@ -82,6 +82,7 @@ def test_more_members_than_partitions(logs: KafkaLogs, topics: list[str]) -> Non
     assert idle.log.poll(10, timeout=0.0) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", [["a", "b"], [None, None]])
 def test_a_closed_member_releases_its_partitions_at_once(
     logs: KafkaLogs, topics: list[str], names: list[str | None]

@@ -127,6 +127,7 @@ def test_a_committed_transaction_that_hangs_is_left_to_its_worker(logs: KafkaLog
     assert values(everything(log, topic)) == [b"hanging"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("impatient")
 def test_the_transaction_of_another_program_is_left_to_an_operator_who_is_told_how(
     logs: KafkaLogs, forgetful_broker: Broker

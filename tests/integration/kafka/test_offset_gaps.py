@@ -81,6 +81,7 @@ def test_records_that_retention_removed_unread_are_a_gap(make: Make, worker_logs
         scene.work()
 
 
+@pytest.mark.long
 def test_a_gap_in_the_journal_is_processed_again(make: Make) -> None:
     """Labels that were not read are lost; all mails are there, so the model can be rebuilt."""
     scene = make(**GO_ON)
@@ -95,6 +96,7 @@ def test_a_gap_in_the_journal_is_processed_again(make: Make) -> None:
     assert [letter.topic for letter in scene.letters() if letter.code == "lost-records"] == 2 * [scene.labels]
 
 
+@pytest.mark.long
 def test_records_that_are_removed_while_they_are_read(
     make: Make, monkeypatch: pytest.MonkeyPatch, worker_logs: pytest.LogCaptureFixture
 ) -> None:
@@ -162,6 +164,7 @@ def test_a_compacted_topic(make: Make, worker_logs: pytest.LogCaptureFixture) ->
     assert f"'{scene.emails}' is compacted" in warned["reason"]
 
 
+@pytest.mark.long
 def test_topics_with_producer_timestamps_give_a_warning(make: Make, worker_logs: pytest.LogCaptureFixture) -> None:
     scene = make()
     scene.create(scene.emails, **{"message.timestamp.type": "CreateTime"})
@@ -192,6 +195,7 @@ def test_a_topic_that_was_made_again(make: Make) -> None:
         scene.work()
 
 
+@pytest.mark.long
 def test_a_topic_that_is_made_again_while_it_is_read(make: Make) -> None:
     """It ends, rather than to wait for ever or to read what another topic has at the same places."""
     scene = make()

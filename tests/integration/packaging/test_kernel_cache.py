@@ -21,6 +21,7 @@ from stream_bayes.kernels.common import jit_cache
 from stream_bayes.kernels.common.jit_cache import CacheFolders
 from stream_bayes.kernels.common.jit_stats import NOTICE_BEGINNING, CompilationNotice
 from tests.support.installations import make_read_only, make_writable, own_folder, run_as_service
+from tests.support.tiers import short_first
 
 # A kernel of one line: how often its machine code was on disk, and where the package is.
 USE_A_KERNEL = """
@@ -159,7 +160,7 @@ def test_item13_kernels_compiled_at_installation_need_no_other_folder(
     assert not list(temporary.iterdir())
 
 
-@pytest.mark.parametrize("variable", ["NUMBA_CACHE_DIR", "XDG_CACHE_HOME"])
+@pytest.mark.parametrize("variable", short_first(["NUMBA_CACHE_DIR", "XDG_CACHE_HOME"]))
 def test_item13_kernels_are_cached_in_the_folder_of_a_variable(
     installation: Path, open_folder: Path, temporary: Path, variable: str
 ) -> None:
@@ -274,9 +275,8 @@ def test_damaged_cache_files_are_compiled_again_and_replaced(installation: Path,
     assert (done.returncode, done.stderr.decode()) == (0, "")
 
 
-@pytest.mark.parametrize(
-    "suffixes", [{".nbi"}, *(pytest.param(each, marks=pytest.mark.long) for each in ({".nbc"}, {".nbi", ".nbc"}))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("suffixes", [{".nbi"}, {".nbc"}, {".nbi", ".nbc"}])
 def test_emptied_cache_files_cost_one_compilation(installation: Path, temporary: Path, suffixes: set[str]) -> None:
     """As a power loss leaves them."""
     environment = {"TMPDIR": str(temporary)}

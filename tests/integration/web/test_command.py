@@ -93,6 +93,7 @@ def test_a_lease_of_no_time(log_folder: Path, run: Run, lease: str) -> None:
     assert (code, output, errors) == (2, "", message)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
 def test_without_the_extra_the_command_says_what_to_install(log_folder: Path, missing: str) -> None:
     text = f"""

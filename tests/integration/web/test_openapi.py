@@ -137,10 +137,12 @@ def test_no_label_breaks_the_server_or_the_worker(tmp_path: Path, testbed: WebTe
         assert events(log, "dead-letters") == []
 
 
+@pytest.mark.long
 def test_no_login_breaks_the_server(tmp_path: Path, address: str) -> None:
     assert "Tested: 1" in schemathesis(tmp_path, address, *AND_SCHEMA, "--include-path", LOGIN)
 
 
+@pytest.mark.long
 def test_no_posterior_breaks_the_server(tmp_path: Path, address: str) -> None:
     """Without the schema of the answer: schemathesis turns a pair in it (prefixItems) into what it refuses then."""
     (tmp_path / "schemathesis.toml").write_text('[parameters]\n"query.kind" = "word"\n')

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.support.commands import PATIENCE
+from tests.support.tiers import short_first
 from tests.support.web_processes import address, open_request, read_event, read_line, script, wait_for_exit
 
 
@@ -43,6 +44,7 @@ def test_an_address_that_cannot_be_bound_is_an_error(tmp_path: Path, host: str, 
     assert output.startswith(f"ConfigError {message}")
 
 
+@pytest.mark.long
 def test_on_the_other_loopback_address(tmp_path: Path) -> None:
     with script(tmp_path, "serve(Starlette(), WebSettings(host='::1', port=0))") as process:
         url = address(process)
@@ -90,6 +92,7 @@ def test_a_running_response_is_completed_at_shutdown(tmp_path: Path) -> None:
         assert connection.recv(65536).endswith(b"done")
 
 
+@pytest.mark.long
 def test_an_endless_response_does_not_delay_shutdown(tmp_path: Path) -> None:
     with script(tmp_path, SLOW) as process, open_request(process, "/for-ever"):
         assert wait_for_exit(process, signal.SIGTERM) == (0, "", "")
@@ -120,7 +123,7 @@ def test_on_a_public_address_the_host_name_and_a_warning_are_printed(tmp_path: P
     assert token.endswith(": made-up")
 
 
-@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("as_json", short_first([True, False]))
 def test_an_unexpected_error_is_logged_with_its_traceback(tmp_path: Path, as_json: bool) -> None:
     text = f"""
         from stream_bayes.web.security.auth import Authenticator

@@ -92,13 +92,8 @@ def selected(course: str, seed: int, messages: int = 3000, total: int = 400) -> 
     return float(right.mean()), selector
 
 
-@pytest.mark.parametrize(
-    "course",
-    [
-        "breaks at the end",
-        *(pytest.param(course, marks=pytest.mark.long) for course in ("learns to 0.99", "falls from 0.99")),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("course", ["breaks at the end", "learns to 0.99", "falls from 0.99"])
 def test_the_interval_of_a_selector_covers_the_accuracy(course: str) -> None:
     """Of 400 labels at most 20 are of the audit; the others would make the accuracy look worse than it is."""
     covered = 0

@@ -129,6 +129,7 @@ def generated(seed: int) -> list[LabelledMail]:
     return [(mail.raw, mail.kind.label) for mail in drifting_mails(seed, 1500)]
 
 
+@pytest.mark.long
 def test_a_corrected_mail_filter_is_between_the_clean_and_the_wrong_one() -> None:
     found = np.array([measured(f"generated {seed}", generated(seed)) for seed in (1, 2, 3)])
     clean, corrected, wrong = found.mean(axis=0)

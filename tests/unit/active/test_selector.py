@@ -18,6 +18,7 @@ from stream_bayes.active.strategies import scores
 from stream_bayes.active.threshold import Threshold
 from stream_bayes.active.uncertainty import uncertainty_of
 from stream_bayes.errors import InputError, ParameterError
+from tests.support.tiers import short_first
 
 MONOTONE: dict[str, Callable[[float], float]] = {
     "exponential": math.exp,
@@ -86,7 +87,7 @@ def quantiles_asked(strategy: str, weights: int, total: int, seed: int) -> list[
     return quantiles
 
 
-@pytest.mark.parametrize("weights", [3, 10])
+@pytest.mark.parametrize("weights", short_first([3, 10]))
 @pytest.mark.parametrize("strategy", ["variance", "epistemic", "latent", "information", "margin", "entropy"])
 def test_item18_on_gaussian_streams_the_highest_scores_are_requested(strategy: str, weights: int) -> None:
     quantiles = [one for seed in (1, 2) for one in quantiles_asked(strategy, weights, 50, seed)]

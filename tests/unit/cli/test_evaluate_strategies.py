@@ -137,6 +137,7 @@ def test_when_all_passes_fail_nothing_is_shown(evaluate: Command, corpus: Path) 
     assert "1 of 1 passes failed, the first of them" in errors
 
 
+@pytest.mark.long
 def test_failures_on_several_cores(
     evaluate: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from stream_bayes.evaluation.filters import MailFilter
 from stream_bayes.evaluation.protocol import PassResult, run
 from stream_bayes.evaluation.stream import Stream
 from tests.support.mail_filters import SMALL, RiverFilter, generated_mails
+from tests.support.tiers import short_each, short_first
 
 MINUTE = 60_000
 BEGIN = 993_427_200_000  # 25 June 2001
@@ -82,7 +83,7 @@ def asked(mails: Sequence[Mail], regime: FeedbackRegime, chunk: int = 64, filter
     return run(partial(open_filter, filter_name), Stream("generated", mails), feedback=regime, chunk=chunk)
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 7, 64, 1000])
+@pytest.mark.parametrize("chunk", short_each([1, 2, 7, 64, 1000], 2))
 @pytest.mark.parametrize(("delay", "late"), [(None, 0), ("0", 0), ("1", 1), ("9", 9), ("500", 500), ("5m", 5)])
 def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: int) -> None:
     mails = dated(generated_mails(150, unlabelled=11))
@@ -100,7 +101,7 @@ def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: i
     assert delay == "500" or 5 < len(plain.learned) <= 80
 
 
-@pytest.mark.parametrize("ahead", [1, 3, 64])
+@pytest.mark.parametrize("ahead", short_first([3, 1, 64]))
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_no_strategy_exceeds_its_budget(strategy: str, ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(active_learning, "MAX_AHEAD", ahead)

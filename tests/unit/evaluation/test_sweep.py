@@ -19,6 +19,7 @@ from stream_bayes.evaluation.stream import StreamSource
 from stream_bayes.evaluation.sweep import Job, SweepResult, run_job, spread, sweep
 from stream_bayes.evaluation.tables import strategies_table
 from tests.support.mail_filters import RIVER, generated_mails, write
+from tests.support.tiers import short_first
 
 
 def square(number: int) -> int:
@@ -35,13 +36,16 @@ def slowly(number: int) -> int:
     return number
 
 
+@pytest.mark.long
 def test_every_item_is_answered_once() -> None:
     assert sorted(map_unordered(square, range(9), 2)) == [number**2 for number in range(9)]
     assert list(map_unordered(square, [], 2)) == []
     assert available_cores() >= 1
 
 
-@pytest.mark.parametrize(("number", "reason"), [(13, "thirteen"), (14, "a process was ended from outside")])
+@pytest.mark.parametrize(
+    ("number", "reason"), short_first([(14, "a process was ended from outside"), (13, "thirteen")])
+)
 def test_a_failure_in_one_process_is_reported_and_the_others_continue(number: int, reason: str) -> None:
     found = list(map_unordered(square, [2, number, 3, 4], 1))
     assert [each for each in found if isinstance(each, int)] == [4, 9, 16]

@@ -57,6 +57,7 @@ def test_copies_and_truncation_keep_the_index_right() -> None:
     assert twin.lookup(NAMES[90:120]).tolist() == [*range(90, 95), *[-1] * 25]
 
 
+@pytest.mark.long
 def test_another_process_has_other_hashes(tmp_path: Path) -> None:
     """Python salts its hashes: a learner that was pickled elsewhere must not trust the old ones."""
     model = BernoulliNB()

@@ -129,6 +129,7 @@ def test_files_of_dead_writers_are_removed(folder: CheckpointStore, caplog: pyte
     assert all(name in caplog.text for name in left)
 
 
+@pytest.mark.long
 def test_a_writer_killed_at_any_moment_leaves_a_newest_one(tmp_path: Path) -> None:
     generator = np.random.default_rng(5)
     last = 0

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.support.browser import ASK_ALL, VIEWS, Visit, visiting
 from tests.support.hostile_mails import ATTACKS
+from tests.support.tiers import short_first
 from tests.support.web_testbed import WebTestBed, page
 
 pytestmark = pytest.mark.browser
@@ -73,7 +74,7 @@ def violations(visit: Visit) -> list[str]:
     return [f"{one['impact']} {one['id']}: {[node['target'] for node in one['nodes']]}" for one in found]
 
 
-@pytest.mark.parametrize("colours", COLOURS)
+@pytest.mark.parametrize("colours", short_first(COLOURS))
 def test_axe_finds_no_violations(browser: Browser, address: str, colours: str) -> None:
     found = {}
     with visiting(browser, address, color_scheme=colours, **STILL) as ann:
@@ -105,7 +106,7 @@ def test_axe_finds_no_violations(browser: Browser, address: str, colours: str) -
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("colours", COLOURS)
+@pytest.mark.parametrize("colours", short_first(COLOURS))
 def test_axe_finds_no_violations_on_an_empty_page(tmp_path: Path, browser: Browser, colours: str) -> None:
     testbed = WebTestBed(tmp_path)
     found = {}
@@ -132,7 +133,7 @@ def test_axe_finds_no_violations_on_an_empty_page(tmp_path: Path, browser: Brows
     assert not {state: what for state, what in found.items() if what}
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", short_first(VIEWS))
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(browser: Browser, address: str, view: str) -> None:
     with visiting(browser, address) as ann:
         ann.open(view)
@@ -156,6 +157,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(browser: Browser,
     assert list(dict.fromkeys(reached)) == controls[begin:] + controls[:begin]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("view", ["queue", "try"])
 def test_the_skip_link_leads_to_the_content(browser: Browser, address: str, view: str) -> None:
     with visiting(browser, address) as ann:
@@ -167,7 +169,8 @@ def test_the_skip_link_leads_to_the_content(browser: Browser, address: str, view
         expect(ann.the(f"view-{view}")).to_be_visible()
 
 
-@pytest.mark.parametrize("colours", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("colours", COLOURS)
 def test_a_narrow_screen_needs_no_scrolling_sideways(browser: Browser, address: str, colours: str) -> None:
     size = {"width": 360, "height": 740}
     with visiting(browser, address, color_scheme=colours, viewport=size) as ann:
@@ -215,6 +218,7 @@ def test_the_layout_does_not_shift_between_requests(browser: Browser, address: s
         assert all(place == places[0] for place in places)
 
 
+@pytest.mark.long
 def test_light_and_dark_can_be_chosen(browser: Browser, address: str) -> None:
     with visiting(browser, address, color_scheme="light") as ann:
         ann.open()

@@ -124,6 +124,7 @@ def test_a_chart_is_read_with_arrow_keys_and_as_a_table(ann: Visit) -> None:
     assert rows.last.locator("td").nth(1).inner_text() == str(budget[-1]["requested"])
 
 
+@pytest.mark.long
 def test_the_posterior_of_a_word_is_drawn(ann: Visit) -> None:
     ann.open("charts")
     ann.the("posterior-text").fill("the")
@@ -190,6 +191,7 @@ def _all_that_is_kept(testbed: WebTestBed) -> Any:
     return ends, files
 
 
+@pytest.mark.long
 def test_charts_update_without_a_reload(tmp_path: Path, browser: Browser) -> None:
     testbed = WebTestBed(tmp_path)
     testbed.send_generated(40)

@@ -146,6 +146,7 @@ def _assert_inert(name: str, found: dict[str, Any]) -> None:
     assert len(found["everything"]) < 100_000, name
 
 
+@pytest.mark.long
 def test_bidirectional_characters_are_shown_as_marks(ann: Visit) -> None:
     find(ann, "bidi override in the subject")
     expect(ann.the("subject")).to_have_text(re.compile("^invoice.*U\\+202E.*gpj.exe$"))
@@ -157,6 +158,7 @@ def test_bidirectional_characters_are_shown_as_marks(ann: Visit) -> None:
     assert "U+200B" in {text.split()[0] for text in marks.all_inner_texts()}
 
 
+@pytest.mark.long
 def test_a_link_opens_only_on_demand_and_shows_its_host(ann: Visit) -> None:
     find(ann, "lying link")
     link = ann.page.locator("#text .link-span")
@@ -182,6 +184,7 @@ def test_a_link_opens_only_on_demand_and_shows_its_host(ann: Visit) -> None:
     ann.requests = [url for url in ann.requests if url != "https://evil.example/login"]
 
 
+@pytest.mark.long
 def test_script_links_are_not_links(ann: Visit) -> None:
     find(ann, "javascript links")
     assert ann.page.locator("#text .mark").all_inner_texts() == [

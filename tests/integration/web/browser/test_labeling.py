@@ -36,6 +36,7 @@ def test_keys_answer_and_the_next_mail_comes_by_itself(ann: Visit, testbed: WebT
     ann.assert_stayed()
 
 
+@pytest.mark.long
 def test_a_request_shows_its_selection_and_the_explained_prediction(ann: Visit, testbed: WebTestBed) -> None:
     for _ in range(6):
         label_request = ann.fetched(f"/api/requests/{ann.request_place()}")
@@ -70,6 +71,7 @@ def test_a_request_shows_its_selection_and_the_explained_prediction(ann: Visit, 
         expect(ann.the("prediction-body")).to_contain_text(reason["text"])
 
 
+@pytest.mark.long
 def test_skipping_writes_nothing_and_skipped_requests_can_be_shown_again(ann: Visit, testbed: WebTestBed) -> None:
     first = ann.request_place()
     count = ann.fetched("/api/requests")["open"]
@@ -151,6 +153,7 @@ def test_help_shows_the_keys_and_changes_them(ann: Visit, testbed: WebTestBed) -
     assert len(testbed.labels()) == 2
 
 
+@pytest.mark.long
 def test_keys_typed_into_a_field_are_no_answers(ann: Visit, testbed: WebTestBed) -> None:
     place = ann.request_place()
     ann.the("labeller").fill("")

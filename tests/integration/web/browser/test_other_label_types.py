@@ -29,6 +29,7 @@ def make_testbed(folder: Path, learner: dict[str, Any], observations: Sequence[d
     return testbed
 
 
+@pytest.mark.long
 def test_digits_answer_where_the_labels_are_others(tmp_path: Path, browser: Browser) -> None:
     learner = {"name": "MultinomialNB", "parameters": {"classes": ["bug", "praise", "spam"]}}
     testbed = make_testbed(tmp_path, learner, TICKETS)

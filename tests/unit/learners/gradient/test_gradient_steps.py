@@ -14,6 +14,7 @@ from stream_bayes.posteriors import LogitNormal
 from stream_bayes.posteriors.poisson import Poisson
 from stream_bayes.testing import assert_close, frozen
 from tests.support.gradient_reference import CLASSES, KINDS, STEPS, Eager, as_dicts, sparse_stream
+from tests.support.tiers import short_each
 
 PENALTIES = [(0.0, 0.0), (0.03, 0.0), (0.0, 0.2), (0.02, 0.1), (1e-3, 1e-9)]
 
@@ -35,8 +36,8 @@ def intercepts_of(model: Any) -> list[float]:
     return [model.intercept_value]
 
 
-@pytest.mark.parametrize(("l1", "l2"), PENALTIES)
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(("l1", "l2"), short_each(PENALTIES, 3))
+@pytest.mark.parametrize("step", short_each(STEPS, 2))
 @pytest.mark.parametrize("kind", KINDS)
 def test_penalties_paid_late_are_those_paid_at_once(kind: str, step: str, l1: float, l2: float) -> None:
     """After every event every weight is that of a dense learner, to 1e-12: 200 events, weights of events not 1."""

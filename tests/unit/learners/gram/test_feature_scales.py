@@ -51,6 +51,7 @@ def test_the_evidence_is_that_of_bayesian_linear_regression(name: str, intercept
         assert model.log_evidence(precision, noise) == pytest.approx(peer.log_evidence(), rel=1e-9)
 
 
+@pytest.mark.long
 def test_a_rate_beside_a_timestamp() -> None:
     features, targets = timestamps()
     model = taught(GramRegression(), features, targets)

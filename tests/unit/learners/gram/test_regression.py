@@ -14,15 +14,16 @@ from stream_bayes.learners.gram import GramRegression
 from stream_bayes.testing import yield_checks
 from stream_bayes.typing import FloatArray
 from tests.support.gram_regressions import LEARNERS, sample, taught
+from tests.support.tiers import short_first
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", short_first(LEARNERS))
 def test_our_contract(name: str) -> None:
     for check in yield_checks(LEARNERS[name]):
         check(LEARNERS[name].clone())
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", short_first(LEARNERS))
 def test_river_contract(name: str) -> None:
     for check in river_checks.yield_checks(LEARNERS[name]):
         check(LEARNERS[name].clone())

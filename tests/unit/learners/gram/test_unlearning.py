@@ -67,6 +67,7 @@ EVENTS = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(EVENTS, EVENTS, st.sampled_from([1.0, 1e9, 1e-3]), st.sampled_from(list(LEARNERS)), st.randoms())
 def test_learned_events_can_always_be_unlearned(

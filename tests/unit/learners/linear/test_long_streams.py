@@ -69,8 +69,9 @@ def rivers(precision: float, rows: FloatArray, targets: FloatArray, order: IntAr
     return Solution(model._m_arr[:WIDTH], model._ss_inv_arr[:WIDTH, :WIDTH])
 
 
-@pytest.mark.parametrize("repeats", [100, pytest.param(5000, marks=pytest.mark.long)])
-@pytest.mark.parametrize("precision", [*(pytest.param(each, marks=pytest.mark.long) for each in (1.0, 1e-6)), 1e-12])
+@pytest.mark.long
+@pytest.mark.parametrize("repeats", [100, 5000])
+@pytest.mark.parametrize("precision", [1.0, 1e-6, 1e-12])
 def test_many_updates_keep_their_digits(precision: float, repeats: int, capsys: pytest.CaptureFixture[str]) -> None:
     rows, targets = ill_conditioned()
     truth = posterior(rows, targets, repeats, precision, NOISE)

@@ -17,6 +17,7 @@ from stream_bayes.mail.parse.parsed_mail import decode_sections
 from tests.support.mail_reference import reference_features
 from tests.support.mails import make_mail, make_mails
 from tests.support.mutations import mutated
+from tests.support.tiers import short_each
 
 DEFAULT = Shape(22, 1500, 500, MAX_TEXT, True, True)
 SHAPES = {
@@ -39,7 +40,7 @@ def features_of(batch: MailBatch) -> list[list[list[int]]]:
     return [[view.tolist() for view in views[VIEWS * row : VIEWS * (row + 1)]] for row in range(len(batch))]
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", short_each(SHAPES, 3))
 def test_they_are_those_of_the_reference(name: str) -> None:
     mails = [*MAILS, *MUTATED]
     for raw, found in zip(mails, features_of(read_batch(mails, SHAPES[name])), strict=True):

@@ -20,6 +20,7 @@ from stream_bayes.kernels.mail.features import MAX_FEATURES, slots_for
 from stream_bayes.kernels.mail.sources import MAX_FEW
 from stream_bayes.testing import frozen
 from tests.support.mails import FOREIGN, make_mails
+from tests.support.tiers import short_each, short_first
 
 MEGABYTE = 1 << 20
 BASE64 = b"Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\n"
@@ -91,7 +92,7 @@ def cpu_seconds(model: SpamFilter, raws: list[bytes]) -> float:
     return (time.process_time() - begun) / len(mails)
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", short_each(MAKERS, 2))
 def test_there_is_a_prediction_from_a_bounded_part_in_constant_memory(name: str) -> None:
     model = experienced()
     raw = MAKERS[name]()
@@ -111,7 +112,7 @@ def test_there_is_a_prediction_from_a_bounded_part_in_constant_memory(name: str)
     assert (counts <= (2000, MAX_FEATURES, MAX_FEW, MAX_FEW, MAX_FEW)).all()
 
 
-@pytest.mark.parametrize("make", [SpamFilter, SpamFilter.light])
+@pytest.mark.parametrize("make", short_first([SpamFilter, SpamFilter.light]))
 def test_all_of_them_can_be_learned(make: Callable[..., SpamFilter]) -> None:
     """The share of the CPU time of an ordinary mail is printed, not judged: it depends on the machine."""
     model = make()

@@ -32,7 +32,7 @@ _TOKENS = (
     b"Content-Type: multipart/mixed; boundary=b\n\n--b\n", b"=41", b"=\n", b"+ADw-", b"begin 644 a\n", b"M",
 )
 # fmt: on
-# What stands before the repeated token, and what may stand behind it.
+# What stands before the repeated token, and what stands behind it, in turns.
 _FRAMES: dict[str, tuple[bytes, tuple[bytes, ...]]] = {
     "text": (PLAIN, (b"", b"x")),
     "html": (HTML, (b"", b">x")),
@@ -55,7 +55,7 @@ _FRAMES: dict[str, tuple[bytes, tuple[bytes, ...]]] = {
     "utf-7": (b"Content-Type: text/plain; charset=utf-7\n\n", (b"",)),
     "two tokens": (HTML + b"x<b>", (b"",)),
 }
-_SIZE = 4000
+_SIZE = 2000
 _GROWTH = 3.0
 _SUSPECTED = 2.5
 _DOUBLINGS = 4
@@ -90,10 +90,9 @@ def _follow_link(href: bytes) -> object:
 def _constructs() -> Iterator[Construct]:
     for (frame, (head, tails)), (number, token) in product(_FRAMES.items(), enumerate(_TOKENS)):
         unit = token + _TOKENS[(7 * number + 3) % len(_TOKENS)] if frame == "two tokens" else token
-        for tail in tails:
-            yield Construct(frame, head, unit, tail, _render)
-    for head, token, tail in product((b"http://", b"//", b"mailto:"), _TOKENS, (b"", b":x:")):
-        yield Construct("target", head, token, tail, _follow_link)
+        yield Construct(frame, head, unit, tails[number % len(tails)], _render)
+    for (number, head), token in product(enumerate((b"http://", b"//", b"mailto:")), _TOKENS):
+        yield Construct("target", head, token, (b":x:", b"")[number % 2], _follow_link)
 
 
 def _seconds(construct: Construct, size: int, repeats: int) -> float:

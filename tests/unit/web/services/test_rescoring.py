@@ -17,6 +17,7 @@ from stream_bayes.web.readmodel.state_store import StateStore
 from stream_bayes.web.services import model_cache, rescoring
 from stream_bayes.web.services.model_cache import ModelCache
 from stream_bayes.web.services.rescoring import Rescorer
+from tests.support.tiers import short_first
 from tests.support.web_testbed import (
     HEADERS,
     WebTestBed,
@@ -41,7 +42,7 @@ def _own_scores(testbed: WebTestBed, strategy: str) -> dict[int, float]:
     return {record.offset: float(score) for record, score in zip(records, found, strict=True)}
 
 
-@pytest.mark.parametrize("strategy", ["epistemic", "entropy", "latent"])
+@pytest.mark.parametrize("strategy", short_first(["epistemic", "entropy", "latent"]))
 def test_item09_order_of_the_queue_is_the_strategys_score(
     tmp_path: Path, strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
