@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--messages=2000", "--kills=3", "--brokers=1", "--rebalances=1", "--zombies=1", "--seed=1"]
 
 
+@pytest.mark.long
 @pytest.mark.broker
 # For its reason to skip: the run has a broker of its own, and a process, since clients whose broker dies leak sockets.
 @pytest.mark.usefixtures("killable_broker")

@@ -35,7 +35,7 @@ def mails(count: int, gaps: Sequence[int] = (1000,)) -> list[InputEvent]:
     return arrivals
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     budget=st.integers(0, 12),
     max_open_requests=st.integers(0, 4),
@@ -95,7 +95,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 30), st.none() | st.integers(0, 3)),
 LONG = 600_000
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(changes=CHANGES, lost=st.booleans(), seed=st.integers(0, 99))
 def test_restarts_with_other_budgets_keep_to_each(changes: list[Change], lost: bool, seed: int) -> None:
     """Each time from a checkpoint, or silently from the beginning, as when all checkpoints are lost."""

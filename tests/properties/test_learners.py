@@ -60,7 +60,7 @@ def assert_same(one: Any, two: Any, tolerance: float = 1e-8) -> None:
 
 
 @pytest.mark.parametrize("name", by_setting(LOSSLESS))
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(stream=streams, random=st.randoms(use_true_random=False))
 def test_order_does_not_matter(name: str, stream: list[Event], random: Any) -> None:
     shuffled = random.sample(stream, len(stream))
@@ -68,7 +68,7 @@ def test_order_does_not_matter(name: str, stream: list[Event], random: Any) -> N
 
 
 @pytest.mark.parametrize("name", by_setting(LEARNERS))
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(stream=streams, cuts=st.sets(st.integers(0, 12)), unknown=st.sets(st.integers(0, 12)))
 def test_batches_are_the_loop_bit_for_bit(name: str, stream: list[Event], cuts: set[int], unknown: set[int]) -> None:
     learner = LEARNERS[name]
@@ -92,7 +92,7 @@ def test_batches_are_the_loop_bit_for_bit(name: str, stream: list[Event], cuts: 
 
 
 @pytest.mark.parametrize("name", by_setting(LOSSLESS))
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(first=streams, second=streams)
 def test_merge_is_union(name: str, first: list[Event], second: list[Event]) -> None:
     model = taught(LEARNERS[name], first)
@@ -101,7 +101,7 @@ def test_merge_is_union(name: str, first: list[Event], second: list[Event]) -> N
 
 
 @pytest.mark.parametrize("name", by_setting(LOSSLESS))
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(stream=streams, mistakes=streams, random=st.randoms(use_true_random=False))
 def test_unlearn_undoes_learn(name: str, stream: list[Event], mistakes: list[Event], random: Any) -> None:
     learner = LEARNERS[name]
@@ -112,7 +112,7 @@ def test_unlearn_undoes_learn(name: str, stream: list[Event], mistakes: list[Eve
 
 
 @pytest.mark.parametrize("name", by_setting([*LOSSLESS, "BetaBernoulli few coins"]))
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(stream=streams, factor=st.sampled_from([0.0, 0.25, 0.9, 1.0]))
 def test_forgetting_is_a_smaller_weight(name: str, stream: list[Event], factor: float) -> None:
     model = taught(LEARNERS[name], stream)
@@ -124,7 +124,7 @@ def test_forgetting_is_a_smaller_weight(name: str, stream: list[Event], factor: 
 
 
 @pytest.mark.parametrize("name", by_setting(LEARNERS))
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(before=streams, after=streams)
 def test_a_loaded_snapshot_continues_bit_for_bit(name: str, before: list[Event], after: list[Event]) -> None:
     learner = LEARNERS[name]

@@ -16,7 +16,7 @@ from stream_bayes.eventlog.base import Log
 from stream_bayes.records import Offsets, Partition, Record
 from tests.support.logs import PATIENCE, Logs, MemoryLogs, SqliteLogs, commit, everything
 
-RUNS = settings(max_examples=100, stateful_step_count=30)
+RUNS = settings(max_examples=50, stateful_step_count=30)
 
 places = st.integers(0, 3)
 

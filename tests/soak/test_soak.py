@@ -25,6 +25,7 @@ def test_twenty_thousand_events_are_all_accounted_for_and_memory_stays_within_bo
     assert report.growth < GENEROUS
 
 
+@pytest.mark.long
 def test_events_leave_no_cycles_for_python_to_find() -> None:
     soak(1000, seed=3)
     gc.collect()

@@ -8,15 +8,39 @@ from __future__ import annotations
 import multiprocessing
 import time
 
+from stream_bayes.features.hashing import hash_words
+from stream_bayes.learners.gram import GramRegression
 from stream_bayes.testing import events, taught
+from tests.support import gram_regressions
 from tests.support.learners import LEARNERS
 
 # Those with most to compile come first, so that no core is left alone with one of them at the end.
 FIRST = ("GaussianDiscriminant", "SpamFilter", "BernoulliNB", "BayesianLinearRegression")
 
 
+TEXT = "hashing of words"
+SOLVERS = "solvers of Gram regression"
+
+
 def use(name: str) -> None:
     """Learn, predict, and undo: what needs a kernel compiles it."""
+    if name == TEXT:
+        hash_words(["a word"], 64)
+    elif name == SOLVERS:
+        _use_solvers()
+    else:
+        _use_learner(name)
+
+
+def _use_solvers() -> None:
+    model = gram_regressions.taught(GramRegression(), *gram_regressions.sample())
+    model.solve("none")
+    model.solve("lasso", strength=0.1)
+    model.select("forward")
+    model.select("backward")
+
+
+def _use_learner(name: str) -> None:
     learner = LEARNERS[name]
     stream = events(learner)
     model = taught(learner, stream)
@@ -31,10 +55,10 @@ def use(name: str) -> None:
 
 
 def main() -> None:
-    """Use every learner, in a process for each core."""
+    """Use every learner, and what else has kernels, in a process for each core."""
     began_at = time.monotonic()
     with multiprocessing.Pool() as processes:
-        processes.map(use, [*FIRST, *(name for name in LEARNERS if name not in FIRST)], chunksize=1)
+        processes.map(use, [*FIRST, TEXT, SOLVERS, *(name for name in LEARNERS if name not in FIRST)], chunksize=1)
     print(f"kernels: compiled in {time.monotonic() - began_at:.0f} s")
 
 

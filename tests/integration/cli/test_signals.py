@@ -16,7 +16,6 @@ from stream_bayes.eventlog.sqlite import SqliteLog
 from stream_bayes.signals import handle_signals
 from tests.support.commands import COMMAND, ENVIRONMENT, ROOT
 from tests.support.signals import LIMIT, SIGINT_IGNORED, wait_until_handled
-from tests.support.tiers import short_first
 from tests.support.web_processes import address
 from tests.support.workers import feed, settings_in, stream, write_config
 
@@ -115,14 +114,26 @@ def test_processes_started_by_tests_can_be_interrupted() -> None:
         assert process.wait(LIMIT) == -signal.SIGINT
 
 
+def test_item00_tests_have_the_signals_of_a_program_in_the_foreground_where_sigint_is_ignored() -> None:
+    script = (
+        "import signal\n"
+        "from tests.conftest import pytest_configure\n"
+        "print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)\n"
+        "pytest_configure()\n"
+        "print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    )
+    command = [*SIGINT_IGNORED, sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["True", "True"], done.stderr
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     "chosen",
-    short_first(
-        [
-            "tests/integration/cli/test_signals.py::test_processes_started_by_tests_can_be_interrupted",
-            "tests/integration/demo/test_worker.py::test_a_worker_that_ends_early_is_an_error_that_names_its_log",
-        ]
-    ),
+    [
+        "tests/integration/cli/test_signals.py::test_processes_started_by_tests_can_be_interrupted",
+        "tests/integration/demo/test_worker.py::test_a_worker_that_ends_early_is_an_error_that_names_its_log",
+    ],
 )
 def test_item00_the_tests_pass_where_sigint_is_ignored(chosen: str) -> None:
     command = [*SIGINT_IGNORED, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", chosen]

@@ -55,6 +55,7 @@ def test_light_is_good_too(corpus: str) -> None:
     assert evaluated(corpus, "--filter", "light")["one_minus_roca_percent"] < {SPAMASSASSIN: 0.15, SMS: 1.8}[corpus]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("feedback", ["immediate", pytest.param("delayed:100", marks=LONG), "first:1000"])
 @pytest.mark.parametrize(
     "corpus",

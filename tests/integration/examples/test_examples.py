@@ -40,6 +40,7 @@ def test_an_example_is_short_and_has_a_test(path: Path) -> None:
     assert f"def test_{path.stem}(" in TESTS
 
 
+@pytest.mark.long
 def test_pictures_go_to_the_current_folder_by_default(tmp_path: Path) -> None:
     assert run("coin", tmp_path).endswith(f"Picture: {Path('pictures') / 'coin.png'}\n")
     assert_not_blank(tmp_path / "pictures" / "coin.png")
@@ -105,6 +106,7 @@ def posterior(table: list[list[str]], day: tuple[str, ...], added: int) -> float
     return float(scores["yes"] / sum(scores.values()))
 
 
+@pytest.mark.long
 def test_temperature(tmp_path: Path) -> None:
     shown = rows(checked("temperature", tmp_path), r" +\d")
     days = (-8.2, -3.1, -11.4, -0.9, -6.0, -9.3, -4.7)
@@ -210,6 +212,7 @@ def test_live_coin(tmp_path: Path) -> None:
     assert ends == [int(60 * low), int(60 * high)]
 
 
+@pytest.mark.long
 def test_live_coin_is_drawn_after_each_toss_in_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # By this variable rich takes the output for a terminal.
     monkeypatch.setenv("FORCE_COLOR", "1")

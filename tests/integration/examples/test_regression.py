@@ -16,6 +16,7 @@ from stream_bayes.typing import FloatArray
 from tests.support.examples import assert_not_blank, checked, numbers, rows, run
 
 
+@pytest.mark.long
 def test_bayesian_line(tmp_path: Path) -> None:
     shown = rows(checked("bayesian_line", tmp_path), r" +\d")
     generator = np.random.default_rng(9)

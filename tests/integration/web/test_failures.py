@@ -14,6 +14,7 @@ import pytest
 from stream_bayes.web.services.labeling_service import LabelingService
 from tests.support.commands import PATIENCE
 from tests.support.expensive_mails import EXPENSIVE_MAILS, render_seconds
+from tests.support.tiers import short_first
 from tests.support.web_testbed import (
     WebTestBed,
     client,
@@ -189,7 +190,7 @@ _MAX_GROWTH = 3.0
 _ATTEMPTS = 10
 
 
-@pytest.mark.parametrize("learner", ["SpamFilter", "MultinomialNB"])
+@pytest.mark.parametrize("learner", short_first(["SpamFilter", "MultinomialNB"]))
 def test_item08_the_work_for_a_hostile_mail_is_bounded(tmp_path: Path, learner: str) -> None:
     """A mail of four times the size takes less than three times as long: the page looks at a bounded part of it.
 

@@ -121,6 +121,7 @@ def test_no_request_breaks_the_server(tmp_path: Path, address: str, operations: 
         assert http.get("/readyz").json()["ready"]
 
 
+@pytest.mark.long
 def test_no_label_breaks_the_server_or_the_worker(tmp_path: Path, testbed: WebTestBed, address: str) -> None:
     """The same with the place of a label request. All records in the log can be decoded."""
     with client(address, TOKEN) as http:

@@ -16,6 +16,7 @@ from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, Gaussi
 from stream_bayes.persistence import snapshot
 from stream_bayes.posteriors import Beta
 from tests.support.commands import ENVIRONMENT, PATIENCE, Run
+from tests.support.tiers import short_each
 
 # Not pydantic: typer itself uses it, where it is installed, to read the options of a command.
 HEAVY = ("numba", "numpy", "rich", "river", "safetensors", "scipy")
@@ -38,16 +39,21 @@ def loaded_by(arguments: list[str]) -> set[str]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        *(["--help"], ["--version"], ["demo", "--help"], ["inspect"], ["demo", "--nonsense"]),
-        *(
+    short_each(
+        [
+            ["--help"],
+            ["--version"],
+            ["demo", "--help"],
+            ["inspect"],
+            ["demo", "--nonsense"],
             ["evaluate"],
             ["evaluate", "--help"],
             ["corpus", "--help"],
             ["classify", "--help"],
             ["classify", "--learn", "x"],
-        ),
-    ],
+        ],
+        3,
+    ),
 )
 def test_nothing_heavy_is_loaded_before_a_command_runs(arguments: list[str]) -> None:
     assert loaded_by(arguments) == set()

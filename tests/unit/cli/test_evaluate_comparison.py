@@ -121,6 +121,7 @@ def test_a_warm_up_closes_what_it_has_opened(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out == "3 mails\nclosed\n"
 
 
+@pytest.mark.long
 def test_one_table_of_ours_and_the_peers(evaluate: Command, corpus: Path) -> None:
     code, output, _ = evaluate(corpus, "--compare", "--limit", "100")
     assert code == 0

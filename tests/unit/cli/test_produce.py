@@ -19,6 +19,7 @@ from stream_bayes.mail.parse.identity import message_id_of
 from stream_bayes.records import Record, Source
 from tests.support.commands import COMMAND, ENVIRONMENT, PATIENCE, Run, on_a_terminal
 from tests.support.corpora import MAILS, as_class_mboxes, as_json_lines, put
+from tests.support.tiers import short_first
 
 LIMITS = Limits()
 NUMBERED = [mail._replace(id=f"m{number}") for number, mail in enumerate((MAILS[1], MAILS[0], MAILS[2]) * 20)]
@@ -202,7 +203,7 @@ def test_labellings_by_name() -> None:
             parse_label_timing(text)
 
 
-@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("as_json", short_first([False, True]))
 def test_ctrl_c_ends_it_between_transactions_and_says_how_many_were_written(
     tmp_path: Path, log: str, as_json: bool
 ) -> None:

@@ -108,7 +108,7 @@ def test_an_abstention_stays_one_when_the_abstain_label_changes() -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_saving_and_going_on_is_as_never_stopping(name: str, data: st.DataObject) -> None:
     kind = KINDS[name]

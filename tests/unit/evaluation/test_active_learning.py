@@ -148,6 +148,7 @@ def test_the_first_messages_are_a_strategy() -> None:
     assert not np.array_equal(late.log_odds, usual.log_odds)
 
 
+@pytest.mark.long
 def test_random_choice_spends_exactly_its_budget_on_the_whole_stream() -> None:
     mails = generated_mails(400)
     counts = np.zeros(400)

@@ -69,6 +69,7 @@ def jobs(tmp_path: Path) -> list[Job]:
     ]
 
 
+@pytest.mark.long
 def test_processes_change_nothing(tmp_path: Path) -> None:
     wanted = jobs(tmp_path)
     here, there = (

@@ -30,6 +30,7 @@ def bob(browser: Browser, address: str) -> Iterator[Visit]:
         yield visit
 
 
+@pytest.mark.long
 def test_two_labellers_never_have_the_same_mail(ann: Visit, bob: Visit, testbed: WebTestBed) -> None:
     open_at_first = ann.fetched("/api/requests")["open"]
     before = {"ann": ann.request_place(), "bob": bob.request_place()}

@@ -55,7 +55,7 @@ _FRAMES: dict[str, tuple[bytes, tuple[bytes, ...]]] = {
     "utf-7": (b"Content-Type: text/plain; charset=utf-7\n\n", (b"",)),
     "two tokens": (HTML + b"x<b>", (b"",)),
 }
-_SIZE = 2000
+_SIZE = 4000
 _GROWTH = 3.0
 _SUSPECTED = 2.5
 _DOUBLINGS = 4
