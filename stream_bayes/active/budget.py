@@ -149,18 +149,16 @@ class LabelBudget:
             own = self.total - self._audits
             start, start_rate = self._start(own, self._age)
             left = self._urgent(own, self.used - self.audited + start, urgency)
-            share = PACE * left / self._horizon(own) + start_rate
+            expected = self.expected_events
+            # The number of messages over which the labels that are left are spread.
+            horizon = self._age + PATIENCE * own + SHORTEST
+            if expected is not None and self.seen < expected:
+                horizon = expected - self.seen
+            share = PACE * left / horizon + start_rate
             share = min(share, 1.0) if self.used - self.audited < own else 0.0
         if self.per_period is not None:
             share = min(share, urgency * PERIOD_PACE * max(self._saved, 0.0) / (self._flow + SHORTEST))
         return share
-
-    def _horizon(self, own: int) -> float:
-        """The number of messages over which the labels that are left are spread."""
-        expected = self.expected_events
-        if expected is not None and self.seen < expected:
-            return expected - self.seen
-        return self._age + PATIENCE * own + SHORTEST
 
     @staticmethod
     def _start(own: int, seen: float) -> tuple[float, float]:
