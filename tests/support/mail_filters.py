@@ -174,12 +174,12 @@ class FailingAtOnce(RiverFilter):
 
 
 class Large(RiverFilter):
-    """Takes 200 MB while it is there."""
+    """Takes 600 MB while it is there: more than the system may take back meanwhile, of libraries that are not used."""
 
     name = "large"
 
     def prepare(self) -> None:
-        self.table = np.ones(25_000_000)
+        self.table = np.ones(75_000_000)
 
 
 class Talkative(RiverFilter):
