@@ -12,8 +12,8 @@ PROGRAMS := $(VENV)/.programs
 BROWSER := $(VENV)/.browser
 PIP := $(BIN)/pip --disable-pip-version-check --quiet --no-input
 UV := $(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps
-# Two processes a core: many tests wait for processes they started. A file of tests stays in one process.
-WORKERS := $(shell echo $$(( $$(nproc 2> /dev/null || echo 2) * 2 )))
+# One process more than cores: many tests wait for processes they started. A file of tests stays in one process.
+WORKERS := $(shell echo $$(( $$(nproc 2> /dev/null || echo 2) + 1 )))
 IN_PARALLEL := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadscope --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest -q $(IN_PARALLEL)
 
@@ -64,8 +64,10 @@ lint: $(STAMP) ## style, formatting and the direction of imports
 types: $(STAMP) ## mypy, strict
 	@$(BIN)/mypy
 
-kernels: $(STAMP) ## compile the kernels of all learners, which are cached
+# Collecting the tests once caches their compiled modules: each of the processes that share them would compile them all.
+kernels: $(STAMP) ## compile the kernels of all learners, which are cached, and the tests
 	@$(BIN)/python -m tests.support.compile_kernels
+	@$(BIN)/python -m pytest --collect-only -qq > /dev/null || true
 
 tests: $(STAMP) $(PROGRAMS) $(BROWSER) ## all tests but the long ones
 	@$(PYTEST) -m "not long" --durations=10
