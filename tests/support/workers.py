@@ -180,11 +180,14 @@ def one_pass(settings: Settings, log: Log, partition: int = 0, partitions: int =
     engine = Engine(settings, partition, partitions)
     written = {role: all_records(log, _named(settings, role), partition) for role in OUTPUTS.values()}
     inputs = {topic: all_records(log, topic, partition) for topic in inputs_of(settings)}
+    # Records behind a gap of the log within a run.
+    behind: dict[str, Record] = {}
     for topic, offset in journal_order(log, partition, settings.journal):
-        record = next(record for record in inputs[topic] if record.offset >= offset)
+        record = behind.pop(topic, None)
+        while record is None or record.offset < offset:
+            record = next(inputs[topic])
         if record.offset > offset:
-            # A gap of the log within a run.
-            inputs[topic] = _after(record, inputs[topic])
+            behind[topic] = record
             continue
         arrival = _arrival(record, settings)
         for event in engine.process([arrival], _found(engine, arrival, log)).outputs:
@@ -202,11 +205,6 @@ def inputs_of(settings: Settings) -> tuple[str, str]:
 def _named(settings: Settings, role: str) -> str:
     """What the settings call a topic that is called by its role otherwise."""
     return str(getattr(settings.topics, role.replace("-", "_")))
-
-
-def _after(record: Record, rest: Iterator[Record]) -> Iterator[Record]:
-    yield record
-    yield from rest
 
 
 def _arrival(record: Record, settings: Settings) -> InputEvent:
