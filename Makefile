@@ -69,6 +69,9 @@ kernels: $(STAMP) ## compile the kernels of all learners, which are cached, and 
 	@$(BIN)/python -m tests.support.compile_kernels
 	@$(BIN)/python -m pytest --collect-only -qq > /dev/null || true
 
+# The processes that share the tests have one thread of BLAS each: more would wait for each other, three times as long.
+tests test-fast test-long coverage: export OMP_NUM_THREADS := 1
+
 tests: $(STAMP) $(PROGRAMS) $(BROWSER) ## all tests but the long ones
 	@$(PYTEST) -m "not long" --durations=10
 
