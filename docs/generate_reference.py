@@ -1,10 +1,11 @@
-"""Hooks of mkdocs: the reference, written from the code, and links to files outside the documentation.
+"""Hooks of mkdocs: the reference, written from the code, links to files outside the documentation, and heads of cells.
 
 A page of the reference holds a marker such as `<!-- generated: settings -->`. When the site is built, the marker is
 replaced by tables made from the code itself: the typer application, the settings and their docstrings, the JSON Schemas
 of the events, the metrics of the page, and the codes of dead letters.
 
 Links of a page to files of the repository that are no pages, such as `../examples/coin.py`, become links to the source.
+Cells of tables of text get their head as an attribute: on a narrow screen they stand below each other.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ _MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$(?:\n[^\n]+)*", re.MULTILI
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
 # Longer bounds are those of the integer type, which tell a reader nothing.
 _MAX_BOUND = 2**52
+_TABLE = re.compile(r"<table>(.*?)</table>", re.DOTALL)
+_ROW = re.compile(r"<tr\b.*?</tr>", re.DOTALL)
+_CELL = re.compile(r"<(t[hd])>(.*?)</t[hd]>", re.DOTALL)
+_TAG = re.compile(r"<[^>]+>")
 _BAR = re.compile(r"`[^`]*`|\|")
 # What a user types: options, variables of the environment, and addresses of logs.
 _OPTION = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*|STREAM_BAYES\w+|[a-z]+://[^\s;,]+(?:,[a-z]+:[a-z]+)?(?=[.;,\s]|$))")
@@ -66,14 +71,18 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
     return _LINK.sub(to_source, markdown)
 
 
+def on_page_content(content: str, **_: Any) -> str:
+    """Mark the tables of text, whose rows are stacked on a narrow screen; those of numbers scroll there."""
+    return _TABLE.sub(lambda found: found[0] if _is_numeric(found[1]) else _stacked(found[1]), content)
+
+
 # Tables
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table, of the class `reference`, whose rows are stacked on a narrow screen."""
+    """Return a Markdown table."""
     lines = [heads, ["---"] * len(heads), *([_cell(text) for text in row] for row in rows)]
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f'<div class="reference" markdown>\n\n{text}\n\n</div>'
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _cell(text: str) -> str:
@@ -83,6 +92,35 @@ def _cell(text: str) -> str:
 
 def _code(text: str) -> str:
     return f"`{text}`" if text else ""
+
+
+# Tables on a narrow screen
+
+
+def _is_numeric(rows: str) -> bool:
+    """Whether most cells beside the first of each row begin with a digit."""
+    texts = [text for row in _ROW.findall(rows)[1:] for text in _plain_cells(row)[1:] if text]
+    return 2 * sum(text[0].isdigit() for text in texts) > len(texts)
+
+
+def _stacked(rows: str) -> str:
+    """A table of these rows, in which each cell beside the first names its head."""
+    heads = ["", *_plain_cells(_ROW.findall(rows)[0])[1:]]
+
+    def with_heads(row: re.Match[str]) -> str:
+        names = iter(heads)
+        return _CELL.sub(lambda cell: _with_head(cell, next(names)), row[0])
+
+    return f"<table data-stacked>{_ROW.sub(with_heads, rows)}</table>"
+
+
+def _with_head(cell: re.Match[str], head: str) -> str:
+    has_head = cell[1] == "td" and head and cell[2].strip()
+    return f'<td data-head="{html.escape(head)}">{cell[2]}</td>' if has_head else cell[0]
+
+
+def _plain_cells(row: str) -> list[str]:
+    return [html.unescape(_TAG.sub("", content)).strip() for _, content in _CELL.findall(row)]
 
 
 # Python API

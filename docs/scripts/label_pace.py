@@ -30,7 +30,7 @@ def requested(is_spam: np.ndarray, certainty: float) -> np.ndarray:
 
 if __name__ == "__main__":
     plt.style.use(DOCS.parent / "examples" / "pictures.mplstyle")
-    figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(5, 3.2), layout="constrained")
     generator = np.random.default_rng(2)
     mixed = generator.random(MESSAGES) < 0.5
     late = mixed & (np.arange(MESSAGES) >= 10 * TOTAL)

@@ -48,7 +48,7 @@ def draw_label(axes: Axes) -> None:
 
 if __name__ == "__main__":
     plt.style.use(DOCS.parent / "examples" / "pictures.mplstyle")
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    draw_number(left)
-    draw_label(right)
+    figure, (above, below) = plt.subplots(2, 1, figsize=(5, 5.6), layout="constrained")
+    draw_number(above)
+    draw_label(below)
     figure.savefig(DOCS / "images" / "variance_split.png", dpi=150)

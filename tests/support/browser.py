@@ -7,10 +7,12 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NONE = (
@@ -133,6 +135,17 @@ class Visit:
         left = [url for url in self.requests if urlsplit(url).netloc != own and not url.startswith("data:,")]
         assert not left, left
         assert len(self.context.pages) == 1
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """Chromium; without one the test is skipped."""
+    with sync_playwright() as playwright:
+        path = CHROMIUM or playwright.chromium.executable_path
+        if not Path(path).exists():
+            pytest.skip(NONE)
+        with playwright.chromium.launch(executable_path=path, args=QUIET) as browser:
+            yield browser
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The documentation as a site: it builds without a warning, every link leads somewhere, and nothing is loaded."""
+"""The documentation as a site: it builds without a warning, links resolve, nothing is loaded, no page is too wide."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 import stream_bayes
 import stream_bayes.active
 import stream_bayes.testing
+from tests.support.browser import launched
 from tests.support.commands import ROOT
 
 DOCS = ROOT / "docs"
@@ -25,6 +26,9 @@ _EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _ID = re.compile(r"\bid=\"([^\"]+)\"")
 _LOADED = re.compile(r"<(?:script|img|iframe|source)[^>]*\ssrc=\"([^\"]+)\"|<link[^>]*rel=\"stylesheet\"[^>]*>")
+_NARROW = 360
+_TOO_WIDE = """[document.scrollingElement, ...document.querySelectorAll("[data-stacked]")]
+  .filter((element) => element.scrollWidth > innerWidth).map((element) => element.textContent.trim().slice(0, 60))"""
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +96,14 @@ def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
     for page in site.rglob("*.html"):
         for found in _LOADED.finditer(page.read_text(encoding="utf-8")):
             assert "//" not in found[0], f"{page}: {found[0]}"
+
+
+@pytest.mark.browser
+def test_pages_and_tables_of_text_fit_a_narrow_screen(site: Path) -> None:
+    with launched() as browser:
+        page = browser.new_page(viewport={"width": _NARROW, "height": 2 * _NARROW})
+        too_wide = {}
+        for path in sorted(site.rglob("index.html")):
+            page.goto(path.as_uri())
+            too_wide[path.parent.name] = page.evaluate(_TOO_WIDE)
+    assert {name: found for name, found in too_wide.items() if found} == {}

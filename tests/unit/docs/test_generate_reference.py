@@ -71,6 +71,28 @@ def test_types_are_put_into_words(schema: dict[str, object], words: str) -> None
     assert generate_reference.type_of(schema) == words
 
 
+# Tables on a narrow screen
+
+
+def _table(*rows: tuple[str, ...]) -> str:
+    """A table in HTML; the first row holds the heads."""
+    kinds = ("th", *("td",) * len(rows[1:]))
+    lines = ("".join(f"<{kind}>{text}</{kind}>" for text in row) for kind, row in zip(kinds, rows, strict=True))
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
+def test_cells_of_a_table_of_text_name_their_heads() -> None:
+    text = generate_reference.on_page_content(_table(("a", "<b>b</b>", 'c "d"'), ("1", "x", "2"), ("3", "y", "")))
+    assert text.startswith("<table data-stacked>")
+    assert '<td>1</td><td data-head="b">x</td><td data-head="c &quot;d&quot;">2</td>' in text
+    assert '<td>3</td><td data-head="b">y</td><td></td>' in text
+
+
+def test_a_table_of_numbers_is_left_alone() -> None:
+    table = _table(("a", "b", "c"), ("x", "<b>1.5</b>", "2 %"), ("y", "", "none"))
+    assert generate_reference.on_page_content(table) == table
+
+
 # Dead letters
 
 

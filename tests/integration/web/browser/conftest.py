@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from tests.support.browser import CHROMIUM, NONE, QUIET, Visit, visiting
+from tests.support.browser import Visit, launched, visiting
 from tests.support.web_testbed import WebTestBed, page
 
 
@@ -18,13 +17,8 @@ def browser() -> Iterator[Browser]:
 
     No longer: as long as Playwright runs, no other test of the process could run an event loop.
     """
-    with sync_playwright() as playwright:
-        path = CHROMIUM or playwright.chromium.executable_path
-        if not Path(path).exists():
-            pytest.skip(NONE)
-        opened = playwright.chromium.launch(executable_path=path, args=QUIET)
-        yield opened
-        opened.close()
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture
