@@ -39,8 +39,8 @@ test: ## set up, then everything CI checks: lint, types, tests
 	@$(MAKE) --no-print-directory -j2 types kernels
 	@$(MAKE) --no-print-directory tests
 
-test-fast: $(STAMP) ## unit tests and the examples in docstrings: no broker, no browser
-	@$(PYTEST) -m "not long and not broker and not browser" tests/unit stream_bayes README.md
+test-fast: $(STAMP) ## quick unit tests and the examples in docstrings: no broker, no browser
+	@$(PYTEST) -m "not long and not slow and not broker and not browser" tests/unit stream_bayes README.md
 
 test-long: $(STAMP) $(PROGRAMS) $(BROWSER) ## what make test leaves out: more settings, seeds and events; chaos; soak
 	@$(PYTEST) -m long

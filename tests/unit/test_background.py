@@ -89,6 +89,7 @@ def test_item20_the_reason_is_the_last_line_of_the_command(
     assert errors.splitlines()[-1] == reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "thread"),
     short_first(

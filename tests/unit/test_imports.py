@@ -23,12 +23,14 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert loaded_after("import stream_bayes") == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Beta", "StudentT"])
 def test_posteriors_load_neither_numba_nor_river_nor_scipy_stats(name: str) -> None:
     loaded = loaded_after(f"from stream_bayes import {name}; {name}")
     assert not loaded & {"numba", "river", "scipy.stats", "pydantic"}
 
 
+@pytest.mark.slow
 def test_learners_load_neither_scipy_stats_nor_pydantic_nor_kafka() -> None:
     names = ", ".join(sorted(set(stream_bayes.__all__) - {"Engine", "Worker"}))
     assert not loaded_after(f"from stream_bayes import {names}") & {"scipy.stats", "pydantic", "kafka", "sklearn"}

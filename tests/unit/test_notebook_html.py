@@ -139,6 +139,7 @@ def test_probabilities_at_huge_parameters_are_drawn() -> None:
     assert "svg" in read(Gamma(87358471496.0, 1e-06).predictive()).tags
 
 
+@pytest.mark.slow
 @given(st.floats(1e-12, 1e12), st.floats(1e-12, 1e12))
 def test_card_of_any_parameters_is_well_formed(first: float, second: float) -> None:
     posteriors = (

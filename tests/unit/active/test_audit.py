@@ -126,6 +126,7 @@ def test_the_estimate_is_not_that_of_equal_weights() -> None:
     assert abs(np.mean(errors)) < 3.0 * np.std(errors) / math.sqrt(len(errors)) + 0.005
 
 
+@pytest.mark.slow
 @given(right=st.integers(0, 50), wrong=st.integers(0, 50), probability=st.floats(1e-3, 1.0))
 def test_with_equal_weights_it_is_the_interval_of_clopper_and_pearson(
     right: int, wrong: int, probability: float

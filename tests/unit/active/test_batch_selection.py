@@ -74,6 +74,7 @@ def greedy(mean: FloatArray, covariance: FloatArray, rows: FloatArray, count: in
     return chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", [0.2, 5.0])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("strategy", ["epistemic", "variance", "latent"])
@@ -161,6 +162,7 @@ def test_learners_of_river() -> None:
     assert select_batch(line, window, 5, "variance") == np.argsort(spread, kind="stable")[:5].tolist()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 6), st.integers(0, 8), st.sampled_from(sorted(STRATEGIES)), st.booleans())
 def test_any_window(rows: int, count: int, strategy: str, intercept: bool) -> None:
     """Different rows, no more than asked for; nothing is learned."""

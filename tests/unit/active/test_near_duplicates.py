@@ -143,6 +143,7 @@ def test_the_oldest_and_the_removed_texts_are_dropped() -> None:
     assert (len(similar), similar.find(texts[6], 0.8), similar.find(texts[0], 0.8)) == (3, False, True)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.one_of(st.integers(-(2**62), 2**62), st.text(max_size=3)), contents), max_size=8),
     st.integers(0, 6),

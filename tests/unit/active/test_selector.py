@@ -87,6 +87,7 @@ def quantiles_asked(strategy: str, weights: int, total: int, seed: int) -> list[
     return quantiles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", short_first([3, 10]))
 @pytest.mark.parametrize("strategy", ["variance", "epistemic", "latent", "information", "margin", "entropy"])
 def test_item18_on_gaussian_streams_the_highest_scores_are_requested(strategy: str, weights: int) -> None:
@@ -203,6 +204,7 @@ def test_item18_a_moment_without_budget_does_not_move_the_cutoff() -> None:
     assert threshold.probability(2.0, 0.5, 1e-18) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", [1000, 4000])
 def test_a_budget_with_an_expected_length_follows_its_plan_to_the_end(expected: int) -> None:
     budgets = [LabelBudget(total=100, expected_events=expected) for _ in range(10)]

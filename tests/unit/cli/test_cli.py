@@ -37,6 +37,7 @@ def loaded_by(arguments: list[str]) -> set[str]:
     return set(done.stdout.splitlines()[-1].split()[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     short_each(

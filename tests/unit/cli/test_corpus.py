@@ -151,6 +151,7 @@ def test_bad_arguments(run: Run, tmp_path: Path) -> None:
         run(tmp_path, "--get", "sms-spam")
 
 
+@pytest.mark.slow
 def test_without_a_network_one_line_says_so(tmp_path: Path) -> None:
     """A closed proxy port stands for a missing network."""
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")

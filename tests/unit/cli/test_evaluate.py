@@ -20,6 +20,7 @@ KEYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feedback", ["immediate", "delayed:20", "first:100", "partial:0.5"])
 def test_json_has_the_figures_of_the_pass(evaluate: Command, corpus: Path, feedback: str) -> None:
     code, output, errors = evaluate(corpus, "--filter", RIVER, "--feedback", feedback, "--json")

@@ -109,6 +109,7 @@ def test_errors_of_the_corpus_or_the_name_are_no_failures_of_a_filter(tmp_path: 
         ran((RIVER, "nobody"), task(corpus))
 
 
+@pytest.mark.slow
 def test_peak_memory_is_that_of_the_pass(corpus: Path) -> None:
     first, second = (
         done.run.peak_memory_mb for done in ran(("tests.support.mail_filters:Large", RIVER), task(corpus)).done

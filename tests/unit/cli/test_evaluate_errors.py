@@ -58,6 +58,7 @@ def test_a_corpus_that_is_not_there(evaluate: Command, tmp_path: Path) -> None:
     assert "nowhere" in errors
 
 
+@pytest.mark.slow
 def test_a_filter_of_ones_own_beside_the_corpus(tmp_path: Path, corpus: Path) -> None:
     (tmp_path / "mine.py").write_text("from tests.support.mail_filters import RiverFilter as Mine\n")
     done = subprocess.run(

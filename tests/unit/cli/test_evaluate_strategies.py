@@ -39,6 +39,7 @@ class Overfed(RiverFilter):
 OVERFED = "tests.unit.cli.test_evaluate_strategies:Overfed"
 
 
+@pytest.mark.slow
 def test_strategies_in_a_table_and_a_picture(evaluate: Command, corpus: Path, tmp_path: Path) -> None:
     options = ("--strategies", "margin,first", "--budgets", "20,60,300", "--repeat", "2", "--report", tmp_path / "here")
     code, output, errors = evaluate(corpus, "--filter", RIVER, *options)
@@ -100,6 +101,7 @@ def test_one_class_only_has_no_area(evaluate: Command, tmp_path: Path) -> None:
 PICTURE = "{http://www.w3.org/2000/svg}"
 
 
+@pytest.mark.slow
 def test_the_picture_is_a_file_of_its_own(evaluate: Command, corpus: Path, tmp_path: Path) -> None:
     options = ("--strategies", "margin,first", "--budgets", "20,60", "--repeat", "2", "--report", tmp_path, "--json")
     found = json.loads(evaluate(corpus, "--filter", RIVER, *options)[1])

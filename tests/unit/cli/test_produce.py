@@ -203,6 +203,7 @@ def test_labellings_by_name() -> None:
             parse_label_timing(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_json", short_first([False, True]))
 def test_ctrl_c_ends_it_between_transactions_and_says_how_many_were_written(
     tmp_path: Path, log: str, as_json: bool
@@ -227,6 +228,7 @@ def test_ctrl_c_ends_it_between_transactions_and_says_how_many_were_written(
     assert found["mails"] == found["labels"] + found["labels_not_sent"]
 
 
+@pytest.mark.slow
 def test_a_terminal_sees_how_far_it_is(corpus: Path, log: str) -> None:
     code, shown, output = on_a_terminal("produce", corpus, "--to", log, "--rate", "20", errors=True)
     assert code == 0

@@ -494,6 +494,7 @@ def maildir_settings(folder: Path, learner: str) -> Settings:
     return settings_in(folder, learner={"name": learner}, engine=engine, labels={"budget": 1}, commit={"events": 200})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [pytest.param("MultinomialNB", marks=pytest.mark.long), "SpamFilter"])
 def test_item02_maildir_of_1000_mails_with_20_moved_to_junk(tmp_path: Path, learner: str) -> None:
     """1,000 predictions, 20 corrections, nothing lost; an additive learner ends where the right labels would lead."""

@@ -146,6 +146,7 @@ def test_a_missing_log_or_topic_is_an_error(scene: Scene, run: Run) -> None:
     assert (code, errors) == (2, "stream-bayes: the log has no topic 'status' yet\n")
 
 
+@pytest.mark.slow
 def test_following(scene: Scene) -> None:
     scene.write("status", b'{"n": 0}', b'{"n": 1}')
     command = [*COMMAND, "tail", "status", "--log", scene.url, "--follow", "--json", "--lines", "1"]

@@ -164,6 +164,7 @@ def test_errors_name_the_invalid_settings(settings: dict[str, str], message: str
     assert message in refused(**settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [

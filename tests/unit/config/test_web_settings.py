@@ -113,6 +113,7 @@ def test_errors_name_the_invalid_settings(settings: dict[str, str], message: str
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [

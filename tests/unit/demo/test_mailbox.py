@@ -31,6 +31,7 @@ def mails() -> list[GeneratedMail]:
     return list(mailbox(seed=1, mails=6000))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_mails_and_another_gives_others(mails: list[GeneratedMail]) -> None:
     assert list(islice(mailbox(1, 6000), 300)) == mails[:300]
     assert not {mail.raw for mail in mailbox(2, 300)} & {mail.raw for mail in mails}
@@ -60,6 +61,7 @@ def test_both_labels_have_every_form_of_mail(mails: list[GeneratedMail]) -> None
             assert form in whole, (label, form)
 
 
+@pytest.mark.slow
 def test_about_a_hundredth_is_broken(mails: list[GeneratedMail]) -> None:
     broken = [mail for mail in mails if message_from_bytes(mail.raw).defects or b"\n\nFrom" in mail.raw[:9]]
     odd = [mail for mail in mails if not mail.raw.startswith(b"Return-Path: <") or b"\x00" in mail.raw]

@@ -109,6 +109,7 @@ def _codes_in(path: Path) -> Iterator[str]:
                 yield str(value.value)
 
 
+@pytest.mark.slow
 def test_every_code_of_a_dead_letter_has_a_meaning() -> None:
     package = ROOT / "stream_bayes"
     found = {code for path in package.rglob("*.py") for code in _codes_in(path)}

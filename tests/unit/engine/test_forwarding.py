@@ -127,6 +127,7 @@ def test_item05_labels_forwarded_by_another_group_are_ignored() -> None:
     assert fold(engine_of(PARTITIONS, "theirs"), stream.arrivals, (10,)).late == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @hypothesis_settings(max_examples=10)
 @given(seed=st.integers(0, 2**32), length=st.integers(1, 80), sizes=st.sampled_from(((1,), (1000,), (2, 5))))
@@ -247,6 +248,7 @@ def test_item05_two_groups_each_learn_every_label_once(local_logs: Logs, tmp_pat
         assert totals(worker, "ignore") == totals(worker, "forward") > 0
 
 
+@pytest.mark.slow
 @hypothesis_settings(max_examples=15)
 @given(aborts=st.sets(st.integers(0, 11), max_size=4), commit=st.integers(1, 8), keep=st.booleans())
 def test_item05_after_a_crash_no_label_is_sent_on_twice(aborts: set[int], commit: int, keep: bool) -> None:

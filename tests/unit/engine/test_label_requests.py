@@ -44,6 +44,7 @@ def counts(engine: Engine) -> dict[str, int]:
     return {name: count for name, count in engine.selector.counts.items() if count}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_a_request_has_the_variance_and_interval_of_the_prediction(name: str) -> None:
     kind = KINDS[name]

@@ -39,6 +39,7 @@ def state(engine: Engine) -> tuple[dict[str, Any], Arrays]:
     return json.loads(json.dumps(scalars, sort_keys=True)), arrays
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @settings(max_examples=25)
 @given(data=st.data())
@@ -59,6 +60,7 @@ def test_a_silent_pass_ends_in_the_same_state(name: str, data: st.DataObject) ->
     assert again == replace(outcome, outputs=again.outputs, requests={})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [
@@ -107,6 +109,7 @@ def test_an_abstention_stays_one_when_the_abstain_label_changes() -> None:
     assert before.model_version == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @settings(max_examples=12)
 @given(data=st.data())
@@ -188,6 +191,7 @@ def damaged_state(kind: Kind, stream: Stream) -> tuple[dict[str, Any], Arrays]:
     return state(run(settings_for(kind), stream)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["BayesianLinearRegression", "MultinomialNB", "SoftmaxRegression", "SpamFilter"])
 def test_damaged_arrays_are_damaged(name: str) -> None:
     kind = KINDS[name]
@@ -204,6 +208,7 @@ def test_damaged_arrays_are_damaged(name: str) -> None:
         attempt(kind, scalars, {**arrays, key: mutated(arrays[key], "shorter")}, must_fail=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(junk=JUNK, data=st.data())
 def test_damaged_scalars_are_damaged(junk: Any, data: st.DataObject) -> None:

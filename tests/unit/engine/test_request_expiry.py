@@ -101,6 +101,7 @@ def test_without_terms_those_of_now_hold() -> None:
         assert engine.selector.counts["expired"] == count
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(stream=streams(WORDS), then=SPANS, now=SPANS)
 def test_a_silent_pass_by_other_terms_ends_in_the_same_state(stream: Stream, then: str, now: str) -> None:
@@ -110,6 +111,7 @@ def test_a_silent_pass_by_other_terms_ends_in_the_same_state(stream: Stream, the
     assert comparable_state(engine) == comparable_state(first)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(stream=streams(WORDS), spans=st.lists(SPANS, min_size=2, max_size=4), lost=st.lists(st.booleans(), min_size=4))
 def test_each_request_has_one_outcome_or_is_open(stream: Stream, spans: list[str], lost: list[bool]) -> None:

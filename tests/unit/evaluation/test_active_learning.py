@@ -83,6 +83,7 @@ def asked(mails: Sequence[Mail], regime: FeedbackRegime, chunk: int = 64, filter
     return run(partial(open_filter, filter_name), Stream("generated", mails), feedback=regime, chunk=chunk)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", short_each([1, 2, 7, 64, 1000], 2))
 @pytest.mark.parametrize(("delay", "late"), [(None, 0), ("0", 0), ("1", 1), ("9", 9), ("500", 500), ("5m", 5)])
 def test_predicting_ahead_changes_nothing(chunk: int, delay: str | None, late: int) -> None:

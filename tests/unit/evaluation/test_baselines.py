@@ -43,6 +43,7 @@ def test_every_peer_is_either_here_or_has_a_hint(monkeypatch: pytest.MonkeyPatch
     assert "river-logistic" in available()
 
 
+@pytest.mark.slow
 def test_libraries_are_imported_when_a_peer_is_made() -> None:
     code = (
         "import sys, stream_bayes.evaluation.baselines as peers; peers.available();"
@@ -52,6 +53,7 @@ def test_libraries_are_imported_when_a_peer_is_made() -> None:
     assert done.stdout.strip() == "set()"
 
 
+@pytest.mark.slow
 def test_a_peer_learns(peer: MailFilter) -> None:
     texts, labels = mails(80)
     predictions = peer.test_then_train(peer.features(texts), labels).log_odds
@@ -63,6 +65,7 @@ def test_a_peer_learns(peer: MailFilter) -> None:
     assert isinstance(peer, MailFilter)
 
 
+@pytest.mark.slow
 def test_a_peer_predicts_before_it_learns(peer: MailFilter) -> None:
     texts, labels = mails(20)
     other = available()[peer.name]()
@@ -77,6 +80,7 @@ def test_a_peer_predicts_before_it_learns(peer: MailFilter) -> None:
         other.close()
 
 
+@pytest.mark.slow
 def test_size_of_pieces_changes_nothing_and_no_label_teaches_nothing(peer: MailFilter) -> None:
     texts, labels = mails(30)
     known: list[str | None] = [label if place % 3 else None for place, label in enumerate(labels)]

@@ -47,6 +47,7 @@ def evaluated(mails: Sequence[Mail], regime: str = "immediate", chunk: int = 32)
     return run(RiverFilter, Stream("generated", mails), feedback=regime, chunk=chunk)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regime", REGIMES)
 @pytest.mark.parametrize("chunk", [1, 3, 50, 1000])
 def test_chunks_change_nothing(regime: str, chunk: int) -> None:
@@ -92,6 +93,7 @@ def test_a_label_that_comes_late_comes_with_its_own_message() -> None:
     assert late == expected, "those of 7 to 9 never come, 0, 4 and 8 have none"
 
 
+@pytest.mark.slow
 def test_partial_feedback_gives_its_fraction_of_labels() -> None:
     found = evaluated(stream(2000), "partial:0.3", chunk=256)
     assert found.learned.mean() == pytest.approx(0.3, abs=3 * math.sqrt(0.21 / 2000))

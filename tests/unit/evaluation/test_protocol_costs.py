@@ -95,6 +95,7 @@ def test_our_tables_have_their_memory_before_the_first_mail() -> None:
     assert float(done.stdout) > 0.9e-6 * SpamFilter().memory_bytes
 
 
+@pytest.mark.slow
 def test_a_chunk_is_bounded_in_bytes() -> None:
     chosen = RiverFilter()
     mails = [Mail(str(place), "spam", b"a " * (3 << 19)) for place in range(13)]  # 3 MiB each
@@ -121,6 +122,7 @@ def test_no_more_of_a_mail_is_kept_than_the_filter_looks_at() -> None:
     assert lengths == [20, 18, 16, 4, 14, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", filter_names())
 def test_a_filter_reads_at_most_its_declared_bytes(name: str) -> None:
     mails = [Mail(str(place), label, words * 9000) for place, (label, words) in enumerate(KINDS * 2)]

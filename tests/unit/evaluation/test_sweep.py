@@ -43,6 +43,7 @@ def test_every_item_is_answered_once() -> None:
     assert available_cores() >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "reason"), short_first([(14, "a process was ended from outside"), (13, "thirteen")])
 )
@@ -54,6 +55,7 @@ def test_a_failure_in_one_process_is_reported_and_the_others_continue(number: in
     assert reason in failed.reason
 
 
+@pytest.mark.slow
 def test_work_can_be_ended() -> None:
     done: list[int | Failure[int]] = []
     for answer in map_unordered(slowly, [0, 1], 2, stop=lambda: bool(done)):

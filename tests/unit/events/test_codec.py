@@ -44,6 +44,7 @@ def test_every_event_has_this_form_in_a_log(value: bytes, event: Event) -> None:
         assert decode(record_of(value), type(event), LIMITS) == event
 
 
+@pytest.mark.slow
 @given(OBSERVATIONS | LABELS)
 def test_encoded_events_decode_to_themselves(event: Observation | Label) -> None:
     for kind in (Observation, Label):

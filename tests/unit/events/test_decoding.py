@@ -94,6 +94,7 @@ def test_every_code_is_tested() -> None:
     assert {row[1] for row in REFUSED} | {"unknown-content-type"} == CODES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "value",
     [
@@ -205,6 +206,7 @@ def test_any_bytes_are_an_event_or_an_error(
         outcome_of(record_of(value, key, headers), kind)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(NAMES, JSON_VALUES) | JSON_VALUES, st.sampled_from([Observation, Label]))
 def test_any_json_is_an_event_or_an_error(content: object, kind: type[Observation] | type[Label]) -> None:
     outcome_of(record_of(json.dumps(content).encode()), kind)

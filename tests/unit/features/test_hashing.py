@@ -149,6 +149,7 @@ def test_hashed_categories_keep_no_names() -> None:
     assert not model._value_kinds
 
 
+@pytest.mark.slow
 @hashed
 def test_batches_of_a_hashed_learner_keep_no_names(learner: Any) -> None:
     """Names are shared between batches to look each up once; hashed, they would pile up for ever."""

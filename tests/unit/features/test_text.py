@@ -93,6 +93,7 @@ characters = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(texts=st.lists(st.text(characters, max_size=70), max_size=4), buckets=st.sampled_from([2, 64, 2**20]))
 @example(texts=[], buckets=4)
@@ -153,6 +154,7 @@ def test_batches_of_texts_are_single_texts() -> None:
     assert frozen(whole) == frozen(single)
 
 
+@pytest.mark.slow
 def test_the_same_in_every_process() -> None:
     script = f"from stream_bayes.features.hashing import hash_words; print(hash_words({MAILS}, 4096).columns.tolist())"
     output = {

@@ -78,6 +78,7 @@ def test_a_checkpoint_truncated_anywhere_is_replaced_by_the_one_before(
         assert "it is skipped, and the one before it is used instead" in record.getMessage()
 
 
+@pytest.mark.slow
 @given(place=st.floats(0.0, 1.0, exclude_max=True), bit=st.integers(0, 7))
 @settings(max_examples=300)
 def test_a_flipped_bit_anywhere_is_noticed(place: float, bit: int) -> None:

@@ -113,6 +113,7 @@ def test_every_flipped_bit_is_noticed(path: Path, model: BernoulliNB) -> None:
             assert frozen(BernoulliNB.load(path)) == frozen(model)
 
 
+@pytest.mark.slow
 def test_a_fresh_process_knows_every_kind(path: Path) -> None:
     script = f"from stream_bayes import Learner; print(type(Learner.load({str(path)!r})).__name__)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

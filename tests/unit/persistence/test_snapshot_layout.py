@@ -144,6 +144,7 @@ def test_the_kind_of_a_file_is_in_its_header(tmp_path: Path, path: Path) -> None
         snapshot.read(path, other)
 
 
+@pytest.mark.slow
 def test_a_header_too_large_to_be_read_back(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match="keep less in it"):
         snapshot.write(tmp_path / "made", "x" * 100_000_000, {})

@@ -93,6 +93,7 @@ def opened(settings: Settings) -> SqliteLog:
     return SqliteLog(Path(settings.log.removeprefix("sqlite:///")), settings.group, INPUTS)
 
 
+@pytest.mark.slow
 def test_requests_and_outcomes_are_in_one_topic(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, labels=ASKING)
     with opened(settings) as log:
@@ -115,6 +116,7 @@ def test_requests_and_outcomes_are_in_one_topic(tmp_path: Path) -> None:
     assert status["labellers"].keys() == {"ann", "bob"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", [False, True], ids=["from checkpoints", "all checkpoints lost"])
 def test_no_restart_exceeds_a_budget(tmp_path: Path, lost: bool) -> None:
     used = 0

@@ -34,6 +34,7 @@ def mail(number: int, size: int = 0) -> bytes:
     return raw + rng.randbytes(max(size - len(raw), 0)).replace(b"\n", b" ")
 
 
+@pytest.mark.slow
 def test_item03_a_large_mail_is_predicted_and_learned_from_its_parsed_part(logs: Logs, tmp_path: Path) -> None:
     settings = settings_in(tmp_path, learner=FILTER)
     large = mail(1, LARGE)

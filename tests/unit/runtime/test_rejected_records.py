@@ -90,6 +90,7 @@ def test_a_bad_record_is_a_dead_letter(logs: Logs, tmp_path: Path, name: str) ->
     assert_nothing_lost(settings, log)
 
 
+@pytest.mark.slow
 def test_all_of_them_in_one_batch_of_mails(logs: Logs, tmp_path: Path) -> None:
     """For the filter of mails, between good ones, and again after the model was recovered."""
     settings = settings_in(
@@ -112,6 +113,7 @@ def test_all_of_them_in_one_batch_of_mails(logs: Logs, tmp_path: Path) -> None:
             path.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["value", "key", "headers"])
 def test_a_record_that_no_letter_can_hold_stops_nothing(logs: Logs, tmp_path: Path, part: str) -> None:
     large = b"x" * (60 << 20)

@@ -92,6 +92,7 @@ def trim(worker: Worker) -> None:
     Retention(worker.settings, worker.log).trim(worker.processors[0], days)
 
 
+@pytest.mark.slow
 def test_old_records_are_removed(settings: Settings, clock: Clock) -> None:
     with opened(settings, clock) as log:
         worker = work(settings, log)

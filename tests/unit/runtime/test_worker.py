@@ -32,6 +32,7 @@ from tests.support.workers import (
 )
 
 
+@pytest.mark.slow
 def test_one_run(logs: Logs, tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     feed(logs.open(), stream(120))
@@ -44,6 +45,7 @@ def test_one_run(logs: Logs, tmp_path: Path) -> None:
     assert {event["code"] for event in events(log, "dead-letters")} == {"not-json", "id-reused", "bad-input"}
 
 
+@pytest.mark.slow
 def test_a_second_run_continues(logs: Logs, tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     for first in (0, 60, 120):
@@ -83,6 +85,7 @@ def test_lowered_limits_do_not_change_the_learned_state(logs: Logs, tmp_path: Pa
     assert_same(without_threshold(state(worker.processors[0].engine)), without_threshold(expected))
 
 
+@pytest.mark.slow
 def test_two_partitions_share_the_budget(logs: Logs, tmp_path: Path) -> None:
     settings = settings_in(tmp_path, labels={"budget": 7, "max_open_requests": 100, "audit_fraction": 0.0})
     writer = logs.open(partitions=2)

@@ -125,6 +125,7 @@ def test_the_error() -> None:
     assert (CorpusError.code, CorpusError.retriable, CorpusError("x").kind) == ("bad-corpus", False, "unrecognised")
 
 
+@pytest.mark.slow
 def test_ids_are_remembered_in_few_bytes_and_not_for_ever() -> None:
     seen = SeenIds(most=1 << 16)
     tracemalloc.start()
@@ -138,6 +139,7 @@ def test_ids_are_remembered_in_few_bytes_and_not_for_ever() -> None:
     assert seen.add("id 7")
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """30 MB of mbox, and never more than a few messages of 100 kB."""
     mails = [Mail("", "ham", b"A: b\n\n" + b"x" * 99 * 1000 + b"\n")] * 300

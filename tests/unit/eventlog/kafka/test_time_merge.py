@@ -162,6 +162,7 @@ def holding(folder: Path, *name: str) -> Iterator[tuple[subprocess.Popen[str], s
             process.kill()
 
 
+@pytest.mark.slow
 def test_each_worker_of_a_machine_has_a_name_of_its_own(tmp_path: Path) -> None:
     with holding(tmp_path) as (_, one), holding(tmp_path) as (_, two), InstanceIdLease(tmp_path) as three:
         assert one

@@ -20,6 +20,7 @@ def size(model: Any) -> int:
     return sum(array.nbytes for array in model.state().arrays.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HASHED)
 def test_hashed_state_has_a_fixed_size(kind: Any) -> None:
     model = kind(buckets=256, classes=("ham", "spam"))
@@ -138,6 +139,7 @@ def test_an_emptied_coin_frees_its_place(weight: float) -> None:
     assert len(model._counts) == len(other._counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [BernoulliNB, MultinomialNB, PoissonNB, GaussianNB, CategoricalNB])
 def test_one_row_with_a_new_word_allocates_for_one_row(kind: Any) -> None:
     """Peaks of memory in bytes: with fifty thousand names known, one more is as cheap as with none."""

@@ -128,6 +128,7 @@ def test_slopes_of_beta_never_fall_below_zero() -> None:
     assert weights.mean()[:2] == pytest.approx([0.0, 0.0], abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_nearest_rising_map() -> None:
     """Against a quadratic programme: the least of (m - x)' L L' (m - x) with two weights at 0 or more."""
     generator = np.random.default_rng(12)

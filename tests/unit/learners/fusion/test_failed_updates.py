@@ -51,6 +51,7 @@ class Overflowing(Raising):
     raised = NumericalError("the step overflows")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("x", "kind"),
     [

@@ -85,6 +85,7 @@ class PlainStack:
         self.covariance = self.covariance - precision * np.outer(h, h) / (1.0 + precision * q)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("precision", "bound"), [(0.1, 10.0), (4.0, 1.5), (50.0, 10.0)])
 def test_stack_against_its_formula(precision: float, bound: float) -> None:
     """300 weighted events: probability, latent variance and weights, with log-odds beyond the bound clipped."""
@@ -156,6 +157,7 @@ def test_weights_of_events_count_as_evidence() -> None:
     assert list(model.log_evidence().values()) == pytest.approx([3 * math.log(0.8), 3 * math.log(0.5)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["platt", "beta", "none"])
 @pytest.mark.parametrize("method", ["stacking", "averaging"])
 def test_the_probability_is_that_of_its_latent(method: str, calibration: str) -> None:

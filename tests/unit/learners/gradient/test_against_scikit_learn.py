@@ -33,6 +33,7 @@ def log_loss(probabilities: FloatArray, targets: FloatArray) -> float:
     return float(-np.log(probabilities[np.arange(len(targets)), targets.astype(int)]).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_logistic_reaches_the_optimum_in_five_passes(seed: int) -> None:
     """Breast cancer, 569 rows, 30 features: mean log loss + l2 / 2 |v|^2 with l2 = 10 / 569 is scikit-learn's C = 0.1.

@@ -36,6 +36,7 @@ def intercepts_of(model: Any) -> list[float]:
     return [model.intercept_value]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("l1", "l2"), short_each(PENALTIES, 3))
 @pytest.mark.parametrize("step", short_each(STEPS, 2))
 @pytest.mark.parametrize("kind", KINDS)

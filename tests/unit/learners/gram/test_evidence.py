@@ -112,6 +112,7 @@ DATA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("name", DATA)
 def test_bayesian_ridge_finds_the_same(name: str, intercept: bool) -> None:

@@ -169,6 +169,7 @@ def test_lasso_far_from_zero_without_an_intercept() -> None:
     assert found[0] == pytest.approx(peer.coef_[0] / 2, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_lasso_that_rounding_outweighs_is_refused() -> None:
     """Five latent factors and little else: below some strength no floating-point weights meet the conditions."""
     generator = np.random.default_rng(0)

@@ -113,6 +113,7 @@ def assert_same(one: Any, two: Any) -> None:
         assert first.variance == pytest.approx(second.variance, rel=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(EVENTS, EVENTS, st.sampled_from(list(LEARNERS)), st.randoms(use_true_random=False))
 def test_evidence_is_a_sum(one: list[Any], two: list[Any], name: str, random: Any) -> None:

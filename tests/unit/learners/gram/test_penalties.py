@@ -154,6 +154,7 @@ def test_degrees_of_freedom(standardise: bool) -> None:
     assert net.degrees_of_freedom == pytest.approx((squares / (squares + 2.0)).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("standardise", [True, False])
 @pytest.mark.parametrize("penalty", ["ridge", "lasso", "elastic-net"])
 def test_a_path_is_its_solutions(penalty: str, standardise: bool) -> None:

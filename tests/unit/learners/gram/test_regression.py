@@ -17,12 +17,14 @@ from tests.support.gram_regressions import LEARNERS, sample, taught
 from tests.support.tiers import short_first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", short_first(LEARNERS))
 def test_our_contract(name: str) -> None:
     for check in yield_checks(LEARNERS[name]):
         check(LEARNERS[name].clone())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", short_first(LEARNERS))
 def test_river_contract(name: str) -> None:
     for check in river_checks.yield_checks(LEARNERS[name]):
@@ -98,6 +100,7 @@ def test_predictions_before_any_event_are_those_of_the_prior() -> None:
         assert prediction.scale**2 == pytest.approx(3.0 * (1 + level + (4 + 1) / 4))
 
 
+@pytest.mark.slow
 def test_intervals_cover() -> None:
     """On data from the model 95 of 100 targets lie inside; the standard error of 4000 is 0.35."""
     generator = np.random.default_rng(5)

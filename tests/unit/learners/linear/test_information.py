@@ -45,6 +45,7 @@ def test_entropy_of_known_noise_is_that_of_the_normal() -> None:
     assert model.entropy() == pytest.approx(joint.entropy)
 
 
+@pytest.mark.slow
 def test_information_of_unknown_noise_is_the_expected_fall_of_entropy() -> None:
     """Averaged over the predictive by quadrature: the noise too becomes better known."""
     model = BayesianLinearRegression(0.5, 2.0, noise="unknown", noise_degrees=3.0)
@@ -95,6 +96,7 @@ def test_rank_is_the_greedy_choice(precision: float, noise: float, intercept: bo
     assert ranked.tolist() == greedy(covariance, design, noise, 25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_rank_is_the_greedy_choice_one_by_one(covariance: str) -> None:
     """Choose, learn any target, choose again: the same rows, since variances do not depend on targets."""

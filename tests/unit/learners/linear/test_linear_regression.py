@@ -127,6 +127,7 @@ def test_forgetting_discounts_everything_at_each_event(forgetting: float) -> Non
     assert [w.variance for w in weights.values()] == pytest.approx(np.diag(np.linalg.inv(precision)), rel=near)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize(
     ("forgetting", "noise"), [(0.99, "known"), (0.99, "unknown"), (0.9, "unknown"), (1e-3, "known"), (1e-100, "known")]

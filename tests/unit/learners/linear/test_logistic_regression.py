@@ -105,6 +105,7 @@ def test_one_pass_comes_near_the_batch_laplace_posterior(precision: float) -> No
     assert [w.variance for w in weights] == pytest.approx(np.diag(covariance), rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("events", [20, 200])
 def test_intervals_of_the_probability_cover(events: int) -> None:
     """Weights drawn from the prior: 95 % intervals of the true probability hold it about that often."""

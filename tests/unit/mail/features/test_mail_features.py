@@ -40,6 +40,7 @@ def features_of(batch: MailBatch) -> list[list[list[int]]]:
     return [[view.tolist() for view in views[VIEWS * row : VIEWS * (row + 1)]] for row in range(len(batch))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", short_each(SHAPES, 3))
 def test_they_are_those_of_the_reference(name: str) -> None:
     mails = [*MAILS, *MUTATED]

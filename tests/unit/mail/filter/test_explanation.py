@@ -250,6 +250,7 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.lists(PIECES | st.binary(max_size=9), max_size=30).map(b"".join))
 def test_any_bytes_are_explained(mail: bytes) -> None:

@@ -24,6 +24,7 @@ def outsiders() -> tuple[ExternalMember, ...]:
     )
 
 
+@pytest.mark.slow
 def test_any_classifier_of_river_takes_part() -> None:
     mails, labels = stream(80, 6)
     model = SpamFilter(buckets=SMALL, external_members=outsiders())

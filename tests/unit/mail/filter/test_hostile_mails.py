@@ -92,6 +92,7 @@ def cpu_seconds(model: SpamFilter, raws: list[bytes]) -> float:
     return (time.process_time() - begun) / len(mails)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", short_each(MAKERS, 2))
 def test_there_is_a_prediction_from_a_bounded_part_in_constant_memory(name: str) -> None:
     model = experienced()
@@ -112,6 +113,7 @@ def test_there_is_a_prediction_from_a_bounded_part_in_constant_memory(name: str)
     assert (counts <= (2000, MAX_FEATURES, MAX_FEW, MAX_FEW, MAX_FEW)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", short_first([SpamFilter, SpamFilter.light]))
 def test_all_of_them_can_be_learned(make: Callable[..., SpamFilter]) -> None:
     """The share of the CPU time of an ordinary mail is printed, not judged: it depends on the machine."""

@@ -78,6 +78,7 @@ def test_costs_change_the_action_and_not_the_probability() -> None:
     assert strict.decide_one(spam, price=0.0).action == ASK
 
 
+@pytest.mark.slow
 def test_a_snapshot_has_only_the_seen_features(tmp_path: Path) -> None:
     mails, labels = stream(30, 5)
     model = SpamFilter()
@@ -207,6 +208,7 @@ def test_threads_read_their_mails_apart() -> None:
         np.testing.assert_array_equal(odds, expected)
 
 
+@pytest.mark.slow
 def test_any_learner_loads_a_filter(tmp_path: Path) -> None:
     """In a process that has never heard of mail."""
     SpamFilter(buckets=SMALL).save(tmp_path / "model")

@@ -115,6 +115,7 @@ TAGS = [
 ]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from(TAGS) | st.text("ab <>&;\n", max_size=10)),
     st.lists(st.sampled_from(TAGS)),

@@ -143,6 +143,7 @@ def test_relative_links_lead_to_the_base() -> None:
     assert base_of("https://base.example/" + "x" * 400) == ""
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(categories=("Ll", "Lo"), max_codepoint=0x5FF), min_size=1, max_size=15))
 def test_names_in_ascii_are_those_of_the_standard_library(label: str) -> None:
     assume(not set(label) & set("ßς"))

@@ -206,6 +206,7 @@ def test_any_text_has_pieces(text: str) -> None:
         assert pieces
 
 
+@pytest.mark.slow
 def test_mails_of_every_encoding_are_read() -> None:
     for raw in make_mails(300, seed=8):
         letter = render_mail(raw)

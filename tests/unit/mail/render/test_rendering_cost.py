@@ -10,6 +10,8 @@ from itertools import product
 from threading import Event, Thread
 from typing import NamedTuple
 
+import pytest
+
 from stream_bayes.mail.parse.parsed_mail import MAX_PARSED
 from stream_bayes.mail.render.links import target
 from stream_bayes.mail.render.reader import render_mail, render_text
@@ -124,12 +126,14 @@ def _grows_too_fast(construct: Construct) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_item08_time_of_rendering_and_links_is_linear() -> None:
     constructs = list(_constructs())
     assert len(set(constructs)) >= 2000
     assert not [construct[:4] for construct in constructs if _grows_too_fast(construct)]
 
 
+@pytest.mark.slow
 def test_item08_constructs_with_quadratic_time_are_found() -> None:
     pattern = re.compile(rb"(?:.*@)?(\[[^\]]*\]|[^:]*+)(?::([0-9]*))?", re.DOTALL)
     assert _grows_too_fast(Construct("quadratic", b"", b"@", b":x:", pattern.fullmatch))
@@ -178,6 +182,7 @@ def _longest_hold(work: Callable[[], object]) -> float:
     return max(longest, ended_at - last)
 
 
+@pytest.mark.slow
 def test_item08_no_mail_holds_the_interpreter() -> None:
     for raw in _HOSTILE:
         assert min(_longest_hold(partial(_render, raw)) for _ in range(3)) < _LONGEST_HOLD

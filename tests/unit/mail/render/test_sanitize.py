@@ -20,6 +20,7 @@ def plainly(text: str) -> str:
     )
 
 
+@pytest.mark.slow
 def test_all_that_unicode_calls_control_format_private_or_separator_is_hidden() -> None:
     missed = [f"{code:04X}" for code in range(0x110000) if is_hidden(chr(code)) and not ONE.match(chr(code))]
     assert missed == []

@@ -142,6 +142,7 @@ def test_there_is_a_preview_of_whatever_is_not_blank(raw: bytes, prefix: bytes) 
         assert text_preview(content.decode("latin-1"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPORA, reason="no real mail: name a folder of corpora in STREAM_BAYES_CORPORA")
 @pytest.mark.parametrize("name", ["sms_spam_collection", "spamassassin"])
 def test_previews_of_real_mails(name: str) -> None:
@@ -166,6 +167,7 @@ def test_any_bytes_have_an_answer(raw: bytes, characters: int) -> None:
         assert len(shown[2]) <= max(characters, 1)
 
 
+@pytest.mark.slow
 def test_mutated_mails_have_an_answer() -> None:
     generator = np.random.default_rng(7)
     mail = (

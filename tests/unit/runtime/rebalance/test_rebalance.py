@@ -13,6 +13,7 @@ from tests.support.shared_log import SharedLog, check, feed_more, log_fields, re
 from tests.support.workers import INPUTS, work
 
 
+@pytest.mark.slow
 def test_gaps_are_no_records(settings: Settings, store: MemoryStore, worker_logs: pytest.LogCaptureFixture) -> None:
     count = records_of(store, [Partition(topic, number) for topic in INPUTS for number in (0, 1)])
     worker = read_by_another(settings, store, 0, 1)
@@ -31,6 +32,7 @@ def test_gaps_are_no_records(settings: Settings, store: MemoryStore, worker_logs
     ]
 
 
+@pytest.mark.slow
 def test_a_partition_that_is_revoked_and_assigned_again(
     settings: Settings, store: MemoryStore, log: SharedLog, worker_logs: pytest.LogCaptureFixture
 ) -> None:
@@ -78,6 +80,7 @@ def test_records_that_were_gathered_are_dropped_at_a_change(settings: Settings, 
     check(settings, store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moments", [{1}, {7}, {3, 9, 11, 20, 30}], ids=["the first", "a later one", "several"])
 def test_a_commit_that_is_given_up(
     settings: Settings, store: MemoryStore, log: SharedLog, worker_logs: pytest.LogCaptureFixture, moments: set[int]
@@ -108,6 +111,7 @@ def test_the_last_commit_is_given_up(settings: Settings, store: MemoryStore, log
     check(settings, store)
 
 
+@pytest.mark.slow
 def test_more_workers_than_partitions(
     settings: Settings, store: MemoryStore, log: SharedLog, worker_logs: pytest.LogCaptureFixture
 ) -> None:
@@ -125,6 +129,7 @@ def test_more_workers_than_partitions(
     check(settings, store)
 
 
+@pytest.mark.slow
 def test_a_partition_that_is_lost_while_it_is_recovered(
     settings: Settings, store: MemoryStore, monkeypatch: pytest.MonkeyPatch, worker_logs: pytest.LogCaptureFixture
 ) -> None:

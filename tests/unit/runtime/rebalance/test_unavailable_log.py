@@ -16,6 +16,7 @@ from tests.support.shared_log import EACH, SharedLog, check, feed_more, read_by_
 from tests.support.workers import assert_same, events, saved_state, settings_in, state, work
 
 
+@pytest.mark.slow
 def test_a_worker_continues_after_an_unavailable_broker(
     settings: Settings, store: MemoryStore, log: SharedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,6 +40,7 @@ def test_a_worker_continues_after_an_unavailable_broker(
     check(settings, store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0, 1, 9])
 def test_a_stop_while_the_broker_is_away(settings: Settings, store: MemoryStore, log: SharedLog, moment: int) -> None:
     worker = Worker(settings, log)

@@ -134,6 +134,7 @@ def test_a_checkpoint_of_a_copy_that_went_on_by_itself(settings: Settings, tmp_p
         resume_worker(settings)
 
 
+@pytest.mark.slow
 def test_rebuild_where_the_labels_are_all_gone(tmp_path: Path) -> None:
     """What is left of the journal does not say how far they were read."""
     settings = settings_in(tmp_path, checkpoint={"events": 20, "keep": 1})

@@ -34,6 +34,7 @@ def empty(path: Path) -> None:
     path.write_bytes(b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [cut_short, flip_a_bit, empty])
 @pytest.mark.parametrize("how_many", [1, 2, 3])
 def test_a_damaged_checkpoint_is_skipped(
@@ -126,6 +127,7 @@ def test_a_log_put_back_from_an_older_copy(tmp_path: Path) -> None:
     check(settings)
 
 
+@pytest.mark.slow
 def test_checkpoints_ahead_of_the_journal_never_come_back(tmp_path: Path) -> None:
     """After an older copy of the log the journal grows beyond them before the first new checkpoint is written."""
     settings = settings_in(tmp_path)

@@ -170,6 +170,7 @@ def test_every_learner_has_a_density_for_each_of_its_kinds(name: str) -> None:
         density_of(ModelAdapter(learner), "colour", "red")
 
 
+@pytest.mark.slow
 def test_scipy_stats_is_not_needed(tmp_path: Path) -> None:
     code = "import sys, stream_bayes.web.services.model_cache; sys.exit('scipy.stats' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=tmp_path).returncode == 0

@@ -42,6 +42,7 @@ def _own_scores(testbed: WebTestBed, strategy: str) -> dict[int, float]:
     return {record.offset: float(score) for record, score in zip(records, found, strict=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", short_first(["epistemic", "entropy", "latent"]))
 def test_item09_order_of_the_queue_is_the_strategys_score(
     tmp_path: Path, strategy: str, monkeypatch: pytest.MonkeyPatch
