@@ -74,7 +74,7 @@ def strategies_page(result: ComparisonResult, notes: Sequence[str] = ()) -> str:
         rows={name: [result.cell(name, budget) for budget in plan.budgets] for name in plan.strategies},
         chance=PACED,
         compared=[cell for budget in plan.budgets for cell in result.compared(budget)],
-        compared_lead=". ".join(comparison_legend(result)),
+        legend_lines=comparison_legend(result),
     )
 
 

@@ -172,5 +172,6 @@ def test_the_page_has_the_comparisons(late_error: float) -> None:
     tree = ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>\n"))
     found = [[cell.text for cell in row] for row in tree.iter("tr")]
     late = "-" if math.isnan(late_error) else "25.0 %"
-    assert ["20", "margin", "2.00 *", "0.25", "words 2.50", "0.80", late, "50.0 %"] in found
-    assert ["20", PACED, "8.00", "1.00", "-", "-", "25.0 %", "31.0 %"] in found
+    assert "spam in the stream: 30.0 %" in text
+    assert ["margin", "20", "2.00 *", "0.25", "words 2.50", "0.80", late, "50.0 %"] in found
+    assert [PACED, "20", "8.00", "1.00", "-", "-", "25.0 %", "31.0 %"] in found
