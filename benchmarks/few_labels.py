@@ -28,22 +28,20 @@ from benchmarks.streams import JUDGING, RECIPES, TUNING, MadeStream, Pools, Reci
 from stream_bayes.evaluation.corpora.listing import CORPORA_VARIABLE
 from stream_bayes.evaluation.factory import SpamFilterAdapter
 from stream_bayes.evaluation.feedback import DEFAULT_STRATEGY, FIRST, PACED, FeedbackRegime
-from stream_bayes.evaluation.metrics import one_minus_roca_percent
+from stream_bayes.evaluation.pass_figures import BestMember, best_member, is_within_noise, pass_figures
 from stream_bayes.evaluation.process_pool import available_cores
 from stream_bayes.evaluation.protocol import run as run_pass
 from stream_bayes.evaluation.stream import Stream
 from stream_bayes.kernels.mail.features import VIEWS
 from stream_bayes.mail.features.batch import MailBatch
 from stream_bayes.mail.filter import SpamFilter
-from stream_bayes.typing import BoolArray, FloatArray, IntArray
+from stream_bayes.typing import FloatArray, IntArray
 
 BUDGETS = (100, 350, 1000, 5000)
 SCARCE = 0.05
 """Budgets above this share of the stream are left out."""
 SEEDS = tuple(range(1, 9))
 STRATEGIES = (DEFAULT_STRATEGY, PACED, FIRST)
-# Differences of means below this number of standard errors are marked as noise.
-NOISE = 2.0
 
 
 class Plan(NamedTuple):
@@ -138,9 +136,8 @@ def run_cell(
     """One pass over a stream."""
     done = run_pass(lambda: CachedFilter(make(), cache), Stream(stream.name, stream.with_answers()), feedback=regime)
     spam = np.array([mail.label == "spam" for mail in stream.mails])
-    late = stream.late_sources
-    is_late = np.array([mail.source in late for mail in stream.mails])
-    wrong = (done.log_odds > 0.0) != spam
+    # The answers of people may be wrong: predictions are compared with the true labels.
+    figures = pass_figures(replace(done, spam=spam), stream.late)
     against = np.where(spam, -done.log_odds, done.log_odds)
     return CellResult(
         stream=stream.name,
@@ -148,18 +145,14 @@ def run_cell(
         budget=regime.budget if regime.is_active else 0,
         seed=regime.seed,
         mails=len(spam),
-        area=one_minus_roca_percent(spam, done.log_odds),
-        members={name: one_minus_roca_percent(spam, odds) for name, odds in done.members.items()},
-        late_error=_share(wrong, is_late),
-        labels=int(done.learned.sum()),
-        spam_asked=_share(spam, done.learned),
-        spam=float(spam.mean()),
+        area=figures.one_minus_roca_percent,
+        members=figures.members,
+        late_error=figures.late_error,
+        labels=figures.labels,
+        spam_asked=figures.spam_in_labels,
+        spam=figures.spam,
         log_loss=float(np.logaddexp(0.0, against).mean()),
     )
-
-
-def _share(values: BoolArray, where: BoolArray) -> float:
-    return float(values[where].mean()) if where.any() else math.nan
 
 
 def run_seed(plan: Plan, recipe: Recipe, seed: int, make: Callable[[], SpamFilter] = SpamFilter) -> list[CellResult]:
@@ -197,31 +190,29 @@ class Cell:
 
     def is_noise(self, rivals: Sequence[CellResult]) -> bool:
         """Whether the difference of the means is within noise."""
-        if not rivals:
-            return False
-        difference = mean_of(self.own, "area") - mean_of(rivals, "area")
-        error = math.hypot(_standard_error(self.own), _standard_error(rivals))
-        return abs(difference) <= NOISE * error
+        return bool(rivals) and is_within_noise([one.area for one in self.own], [one.area for one in rivals])
 
-    def best_member(self) -> tuple[str, float]:
-        """The member with the smallest mean area, and that."""
-        names = self.own[0].members
-        areas = {name: float(np.mean([one.members[name] for one in self.own])) for name in names}
-        best = min(areas, key=lambda name: areas[name])
-        return best, areas[best]
+    def best_member(self) -> BestMember:
+        """The member with the smallest mean area."""
+        best = best_member([one.members for one in self.own])
+        assert best is not None  # the filter has members, and streams have both classes
+        return best
+
+    def over_member(self) -> float:
+        """The mean area of the default over that of its best member."""
+        return mean_of(self.own, "area") / max(self.best_member().one_minus_roca_percent, 1e-9)
 
     def row(self) -> list[str]:
         """The cells of a table."""
-        best, area = self.best_member()
-        mean = mean_of(self.own, "area")
+        best = self.best_member()
         mix = f"{mean_of(self.own, 'spam_asked'):.2f} / {mean_of(self.own, 'spam'):.2f}"
         return [
-            f"{mean:.3f}",
+            f"{mean_of(self.own, 'area'):.3f}",
             f"{max(one.area for one in self.own):.3f}",
             self._rival(self.paced),
             self._rival(self.first),
-            f"{best} {area:.3f}",
-            f"{mean / max(area, 1e-9):.2f}",
+            f"{best.name} {best.one_minus_roca_percent:.3f}",
+            f"{self.over_member():.2f}",
             f"{mean_of(self.own, 'late_error'):.3f}",
             f"{mean_of(self.paced, 'late_error'):.3f}",
             f"{mean_of(self.own, 'labels'):.0f}",
@@ -231,11 +222,6 @@ class Cell:
     def _rival(self, rivals: Sequence[CellResult]) -> str:
         mark = " ~" if self.is_noise(rivals) else ""
         return f"{mean_of(rivals, 'area'):.3f}{mark}"
-
-
-def _standard_error(results: Sequence[CellResult]) -> float:
-    areas = [result.area for result in results]
-    return float(np.std(areas, ddof=1)) / math.sqrt(len(areas)) if len(areas) > 1 else 0.0
 
 
 def mean_of(results: Sequence[CellResult], name: str) -> float:
@@ -268,7 +254,7 @@ def summary_lines(cells: dict[tuple[str, int], Cell]) -> list[str]:
     """What is demanded of all cells together."""
     chance = [cell.ratio(cell.paced) for cell in cells.values() if cell.paced]
     first = [cell.ratio(cell.first) for cell in cells.values() if cell.first]
-    members = [mean_of(cell.own, "area") / max(cell.best_member()[1], 1e-9) for cell in cells.values()]
+    members = [cell.over_member() for cell in cells.values()]
     lines = [f"fusion / best member: geometric mean {_geometric(members):.2f}, worst {max(members):.2f}"]
     if chance:
         lines.append(f"chance / default: geometric mean {_geometric(chance):.2f}, least {min(chance):.2f}")

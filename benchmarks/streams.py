@@ -21,17 +21,15 @@ from typing import NamedTuple
 
 from stream_bayes.demo.mailbox import GeneratedMail, mailbox
 from stream_bayes.evaluation.corpora import Mail, open_corpus
+from stream_bayes.evaluation.late_sources import late_messages, mail_source
+from stream_bayes.typing import BoolArray
 
 TUNING = "tuning"
 JUDGING = "judging"
-LATE_SHARE = 0.1
-"""The share of the stream after which a source that begins is late."""
 GENERATED = 8000
 WRONG_SHARE = 0.03
 COPIES = 60
 FLOODS = 20
-_LIST = re.compile(rb"^list-id:[^<\n]*<([^>\n]+)>", re.IGNORECASE | re.MULTILINE)
-_SENDER = re.compile(rb"^from:[^\n@]*@([a-z0-9.-]+)", re.IGNORECASE | re.MULTILINE)
 _WORD = re.compile(rb"[A-Za-z]{3,}")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -56,11 +54,9 @@ class MadeStream(NamedTuple):
     """The number of messages by which answers come late."""
 
     @property
-    def late_sources(self) -> frozenset[str]:
-        """The sources that begin when labels have become rare."""
-        begin = int(LATE_SHARE * len(self.mails))
-        early = {mail.source for mail in self.mails[:begin]}
-        return frozenset(mail.source for mail in self.mails) - early
+    def late(self) -> BoolArray:
+        """Whether each mail is of a source that begins when labels have become rare."""
+        return late_messages([mail.source for mail in self.mails])
 
     def with_answers(self) -> list[Mail]:
         """The mails with the labels that people give."""
@@ -281,9 +277,7 @@ def _sourced(mails: Iterable[Mail | GeneratedMail], origin: Callable[[bytes], st
 
 
 def _origin(raw: bytes) -> str:
-    """The mailing list, or else the domain of the sender."""
-    found = _LIST.search(raw) or _SENDER.search(raw)
-    return found.group(1).decode("ascii", "replace").lower() if found else "none"
+    return mail_source(raw) or "none"
 
 
 def _late_class(boxes: Boxes, random: Random, late: str) -> list[StreamMail]:

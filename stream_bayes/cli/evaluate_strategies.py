@@ -93,7 +93,8 @@ class SweepOptions(NamedTuple):
                 task.source, filter_name, (regime.strategy_name,), (regime.budget,), seeds, regime.delay, full=False
             )
         budgets = BUDGETS if self.budgets is None else parse_budgets(self.budgets)
-        return ComparisonPlan(task.source, filter_name, parse_strategies(self.strategies), budgets, seeds, regime.delay)
+        strategies = parse_strategies(self.strategies)
+        return ComparisonPlan(task.source, filter_name, strategies, budgets, seeds, regime.delay).with_chance()
 
 
 def _raise_first(problems: Mapping[str, bool]) -> None:

@@ -11,9 +11,11 @@ protocol                one pass over a stream: `run`, `PassResult`
 active_learning         a pass in which a selector requests labels
 timing                  time by stage, and memory
 metrics                 metrics with bootstrap intervals: `all_metrics`, `summarise`
+late_sources            mailing lists and domains that begin late in a stream
+pass_figures            the figures of a pass with few labels, and what is within noise
 sweep                   many passes on all cores
 process_pool            the processes of a sweep
-strategy_comparison     strategies of active learning with several budgets
+strategy_comparison     strategies of active learning with several budgets, beside chance at the same pace
 serialization           the result of a pass as a dict for JSON
 formatting, tables      numbers as text, and tables for a terminal
 report/                 HTML reports

@@ -25,6 +25,24 @@ def format_number(value: float, digits: int = 3) -> str:
     return f"{value:.{min(max(decimals, 0), 8)}f}"
 
 
+def format_ratio(value: float) -> str:
+    """The ratio with two decimals; a dash if it is not finite.
+
+    >>> format_ratio(0.416), format_ratio(float("inf"))
+    ('0.42', '-')
+    """
+    return f"{value:.2f}" if math.isfinite(value) else "-"
+
+
+def format_percent(share: float) -> str:
+    """The share in percent; a dash if it does not exist.
+
+    >>> format_percent(0.1341), format_percent(float("nan"))
+    ('13.4 %', '-')
+    """
+    return "-" if math.isnan(share) else f"{100.0 * share:.1f} %"
+
+
 def abbreviate_count(count: float) -> str:
     """The count in at most four characters.
 

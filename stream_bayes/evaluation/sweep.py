@@ -13,10 +13,12 @@ from stream_bayes.errors import reason_of
 from stream_bayes.evaluation.corpora import Corpus, Mail
 from stream_bayes.evaluation.factory import open_filter
 from stream_bayes.evaluation.feedback import ACTIVE, FIRST, FeedbackRegime
-from stream_bayes.evaluation.metrics import one_minus_roca_percent
+from stream_bayes.evaluation.late_sources import late_messages, mail_source
+from stream_bayes.evaluation.pass_figures import PassFigures, pass_figures
 from stream_bayes.evaluation.process_pool import Failure, available_cores, map_unordered
 from stream_bayes.evaluation.protocol import PassProgress, run
-from stream_bayes.evaluation.stream import StreamSource
+from stream_bayes.evaluation.stream import Stream, StreamSource
+from stream_bayes.typing import BoolArray
 
 Stop = Callable[[], bool]
 """Whether to stop; called several times a second."""
@@ -38,9 +40,7 @@ class SweepResult(NamedTuple):
     """The result of one pass."""
 
     job: Job
-    one_minus_roca_percent: float
-    """NaN if there was only one class."""
-    labels: int
+    figures: PassFigures
     audited: int
     waiting: int
     """Labels that had not come by the end of the stream."""
@@ -61,9 +61,9 @@ class AreaSpread(NamedTuple):
 
 def spread(outcomes: Sequence[SweepResult]) -> AreaSpread:
     """The distribution over one pass or more."""
-    areas = np.array([outcome.one_minus_roca_percent for outcome in outcomes])
+    areas = np.array([outcome.figures.one_minus_roca_percent for outcome in outcomes])
     deviation = float(areas.std(ddof=1)) if len(areas) > 1 else 0.0
-    labels = float(np.mean([outcome.labels for outcome in outcomes]))
+    labels = float(np.mean([outcome.figures.labels for outcome in outcomes]))
     return AreaSpread(len(areas), float(areas.mean()), deviation, float(areas.min()), float(areas.max()), labels)
 
 
@@ -80,14 +80,12 @@ def run_job(job: Job, stop: Stop = lambda: False) -> SweepResult | None:
         return stop()
 
     source = job.source
-    corpus, mails = _read(StreamSource(source.path, source.prefix, source.on_error, order=source.corpus_order))
     make = partial(open_filter, job.filter_name)
-    done = run(make, source.stream(corpus, mails), feedback=job.regime, stop=ended)
+    done = run(make, _stream(source), feedback=job.regime, stop=ended)
     if done.stopped:
         return None
     requests = Counter({} if done.requests is None else done.requests.counts)
-    area = one_minus_roca_percent(done.spam, done.log_odds)
-    return SweepResult(job, area, int(done.learned.sum()), requests["audited"], done.waiting)
+    return SweepResult(job, pass_figures(done, _late(source)), requests["audited"], done.waiting)
 
 
 def sweep(
@@ -120,6 +118,19 @@ def _run_to_end(job: Job) -> SweepResult:
     outcome = run_job(job)
     assert outcome is not None  # it is never stopped
     return outcome
+
+
+def _stream(source: StreamSource) -> Stream:
+    corpus, mails = _read(StreamSource(source.path, source.prefix, source.on_error, order=source.corpus_order))
+    return source.stream(corpus, mails)
+
+
+@lru_cache(4)
+def _late(source: StreamSource) -> BoolArray:
+    """Whether each message with a label is of a late source."""
+    mails = list(_stream(source))
+    late = late_messages([mail_source(mail.raw) for mail in mails])
+    return late[[mail.label is not None for mail in mails]]
 
 
 @lru_cache(4)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from stream_bayes.evaluation.corpora.mail import counted
-from stream_bayes.evaluation.feedback import FIRST
-from stream_bayes.evaluation.formatting import format_number, format_stream
+from stream_bayes.evaluation.feedback import FIRST, PACED
+from stream_bayes.evaluation.formatting import format_number, format_percent, format_ratio, format_stream
 from stream_bayes.evaluation.metrics import NAMES, MetricsSummary
 from stream_bayes.evaluation.protocol import PassResult
 from stream_bayes.evaluation.serialization import member_areas
-from stream_bayes.evaluation.strategy_comparison import ComparisonResult
+from stream_bayes.evaluation.strategy_comparison import ComparedCell, ComparisonResult, comparison_legend
 from stream_bayes.evaluation.sweep import AreaSpread
 from stream_bayes.evaluation.timing import MAKE
 
@@ -165,7 +165,7 @@ def strategies_table(result: ComparisonResult, notes: Sequence[str] = ()) -> str
     heading = f"{result.corpus}: {counted(result.messages, 'message')}"
     late = f", labels {plan.delay} late" if plan.delay else ""
     seeds = f"seed {plan.seeds[0]}" if len(plan.seeds) == 1 else f"seeds {plan.seeds[0]} to {plan.seeds[-1]}"
-    lead = f"  filter {plan.filter_name}, (1-ROCA)% by the number of labels, {seeds}{late}: mean, deviation (range)"
+    lead = f"  filter {plan.filter_name}, {seeds}{late}\n  (1-ROCA)% by the number of labels: mean, deviation (range)"
     width = max(map(len, plan.strategies))
     areas = [_strategy_rows(result, strategy, width) for strategy in plan.strategies]
     titles = "".join(f"{f'{budget:,} labels':>{_CELL}}" for budget in plan.budgets)
@@ -173,7 +173,7 @@ def strategies_table(result: ComparisonResult, notes: Sequence[str] = ()) -> str
     rows = [f"  {'':<{width}}{titles}", *(line for lines in areas for line in lines), *full]
     learned = [f"  {name:<{width}}{_cells(result, name, _labels)}" for name in plan.strategies]
     remarks = [f"  note: {note}" for note in notes]
-    parts = [[heading, lead], rows, ["  labels learned, on average", *learned], remarks]
+    parts = [[heading, lead], rows, ["  labels learned, on average", *learned], *_compared(result, width), remarks]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
@@ -203,3 +203,50 @@ def _range(cell: AreaSpread) -> str:
 
 def _labels(cell: AreaSpread) -> str:
     return f"{cell.labels:,.0f}"
+
+
+_TITLES_ABOVE = ("", "over", "", "over", "late", "spam in")
+_TITLES = ("(1-ROCA)%", "chance", "best member", "member", "error", "labels")
+
+
+def _compared(result: ComparisonResult, width: int) -> list[list[str]]:
+    """The strategies of each budget beside chance at the same pace, the best member, late sources and the label mix."""
+    blocks = [result.compared(budget) for budget in result.plan.budgets]
+    members = [_member(cell) for cells in blocks for cell in cells]
+    member_width = max(map(len, ["best member", *members]))
+    width = max(width, *(len(f"{budget:,} labels") for budget in result.plan.budgets))
+
+    def line(name: str, cells: Sequence[str]) -> str:
+        return f"  {name:<{width}}{_compared_columns(cells, member_width)}".rstrip()
+
+    parts = [[f"  {each}" for each in comparison_legend(result)]]
+    for cells in filter(None, blocks):
+        titles = [line("", _TITLES_ABOVE), line(f"{cells[0].budget:,} labels", _TITLES)]
+        parts.append([*titles, *(line(cell.strategy, _compared_cells(cell)) for cell in cells)])
+    return parts
+
+
+def _compared_cells(cell: ComparedCell) -> tuple[str, ...]:
+    best = "*" if cell.is_best else _noise(cell.is_best_noise)
+    chance = " " if cell.strategy == PACED else _noise(cell.is_chance_noise)
+    return (
+        f"{format_number(cell.area.mean)}{best}",
+        f"{format_ratio(cell.over_chance)}{chance}",
+        _member(cell),
+        format_ratio(cell.over_member),
+        format_percent(cell.late_error),
+        format_percent(cell.spam_in_labels),
+    )
+
+
+def _compared_columns(cells: Sequence[str], member_width: int) -> str:
+    area, chance, member, over_member, late, spam = cells
+    return f"{area:>10}{chance:>8}  {member:<{member_width}}{over_member:>7}{late:>8}{spam:>8}"
+
+
+def _noise(is_noise: bool | None) -> str:
+    return "~" if is_noise else " "
+
+
+def _member(cell: ComparedCell) -> str:
+    return "-" if cell.member is None else f"{cell.member.name} {format_number(cell.member.one_minus_roca_percent)}"

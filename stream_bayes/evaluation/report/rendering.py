@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from stream_bayes.evaluation.corpora.mail import counted
-from stream_bayes.evaluation.formatting import format_number
+from stream_bayes.evaluation.formatting import format_number, format_percent, format_ratio
 from stream_bayes.evaluation.report.svg import SERIES_COLOURS, Chart, series_class
 from stream_bayes.mail.render.sanitize import printable
 
@@ -56,7 +56,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(counted=counted, note=_note, number=format_number, series_class=series_class)
+    environment.filters.update(counted=counted, note=_note, series_class=series_class)
+    environment.filters.update(number=format_number, percent=format_percent, ratio=format_ratio)
     environment.globals.update(light=LIGHT, dark=DARK, variables=_VARIABLES)
     return environment
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from stream_bayes.evaluation.corpora.mail import counted
+from stream_bayes.evaluation.feedback import PACED
 from stream_bayes.evaluation.formatting import format_number
 from stream_bayes.evaluation.report.rendering import render, render_svg
 from stream_bayes.evaluation.report.svg import (
@@ -31,7 +32,7 @@ from stream_bayes.evaluation.report.svg import (
     text_mark,
     vertical_axis,
 )
-from stream_bayes.evaluation.strategy_comparison import ComparisonResult
+from stream_bayes.evaluation.strategy_comparison import ComparisonResult, comparison_legend
 from stream_bayes.evaluation.sweep import AreaSpread
 
 PAGE_FILE = "labels.html"
@@ -71,6 +72,9 @@ def strategies_page(result: ComparisonResult, notes: Sequence[str] = ()) -> str:
         chart=strategy_chart(result),
         budgets=[f"{budget:,}" for budget in plan.budgets],
         rows={name: [result.cell(name, budget) for budget in plan.budgets] for name in plan.strategies},
+        chance=PACED,
+        compared=[cell for budget in plan.budgets for cell in result.compared(budget)],
+        legend_lines=comparison_legend(result),
     )
 
 

@@ -64,7 +64,13 @@ def test_work_can_be_ended() -> None:
 
 
 def jobs(tmp_path: Path) -> list[Job]:
-    source = StreamSource(write(tmp_path / "mails.jsonl.gz", generated_mails(200)))
+    mails = [
+        mail._replace(
+            raw=b"From: ann@%b.org\n\n%b" % (b"late" if place % 5 == 3 and place > 100 else b"early", mail.raw)
+        )
+        for place, mail in enumerate(generated_mails(200))
+    ]
+    source = StreamSource(write(tmp_path / "mails.jsonl.gz", mails))
     return [
         Job(source, RIVER, regime)
         for regime in (FeedbackRegime(), FeedbackRegime("active:20", "margin"), FeedbackRegime("first:9"))
@@ -80,7 +86,8 @@ def test_processes_change_nothing(tmp_path: Path) -> None:
     assert here == there
     assert list(here) == wanted
     assert here[wanted[1]] == run_job(wanted[1])
-    assert [here[job].labels for job in wanted[::2]] == [200, 9]
+    assert [here[job].figures.labels for job in wanted[::2]] == [200, 9]
+    assert {one.figures.late for one in here.values()} == {20}
 
 
 def test_a_sweep_can_be_ended(tmp_path: Path) -> None:
