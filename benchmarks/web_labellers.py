@@ -28,7 +28,7 @@ class Shift:
     def __init__(self, http: httpx.AsyncClient, csrf: str) -> None:
         self._http = http
         self._headers = {"x-csrf-token": csrf}
-        self.seconds: dict[str, list[float]] = {"next": [], "label": [], "changes": [], "status": []}
+        self.seconds: dict[str, list[float]] = {"next": [], "label": [], "daily-stats": [], "status": []}
         self.errors: Counter[str] = Counter()
         self.news = 0
 
@@ -49,6 +49,9 @@ class Shift:
             label = chance.choice(label_request["choices"])
             await self._timed("label", "POST", path, {"labeller": name, "label": label})
         for task in beside:
+            if task.done():
+                # Raises what ended it early.
+                task.result()
             task.cancel()
 
     async def _timed(self, what: str, method: str, path: str, body: Any = None) -> dict[str, Any]:
