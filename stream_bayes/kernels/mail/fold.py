@@ -112,8 +112,9 @@ def score(
         if view < STEPPED:
             taken = TAKEN[view] * scores[view]
             scores[STEPS + view] = value * weights + BIAS_INPUT * evidence.biases[view, 0] + taken
-            novelty += value * value * new
-            views += 1
+            if len(part):
+                novelty += new / len(part)
+                views += 1
         if view == 0:
             scores[POSTERIOR] = value * means
             variance = value * value * variances

@@ -203,12 +203,13 @@ def test_a_span_of_time_needs_dates(strategy: str, count: int, which: str) -> No
 @pytest.mark.parametrize("wrong", [0, 20, 120])
 def test_one_date_in_the_future_holds_back_no_labels(strategy: str, wrong: int) -> None:
     mails = dated(generated_mails(200))
-    regime = FeedbackRegime("active:60", strategy, "15m")
-    right = asked(mails, regime)
     odd = mails[wrong]._replace(raw=mails[wrong].raw.replace(b"Mon, 25 Jun 2001", b"Mon, 25 Jun 2035"))
-    found = asked([*mails[:wrong], odd, *mails[wrong + 1 :]], regime)
-    assert found.learned.sum() >= right.learned.sum() - 5
-    assert found.waiting <= right.waiting + 5
+    # The wrong date delays one label, and the requests after it differ: the counts of single passes move by a few.
+    regimes = [FeedbackRegime("active:60", strategy, "15m", seed) for seed in (1, 2, 3, 4)]
+    right = [asked(mails, regime) for regime in regimes]
+    found = [asked([*mails[:wrong], odd, *mails[wrong + 1 :]], regime) for regime in regimes]
+    assert np.mean([one.learned.sum() for one in found]) >= np.mean([one.learned.sum() for one in right]) - 2.0
+    assert np.mean([one.waiting for one in found]) <= np.mean([one.waiting for one in right]) + 3.0
 
 
 def test_labels_that_never_come_are_counted() -> None:

@@ -47,6 +47,20 @@ def test_the_variance_is_larger_for_unseen_mails() -> None:
     assert 0.0 <= low < new.mean < high <= 1.0
 
 
+@pytest.mark.parametrize(
+    "model", [SpamFilter(buckets=SMALL), SpamFilter.light(buckets=SMALL)], ids=["default", "light"]
+)
+def test_before_any_label_all_mails_are_equally_uncertain(model: SpamFilter) -> None:
+    mails = [
+        b"hi",
+        b"shall we meet at noon? " * 50,
+        b"From: ann@example.org\nSubject: lunch\n\nat noon?",
+        *stream(20, 4)[0],
+    ]
+    found = model.clone().predictive_many(mails)
+    assert set(found.epistemic_variance) == {found.epistemic_variance[0]}
+
+
 def test_a_weight_is_a_number_of_times() -> None:
     mails, labels = stream(20, 3)
     one = SpamFilter(buckets=SMALL)
