@@ -66,6 +66,16 @@ def card(
     )
 
 
+def one_line(title: str, rows: Mapping[str, object]) -> str:
+    """Return what a card shows as one line of plain text, for a terminal.
+
+    >>> one_line("LabelBudget", {"labels requested": "3 of 100", "reserve": 0.1})
+    'LabelBudget(labels requested: 3 of 100, reserve: 0.1)'
+    """
+    shown = [f"{name}: {number(value) if isinstance(value, float) else value}" for name, value in rows.items()]
+    return f"{title}({', '.join(shown)})"
+
+
 def number(value: float) -> str:
     """Return a number to four digits; whole ones below a billion with all of theirs."""
     if math.isfinite(value) and value == int(value) and abs(value) < 1e9:

@@ -271,6 +271,10 @@ class LabelBudget:
         rows["messages"] = f"{self.seen:,}"
         return rows
 
+    def __repr__(self) -> str:
+        """How much of each limit was spent, in one line."""
+        return notebook_html.one_line(type(self).__name__, self._summary())
+
     def _repr_html_(self) -> Html:
         """Return what a notebook shows: how much of each limit was spent."""
         shares = {}
@@ -278,8 +282,10 @@ class LabelBudget:
             shares["of the total"] = self.used / max(self.total, 1)
         if self.per_period is not None:
             shares["of the period"] = self._recently(self._clock)[0] / max(self.per_period, 1)
-        rows = {**self.summary(), "reserve": self.reserve, "audit fraction": self.audit_fraction}
-        return notebook_html.card(type(self).__name__, rows, notebook_html.bars_figure(shares))
+        return notebook_html.card(type(self).__name__, self._summary(), notebook_html.bars_figure(shares))
+
+    def _summary(self) -> dict[str, object]:
+        return {**self.summary(), "reserve": self.reserve, "audit fraction": self.audit_fraction}
 
     def state(self) -> dict[str, Any]:
         """What was spent, for a checkpoint."""

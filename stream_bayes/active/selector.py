@@ -256,12 +256,19 @@ class LabelSelector:
     def _is_near_duplicate(self, candidate: Candidate) -> bool:
         return candidate.content is not None and self._near_duplicates.find(candidate.content, self.similarity)
 
+    def __repr__(self) -> str:
+        """The strategy, the budget and the requests by outcome, in one line."""
+        return notebook_html.one_line(type(self).__name__, self._summary())
+
     def _repr_html_(self) -> Html:
         """Return what a notebook shows: the strategy, the budget, the requests by outcome, and the audit."""
+        return notebook_html.card(type(self).__name__, self._summary() | self.audit.summary(), self.audit.figure())
+
+    def _summary(self) -> dict[str, object]:
         rows: dict[str, object] = {"strategy": self.strategy, **self.budget.summary()}
         rows["open requests"] = f"{len(self.requests):,} of at most {self.max_open_requests:,}"
         rows["outcomes"] = notebook_html.entries_text({name: n for name, n in self.counts.items() if n}) or "none yet"
-        return notebook_html.card(type(self).__name__, rows | self.audit.summary(), self.audit.figure())
+        return rows
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """The state for a checkpoint: scalars as JSON, and arrays."""

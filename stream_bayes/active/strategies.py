@@ -22,7 +22,7 @@ from stream_bayes.learners.base.label_predictions import CERTAIN, CLUELESS
 from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.typing import FloatArray
 
-__all__ = ["STRATEGIES", "check_strategy", "needs_only_probabilities", "scores"]
+__all__ = ["STRATEGIES", "check_strategy", "needs", "needs_only_probabilities", "scores"]
 
 Strategy = Callable[[Uncertainties], FloatArray]
 
@@ -31,14 +31,15 @@ _UNIT_ENTROPY_POWER = 2.0 * math.pi * math.e
 _NEARLY_ALL = 1.0 - 2.0**-53
 
 
-_NEEDS: dict[str, frozenset[str]] = {}
+# What each strategy measures besides the probabilities and the variance.
+_NEEDS: dict[Strategy, frozenset[str]] = {}
 
 
-def _needs(*fields: str) -> Callable[[Strategy], Strategy]:
+def needs(*fields: str) -> Callable[[Strategy], Strategy]:
     """Declare the fields of `Uncertainties` that a strategy measures besides the probabilities and the variance."""
 
     def declare(strategy: Strategy) -> Strategy:
-        _NEEDS[strategy.__name__] = frozenset(fields)
+        _NEEDS[strategy] = frozenset(fields)
         return strategy
 
     return declare
@@ -53,7 +54,7 @@ def variance(uncertainties: Uncertainties) -> FloatArray:
     return _with_prior(uncertainties, np.minimum(uncertainties.variance, LARGEST), 0.25)
 
 
-@_needs("epistemic_variance")
+@needs("epistemic_variance")
 def epistemic(uncertainties: Uncertainties) -> FloatArray:
     """The part of the variance that more data would remove: Var[q] of the latent probability, x'S x of a line.
 
@@ -64,7 +65,7 @@ def epistemic(uncertainties: Uncertainties) -> FloatArray:
     return _with_prior(uncertainties, _or_else(uncertainties.epistemic_variance, uncertainties.variance), 1.0 / 12.0)
 
 
-@_needs("latent_variance", "epistemic_variance")
+@needs("latent_variance", "epistemic_variance")
 def latent(uncertainties: Uncertainties) -> FloatArray:
     """The variance of the latent log-odds; of a number, of its expectation.
 
@@ -75,7 +76,7 @@ def latent(uncertainties: Uncertainties) -> FloatArray:
     return _with_prior(uncertainties, _or_else(uncertainties.latent_variance, epistemic_part), math.pi**2 / 3.0)
 
 
-@_needs("epistemic_variance", "latent_mean", "latent_variance", "counts")
+@needs("epistemic_variance", "latent_mean", "latent_variance", "counts")
 def information(uncertainties: Uncertainties) -> FloatArray:
     """The expected information gain (BALD), in nats: H(E q) - E H(q), 1/2 ln(variance / noise).
 
@@ -117,7 +118,7 @@ def entropy(uncertainties: Uncertainties) -> FloatArray:
     return _with_prior(uncertainties, np.maximum(summed, 0.0), math.log(2.0))
 
 
-@_needs("members", "epistemic_variance")
+@needs("members", "epistemic_variance")
 def disagreement(uncertainties: Uncertainties) -> FloatArray:
     """The variance of the probability over the members of a fusion.
 
@@ -157,7 +158,7 @@ def needs_only_probabilities(strategy: str) -> bool:
     >>> needs_only_probabilities("margin"), needs_only_probabilities("epistemic")
     (True, False)
     """
-    return not _NEEDS.get(check_strategy(strategy), frozenset())
+    return not _NEEDS.get(STRATEGIES[check_strategy(strategy)], frozenset())
 
 
 def scores(strategy: str, uncertainties: Uncertainties) -> FloatArray:

@@ -58,13 +58,15 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
     buckets
         Hash names into this many columns (a power of two) instead of keeping them.
     noise_degrees
-        How many observations the guess of an unknown noise is worth.
+        How many observations the guess of an unknown noise is worth. A guess ten times too large or too small is soon
+        corrected by the data if it is worth few of them.
 
     Notes
     -----
     With P = prior_precision noise_variance I + X'X and P m = X'y: weights ~ N(m, noise_variance P^-1), predictive
     N(x'm, noise_variance (1 + x'P^-1 x)). With unknown noise, noise_variance becomes the squared scale
-    (noise_degrees noise_variance + squares) / (noise_degrees + n) of a t with noise_degrees + n degrees of freedom.
+    (noise_degrees noise_variance + squares) / (noise_degrees + n) of a t with noise_degrees + n degrees of freedom;
+    before the first event each weight is a t with noise_degrees degrees and the squared scale 1 / prior_precision.
     A weight w counts an event w times. A feature that is absent is 0, so one that appears late was 0 before.
 
     Full: merge, unlearn_one and forget are exact; merge and forget cost O(d^3). Diagonal: each event is learned exactly

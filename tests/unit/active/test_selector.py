@@ -236,3 +236,14 @@ def test_partitions_share_the_expected_length() -> None:
 def test_an_expected_length_is_a_whole_number(expected: object) -> None:
     with pytest.raises(ParameterError, match="expected_events"):
         LabelBudget(total=10, expected_events=expected)  # type: ignore[arg-type]
+
+
+def test_a_selector_is_printed_in_one_line() -> None:
+    selector = LabelSelector("variance", LabelBudget(total=100))
+    assert selector.ask("mail 1", {"ham": 0.5, "spam": 0.5})
+    assert repr(selector.budget).startswith("LabelBudget(")
+    shown = repr(selector)
+    assert shown.startswith("LabelSelector(strategy: variance, ")
+    assert "1 of at most 100" in shown
+    assert "requested: 1" in shown
+    assert "\n" not in shown

@@ -14,7 +14,7 @@ from scipy import integrate, special, stats
 
 import stream_bayes
 from stream_bayes import Beta, LabelPredictive, Normal
-from stream_bayes.active.strategies import STRATEGIES, check_strategy, needs_only_probabilities, scores
+from stream_bayes.active.strategies import STRATEGIES, check_strategy, needs, needs_only_probabilities, scores
 from stream_bayes.active.uncertainty import uncertainty_of
 from stream_bayes.errors import ParameterError
 from stream_bayes.learners import LabelPredictions
@@ -199,25 +199,45 @@ def test_invalid_strategies_are_refused() -> None:
         check_strategy(wrong)
 
 
+# Each of these fields as two rows that differ, so that a strategy may also use signs, or ranks within a batch.
+VARIANTS: dict[str, list[FloatArray]] = {
+    "epistemic_variance": [np.array([0.02, 0.02]), np.array([0.09, 0.02]), np.array([0.01, 0.05])],
+    "latent_variance": [np.array([0.2, 0.2]), np.array([0.9, 0.2]), np.array([0.1, 4.0])],
+    "latent_mean": [np.array([0.2, 0.2]), np.array([-0.9, 0.2]), np.array([0.5, -3.0])],
+    "members": [np.array([[0.2, -0.2]] * 2), np.array([[3.0, -0.2], [0.2, 0.2]]), np.array([[0.2, 0.3]] * 2)],
+}
+
+
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_a_strategy_that_declares_probabilities_only_measures_nothing_else(name: str) -> None:
+def test_a_strategy_declares_that_it_needs_more_than_probabilities(name: str) -> None:
     table = np.array([[0.3, 0.7], [0.9, 0.1]])
-    none = np.empty((2, 0))
+    first = Uncertainties(
+        probabilities=table,
+        variance=table.prod(axis=1),
+        epistemic_variance=VARIANTS["epistemic_variance"][0],
+        latent_variance=VARIANTS["latent_variance"][0],
+        members=VARIANTS["members"][0],
+        latent_mean=VARIANTS["latent_mean"][0],
+        counts=np.empty((2, 0)),
+    )
+    used = {
+        field
+        for field, values in VARIANTS.items()
+        for value in values[1:]
+        if not np.array_equal(scores(name, first), scores(name, first._replace(**{field: value})))
+    }
+    message = f"{name} measures {sorted(used)}: declare the fields with @needs(...) above the function"
+    assert needs_only_probabilities(name) == (not used), message
 
-    def stated(number: float) -> Uncertainties:
-        value = np.full(2, number)
-        return Uncertainties(
-            probabilities=table,
-            variance=table.prod(axis=1),
-            epistemic_variance=0.1 * value,
-            latent_variance=value,
-            members=np.stack((value, -value), axis=1),
-            latent_mean=value,
-            counts=none,
-        )
 
-    same = np.array_equal(scores(name, stated(0.2)), scores(name, stated(0.9)))
-    assert needs_only_probabilities(name) == same
+def test_needs_are_found_under_any_name_of_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
+    @needs("members")
+    def spread(uncertainties: Uncertainties) -> FloatArray:
+        members = uncertainties.members
+        return members.max(axis=1) - members.min(axis=1)
+
+    monkeypatch.setitem(STRATEGIES, "largest difference", spread)
+    assert not needs_only_probabilities("largest difference")
 
 
 def test_what_an_unknown_strategy_needs_is_refused() -> None:
