@@ -233,8 +233,8 @@ def test_a_strategy_declares_that_it_needs_more_than_probabilities(name: str) ->
 def test_needs_are_found_under_any_name_of_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     @needs("members")
     def spread(uncertainties: Uncertainties) -> FloatArray:
-        members = uncertainties.members
-        return members.max(axis=1) - members.min(axis=1)
+        variances: FloatArray = uncertainties.members.var(axis=1)
+        return variances
 
     monkeypatch.setitem(STRATEGIES, "largest difference", spread)
     assert not needs_only_probabilities("largest difference")
