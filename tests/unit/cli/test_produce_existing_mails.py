@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterable, Sequence
+from mailbox import mbox
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,21 @@ def test_item02_an_id_is_the_same_in_every_folder_and_format(tmp_path: Path) -> 
     for name, many in {"m": 3, "folders": 1, "trec": 1, "ham.mbox": 2, "all.mbox": 1, "t.csv": 1}.items():
         ids = [found.event_id for found in open_corpus(tmp_path / name)]
         assert ids == [message_id_of(FROM_LINE)] * many, name
+
+
+def test_a_mail_is_the_same_in_a_maildir_and_in_any_kind_of_mbox(run: Run, tmp_path: Path, log: str) -> None:
+    """An mbox may quote each "From " once more, only what is not quoted yet (as Python does), or nothing."""
+    put(maildir(tmp_path / "m") / ".Ham" / "new" / "1.a.host", FROM_LINE)
+    (tmp_path / "m" / ".Ham" / "cur").mkdir()
+    put(tmp_path / "quoted" / "ham.mbox", mbox_bytes([Mail("1", "ham", FROM_LINE)], labelled=False))
+    (tmp_path / "once").mkdir()
+    once = mbox(tmp_path / "once" / "ham.mbox")
+    once.add(FROM_LINE)
+    once.close()
+    put(tmp_path / "never" / "ham.mbox", b"From ann@example.org Mon Jun 25 13:11:28 2001\n" + FROM_LINE)
+    assert figures(produce(run, tmp_path / "m", log)) == (1, 1, 0, 0)
+    for name in ("quoted", "once", "never"):
+        assert figures(produce(run, tmp_path / name, log)) == (0, 0, 0, 1), name
 
 
 @pytest.mark.parametrize("name", WRITERS)
