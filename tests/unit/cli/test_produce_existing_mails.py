@@ -254,6 +254,24 @@ def test_item02_a_mail_in_two_folders_gets_one_label_at_every_feed() -> None:
         assert (counts(producer), producer.copies) == ((0, 0, 0, 1), 1)
 
 
+def test_copies_with_different_labels_are_named(run: Run, tmp_path: Path, log: str) -> None:
+    box = maildir(tmp_path / "m")
+    every = mails(8)
+    for number, mail in enumerate(every):
+        put(box / "cur" / f"1{number}.a:2,S", mail.raw)
+        put(box / ".Junk" / "cur" / f"2{number}.b:2,S", b"Status: RO\n" + mail.raw)
+    put(box / ".Junk" / "new" / "30.c", b"Subject: only here\n\nx")
+    for _ in range(2):
+        output = run("produce", box, "--to", log)[1]
+        (warning,) = [line for line in output.splitlines() if "warning: 8 copies" in line]
+        start = "  warning: 8 copies have another label than the first copy of the same mail, which counts: "
+        assert warning.startswith(f"{start}10.a is ham and .Junk/20.b is spam; 11.a is ham and .Junk/21.b is spam; ")
+        assert warning.endswith("; 14.a is ham and .Junk/24.b is spam; and 3 more")
+    report = produce(run, box, log)
+    assert (report["conflicting_copies"], report["warnings"]) == (8, [warning.removeprefix("  warning: ")])
+    assert produce(run, box, log, "--labels", "none")["conflicting_copies"] == 0
+
+
 def test_item02_mails_of_a_maildir_that_are_marked_as_deleted_are_not_read(tmp_path: Path) -> None:
     """As a mail reader leaves them that has copied the mail to the folder Junk."""
     for folder, name in (("cur", "1.a:2,ST"), ("cur", "2.b:2,S"), (".Junk/cur", "3.c:2,S")):
