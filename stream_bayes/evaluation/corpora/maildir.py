@@ -78,7 +78,7 @@ class Maildir:
             yield UnreadMail(self._id(path), str(path), read, read_again=read)
 
     def _unreadable(self) -> Iterator[CorpusError]:
-        """The errors of folders in which nobody can see whether they are folders of mails."""
+        """The errors of folders that cannot be looked into, so that they may hold mails."""
         for folder in folders_in(self._path, _DEPTH, _INSIDE):
             failure = read_failure(folder)
             if failure is not None and _is_received(folder):
