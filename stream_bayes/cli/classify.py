@@ -105,7 +105,8 @@ class ExplainedVerdict(NamedTuple):
 
 
 def classify(
-    model: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False, help=_MODEL)] = None,
+    # Not checked by typer, whose error would end with code 2: a mail server would return the mail.
+    model: Annotated[Path | None, typer.Option(metavar="FILE", readable=False, show_default=False, help=_MODEL)] = None,
     learn: Annotated[MailLabel | None, typer.Option(show_default=False, help=_LEARN)] = None,
     kind: Annotated[FilterKind | None, typer.Option("--filter", show_default=False, help=_FILTER)] = None,
     cost: Annotated[
@@ -331,20 +332,32 @@ def _filter_of_checkpoint(path: Path) -> MailClassifier:
 
 
 def _newest_checkpoint(folder: Path) -> Checkpoint:
-    """Return the newest checkpoint; of several partitions, that of the one with the most learned labels."""
-    from stream_bayes.persistence.checkpoint_store import CheckpointStore
+    """Return the newest checkpoint; of several partitions, that of the one with the most learned labels.
 
-    below = {found.parent for found in folder.rglob("checkpoint-*.safetensors")}
-    for path in sorted(below, key=lambda path: (-_labels_learned(path), path)):
+    What cannot be read below the folder is said, and is the error if there is no other checkpoint.
+    """
+    from stream_bayes.persistence.checkpoint_store import CheckpointStore, checkpoint_folders
+
+    problems: list[OSError] = []
+    below = checkpoint_folders(folder, problems.append)
+    labels = {path: _labels_learned(path, problems) for path in below}
+    for path in sorted(below, key=lambda path: (-labels[path], path)):
         found = CheckpointStore(path).newest()
         if found is not None:
+            for problem in problems:
+                print_error(f"{reason_of(problem)}: a checkpoint there is not used")
             return found[1]
+    if problems:
+        raise problems[0]
     message = f"{folder} is a folder without a checkpoint; `stream-bayes run` writes them"
     raise FileNotFoundError(message)
 
 
-def _labels_learned(folder: Path) -> int:
-    """Return the labels learned by the newest checkpoint of a partition; -1 if it cannot be read."""
+def _labels_learned(folder: Path, problems: list[OSError]) -> int:
+    """Return the labels learned by the newest checkpoint of a partition; -1 if it cannot be read.
+
+    An error of the file system is added to `problems`.
+    """
     from stream_bayes.errors import SnapshotError
     from stream_bayes.persistence.checkpoint import CHECKPOINT
     from stream_bayes.persistence.checkpoint_store import CheckpointStore
@@ -353,7 +366,13 @@ def _labels_learned(folder: Path) -> int:
     try:
         _, newest = CheckpointStore(folder).checkpoints()[0]
         return int(read_header(newest, CHECKPOINT)["scalars"]["model_version"])
-    except (OSError, SnapshotError, IndexError, KeyError, TypeError, ValueError):
+    except FileNotFoundError:
+        # A worker has removed it meanwhile.
+        return -1
+    except OSError as problem:
+        problems.append(problem)
+        return -1
+    except (SnapshotError, IndexError, KeyError, TypeError, ValueError):
         return -1
 
 

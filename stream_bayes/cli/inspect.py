@@ -12,7 +12,7 @@ import typer
 
 from stream_bayes.cli.app import FAILED, Json, print_error
 from stream_bayes.cli.inspect_requests import describe_requests, label_settings, request_lines
-from stream_bayes.errors import SnapshotDamaged, SnapshotError
+from stream_bayes.errors import SnapshotDamaged, SnapshotError, reason_of
 
 if TYPE_CHECKING:
     from stream_bayes.persistence.checkpoint import Checkpoint
@@ -45,7 +45,7 @@ def inspect(
     try:
         descriptions = _describe_newest(path, config) if path.is_dir() else [_describe(path, config)]
     except OSError as problem:
-        print_error(f"cannot read {path}: {(problem.strerror or str(problem)).lower()}")
+        print_error(f"cannot read {problem.filename or path}: {(problem.strerror or str(problem)).lower()}")
         raise typer.Exit(FAILED) from problem
     if as_json:
         found = _with_lists(descriptions)
@@ -68,12 +68,20 @@ def _describe(path: Path, config: Path | None) -> dict[str, Any]:
 
 
 def _describe_newest(path: Path, config: Path | None) -> list[dict[str, Any]]:
-    """Describe the newest checkpoint of the folder or, if it has none, of each folder below it."""
-    from stream_bayes.persistence.checkpoint_store import CheckpointStore
+    """Describe the newest checkpoint of the folder or, if it has none, of each folder below it.
 
-    below = sorted({found.parent for found in path.rglob("checkpoint-*.safetensors")})
+    What cannot be read below the folder is said, and is the error if there is no other checkpoint.
+    """
+    from stream_bayes.persistence.checkpoint_store import CheckpointStore, checkpoint_folders
+
+    problems: list[OSError] = []
+    below = checkpoint_folders(path, problems.append)
     folders = [CheckpointStore(folder) for folder in ([path] if path in below else below)]
     newest = [(folder, found) for folder in folders if (found := folder.newest()) is not None]
+    if problems and not newest:
+        raise problems[0]
+    for problem in problems:
+        print_error(f"{reason_of(problem)}: a checkpoint there is not shown")
     if not newest:
         print_error(f"{path} has no intact checkpoint; `stream-bayes run` writes them")
         raise typer.Exit(FAILED)

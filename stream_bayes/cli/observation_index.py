@@ -36,13 +36,15 @@ CREATE TABLE observation (
     offset INTEGER,
     label TEXT,
     labelled_at INTEGER,
-    fed_label TEXT
+    fed_label TEXT,
+    copy_place TEXT,
+    copy_label TEXT
 ) WITHOUT ROWID
 """
 # A repeated observation keeps its first position, as in the engine; its label may be newer. The engine refuses other
 # content under the same id, with its label, and each partition has its own engine.
 _INSERT = """
-INSERT INTO observation VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6)
+INSERT INTO observation VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, NULL, NULL)
 ON CONFLICT (id) DO UPDATE SET
     partition = coalesce(partition, excluded.partition),
     offset = coalesce(offset, excluded.offset),
@@ -57,11 +59,20 @@ WHERE id = :id AND coalesce(labelled_at, 0) <= :time
 """
 # The engine refuses a label whose source is another position.
 _SET_LABEL_AT = f"{_SET_LABEL} AND (:partition IS NULL OR (partition = :partition AND offset = :offset))"
-_FIND = "SELECT content, partition, offset, label, fed_label FROM observation WHERE id = ?"
+_SET_COPY = "UPDATE observation SET copy_place = ?, copy_label = ? WHERE id = ?"
+_FIND = "SELECT content, partition, offset, label, fed_label, copy_place, copy_label FROM observation WHERE id = ?"
 
 _ENGINE_DIGEST_BYTES = 8
 
 _Row = tuple[bytes, bytes, bytes, int | None, int | None, str | None, int | None]
+
+
+class CorpusCopy(NamedTuple):
+    """A copy of an observation in the corpus that is being written."""
+
+    place: str
+    """In printable characters."""
+    label: str | None
 
 
 class KnownObservation(NamedTuple):
@@ -75,15 +86,17 @@ class KnownObservation(NamedTuple):
     """The newest label known for it, or None."""
     fed_label: object
     """The newest label that came with it or from a producer, not from a labeller."""
+    copy: CorpusCopy | None
+    """The first copy in the corpus, or None if it has not come there yet."""
 
 
 class ObservationIndex:
     """Positions and newest labels of the observations in a topic, by id.
 
-    It is a temporary database that keeps 64 MiB in memory and the rest on disk, about 70 bytes for each observation.
-    Labels come from the observations themselves and from the labels topic; of several the newest counts. Labels that
-    the engine refuses do not count: that of other content under a known id, and one whose source is not the position of
-    the observation.
+    It is a temporary database that keeps 64 MiB in memory and the rest on disk, about 70 bytes for each observation,
+    and the place of those that are in the corpus. Labels come from the observations themselves and from the labels
+    topic; of several the newest counts. Labels that the engine refuses do not count: that of other content under a
+    known id, and one whose source is not the position of the observation.
 
     Parameters
     ----------
@@ -150,16 +163,21 @@ class ObservationIndex:
         row = self._database.execute(_FIND, (_key(id_),)).fetchone()
         if row is None:
             return None
-        content, partition, offset, *labels = row
+        content, partition, offset, *labels, copy_place, copy_label = row
         source = None if partition is None else Source(self._observations, partition, offset)
         label, fed_label = (None if text is None else json.loads(text) for text in labels)
-        return KnownObservation(content, source, label, fed_label)
+        copy = None if copy_place is None else CorpusCopy(copy_place, copy_label)
+        return KnownObservation(content, source, label, fed_label, copy)
 
     def add(self, id_: str, content: bytes, label: str | None) -> None:
         """Add an observation that is staged for the topic; its position is not known yet."""
         labelled_at = None if label is None else _PENDING
         engine_content = content[:_ENGINE_DIGEST_BYTES]
         self._database.execute(_INSERT, (_key(id_), content, engine_content, None, None, _encoded(label), labelled_at))
+
+    def set_copy(self, id_: str, copy: CorpusCopy) -> None:
+        """Record the first copy of an observation in the corpus."""
+        self._database.execute(_SET_COPY, (copy.place, copy.label, _key(id_)))
 
     def set_label(self, id_: str, label: str) -> None:
         """Record a label that is about to be sent."""

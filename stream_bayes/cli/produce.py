@@ -6,7 +6,7 @@ import json
 import shlex
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -33,6 +33,8 @@ _CHECK = "Check first which mails are in the log already; with --no-check the wo
 _COMMITS_PER_SECOND = 10
 """Transactions per second, if there is a rate."""
 _REDRAW_SECONDS = 0.2
+_OF_THE_CORPUS = frozenset({"missing-date", "temporary-file"})
+"""Problems of a corpus as a whole, which remain if messages are left out."""
 
 
 def produce(
@@ -93,9 +95,14 @@ def produce(
             _scan_log(index, bar, interrupts)
         else:
             index.skip_to_end()
-        _write_mails(producer, islice(_explain_missing_labels(mails), limit), pace, bar, interrupts)
+        _write_mails(producer, islice(mails, limit), pace, bar, interrupts)
     done = _describe(producer, mails, settings.log, time.monotonic() - started_at, stopped=bool(interrupts))
-    typer.echo(json.dumps(done, indent=2) if as_json else f"{_format_result(done)}\n{_next_command(config, to)}")
+    if as_json:
+        typer.echo(json.dumps(done, indent=2))
+    else:
+        typer.echo(_format_result(done))
+        if _wrote_something(done):
+            typer.echo(_next_command(config, to))
     if interrupts:
         raise typer.Exit(STOPPED)
 
@@ -163,15 +170,15 @@ def _scan_log(index: ObservationIndex, bar: _ProgressBar, interrupts: Sequence[i
     bar.rich.remove_task(task)
 
 
-def _explain_missing_labels(mails: Iterable[Mail]) -> Iterator[Mail]:
-    """Yield the mails; the error about a missing label gets a hint."""
-    try:
-        yield from mails
-    except CorpusError as problem:
-        if problem.kind != "missing-label":
-            raise
-        message = f"{problem}. Mail without labels is written with --labels none"
-        raise CorpusError(message, problem.kind) from problem
+def _explain(problem: CorpusError, written: int) -> CorpusError:
+    """Add to the error about a message how many mails were written before it, and how to go on."""
+    from stream_bayes.evaluation.corpora.mail import counted
+
+    before = f"{counted(written, 'mail')} before it went into the log"
+    message = f"{problem}. {before}; --on-error skip leaves such messages out"
+    if problem.kind == "missing-label":
+        message += ". Mail without labels is written with --labels none"
+    return CorpusError(message, problem.kind)
 
 
 def _write_mails(
@@ -194,6 +201,11 @@ def _write_mails(
                 due = now + _REDRAW_SECONDS
     except LogUnavailable:
         raise
+    except CorpusError as problem:
+        producer.flush()
+        if producer.skips_errors or problem.kind in _OF_THE_CORPUS:
+            raise
+        raise _explain(problem, producer.written) from problem
     except BaseException:
         producer.flush()
         raise
@@ -201,6 +213,9 @@ def _write_mails(
 
 
 def _describe(producer: CorpusProducer, corpus: Corpus, log: str, seconds: float, *, stopped: bool) -> dict[str, Any]:
+    # The order does not matter if nothing was written.
+    order_note = corpus.counts.order_note if producer.written or producer.labels_written else ""
+    notes = (order_note, producer.conflict_note)
     return {
         "log": log,
         "mails": producer.written,
@@ -208,14 +223,19 @@ def _describe(producer: CorpusProducer, corpus: Corpus, log: str, seconds: float
         "corrections": producer.corrections,
         "already_there": producer.already_there,
         "copies": producer.copies,
+        "conflicting_copies": producer.conflicts,
         "labels_kept": producer.labels_kept,
         "labels_not_sent": producer.labels_waiting,
         "order": corpus.counts.order,
-        "warnings": [corpus.counts.order_note] if corpus.counts.order_note else [],
+        "warnings": [note for note in notes if note],
         "left_out": dict(corpus.counts.problems + Counter(producer.skipped)),
         "seconds": round(seconds, 3),
         "stopped": stopped,
     }
+
+
+def _wrote_something(done: dict[str, Any]) -> bool:
+    return bool(done["mails"] or done["labels"])
 
 
 def _format_result(done: dict[str, Any]) -> str:
@@ -235,7 +255,7 @@ def _format_result(done: dict[str, Any]) -> str:
     if done["labels_not_sent"]:
         text += f"; {counted(done['labels_not_sent'], 'label')} not sent"
     lines = [f"  left out: {number:,} {kind}" for kind, number in done["left_out"].items()]
-    if done["order"] != STORED:
+    if done["order"] != STORED and _wrote_something(done):
         lines.insert(0, f"  {DESCRIPTIONS[done['order']]}")
     return "\n".join([text, *lines, *(f"  warning: {warning}" for warning in done["warnings"])])
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from stream_bayes.cli.observation_index import KnownObservation, ObservationIndex
+from stream_bayes.cli.observation_index import CorpusCopy, KnownObservation, ObservationIndex
 from stream_bayes.errors import CorpusError, EventError, LogError, ParameterError
 from stream_bayes.evaluation.corpora import Mail
-from stream_bayes.evaluation.corpora.seen_ids import SeenIds
+from stream_bayes.evaluation.corpora.mail import shown
 from stream_bayes.eventlog.base import Headers, Log
 from stream_bayes.eventlog.validation import header_bytes
 from stream_bayes.events import Label, encode
@@ -23,6 +24,8 @@ TOO_LARGE = "too-large"
 """Problem of a mail that is too large for the topic."""
 ID_REUSED = "id-reused"
 """Problem of a mail whose id belongs to another mail in the topic."""
+_MAX_CONFLICTS_NAMED = 5
+_LONGEST_PLACE = 200
 _CONTENT_TYPE = ("content-type", b"message/rfc822")
 
 
@@ -66,6 +69,34 @@ class _WaitingLabel(NamedTuple):
     number: int
     event: Label
     is_correction: bool
+
+
+class ConflictingCopies(NamedTuple):
+    """Two copies of a mail within a corpus that have different labels."""
+
+    first: CorpusCopy
+    """The one whose label counts."""
+    other: CorpusCopy
+
+    def __str__(self) -> str:
+        return f"{self.first.place} is {self.first.label} and {self.other.place} is {self.other.label}"
+
+
+def conflicting_copies(number: int, first_ones: Sequence[ConflictingCopies]) -> str:
+    """The warning about copies of a mail with different labels; "" if there are none.
+
+    Examples
+    --------
+    >>> conflicting_copies(1, [ConflictingCopies(CorpusCopy("1.a", "ham"), CorpusCopy(".Junk/2.b", "spam"))])
+    '1 copy has another label than the first copy of the same mail, which counts: 1.a is ham and .Junk/2.b is spam'
+    """
+    if not number:
+        return ""
+    subject = "1 copy has" if number == 1 else f"{number:,} copies have"
+    named = [str(copies) for copies in first_ones]
+    if number > len(named):
+        named.append(f"and {number - len(named):,} more")
+    return f"{subject} another label than the first copy of the same mail, which counts: {'; '.join(named)}"
 
 
 class CorpusProducer:
@@ -114,7 +145,6 @@ class CorpusProducer:
             index.skip_to_end()
         self._index = index
         self._id_bytes = id_bytes
-        self._added = SeenIds()
         self._staged_mails = 0
         self._staged_labels = 0
         self._staged_corrections = 0
@@ -130,6 +160,9 @@ class CorpusProducer:
         """Mails that were not written because they were in the topic before."""
         self.copies = 0
         """Mails that were not written because the same mail came before in the corpus."""
+        self.conflicts = 0
+        """Copies whose label differs from that of the first copy, which counts."""
+        self._first_conflicts: list[ConflictingCopies] = []
         self.labels_kept = 0
         """Mails that were not moved and whose label by a person differs from that of the corpus."""
         self.skips_errors = False
@@ -141,6 +174,11 @@ class CorpusProducer:
     def labels_waiting(self) -> int:
         """Labels that are not due yet."""
         return len(self._waiting)
+
+    @property
+    def conflict_note(self) -> str:
+        """The warning about copies with different labels; "" if there are none."""
+        return conflicting_copies(self.conflicts, self._first_conflicts)
 
     def add(self, mail: Mail) -> None:
         """Stage a mail, or the label of a known mail, and flush a full batch."""
@@ -196,7 +234,7 @@ class CorpusProducer:
         if not self._append(mail, id_.encode(), headers):
             return
         self._index.add(id_, message_digest(mail.raw), label)
-        self._added.add(id_)
+        self._index.set_copy(id_, _copy_of(mail))
         self._staged_mails += 1
         if label is not None and self._timing.kind == "with":
             self._staged_labels += 1
@@ -210,13 +248,15 @@ class CorpusProducer:
             where = "" if known.source is None else " at {}-{}-{}".format(*known.source)
             message = (
                 f"mail {mail.id!r:.100} has the id of another mail, which is in the log already{where}: "
-                "give it another id, or leave such mails out with --on-error skip"
+                "give it another id"
             )
             self._skip(CorpusError(message, ID_REUSED))
             return
-        if not self._added.add(id_):
+        if known.copy is not None:
             self.copies += 1
+            self._compare_labels(known.copy, _copy_of(mail))
             return
+        self._index.set_copy(id_, _copy_of(mail))
         self.already_there += 1
         if self._timing.kind == "none" or mail.label is None or mail.label == known.label:
             return
@@ -234,6 +274,14 @@ class CorpusProducer:
             self._index.refresh()
         self._stage_label(self._label_event(id_, mail.label), is_correction=is_correction)
 
+    def _compare_labels(self, first: CorpusCopy, other: CorpusCopy) -> None:
+        """Count a copy that has another label than the first one."""
+        if self._timing.kind == "none" or None in {first.label, other.label} or first.label == other.label:
+            return
+        self.conflicts += 1
+        if len(self._first_conflicts) < _MAX_CONFLICTS_NAMED:
+            self._first_conflicts.append(ConflictingCopies(first, other))
+
     def _append(self, mail: Mail, key: bytes, headers: Headers) -> bool:
         """Stage a mail; False if it is too large and skipped."""
         try:
@@ -246,8 +294,7 @@ class CorpusProducer:
                 raise
             message = (
                 f"mail {mail.id!r:.100} of {len(mail.raw):,} bytes is too large for the topic {self._mails!r}, which "
-                f"takes {most:,}: let it take more (max.message.bytes on Kafka, sqlite.record_bytes), or leave such "
-                "mails out with --on-error skip"
+                f"takes {most:,}: let it take more (max.message.bytes on Kafka, sqlite.record_bytes)"
             )
             self._skip(CorpusError(message, TOO_LARGE), problem)
             return False
@@ -275,3 +322,7 @@ class CorpusProducer:
         self._log.append(self._labels, encode(event), event.id.encode(), partition)
         self._staged_labels += 1
         self._staged_corrections += is_correction
+
+
+def _copy_of(mail: Mail) -> CorpusCopy:
+    return CorpusCopy(shown(mail.id, _LONGEST_PLACE), mail.label)

@@ -48,13 +48,14 @@ def send(
     """Append events to a topic: JSON lines from standard input.
 
     All lines are read and validated first; nothing is written if one is invalid. The key of a record is the id of its
-    event; a label with a source goes to the partition of the source.
+    event; a label with a source goes to the partition of the source. A SQLite log that does not exist is created, but
+    not for labels: their observations must be in it.
     """
     from stream_bayes.cli.interruption import defer_interrupt
 
     settings = load_command_settings(config, log)
     name = resolve_topic(settings, topic)
-    partitions = _partition_count(settings)
+    partitions = _partition_count(settings, name)
     parser = _LineParser(settings, name, partitions)
     with TemporaryFile() as checked:
         for number, line in _read_lines():
@@ -117,15 +118,21 @@ class _LineParser:
         return None if source is None else int(source.partition)
 
 
-def _partition_count(settings: Settings) -> int:
-    """Return the number of partitions of the inputs; a label and its observation share the partition."""
+def _partition_count(settings: Settings, topic: str) -> int:
+    """Return the number of partitions of the inputs; a label and its observation share the partition.
+
+    A log that does not exist has no observations, so labels for it are refused.
+    """
     try:
         with open_existing_log(settings) as log:
             return (
                 max(len(log.end_offsets(topic)) for topic in (settings.topics.observations, settings.topics.labels))
                 or 1
             )
-    except FileNotFoundError:
+    except FileNotFoundError as problem:
+        if topic == settings.topics.labels:
+            reason = "there is no such log, so there are no observations to label: check --log"
+            raise FileNotFoundError(problem.errno, reason, problem.filename) from problem
         return 1
 
 

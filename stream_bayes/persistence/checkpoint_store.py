@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -148,6 +149,12 @@ class CheckpointStore:
             message = f"the number of a checkpoint lies between 0 and {_LARGEST}; got {number}"
             raise ParameterError(message)
         return self.folder / f"checkpoint-{number:020}.safetensors"
+
+
+def checkpoint_folders(path: Path, on_error: Callable[[OSError], object]) -> list[Path]:
+    """The folders with checkpoints, at a path and below it; `on_error` gets the error of each that cannot be read."""
+    found = os.walk(path, onerror=on_error)
+    return sorted(Path(folder) for folder, _, names in found if any(map(_NAME.fullmatch, names)))
 
 
 def _words(problem: OSError) -> str:

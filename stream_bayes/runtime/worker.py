@@ -234,7 +234,11 @@ class Worker:
                 checkpointer.finish()
             except (OSError, SnapshotError, BackgroundError) as problem:
                 problems.append(problem)
-        logger.info("stopped", extra={"fields": self._progress.totals._asdict()})
+        totals = self._progress.totals
+        if totals.dead_letters:
+            fields = {"count": totals.dead_letters, "reasons": "stream-bayes dead-letters list"}
+            logger.warning("records were refused", extra={"fields": fields})
+        logger.info("stopped", extra={"fields": totals._asdict()})
         for failure in problems:
             if isinstance(failure, BackgroundError):
                 raise failure

@@ -14,6 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
 COMMAND = (sys.executable, "-m", "stream_bayes.cli")
+WITHOUT_PRIVILEGES = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+"""What to put before a command so that permissions hold for it: root may read everything."""
 PATIENCE = 300.0
 """Seconds after which a test gives up; only a process that hangs takes that long."""
 

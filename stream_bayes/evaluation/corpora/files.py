@@ -17,6 +17,8 @@ from stream_bayes.evaluation.corpora.mail import problem
 
 MAX_BYTES: Final = 1 << 28
 """The limit of a message, a line or a field: a larger one is a problem, so that memory stays bounded."""
+UNREADABLE: Final = "unreadable"
+"""The kind of the problem of a file or folder that cannot be read."""
 Bytes = io.BufferedReader | gzip.GzipFile
 _SAMPLE: Final = 1 << 16
 _GZIP: Final = b"\x1f\x8b"
@@ -33,7 +35,7 @@ def corpus_errors(path: Path) -> Iterator[None]:
     except FileNotFoundError as cause:
         raise problem("missing-file", path, "there is no such file") from cause
     except OSError as cause:
-        raise problem("unreadable", path, f"cannot be read: {(cause.strerror or str(cause)).lower()}") from cause
+        raise problem(UNREADABLE, path, f"cannot be read: {(cause.strerror or str(cause)).lower()}") from cause
 
 
 def is_folder(path: Path) -> bool:
@@ -82,7 +84,7 @@ def _check_regular(path: Path) -> None:
     """Refuse pipes and devices, which may block or never end."""
     path.stat()
     if not path.is_file():
-        raise problem("unreadable", path, "is not a file")
+        raise problem(UNREADABLE, path, "is not a file")
 
 
 class NumberedLines:
@@ -144,7 +146,7 @@ def folders_in(folder: Path, depth: int, skip: frozenset[str] = frozenset()) -> 
 
 
 def _folders(folder: Path) -> list[Path]:
-    """The direct subfolders; none if the folder cannot be read, which `files_in` reports."""
+    """The direct subfolders; none if the folder cannot be read, which `files_in` and `read_failure` report."""
     try:
         return sorted(filter(is_folder, _children(folder)))
     except CorpusError:
@@ -153,7 +155,18 @@ def _folders(folder: Path) -> list[Path]:
 
 def _children(folder: Path) -> list[Path]:
     with corpus_errors(folder):
+        # Without the right to enter a folder its names can be read, but not which of them are folders.
+        (folder / "..").stat()
         return list(folder.iterdir())
+
+
+def read_failure(folder: Path) -> CorpusError | None:
+    """The error of a folder that cannot be read; None if it can."""
+    try:
+        _children(folder)
+    except CorpusError as failure:
+        return failure
+    return None
 
 
 def files_in(folder: Path) -> Iterator[Path | CorpusError]:

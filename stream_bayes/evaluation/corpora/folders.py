@@ -16,7 +16,7 @@ from stream_bayes.evaluation.corpora.mbox import Mbox
 
 LOOKED_FOR: Final = "folders with spam or ham in their names (easy_ham, spam_2, enron1/ham), a message in each file"
 MBOX_FOR: Final = "a folder of mbox files (.mbox, .mbx), each labelled by its name, its folder or X-Label headers"
-_SEARCH_DEPTH: Final = 3
+SEARCH_DEPTH: Final = 3
 _MAX_DEPTH: Final = 1000
 _MBOX_NAME: Final = re.compile(r".*\.mbo?x(\.gz)?", re.IGNORECASE)
 _NOT_MAIL: Final = re.compile(r"cmds|readme.*|license.*|summary\.txt", re.IGNORECASE)
@@ -60,7 +60,7 @@ class MailFolders:
     @staticmethod
     def fits(folder: Path) -> bool:
         """Whether some folder's name says spam or ham, or mbox files are right here."""
-        folders = (path for path in folders_in(folder.absolute(), _SEARCH_DEPTH) if not path.name.startswith("."))
+        folders = (path for path in folders_in(folder.absolute(), SEARCH_DEPTH) if not path.name.startswith("."))
         if any(label_in_name(path.name) for path in folders):
             return True
         return any(_MBOX_NAME.fullmatch(path.name) for path in files_in(folder) if isinstance(path, Path))

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora.corpus import Corpus, Counts, open_corpus
-from stream_bayes.evaluation.corpora.files import corpus_errors, is_folder
-from stream_bayes.evaluation.corpora.mail import problem
+from stream_bayes.evaluation.corpora.files import UNREADABLE, corpus_errors, is_folder
+from stream_bayes.evaluation.corpora.mail import problem, shown
 from stream_bayes.evaluation.corpora.ordering import AUTO
 from stream_bayes.evaluation.corpora.recognise import corpus_files
 
@@ -39,7 +39,8 @@ def list_corpora(path: Path, order: str = AUTO, on_error: str = "fail") -> Itera
     """List the corpus at a path, or those directly in a folder that is not a corpus; CorpusError if there is none.
 
     A corpus without dates has no order of time. If it is the one at the path, CorpusError is raised, or with
-    `on_error="skip"` it is listed with that problem. In a folder it is always listed with that problem.
+    `on_error="skip"` it is listed with that problem. In a folder it is always listed with that problem,
+    and so is what cannot be read there.
     """
     if not is_folder(path) or not corpus_files(path):
         try:
@@ -55,17 +56,28 @@ def list_corpora(path: Path, order: str = AUTO, on_error: str = "fail") -> Itera
 
 def _list_folder(folder: Path, order: str) -> Iterator[CorpusListing]:
     found = False
+    unreadable: list[CorpusListing] = []
     with corpus_errors(folder):
         inside = sorted(folder.iterdir())
     for path in inside:
         try:
             corpus = open_corpus(path, on_error="skip", order=order)
-        except CorpusError:
+        except CorpusError as error:
+            if error.kind == UNREADABLE:
+                unreadable.append(_unreadable(path, error))
             continue
         found = True
         yield summarise_corpus(corpus, on_error="skip")
-    if not found:
+    yield from unreadable
+    if not (found or unreadable):
         raise problem("unrecognised", folder, "neither a corpus nor a folder of corpora")
+
+
+def _unreadable(path: Path, error: CorpusError) -> CorpusListing:
+    """What is listed of a file or folder that cannot be read."""
+    counts = Counts()
+    counts.add_problem(error)
+    return CorpusListing(shown(path.name), str(path), UNREADABLE, counts, "", "")
 
 
 def corpora_of_environment(order: str = AUTO) -> Iterator[CorpusListing]:

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Final
 
 from stream_bayes.errors import CorpusError
-from stream_bayes.evaluation.corpora.files import NaturalKey, files_in, folders_in, is_folder, natural_key, read_message
+from stream_bayes.evaluation.corpora.files import (
+    NaturalKey,
+    files_in,
+    folders_in,
+    is_folder,
+    natural_key,
+    read_failure,
+    read_message,
+)
 from stream_bayes.evaluation.corpora.labels import HAM, SPAM, label_in_name, read_label
 from stream_bayes.evaluation.corpora.mail import UnreadMail, encodable
 
@@ -52,12 +60,13 @@ class Maildir:
         return any(True for _ in _maildirs(folder))
 
     def __iter__(self) -> Iterator[UnreadMail | CorpusError]:
+        yield from self._unreadable()
         entries: list[tuple[NaturalKey, str, Path, str]] = []
         folders = list(_maildirs(self._path))
         labels = self._labels(folders)
         rest = self._label or (HAM if set(labels.values()) == {SPAM, ""} else "")
         for folder in folders:
-            if labels[folder] or _last_word(folder) not in _NOT_RECEIVED:
+            if labels[folder] or _is_received(folder):
                 for path in (path for inside in ("cur", "new") for path in files_in(folder / inside)):
                     if isinstance(path, CorpusError):
                         yield path
@@ -67,6 +76,13 @@ class Maildir:
         for _, _, path, label in sorted(entries):
             read = partial(_read, path, label)
             yield UnreadMail(self._id(path), str(path), read, read_again=read)
+
+    def _unreadable(self) -> Iterator[CorpusError]:
+        """The errors of folders that cannot be looked into, so that they may hold mails."""
+        for folder in folders_in(self._path, _DEPTH, _INSIDE):
+            failure = read_failure(folder)
+            if failure is not None and _is_received(folder):
+                yield failure
 
     def _labels(self, folders: list[Path]) -> dict[Path, str]:
         """The labels of the folders by their names; that of the Maildir itself only if no other folder has one."""
@@ -90,9 +106,10 @@ def _is_trashed(path: Path) -> bool:
     return "T" in path.name.rpartition(":2,")[2] if ":2," in path.name else False
 
 
-def _last_word(folder: Path) -> str:
-    """.INBOX.Sent and .Sent are both Sent."""
-    return folder.name.rpartition(".")[2].lower()
+def _is_received(folder: Path) -> bool:
+    """Whether the name of a folder does not say that its mails were sent, drafted or thrown away."""
+    # .INBOX.Sent and .Sent are both Sent.
+    return folder.name.rpartition(".")[2].lower() not in _NOT_RECEIVED
 
 
 def _read(path: Path, label: str) -> tuple[str | None, bytes]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from stream_bayes.errors import CorpusError
 from stream_bayes.evaluation.corpora import delimited, folders, json_lines, maildir, mbox, trec
-from stream_bayes.evaluation.corpora.files import files_in, read_head
+from stream_bayes.evaluation.corpora.files import UNREADABLE, files_in, folders_in, read_failure, read_head
 from stream_bayes.evaluation.corpora.mail import CorpusReader, problem
 
 CORPUS_NAMES: Final = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -23,7 +23,7 @@ def open_reader(path: Path, label: str = "") -> CorpusReader:
         there = path.exists()
         folder = path.is_dir()
     except (OSError, ValueError) as cause:
-        raise problem("unreadable", path, f"cannot be read: {cause}") from cause
+        raise problem(UNREADABLE, path, f"cannot be read: {cause}") from cause
     if not there:
         raise problem("missing-file", path, "there is no such file or folder")
     return _folder(path, label) if folder else _file(path, label)
@@ -58,7 +58,8 @@ def _folder(path: Path, label: str) -> CorpusReader:
         names = ", ".join(inside[:10]) + (", .." if len(inside) > 10 else "")
         raise problem("unrecognised", path, f"not one corpus but a folder of them: name one of {names}")
     if not folders.MailFolders.fits(path):
-        raise _unrecognised(path, "folder", _FOLDERS)
+        unreadable = filter(None, map(read_failure, folders_in(path, folders.SEARCH_DEPTH)))
+        raise next(unreadable, None) or _unrecognised(path, "folder", _FOLDERS)
     return folders.MailFolders(path, label)
 
 

@@ -22,8 +22,10 @@ _TRACE_FIELDS = re.compile(
     rb"[ \t]*+:[^\n]*+(?:\n[ \t][^\n]*+)*+",
     re.IGNORECASE,
 )
+# A "From " at the beginning of a line, as an mbox quotes it: once, or once more each time.
+_QUOTED = re.compile(rb"^>++(?=From )", re.MULTILINE)
 # The "From " line of an mbox, where a header follows it.
-_ENVELOPE = re.compile(rb">?From [^\n]*+\n(?=[!-9;-~]++[ \t]*+:)")
+_ENVELOPE = re.compile(rb"From [^\n]*+\n(?=[!-9;-~]++[ \t]*+:)")
 _HEADER_END = b"\n\n"
 # Of a larger header the rest counts as it is.
 _HEADER_BYTES = 1 << 20
@@ -32,11 +34,14 @@ _HEADER_BYTES = 1 << 20
 def message_digest(raw: bytes) -> bytes:
     """Digest of a raw message that is stable over storing, moving and renaming it.
 
-    Line endings, empty lines at the end, the "From " line of an mbox before the header, and the trace fields of the
-    header do not count. Of a text that has no header everything counts, also a first line that looks like a field.
+    Line endings, empty lines at the end, the "From " line of an mbox before the header, every ">" right before a
+    "From " that begins a line, and the trace fields of the header do not count. Of a text that has no header everything
+    else counts, also a first line that looks like a field.
     """
     # Looking for one byte first is ten times as quick as looking for two.
     message = raw.replace(b"\r\n", b"\n") if b"\r" in raw else raw
+    if b">From " in message:
+        message = _QUOTED.sub(b"", message)
     if envelope := _ENVELOPE.match(message):
         message = message[envelope.end() :]
     header_end = message.find(_HEADER_END)

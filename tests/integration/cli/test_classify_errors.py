@@ -14,7 +14,7 @@ from stream_bayes import BetaBernoulli, LogOddsFusion, SpamFilter
 from stream_bayes.learners import Learner
 from stream_bayes.persistence import snapshot
 from tests.support.classify import COMMAND, HAM, SPAM, Command
-from tests.support.commands import ENVIRONMENT
+from tests.support.commands import ENVIRONMENT, WITHOUT_PRIVILEGES
 from tests.support.tiers import short_first
 from tests.support.web_checkpoints import write_model
 from tests.support.workers import settings_in
@@ -56,6 +56,43 @@ def test_temporary_failures_end_with_code_75_and_one_line(
         content = path.read_bytes()
         assert classify(HAM, "--model", path, "--learn", "ham")[0] == 75
         assert path.read_bytes() == content, "a model that cannot be read is not replaced"
+
+
+def classify_without_privileges(*arguments: str | Path) -> tuple[int, str, str]:
+    """The command in a process for which permissions hold."""
+    command = [*WITHOUT_PRIVILEGES, *COMMAND, *map(str, arguments)]
+    done = subprocess.run(command, input=HAM, env=ENVIRONMENT, capture_output=True, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.mark.parametrize("options", [[], ["--learn", "ham"]])
+def test_a_model_that_may_not_be_read_is_a_temporary_failure(tmp_path: Path, options: list[str]) -> None:
+    path = tmp_path / "model"
+    SpamFilter.light(buckets=2**10).save(path)
+    path.chmod(0)
+    code, output, errors = classify_without_privileges("--model", path, *options)
+    assert (code, output) == (75, "")
+    assert errors == f"stream-bayes: Permission denied ({path}); nothing is decided: try again later (code 75)\n"
+
+
+@pytest.mark.parametrize("above", short_first([1, 0]), ids=["one above", "itself"])
+def test_checkpoints_that_may_not_be_read_are_a_temporary_failure(tmp_path: Path, above: int) -> None:
+    folder = write_model(settings_in(tmp_path), SpamFilter.light(buckets=2**10)).parent
+    folder.chmod(0)
+    code, output, errors = classify_without_privileges("--model", (folder, folder.parent)[above])
+    folder.chmod(0o700)
+    assert (code, output) == (75, "")
+    assert errors == f"stream-bayes: Permission denied ({folder}); nothing is decided: try again later (code 75)\n"
+
+
+def test_a_partition_that_may_not_be_read_is_said(tmp_path: Path) -> None:
+    readable = write_model(settings_in(tmp_path), SpamFilter.light(buckets=2**10))
+    other = readable.parent.with_name("partition-1")
+    other.mkdir(mode=0)
+    code, output, errors = classify_without_privileges("--model", other.parent)
+    other.chmod(0o700)
+    assert (code, errors) == (0, f"stream-bayes: Permission denied ({other}): a checkpoint there is not used\n")
+    assert output.startswith("X-Stream-Bayes: ham; ")
 
 
 @pytest.mark.parametrize("learner", [BetaBernoulli(), LogOddsFusion((BetaBernoulli(),))])

@@ -170,9 +170,12 @@ def test_the_progress_lines_of_a_run(scene: Scene, worker_command: Run) -> None:
     expected = f"stopped  events={inputs}  predictions=1000  {learned_and_repeated}  dead_letters={dead}"
     assert repeated > 0
     assert lines[-1].endswith(expected)
+    assert dead > 0
+    assert lines[-2].endswith(f" WARNING records were refused  count={dead}  reasons=stream-bayes dead-letters list")
     scene.check()
     _, _, errors = worker_command("run", "--config", scene.config, "--drain")
     assert "stopped  events=0  predictions=0" in errors
+    assert "records were refused" not in errors, "they were refused by another run"
 
 
 def test_rebuild(scene: Scene, worker_command: Run) -> None:

@@ -113,6 +113,17 @@ def test_a_folder_of_corpora(run: Run, tmp_path: Path, monkeypatch: pytest.Monke
         assert found == [("all", "mbox", 7), ("mails", "json lines", 7), ("nested", "folders", 7)]
 
 
+def test_what_cannot_be_read_in_a_folder_of_corpora_is_listed(run: Run, tmp_path: Path) -> None:
+    as_json_lines(tmp_path / "c", MAILS)
+    os.mkfifo(tmp_path / "c" / "pipe")
+    found = json.loads(run(tmp_path / "c", "--json"))["corpora"]
+    assert [(one["name"], one["format"], one["problems"]) for one in found] == [
+        ("mails", "json lines", {}),
+        ("pipe", "unreadable", {"unreadable": 1}),
+    ]
+    assert f"{tmp_path / 'c' / 'pipe'}: is not a file" in run(tmp_path / "c")
+
+
 def test_each_folder_in_the_folder_of_corpora_is_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     as_folders(tmp_path / "c" / "one", MAILS)
     as_folders(tmp_path / "c" / "two", MAILS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from stream_bayes.engine.state import bookkeeping_of, state_of
 from stream_bayes.persistence.checkpoint import Checkpoint
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from tests.support.checkpoints import made
-from tests.support.commands import Run
+from tests.support.commands import COMMAND, ENVIRONMENT, WITHOUT_PRIVILEGES, Run
 from tests.support.engines import KINDS, Stream, settings_for
 from tests.support.engines import run as run_engine
 
@@ -178,6 +179,21 @@ def test_of_several_partitions_all_are_shown(run: Run, folder: CheckpointStore, 
     assert output == "\n".join(blocks)
     found = json.loads(run("inspect", tmp_path, "--json")[1])
     assert [each["path"] for each in found] == [str(folder.path_of(42)), str(other.path_of(1))]
+
+
+@pytest.mark.slow
+def test_a_partition_that_may_not_be_read_is_said(folder: CheckpointStore) -> None:
+    other = folder.folder.with_name("partition-1")
+    for path, code in ((other, 0), (folder.folder, 2)):
+        path.mkdir(exist_ok=True)
+        path.chmod(0)
+        command = [*WITHOUT_PRIVILEGES, *COMMAND, "inspect", str(other.parent)]
+        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (code, 1)
+        assert "ermission denied" in done.stderr
+        assert str(other) in done.stderr
+    for path in (other, folder.folder):
+        path.chmod(0o700)
 
 
 def test_a_folder_without_any(run: Run, tmp_path: Path) -> None:

@@ -166,10 +166,33 @@ def test_corpus_errors_stop_after_whole_mails_or_are_counted(run: Run, tmp_path:
     corpus.write_text(corpus.read_text() + "no json\n")
     code, output, errors = run("produce", corpus, "--to", log)
     assert (code, output, errors.count("\n")) == (2, "", 1)
+    assert errors.endswith(". 7 mails before it went into the log; --on-error skip leaves such messages out\n")
     assert len(read(log, "emails")) == 7
     code, output, _ = run("produce", corpus, "--to", log, "--on-error", "skip", "--json")
     assert (code, json.loads(output)["mails"], json.loads(output)["already_there"]) == (0, 0, 7)
     assert sum(json.loads(output)["left_out"].values()) == 1
+
+
+def test_an_error_of_the_whole_corpus_has_no_such_advice(run: Run, corpus: Path, log: str) -> None:
+    for option in ("fail", "skip"):
+        code, _, errors = run("produce", corpus, "--to", log, "--order", "time", "--on-error", option)
+        assert code == 2
+        assert errors.endswith("so there is no order of time: choose --order mixed or stored\n")
+
+
+def test_where_nothing_is_written_neither_the_order_nor_the_next_command_is_said(
+    run: Run, tmp_path: Path, log: str
+) -> None:
+    mails = [mail._replace(raw=mail.raw + mail.id.encode() + b"\n") for mail in NUMBERED]
+    corpus = as_class_mboxes(tmp_path / "c", mails)
+    for order, expected in (("mixed", "  with the classes mixed evenly\n"), ("stored", "  warning: the first 40 ")):
+        output = run("produce", corpus, "--to", f"{log}{order}", "--order", order)[1]
+        assert expected in output
+        assert "\nTo filter them: " in output
+        code, output, errors = run("produce", corpus, "--to", f"{log}{order}", "--order", order)
+        assert (code, errors) == (0, "")
+        assert output == f"wrote 0 mails and 0 labels to {log}{order}; 60 were there already\n"
+        assert json.loads(run("produce", corpus, "--to", f"{log}{order}", "--json")[1])["warnings"] == []
 
 
 @pytest.mark.parametrize(

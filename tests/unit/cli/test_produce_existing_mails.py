@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterable, Sequence
+from mailbox import mbox
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,21 @@ def test_item02_an_id_is_the_same_in_every_folder_and_format(tmp_path: Path) -> 
     for name, many in {"m": 3, "folders": 1, "trec": 1, "ham.mbox": 2, "all.mbox": 1, "t.csv": 1}.items():
         ids = [found.event_id for found in open_corpus(tmp_path / name)]
         assert ids == [message_id_of(FROM_LINE)] * many, name
+
+
+def test_a_mail_is_the_same_in_a_maildir_and_in_any_kind_of_mbox(run: Run, tmp_path: Path, log: str) -> None:
+    """An mbox may quote each "From " once more, only what is not quoted yet (as Python does), or nothing."""
+    put(maildir(tmp_path / "m") / ".Ham" / "new" / "1.a.host", FROM_LINE)
+    (tmp_path / "m" / ".Ham" / "cur").mkdir()
+    put(tmp_path / "quoted" / "ham.mbox", mbox_bytes([Mail("1", "ham", FROM_LINE)], labelled=False))
+    (tmp_path / "once").mkdir()
+    once = mbox(tmp_path / "once" / "ham.mbox")
+    once.add(FROM_LINE)
+    once.close()
+    put(tmp_path / "never" / "ham.mbox", b"From ann@example.org Mon Jun 25 13:11:28 2001\n" + FROM_LINE)
+    assert figures(produce(run, tmp_path / "m", log)) == (1, 1, 0, 0)
+    for name in ("quoted", "once", "never"):
+        assert figures(produce(run, tmp_path / name, log)) == (0, 0, 0, 1), name
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -236,6 +252,24 @@ def test_item02_a_mail_in_two_folders_gets_one_label_at_every_feed() -> None:
     for _ in range(2):
         producer = feed(log, corpus)
         assert (counts(producer), producer.copies) == ((0, 0, 0, 1), 1)
+
+
+def test_copies_with_different_labels_are_named(run: Run, tmp_path: Path, log: str) -> None:
+    box = maildir(tmp_path / "m")
+    every = mails(8)
+    for number, mail in enumerate(every):
+        put(box / "cur" / f"1{number}.a:2,S", mail.raw)
+        put(box / ".Junk" / "cur" / f"2{number}.b:2,S", b"Status: RO\n" + mail.raw)
+    put(box / ".Junk" / "new" / "30.c", b"Subject: only here\n\nx")
+    for _ in range(2):
+        output = run("produce", box, "--to", log)[1]
+        (warning,) = [line for line in output.splitlines() if "warning: 8 copies" in line]
+        start = "  warning: 8 copies have another label than the first copy of the same mail, which counts: "
+        assert warning.startswith(f"{start}10.a is ham and .Junk/20.b is spam; 11.a is ham and .Junk/21.b is spam; ")
+        assert warning.endswith("; 14.a is ham and .Junk/24.b is spam; and 3 more")
+    report = produce(run, box, log)
+    assert (report["conflicting_copies"], report["warnings"]) == (8, [warning.removeprefix("  warning: ")])
+    assert produce(run, box, log, "--labels", "none")["conflicting_copies"] == 0
 
 
 def test_item02_mails_of_a_maildir_that_are_marked_as_deleted_are_not_read(tmp_path: Path) -> None:

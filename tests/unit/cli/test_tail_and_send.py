@@ -211,12 +211,27 @@ def test_the_first_bad_line_is_named_and_nothing_is_written(
     scene: Scene, run: Run, monkeypatch: pytest.MonkeyPatch, case: tuple[str, bytes, str]
 ) -> None:
     topic, line, expected = case
+    if topic == "labels":
+        scene.write("status")
     good = {"emails": observation(1), "labels": b'{"id": "a", "label": "ham"}', "status": b"{}"}[topic]
     given(monkeypatch, good, b"", line, good, b"bad as well")
     code, output, errors = run("send", topic, "--log", scene.url)
     assert (code, output, errors.count("\n")) == (2, "", 1)
     assert errors.startswith("stream-bayes: line 3")
     assert expected in errors
+    if topic == "labels":
+        with SqliteLog(scene.path) as log:
+            assert not any(log.end_offsets(topic).values())
+    else:
+        assert not scene.path.exists()
+
+
+def test_labels_for_a_missing_log_are_refused(scene: Scene, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    given(monkeypatch, b'{"id": "a", "label": "ham"}')
+    code, output, errors = run("send", "labels", "--log", scene.url)
+    assert (code, output) == (2, "")
+    reason = "there is no such log, so there are no observations to label: check --log"
+    assert errors == f"stream-bayes: {reason} ({scene.path})\n"
     assert not scene.path.exists()
 
 

@@ -160,7 +160,12 @@ def test_item01_content_digests(one: dict[str, object], other: dict[str, object]
 
 def test_item01_hostile_headers_take_a_time_that_grows_with_their_length() -> None:
     """Each of these takes minutes where the time grows with the square of the length."""
-    for line in (b"x-spam-" + b" " * (4 << 20), b"status" + b"\t" * (4 << 20), b"\nlines" * (1 << 20)):
+    for line in (
+        b"x-spam-" + b" " * (4 << 20),
+        b"status" + b"\t" * (4 << 20),
+        b"\nlines" * (1 << 20),
+        b">" * (4 << 20) + b"\n>From ",
+    ):
         assert len(message_digest(line)) == 16
 
 
@@ -264,6 +269,21 @@ def test_item02_texts_that_begin_like_a_header_have_digests_of_their_own(one: by
 )
 def test_item02_a_stored_mail_has_the_digest_of_the_mail(stored: bytes) -> None:
     assert message_digest(stored) == message_digest(b"Subject: a\n\nb")
+
+
+@pytest.mark.parametrize("line", [b"From here on", b">From here on", b">>>From here on", b">From here on\r"])
+def test_quotes_of_a_line_that_begins_with_from_do_not_count(line: bytes) -> None:
+    mail = b"Subject: a\n\nto begin\n%b\nthe end\n"
+    assert message_digest(mail % line) == message_digest(mail % b"From here on")
+    assert message_digest(line + b"\n") == message_digest(b"From here on")
+
+
+@pytest.mark.parametrize(
+    "line", [b"> From here on", b">Fromage", b" >From here on", b"so >From here on", b">from here"]
+)
+def test_quotes_of_other_lines_count(line: bytes) -> None:
+    mail = b"Subject: a\n\n%b\n"
+    assert message_digest(mail % line) != message_digest(mail % line.replace(b">", b""))
 
 
 @pytest.mark.parametrize("label", ["", "x" * 5000, ["spam"], 2**70, {"a": 1}])

@@ -152,6 +152,35 @@ def test_permissions(own_folder: Path) -> None:
         (own_folder / "spam").chmod(0o700)
 
 
+def test_folders_of_a_maildir_that_cannot_be_read_are_named(own_folder: Path) -> None:
+    for name in (".Junk", ".Spam", ".Sent"):
+        put(own_folder / "box" / name / "cur" / "1", SPAM)
+        (own_folder / "box" / name / "new").mkdir()
+    put(own_folder / "box" / "new" / "2", HAM)
+    (own_folder / "box" / "cur").mkdir()
+    folders = [own_folder / "box" / ".Junk", own_folder / "box" / ".Sent"]
+    for mode in (0, 0o600):
+        for folder in folders:
+            folder.chmod(mode)
+        words = r"box/\.Junk: cannot be read: permission denied"
+        try:
+            assert_named_and_counted(own_folder / "box", "unreadable", words, 2)
+        finally:
+            for folder in folders:
+                folder.chmod(0o700)
+
+
+def test_a_folder_whose_only_corpus_cannot_be_read(own_folder: Path) -> None:
+    put(own_folder / "box" / "cur" / "1", SPAM)
+    (own_folder / "box" / "new").mkdir()
+    (own_folder / "box").chmod(0)
+    try:
+        with pytest.raises(CorpusError, match="box: cannot be read: permission denied"):
+            open_corpus(own_folder)
+    finally:
+        (own_folder / "box").chmod(0o700)
+
+
 def test_messages_without_a_label(tmp_path: Path) -> None:
     put(tmp_path / "c" / "ham" / "1", HAM)
     put(tmp_path / "c" / "other" / "2", SPAM)
