@@ -21,6 +21,7 @@ BENCHMARKS = (
     "mail",
     "active",
     "few_labels",
+    "coverage",
     "worker",
     "kafka_clients",
     "kafka_worker",

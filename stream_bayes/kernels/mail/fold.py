@@ -28,6 +28,7 @@ from stream_bayes.kernels.mail.evidence import (
     sum_weights,
 )
 from stream_bayes.kernels.mail.features import VIEWS
+from stream_bayes.kernels.mail.novelty import note_novelty, relative_variance, usual_novelty
 from stream_bayes.kernels.mail.tokens import Buckets
 from stream_bayes.typing import FloatArray, IntArray
 
@@ -42,7 +43,8 @@ LARGEST_INPUT = 10.0
 
 
 class Evidence(NamedTuple):
-    """What is known, but for the fusion: a table a view, the biases of the steps, and the mails of both kinds."""
+    """What is known, but for the fusion: a table a view, the biases of the steps, the mails of both kinds, and a moving
+    average of their novelty."""
 
     grams: Table
     words: Table
@@ -51,6 +53,7 @@ class Evidence(NamedTuple):
     hosts: Table
     biases: FloatArray
     totals: FloatArray
+    novelties: FloatArray
 
 
 @kernel
@@ -94,11 +97,15 @@ def score(
     used: IntArray,
     logs: Table,
     scores: FloatArray,
-) -> tuple[float, float]:
-    """Write what each member in use says of a mail; returns the variance of its Bayesian score, and how new it is."""
+) -> tuple[float, float, int]:
+    """Write the score of a mail by each member in use.
+
+    Returns the variance of its Bayesian score, its novelty, and the number of features that have it.
+    """
     prior_odds = np.float32(math.log((evidence.totals[0] + 1.0) / (evidence.totals[1] + 1.0)))
     novelty = 0.0
     views = 0
+    features_of_views = 0
     variance = 0.0
     for view in range(VIEWS):
         if not is_used(used, view):
@@ -115,10 +122,11 @@ def score(
             if len(part):
                 novelty += new / len(part)
                 views += 1
+                features_of_views += len(part)
         if view == 0:
             scores[POSTERIOR] = value * means
             variance = value * value * variances
-    return variance, novelty / max(views, 1)
+    return variance, novelty / max(views, 1), features_of_views
 
 
 @kernel
@@ -182,13 +190,13 @@ def fold_mails(
     """Score each mail, then learn it where its outcome is known; `rows` are the mails in their order.
 
     `used` is the place of each member among the weights of the fusion, -1 for one that is left out; `others` are the
-    log-odds of members that are not compiled. `spread` is the variance of the fused log-odds, and how new the mail is.
+    log-odds of members that are not compiled. `spread` is the variance of the fused log-odds, and the novelty.
     """
     width = len(target)
     vector = np.ones(width)
     whitened = np.empty(width)
     for at in range(len(rows)):
-        variance, novelty = score(evidence, features, view_starts, rows[at], used, logs, scores[at])
+        variance, novelty, size = score(evidence, features, view_starts, rows[at], used, logs, scores[at])
         for member in range(MEMBERS):
             if used[member] >= 0:
                 vector[used[member]] = clipped(scales[member] * scores[at, member], LARGEST_INPUT)
@@ -198,8 +206,10 @@ def fold_mails(
         whiten(factor, vector, whitened)
         mean = dot(whitened, target)
         own = dot(whitened, whitened)
-        combined[at] = moderated(mean, own)
-        spread[at] = own + novelty
+        unusual = relative_variance(novelty, usual_novelty(evidence.novelties), size) * mean * mean
+        combined[at] = moderated(mean, own + unusual)
+        spread[at] = own + unusual + novelty
         if outcomes[at] >= 0:
+            note_novelty(evidence.novelties, novelty)
             logistic_step(factor, target, vector, mean, own, outcomes[at], 1.0)
             learn(evidence, features, view_starts, rows[at], outcomes[at], used, scores[at], variance)

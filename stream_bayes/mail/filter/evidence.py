@@ -21,9 +21,12 @@ PRIOR_COUNT = 0.35
 LOGS = digamma(np.arange(4096) + PRIOR_COUNT).astype(np.float32)
 _COUNTS = slice(HAM, SPAM + 1)
 _PAGE = 4096
+# The arrays besides the tables.
+_SUMS = ("biases", "totals", "novelties")
 # No weight comes near it, and what is below it can be learned on.
 _LARGEST = 1e6
 _MAX_COUNTED = 2**31
+_ROUNDING = 1e-9
 
 
 def new_evidence(buckets: int, members: Collection[str]) -> Evidence:
@@ -35,7 +38,7 @@ def new_evidence(buckets: int, members: Collection[str]) -> Evidence:
         # Zeros that were never written take no memory.
         tables.append(np.zeros((rows if used else 0, width), dtype=np.float32))
     grams, words, structure, senders, hosts = tables
-    return Evidence(grams, words, structure, senders, hosts, np.zeros((STEPPED, 2)), np.zeros(2))
+    return Evidence(grams, words, structure, senders, hosts, np.zeros((STEPPED, 2)), np.zeros(2), np.zeros(2))
 
 
 def tables_of(evidence: Evidence) -> tuple[Table, ...]:
@@ -60,11 +63,12 @@ def copy_evidence(evidence: Evidence, target: Evidence) -> None:
         np.copyto(old, new)
     np.copyto(target.biases, evidence.biases)
     np.copyto(target.totals, evidence.totals)
+    np.copyto(target.novelties, evidence.novelties)
 
 
 def evidence_arrays(evidence: Evidence) -> Arrays:
     """Copies for a snapshot."""
-    arrays: Arrays = {"biases": evidence.biases.copy(), "totals": evidence.totals.copy()}
+    arrays: Arrays = {name: getattr(evidence, name).copy() for name in _SUMS}
     for name, table in zip(VIEW_NAMES, tables_of(evidence), strict=True):
         counts = table.view(np.uint32)[:, _COUNTS]
         rows = np.flatnonzero(counts.any(axis=1))
@@ -76,7 +80,7 @@ def evidence_arrays(evidence: Evidence) -> Arrays:
 
 def restore_evidence(evidence: Evidence, arrays: Arrays) -> None:
     """Write what `evidence_arrays` gave into tables that are empty."""
-    for name in ("biases", "totals"):
+    for name in _SUMS:
         new = arrays[name]
         old = getattr(evidence, name)
         if new.dtype != old.dtype or new.shape != old.shape or not np.isfinite(new).all():
@@ -85,6 +89,10 @@ def restore_evidence(evidence: Evidence, arrays: Arrays) -> None:
         old[:] = new
     if (evidence.totals < 0.0).any() or (evidence.biases[:, 1] < 0.0).any():
         message = "sums of squares and numbers of mails cannot be negative"
+        raise ValueError(message)
+    total, weight = evidence.novelties
+    if not 0.0 <= total <= weight * (1.0 + _ROUNDING):
+        message = f"the mean novelty of learned mails lies between 0 and 1; got {total:g} / {weight:g}"
         raise ValueError(message)
     for name, table in zip(VIEW_NAMES, tables_of(evidence), strict=True):
         _restore_table(name, table, *(arrays[f"{name}.{part}"] for part in ("buckets", "counts", "weights")))

@@ -157,7 +157,7 @@ def explain(
     log_odds = float(predictions.spam_log_odds[0])
     scores = predictions.member_log_odds[0]
     others = slice(len(members), None)
-    rates = _rates(scores, members, fusion)
+    rates = _rates(log_odds, scores, members, fusion)
     gains = np.zeros(len(MEMBERS))
     gains[places_of(members) >= 0] = rates[: len(members)]
     found = _named_shares(batch, evidence, gains)
@@ -171,17 +171,18 @@ def explain(
     )
 
 
-def _rates(scores: FloatArray, members: Sequence[str], fusion: LogisticWeights) -> FloatArray:
+def _rates(log_odds: float, scores: FloatArray, members: Sequence[str], fusion: LogisticWeights) -> FloatArray:
     """What a unit of each score adds to the fused log-odds, and what the intercept does."""
     scales = np.ones(len(scores) + 1)
     scales[: len(members)] = SCALES[places_of(members) >= 0]
     inputs = scales * np.append(scores, 1.0)
     # A score that is clipped is so in all its parts alike.
     kept = LARGEST_INPUT / np.maximum(np.abs(inputs), LARGEST_INPUT)
-    whitened = np.linalg.solve(fusion.factor, kept * inputs)
-    moderation = 1.0 / math.sqrt(1.0 + math.pi * float(whitened @ whitened) / 8.0)
-    rates: FloatArray = moderation * fusion.mean() * kept * scales
-    return rates
+    rates: FloatArray = fusion.mean() * kept * scales
+    total = float(rates @ np.append(scores, 1.0))
+    # The answer is moderated by its variance, all shares alike.
+    moderation = abs(log_odds / total) if total else 1.0
+    return moderation * rates
 
 
 def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> list[_FoundFeature]:

@@ -68,7 +68,9 @@ class SpamFilter(Classifier):
     m += b (y - s) r v, v -= b r^2 v^2. Fusion: logistic in all of these, clipped at 10, the weights normal with full
     covariance; the step is that of `BayesianLogisticRegression`. Its own moderation is the calibration.
 
-    The variance answered is that of the fusion's weights and the mean novelty of the features, 1 / (1 + n).
+    The variance answered is that of the fusion's weights and the novelty of the mail: the mean of 1 / (1 + n) over its
+    features. A mail much newer than those learned so far, by e > 0, has 16 e^2 f^2 besides, f being the log-odds, so
+    that it is not judged with certainty (`stream_bayes.kernels.mail.novelty`).
     Order matters, so there is no merging and no unlearning; a corrected label is one more step (`relearn_one`). A mail
     of weight w, a whole number, is learned w times.
     At most 64,000 bytes of a mail are looked at and 16,000 bytes of its text used, so time and memory are bounded.

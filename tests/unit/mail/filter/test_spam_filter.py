@@ -148,6 +148,8 @@ def test_touching_the_tables_changes_nothing() -> None:
         ("word.weights", np.array([[np.nan, 0.0]], np.float32)),
         ("structure.counts", np.zeros((1, 2), np.uint32)),
         ("totals", np.array([-1.0, 2.0])),
+        ("novelties", np.array([2.0, 1.0])),
+        ("novelties", np.array([-1.0, 1.0])),
         ("biases", np.array([[0.0, -1.0]] * 3)),
         ("gram.weights", np.array([[0.0, 0.0, 0.0, 1.5, 0.0, 0.0]], np.float32)),
         ("gram.weights", np.array([[0.0, -1.0, 0.0, 0.0, 0.0, 0.0]], np.float32)),
