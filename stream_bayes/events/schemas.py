@@ -149,13 +149,6 @@ class Prediction(Event):
     model_version: Annotated[int, Field(description="Number of labels learned before it.")]
 
 
-class PredictionReason(EventPart):
-    """A part of the explanation of a prediction."""
-
-    what: str
-    log_odds: Annotated[Number, Field(description="Its share of the log odds.")]
-
-
 class LabelRequest(Event):
     """A request for the label of an observation, addressed to people."""
 
@@ -189,7 +182,6 @@ class LabelRequest(Event):
     key: str | None = None
     subject: str | None = None
     preview: Annotated[str | None, Field(description="The beginning of the content as text.")] = None
-    explanation: tuple[PredictionReason, ...] | None = None
 
 
 class LabelOutcome(Event):
@@ -233,7 +225,7 @@ class DeadLetter(Event):
     size: Annotated[int | None, Field(description="Bytes of the value, if the payload is cut.")] = None
     key: Annotated[Base64 | None, Field(description="The key of the record.")] = None
     headers: Annotated[tuple[tuple[str, Base64], ...] | None, Field(description="Of the record.")] = None
-    at: Annotated[Moment, Field(description="When the log received the record.")]
+    at: Annotated[Moment, Field(description="The timestamp of the record; of lost records, when the gap was found.")]
 
 
 class AuditFigures(EventPart):
@@ -284,7 +276,9 @@ class Status(Event):
     dead_letters: int
     dead_letters_by_code: dict[str, int]
     lag: Annotated[int, Field(description="Records not read yet.")]
-    stage_seconds: Annotated[dict[str, Number], Field(description="Time spent: read, decode, fold, encode, commit.")]
+    stage_seconds: Annotated[
+        dict[str, Number], Field(description="Time spent: read, decode, fold, encode, commit, checkpoint.")
+    ]
     metrics: Annotated[dict[str, int | Number | None], Field(description="Of the predictions so far; null: too early.")]
     calibration: Annotated[
         tuple[tuple[Number, Number, int], ...], Field(description="Mean probability, share observed, count.")
