@@ -143,7 +143,9 @@ class Prediction(Event):
     mean: Annotated[Number | None, Field(description="The predicted number, if the learner is a regressor.")] = None
     probabilities: Annotated[dict[str, Number] | None, Field(description="Of each label.")] = None
     variance: Annotated[Number, Field(description="Of the label or the number.")]
-    epistemic_variance: Annotated[Number, Field(description="The part of it that more labels would remove.")]
+    epistemic_variance: Annotated[
+        Number, Field(description="The part of it that more labels would remove; 0 if the learner has no posterior.")
+    ]
     action: Annotated[str | None, Field(description="What to do with a mail: deliver, quarantine or ask.")] = None
     source: Annotated[SourceField, Field(description="The place of the observation.")]
     model_version: Annotated[int, Field(description="Number of labels learned before it.")]
@@ -188,9 +190,7 @@ class LabelOutcome(Event):
     """The outcome of a label request, or the correction of a label; in the topic of label requests."""
 
     type: Literal["label-outcome"] = "label-outcome"
-    id: Annotated[
-        str | None, Field(description="The id of the observation; missing if an older version made the request.")
-    ] = None
+    id: Annotated[str | None, Field(description="The id of the observation; missing if it is not known.")] = None
     outcome: Annotated[
         Literal["answered", "late", "expired", "unsure", "corrected", "refused"],
         Field(description="late: learned after the request expired. refused: the label is a dead letter."),
@@ -266,7 +266,12 @@ class Status(Event):
     ] = None
     open_requests: int
     label_outcomes: Annotated[
-        dict[str, int], Field(description="Outcomes of label requests and labels, by name.", default_factory=dict)
+        dict[str, int],
+        Field(
+            description="Counts by name: label requests, their outcomes, labels without a request, and suppressed "
+            "near-duplicates.",
+            default_factory=dict,
+        ),
     ]
     audit: Annotated[AuditFigures | None, Field(description="null: too early.")] = None
     labellers: Annotated[dict[str, LabellerFigures], Field(description="The most active ones.", default_factory=dict)]
