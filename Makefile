@@ -24,7 +24,7 @@ ifneq ($(wildcard ../shared/corpora),)
 export STREAM_BAYES_CORPORA ?= $(abspath ../shared/corpora)
 endif
 
-.PHONY: help run test test-fast test-long coverage lint types kernels tests docs wheel release bench chaos soak kafka clean
+.PHONY: help run test test-fast test-long coverage lint types kernels tests docs wheel release release-check bench chaos soak kafka clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -33,7 +33,7 @@ run: $(STAMP) ## set up, then run the demo
 	@$(BIN)/stream-bayes demo
 
 # mypy takes one core, so kernels are compiled beside it; the tests want all of a small machine.
-test: ## set up, then everything CI checks: lint, types, tests
+test: ## set up, then everything CI checks except building the release: lint, types, tests
 	@$(MAKE) --no-print-directory -j2 $(STAMP) $(PROGRAMS)
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j2 types kernels
@@ -84,6 +84,9 @@ wheel: $(STAMP) ## build the wheel and the source distribution into dist/
 
 release: $(STAMP) ## build both into dist/, check them, and run the demo from the wheel; uploads nothing
 	@$(BIN)/python -m tests.release
+
+release-check: $(STAMP) ## the same while the changelog has unreleased changes, as CI does
+	@$(BIN)/python -m tests.release --unreleased
 
 bench: $(STAMP) $(PROGRAMS) ## measure speed, and the mail filter against others
 	@$(BIN)/python -m benchmarks

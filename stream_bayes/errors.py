@@ -12,6 +12,7 @@
     ├── ConfigError             (code "bad-config")        a setting that is unknown or out of range
     ├── EventError              (a rejection code)         a record that becomes a dead letter
     ├── LogError                (code "bad-log")           a log that cannot be opened, read or written
+    │   ├── LogNotFound         (code "log-not-found")     there is no such file
     │   ├── LogLocked           (code "log-locked")        another process holds the lock; retriable
     │   ├── LogFull             (code "log-full")          no space left
     │   ├── LogUnavailable      (code "log-unavailable")   the broker does not answer; retriable
@@ -138,6 +139,12 @@ class LogError(StreamBayesError, OSError):
     """A log that cannot be opened, read or written. The message says what to do."""
 
     code = "bad-log"
+
+
+class LogNotFound(LogError, FileNotFoundError):
+    """A file of a log that does not exist. Commands that only read create none."""
+
+    code = "log-not-found"
 
 
 class LogLocked(LogError):

@@ -9,14 +9,14 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_bayes.errors import InputError, ParameterError, shown
+from stream_bayes.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 Refusal = type[ParameterError] | type[InputError]
 
-_PROBABILITY_SLACK = 1e-6
+PROBABILITY_SLACK = 1e-6
+"""The tolerance for the sum of probabilities."""
 _MAX_DRAWS = 2**40
 
 
@@ -129,7 +129,7 @@ def probability_table(values: object, error: Refusal = ParameterError) -> Mappin
     if not isinstance(values, Mapping):
         raise refuse("probabilities", "a mapping from label to probability", values, error)
     table = {label: non_negative(f"probability of {shown(label)}", p, error) for label, p in values.items()}
-    if table and abs(math.fsum(table.values()) - 1.0) > _PROBABILITY_SLACK:
+    if table and abs(math.fsum(table.values()) - 1.0) > PROBABILITY_SLACK:
         raise refuse("probabilities", "numbers that sum to 1", dict(values), error)
     return MappingProxyType(table)
 

@@ -53,7 +53,7 @@ class LabelBudget:
     period
         Its length: "1d", "12h", "30m", or seconds.
     reserve
-        The share of the total that is kept for drift.
+        The share of the total that is spent at full pace only while answers are surprising, as in a drift.
     audit_fraction
         The share that is spent on random observations; rounded down to whole labels.
     expected_events

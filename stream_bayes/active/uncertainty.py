@@ -15,12 +15,10 @@ from stream_bayes.features.values import plain
 from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.posteriors import Beta, LabelPredictive, LogitNormal, Poisson, StudentT
 from stream_bayes.typing import FloatArray
-from stream_bayes.validation import non_negative
+from stream_bayes.validation import PROBABILITY_SLACK, non_negative
 
 # Larger variances are clipped to this, so that no score overflows.
 LARGEST = 1e300
-# The tolerance for the sum of probabilities.
-PROBABILITY_SLACK = 1e-6
 
 
 def uncertainty_of(predictive: Any) -> Uncertainties:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import signal
@@ -111,10 +110,10 @@ def open_group_log(settings: Settings, partitions: int | None = None, *, wait: b
 
 def open_existing_log(settings: Settings) -> Log:
     """Open the log to read single records; raise if it does not exist."""
-    path = Path(settings.log.removeprefix("sqlite:///"))
-    if settings.log.startswith("sqlite:///") and not path.exists():
-        raise FileNotFoundError(errno.ENOENT, "there is no such log", str(path))
-    return _open_log(settings)
+    from stream_bayes.eventlog import factory
+
+    _show_kafka_client_if_asked()
+    return factory.open_existing_log(settings)
 
 
 def open_log_for_writing(settings: Settings, partitions: int | None = None) -> Log:
@@ -131,8 +130,7 @@ def _open_log(
 ) -> Log:
     from stream_bayes.eventlog.factory import open_log
 
-    if os.environ.get(KAFKA_DEBUG):
-        _log_kafka_client()
+    _show_kafka_client_if_asked()
     return open_log(
         settings.log, group, topics, partitions, kafka=settings.kafka, member=member, sqlite=settings.sqlite
     )
@@ -164,8 +162,10 @@ def _instance_id(settings: Settings) -> Iterator[str | None]:
         yield lease.member
 
 
-def _log_kafka_client() -> None:
-    """Show the log of the Kafka client."""
+def _show_kafka_client_if_asked() -> None:
+    """Show the log of the Kafka client if the environment asks for it."""
+    if not os.environ.get(KAFKA_DEBUG):
+        return
     logger = logging.getLogger("kafka")
     logger.setLevel(logging.INFO)
     logger.handlers = [logging.StreamHandler()]

@@ -16,7 +16,7 @@ import typer
 from stream_bayes.cli.app import Json, replace_unencodable_output
 from stream_bayes.cli.run import Config, Group, LogUrl, load_command_settings, open_existing_log, resolve_topic
 from stream_bayes.cli.startup import STOPPED
-from stream_bayes.errors import LogError
+from stream_bayes.errors import EventError, LogError
 
 if TYPE_CHECKING:
     from stream_bayes.eventlog.base import Log
@@ -130,7 +130,7 @@ def _mail_name(value: bytes, log: Log) -> str:
     """Return sender and subject of the mail of a prediction; "" for other records and if the mail is not there."""
     from pydantic import ValidationError
 
-    from stream_bayes.events import Limits, Observation, Prediction, decode
+    from stream_bayes.events import NO_LIMITS, Observation, Prediction, decode
     from stream_bayes.mail.render.sanitize import printable
     from stream_bayes.mail.render.summary import sender, subject
 
@@ -139,9 +139,10 @@ def _mail_name(value: bytes, log: Log) -> str:
     try:
         source = Prediction.model_validate_json(value).source
         found = [record for record in log.read(*source, 1) if record.offset == source.offset]
-    except (ValidationError, LogError):
+        # Its record was predicted, whatever the limits of the worker.
+        observation = decode(found[0], Observation, NO_LIMITS) if found else None
+    except (ValidationError, LogError, EventError):
         return ""
-    observation = decode(found[0], Observation, Limits()) if found else None
     if not isinstance(observation, Observation):
         return ""
     content = observation.content

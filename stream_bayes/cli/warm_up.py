@@ -17,6 +17,7 @@ from stream_bayes.cli.run import Config, load_command_settings
 
 if TYPE_CHECKING:
     from stream_bayes.config import LearnerSettings
+    from stream_bayes.engine.model_adapter import ModelAdapter
 
 _SPAM = b"From: Win <win@prizes.example>\nSubject: =?utf-8?Q?You_have_won?=\n\nClick http://prizes.example/cash now!\n"
 _HAM = b"From: ann@example.org\nSubject: Lunch\nContent-Type: text/html\n\n<p>Shall we meet at <b>noon</b>?</p>\n"
@@ -34,10 +35,10 @@ class WarmUpStep(NamedTuple):
 
 
 def warm_up(config: Config = None, as_json: Json = False) -> None:
-    """Compile all kernels ahead of time.
+    """Compile the kernels of the mail filter and of the learner in the settings.
 
-    A worker, classify, evaluate and the page then start without compiling. Compiles for the mail filter and for the
-    learner of the settings; prints what was compiled and where it is cached. The cache is next to the package if that
+    A worker, classify, evaluate and the page then start without compiling. Prints what was compiled and where it is
+    cached. The cache is next to the package if that
     folder is writable, so that one warm-up serves all users of an installation; NUMBA_CACHE_DIR names another folder.
     Exits with code 2 if no folder is writable.
     """
@@ -130,16 +131,22 @@ def _warm_worker(learner: LearnerSettings) -> None:
 
 def _messages(learner: LearnerSettings, observations: str, labels: str) -> Iterator[tuple[str, bytes]]:
     """Yield observations of words, which every learner accepts, and two different labels for each."""
-    from stream_bayes.engine.model_adapter import open_learner
-    from stream_bayes.testing.streams import targets
+    from stream_bayes.engine.model_adapter import ModelAdapter, open_learner
 
-    first, second = targets(open_learner(learner))[:2]
+    first, second = _targets(ModelAdapter(open_learner(learner)))[:2]
     for number in range(8):
         observation = {"id": f"id-{number}", "text": f"word{number} cheap pills lunch"}
         yield observations, json.dumps(observation).encode()
     for label in (first, second):
         for number in range(8):
             yield labels, json.dumps({"id": f"id-{number}", "label": label}).encode()
+
+
+def _targets(model: ModelAdapter) -> tuple[Any, ...]:
+    """Return labels or numbers that the learner accepts; counts are numbers too."""
+    if model.predicts_numbers:
+        return (1.0, 3.0)
+    return model.declared_labels or ("ham", "spam")
 
 
 def _warm_evaluation() -> None:
@@ -159,14 +166,13 @@ def _warm_web(learner: LearnerSettings) -> None:
     from stream_bayes.engine.model_adapter import ModelAdapter, open_learner
     from stream_bayes.errors import NoPosterior
     from stream_bayes.events import Observation
-    from stream_bayes.testing.streams import targets
     from stream_bayes.web.services.posteriors import density_of
     from stream_bayes.web.services.prediction import prediction_view
 
     model = ModelAdapter(open_learner(learner))
     observation = Observation(id="id", text="cheap pills lunch")
     content = model.prepare(observation)
-    for label in targets(model.learner):
+    for label in _targets(model):
         model.learner.learn_one(content, label)
     prediction_view(model, observation, 5, (0, 1))
     for kind in model.learner.posterior_kinds:

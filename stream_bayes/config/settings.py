@@ -115,7 +115,7 @@ class LabelSettings(Section):
     period: Duration = "1d"
     """The length of the window of `per_period`, such as 12h or 1d."""
     reserve: Fraction = 0.1
-    """Fraction of the budget kept in reserve for novel observations."""
+    """Fraction of the budget spent at full pace only while answers are surprising."""
     audit_fraction: Fraction = 0.05
     """Fraction of the budget spent on random requests, which estimate the accuracy."""
     expected_events: Limit = None

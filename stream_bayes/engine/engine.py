@@ -285,7 +285,7 @@ class Engine:
         outcomes = result.outputs if plan.decisions is None else None
         self._requests.reject(planned.input.event, problem, self.clock, outcomes)
         result.rejected.append(RejectedRecord(record.topic, record.offset, problem.code, problem.observation))
-        result.outputs.append(dead_letter(record, problem, self.clock))
+        result.outputs.append(dead_letter(record, problem))
 
 
 def _prediction(event: InputEvent, predictions: Predictions, row: int, model_version: int) -> Prediction:

@@ -75,7 +75,7 @@ class BatchResult:
     """The labels that belong to another partition, each with the number of that partition."""
 
 
-def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
+def dead_letter(record: Record, problem: EventError) -> DeadLetter:
     """The dead letter of a record: with the whole record, or its first bytes where that is too large."""
     labels = len(record.key or b"") + sum(len(name) + len(content) for name, content in record.headers)
     cut = len(record.value) > MAX_PAYLOAD or labels > MAX_LABELS
@@ -89,7 +89,8 @@ def dead_letter(record: Record, problem: EventError, clock: int) -> DeadLetter:
         size=len(record.value) if cut else None,
         key=None if cut else record.key,
         headers=None if cut else record.headers or None,
-        at=moment(clock),
+        # A producer of others may have sent any number: no date is earlier than the stream's clock can be.
+        at=moment(max(record.timestamp, 0)),
     )
 
 

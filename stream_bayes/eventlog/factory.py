@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stream_bayes.config import KafkaSettings, SqliteSettings, parse_servers, redact_url
-from stream_bayes.errors import LogError
+from stream_bayes.config import KafkaSettings, Settings, SqliteSettings, parse_servers, redact_url
+from stream_bayes.errors import LogError, LogNotFound
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.sqlite import SqliteLog
 
@@ -45,6 +46,23 @@ def open_log(  # noqa: PLR0913 - all but the address have defaults
         f"{SQLITE}/absolute/path.db (three slashes, then the path), or {KAFKA}host:port,host:port for a Kafka cluster"
     )
     raise LogError(message)
+
+
+def open_existing_log(settings: Settings, *, lock_seconds: float | None = None) -> Log:
+    """The log of the settings, without a group: to read single records, and to append some.
+
+    LogNotFound if it is a file that does not exist: none is created. `lock_seconds` is how long to wait for a file that
+    another process has locked, by default as `SqliteLog` does.
+    """
+    if not settings.log.startswith(SQLITE):
+        return open_log(settings.log, kafka=settings.kafka)
+    path = settings.log.removeprefix(SQLITE)
+    if path and not Path(path).exists():
+        message = f"there is no such log ({path})"
+        raise LogNotFound(message)
+    if lock_seconds is None:
+        return open_log(settings.log, sqlite=settings.sqlite)
+    return SqliteLog(path, wait=lock_seconds, record_bytes=settings.sqlite.record_bytes)
 
 
 def _kafka_log() -> type[KafkaLog]:

@@ -27,7 +27,6 @@ from stream_bayes.events.schemas import (
     Observation,
     ObservationFields,
     Prediction,
-    PredictionReason,
     Status,
     decode_request,
 )
@@ -47,7 +46,6 @@ __all__ = [
     "Limits",
     "Observation",
     "Prediction",
-    "PredictionReason",
     "Status",
     "decode",
     "decode_record",

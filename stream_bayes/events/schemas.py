@@ -143,17 +143,12 @@ class Prediction(Event):
     mean: Annotated[Number | None, Field(description="The predicted number, if the learner is a regressor.")] = None
     probabilities: Annotated[dict[str, Number] | None, Field(description="Of each label.")] = None
     variance: Annotated[Number, Field(description="Of the label or the number.")]
-    epistemic_variance: Annotated[Number, Field(description="The part of it that more labels would remove.")]
+    epistemic_variance: Annotated[
+        Number, Field(description="The part of it that more labels would remove; 0 if the learner has no posterior.")
+    ]
     action: Annotated[str | None, Field(description="What to do with a mail: deliver, quarantine or ask.")] = None
     source: Annotated[SourceField, Field(description="The place of the observation.")]
     model_version: Annotated[int, Field(description="Number of labels learned before it.")]
-
-
-class PredictionReason(EventPart):
-    """A part of the explanation of a prediction."""
-
-    what: str
-    log_odds: Annotated[Number, Field(description="Its share of the log odds.")]
 
 
 class LabelRequest(Event):
@@ -189,16 +184,13 @@ class LabelRequest(Event):
     key: str | None = None
     subject: str | None = None
     preview: Annotated[str | None, Field(description="The beginning of the content as text.")] = None
-    explanation: tuple[PredictionReason, ...] | None = None
 
 
 class LabelOutcome(Event):
     """The outcome of a label request, or the correction of a label; in the topic of label requests."""
 
     type: Literal["label-outcome"] = "label-outcome"
-    id: Annotated[
-        str | None, Field(description="The id of the observation; missing if an older version made the request.")
-    ] = None
+    id: Annotated[str | None, Field(description="The id of the observation; missing if it is not known.")] = None
     outcome: Annotated[
         Literal["answered", "late", "expired", "unsure", "corrected", "refused"],
         Field(description="late: learned after the request expired. refused: the label is a dead letter."),
@@ -233,7 +225,7 @@ class DeadLetter(Event):
     size: Annotated[int | None, Field(description="Bytes of the value, if the payload is cut.")] = None
     key: Annotated[Base64 | None, Field(description="The key of the record.")] = None
     headers: Annotated[tuple[tuple[str, Base64], ...] | None, Field(description="Of the record.")] = None
-    at: Annotated[Moment, Field(description="When the log received the record.")]
+    at: Annotated[Moment, Field(description="The timestamp of the record; of lost records, when the gap was found.")]
 
 
 class AuditFigures(EventPart):
@@ -274,7 +266,12 @@ class Status(Event):
     ] = None
     open_requests: int
     label_outcomes: Annotated[
-        dict[str, int], Field(description="Outcomes of label requests and labels, by name.", default_factory=dict)
+        dict[str, int],
+        Field(
+            description="Counts by name: label requests, their outcomes, labels without a request, and suppressed "
+            "near-duplicates.",
+            default_factory=dict,
+        ),
     ]
     audit: Annotated[AuditFigures | None, Field(description="null: too early.")] = None
     labellers: Annotated[dict[str, LabellerFigures], Field(description="The most active ones.", default_factory=dict)]
@@ -284,7 +281,9 @@ class Status(Event):
     dead_letters: int
     dead_letters_by_code: dict[str, int]
     lag: Annotated[int, Field(description="Records not read yet.")]
-    stage_seconds: Annotated[dict[str, Number], Field(description="Time spent: read, decode, fold, encode, commit.")]
+    stage_seconds: Annotated[
+        dict[str, Number], Field(description="Time spent: read, decode, fold, encode, commit, checkpoint.")
+    ]
     metrics: Annotated[dict[str, int | Number | None], Field(description="Of the predictions so far; null: too early.")]
     calibration: Annotated[
         tuple[tuple[Number, Number, int], ...], Field(description="Mean probability, share observed, count.")

@@ -13,7 +13,8 @@ import numpy as np
 from stream_bayes import notebook_html
 from stream_bayes.errors import InputError
 from stream_bayes.notebook_html import Html
-from stream_bayes.validation import FloatArray, finite, non_negative, number_or_infinity, positive, refuse, tail_beyond
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import finite, non_negative, number_or_infinity, positive, refuse, tail_beyond
 
 __all__ = [
     "Decidable",

@@ -15,8 +15,8 @@ from stream_bayes.notebook_html import Html
 from stream_bayes.posteriors.base import Decidable, LatentProbability, ScalarPosterior
 from stream_bayes.posteriors.label import LabelPredictive
 from stream_bayes.posteriors.rates import unit_gamma_entropy
+from stream_bayes.typing import FloatArray
 from stream_bayes.validation import (
-    FloatArray,
     check_draws,
     each,
     non_negative,

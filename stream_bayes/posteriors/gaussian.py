@@ -11,7 +11,8 @@ from scipy.special import betaln, digamma, ndtr, ndtri, stdtr, stdtrit
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import ScalarPosterior
-from stream_bayes.validation import FloatArray, check_draws, each, finite, non_negative, positive, refuse
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import check_draws, each, finite, non_negative, positive, refuse
 
 UNIT_NORMAL_ENTROPY = 0.5 * math.log(2.0 * math.pi * math.e)
 _ROUNDING = 1.0 + 1e-9

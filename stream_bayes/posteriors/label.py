@@ -13,7 +13,8 @@ from stream_bayes import notebook_html
 from stream_bayes.errors import InputError, shown
 from stream_bayes.notebook_html import Html
 from stream_bayes.posteriors.base import LatentProbability, Value
-from stream_bayes.validation import FloatArray, finite, non_negative, probability_table, refuse
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import finite, non_negative, probability_table, refuse
 
 # Trapezoidal sums of functions analytic in a strip converge exponentially: with these steps the error is
 # below 1e-14 at every mean and variance, where 64 Gauss-Hermite nodes err by 0.07 at a variance of 1e6.

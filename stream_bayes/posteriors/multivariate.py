@@ -15,7 +15,8 @@ from stream_bayes.errors import InputError
 from stream_bayes.notebook_html import Html
 from stream_bayes.posteriors.base import Decidable
 from stream_bayes.posteriors.gaussian import Normal
-from stream_bayes.validation import FloatArray, array, check_draws, non_negative, positive, refuse, tail_beyond
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import array, check_draws, non_negative, positive, refuse, tail_beyond
 
 _SYMMETRY_SLACK = 1e-8
 

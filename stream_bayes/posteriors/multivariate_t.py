@@ -14,7 +14,8 @@ from stream_bayes import notebook_html
 from stream_bayes.notebook_html import Html
 from stream_bayes.posteriors.base import Decidable
 from stream_bayes.posteriors.multivariate import coordinates, covariance_matrix
-from stream_bayes.validation import FloatArray, array, check_draws, positive, tail_beyond
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import array, check_draws, positive, tail_beyond
 
 
 class _MvStudentTFields(NamedTuple):

@@ -14,7 +14,8 @@ from stream_bayes.notebook_html import Html
 from stream_bayes.posteriors.base import Decidable, Quantiles
 from stream_bayes.posteriors.gaussian import UNIT_NORMAL_ENTROPY, StudentT
 from stream_bayes.posteriors.rates import Gamma, unit_gamma_entropy
-from stream_bayes.validation import FloatArray, check_draws, each, finite, non_negative, positive
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import check_draws, each, finite, non_negative, positive
 
 
 class _NormalInverseGammaFields(NamedTuple):

@@ -10,7 +10,8 @@ from scipy.special import gammainc, gammaincc
 
 from stream_bayes.posteriors.base import Decidable, Quantiles
 from stream_bayes.posteriors.rates import HALF_LOG_TWO_PI, deviance, smallest_count, stirling_error
-from stream_bayes.validation import FloatArray, check_draws, positive, whole
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import check_draws, positive, whole
 
 # From here on a draw is that of a normal, whose skewness is off by 1e-6; numpy's draws have a variance that is off by
 # 1 % at 1e14, and there are none from 1e19 on.

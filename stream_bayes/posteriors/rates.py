@@ -12,7 +12,8 @@ from scipy.special import betainc, betaincc, betaln, digamma, gammainc, gammainc
 
 from stream_bayes.errors import InputError
 from stream_bayes.posteriors.base import Quantiles, ScalarPosterior
-from stream_bayes.validation import FloatArray, check_draws, non_negative, positive, tail_beyond, whole
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import check_draws, non_negative, positive, tail_beyond, whole
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _LARGEST_COUNT = 2**1000

@@ -120,7 +120,7 @@ class Producer:
         else:
             message = f"its observation is in partition {partition}, and it is too large to be forwarded"
             problem = EventError("wrong-partition", message)
-            self.stage_events([dead_letter(record, problem, record.timestamp)])
+            self.stage_events([dead_letter(record, problem)])
 
     def stage_entry(self, entry: JournalEntry, headers: Headers) -> None:
         """Stage the journal record of a commit."""
@@ -286,7 +286,7 @@ def _shortened(event: Output, topic: str, most: int) -> bytes:
     if isinstance(event, DeadLetter):
         event = _without_payload(event)
     elif isinstance(event, LabelRequest):
-        event = event.model_copy(update={"subject": None, "preview": None, "explanation": None})
+        event = event.model_copy(update={"subject": None, "preview": None})
         event = event if len(encode(event)) <= most else event.model_copy(update={"key": None})
     value = encode(event)
     if len(value) > most:

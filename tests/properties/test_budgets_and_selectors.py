@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import LabelBudget, LabelSelector
 from stream_bayes.active import Candidate, Expected, RequestReason
-from stream_bayes.validation import FloatArray
+from stream_bayes.typing import FloatArray
 
 PERIOD = 60_000
 YEAR = 365 * 86_400_000

@@ -1,6 +1,6 @@
 """`python -m tests.release`: build the release into dist/ and check it; nothing is uploaded.
 
-1. Everything is committed, and the version is the newest in CHANGELOG.md.
+1. Everything is committed, and the version is the newest in CHANGELOG.md. With `--unreleased` the version may be any.
 2. The wheel and the source distribution hold the files that git tracks, and the latter builds the same wheel.
 3. `twine check` accepts both.
 4. The wheel is installed into an empty environment with what it depends on, and the demo runs there.
@@ -28,6 +28,8 @@ def main() -> None:
     """Make the release, or exit with what is wrong."""
     with tempfile.TemporaryDirectory(prefix="stream-bayes-release-") as folder:
         try:
+            if "--unreleased" not in sys.argv[1:]:
+                archives.check_version(__version__, (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
             built = build_archives(Path(folder))
             try_installation(Path(folder), *built)
         except ReleaseError as error:
@@ -38,7 +40,6 @@ def main() -> None:
 def build_archives(folder: Path) -> tuple[Path, Path]:
     """Build the wheel and the source distribution, and check what is in them."""
     tracked = archives.tracked_files(ROOT)
-    archives.check_version(__version__, (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
     wheel = archives.build(ROOT, folder / "wheel", "wheel")
     sdist = archives.build(ROOT, folder / "sdist", "sdist")
     archives.check_wheel(archives.wheel_names(wheel), tracked, __version__)

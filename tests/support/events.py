@@ -15,7 +15,6 @@ from stream_bayes.events import (
     Limits,
     Observation,
     Prediction,
-    PredictionReason,
     Status,
     decode,
 )
@@ -63,7 +62,7 @@ GOLDEN: dict[bytes, Event] = {
     b'"variance":0.25,"epistemic_variance":0.05,"interval":[0.125,0.875],"interval_of":"spam","labels":["ham","spam"],"abstain_label":"unsure","at":"2026-01-31T12:00:00.250000Z",'
     b'"expires_at":"2026-02-07T12:00:00.250000Z","budget_left":9,'
     b'"source":{"topic":"emails","partition":2,"offset":7},"key":"k","subject":"s",'
-    b'"preview":"hello","explanation":[{"what":"word free","log_odds":1.5}]}': (
+    b'"preview":"hello"}': (
         LabelRequest(
             id="a",
             score=0.2,
@@ -82,7 +81,6 @@ GOLDEN: dict[bytes, Event] = {
             key="k",
             subject="s",
             preview="hello",
-            explanation=(PredictionReason(what="word free", log_odds=1.5),),
         )
     ),
     b'{"type":"label-outcome","id":"a","outcome":"answered","label":"spam","labeller":"me","open":false,'

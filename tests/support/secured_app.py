@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from stream_bayes.web.api.schemas import Problem
+from stream_bayes.web.schemas import Problem
 from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.http_messages import SECURITY_HEADERS
 from stream_bayes.web.security.login import login_router

@@ -33,8 +33,30 @@ def jobs(workflow: str) -> dict[str, Any]:
 
 
 def test_the_version_is_the_newest_release_of_the_changelog() -> None:
-    released = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d{2}-\d{2}$", read("CHANGELOG.md"), re.MULTILINE)
-    assert released[0] == __version__
+    headings = re.findall(r"^## (.+)$", read("CHANGELOG.md"), re.MULTILINE)
+    released = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - \d{4}-\d{2}-\d{2}", title) for title in headings]
+    unreleased = headings[:1] == ["[Unreleased]"]
+    versions = [found and found[1] for found in released[unreleased:]]
+    # Before the first release there is no version in it.
+    assert versions[:1] == [__version__] or (unreleased and versions == [] and __version__ == "0.1.0")
+
+
+@pytest.mark.parametrize("package", ["eventlog", "persistence"])
+def test_each_module_of_a_package_in_several_layers_has_its_place(package: str) -> None:
+    contract = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"][0]
+    assert package in contract["exhaustive_ignores"]
+    placed = {name for layer in contract["layers"] for name in layer.split(" | ")}
+    folder = ROOT / "stream_bayes" / package
+    modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert {f"{package}.{name}" for name in modules - {"__init__"}} == {
+        name for name in placed if name.startswith(f"{package}.")
+    }
+
+
+def test_ci_checks_the_archives_also_while_changes_are_unreleased() -> None:
+    commands = [step.get("run") for step in jobs("ci.yml")["wheel"]["steps"]]
+    assert "make release-check" in commands
+    assert "make release" not in commands
 
 
 def test_the_changelog_links_to_the_deprecation_policy() -> None:

@@ -13,7 +13,7 @@ security             client options for TLS and SASL, and reasons of refusals
 instance_id          InstanceIdLease: an instance id that a restarted worker gets again
 codecs               compression codecs that are missing here
 error_mapping        errors of the client as errors of a log
-client_workarounds   workarounds for bugs of the client
+client_workarounds   all that needs private parts of the client
 """
 
 from stream_bayes.eventlog.kafka.log import KafkaLog

@@ -15,7 +15,7 @@ from kafka.net.compat import KafkaNetClient
 from stream_bayes.config import KafkaSettings
 from stream_bayes.errors import LogError, LogUnavailable
 from stream_bayes.eventlog.base import MAX_RECORD_BYTES
-from stream_bayes.eventlog.kafka.client_workarounds import create_network_client
+from stream_bayes.eventlog.kafka.client_workarounds import close_connections, create_network_client, stop_network
 from stream_bayes.eventlog.kafka.error_mapping import to_log_error
 from stream_bayes.eventlog.kafka.security import Refusals, client_options
 
@@ -138,13 +138,12 @@ class _ConnectionAttempt(Refusals):
         if self._disconnects >= _DISCONNECT_LIMIT and not self.reasons:
             self.reasons.append(_PASSWORD_HINT)
         if self.reasons and self._client is not None:
-            self._client._manager.call_soon(self._client._manager.close)
+            close_connections(self._client)
 
     def close_client(self) -> None:
         """Close the network client: a Kafka client that fails to start leaves its thread running."""
         if self._client is not None:
-            self._client.close()
-            self._client._manager._net.stop()
+            stop_network(self._client)
 
 
 @contextmanager

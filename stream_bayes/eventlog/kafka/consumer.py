@@ -13,7 +13,12 @@ from kafka.admin import MemberToRemove
 
 from stream_bayes.errors import LogGap, LogUnavailable
 from stream_bayes.eventlog import validation
-from stream_bayes.eventlog.kafka.client_workarounds import heartbeat_stopped, poll_consumer, restart_heartbeat
+from stream_bayes.eventlog.kafka.client_workarounds import (
+    heartbeat_stopped,
+    poll_consumer,
+    request_rejoin,
+    restart_heartbeat,
+)
 from stream_bayes.eventlog.kafka.connection import KafkaConnection
 from stream_bayes.eventlog.kafka.error_mapping import mapped_errors
 from stream_bayes.eventlog.kafka.reader import record_of
@@ -92,13 +97,10 @@ class GroupConsumer:
         return self.membership is not None and self.consumer.group_metadata() == self.membership
 
     def rejoin(self) -> None:
-        """Rejoin the group after the broker has rejected this member; the assignment is unknown until then.
-
-        The client itself would notice at its next heartbeat.
-        """
+        """Rejoin the group after the broker has rejected this member; the assignment is unknown until then."""
         self.settled = False
         self.changed = True
-        self.consumer._coordinator.request_rejoin()
+        request_rejoin(self.consumer)
 
     @property
     def has_news(self) -> bool:

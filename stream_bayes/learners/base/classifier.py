@@ -43,7 +43,10 @@ class Classifier(Learner, base.Classifier):
 
     @abstractmethod
     def predictive_one(self, x: Features) -> LabelPredictive:
-        """The posterior predictive of the label: probabilities, and their variance split into noise and ignorance."""
+        """The posterior predictive of the label: probabilities, and their variance split into noise and ignorance.
+
+        Without a posterior all of it is noise, and the epistemic variance is 0.
+        """
 
     @abstractmethod
     def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:

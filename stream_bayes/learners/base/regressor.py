@@ -29,7 +29,10 @@ class Regressor(Learner, base.Regressor):
 
     @abstractmethod
     def predictive_one(self, x: Features) -> Predictive:
-        """The posterior predictive of the target: mean, and variance split into noise and ignorance."""
+        """The posterior predictive of the target: mean, and variance split into noise and ignorance.
+
+        Without a posterior all of it is noise, and the epistemic variance is 0.
+        """
 
     @abstractmethod
     def predictive_many(self, events: Batch | Iterable[Features]) -> NumberPredictions:

@@ -33,7 +33,8 @@ MAX_EVENTS = 2.0**63
 class GradientLearner(ColumnLearner):
     """Base of the learners by stochastic gradient descent: a point estimate of the weights, moved by each event.
 
-    The weights are kept in cells, see `kernels.gradient.steps`. All learners have these parameters.
+    The weights are kept in cells, see `kernels.gradient.steps`. There is no posterior: predictions have an epistemic
+    variance of 0, and selection strategies get NaN. All learners have these parameters.
 
     Parameters
     ----------

@@ -2,6 +2,5 @@
 
 app        the application: routes, static files, error handlers, and the composed security middleware
 routes     every route of the API, and the health checks
-schemas    JSON bodies of requests and responses
 metrics    Prometheus metrics
 """

@@ -19,7 +19,7 @@ from stream_bayes import __version__
 from stream_bayes.config import Settings
 from stream_bayes.errors import BackgroundError, LogError, SnapshotError, StreamBayesError, reason_of
 from stream_bayes.web.api import routes
-from stream_bayes.web.api.schemas import Problem
+from stream_bayes.web.schemas import Problem
 from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.login import login_router
 from stream_bayes.web.security.middleware import (

@@ -33,7 +33,12 @@ _STATUS_METRICS = (
 # Name, field of a status event, the label of its keys, and help.
 _MAPPED_COUNTERS = (
     ("dead_letters_total", "dead_letters_by_code", "code", "Records that could not be used, by code."),
-    ("label_outcomes_total", "label_outcomes", "outcome", "Outcomes of label requests and labels."),
+    (
+        "label_outcomes_total",
+        "label_outcomes",
+        "outcome",
+        "Label requests, outcomes, other labels, near-duplicates.",
+    ),
     ("stage_seconds_total", "stage_seconds", "stage", "Time spent since the worker started."),
 )
 _AUDIT = {

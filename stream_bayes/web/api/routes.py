@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from stream_bayes.errors import InputError
 from stream_bayes.events import Observation
 from stream_bayes.mail.render.sanitize import visible
-from stream_bayes.web.api import schemas
+from stream_bayes.web import schemas
 from stream_bayes.web.api.metrics import exposition
 from stream_bayes.web.readmodel.request_queue import LeaseOwner, Place, QueuedRequest
 from stream_bayes.web.services.labeling_service import LabelingService

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from stream_bayes.events import Prediction
-from stream_bayes.web.api.schemas import (
+from stream_bayes.web.readmodel.state_store import StateStore
+from stream_bayes.web.readmodel.statistics import StatusPoint
+from stream_bayes.web.schemas import (
     BudgetPoint,
     CalibrationPoint,
     Charts,
@@ -17,8 +19,6 @@ from stream_bayes.web.api.schemas import (
     HistogramBin,
     RatePoint,
 )
-from stream_bayes.web.readmodel.state_store import StateStore
-from stream_bayes.web.readmodel.statistics import StatusPoint
 
 MAX_CURVE_POINTS = 200
 """Points of a curve, besides those at growing counts."""

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from stream_bayes.engine.label_requests import AUDIT
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.events import LabelRequest
 
 Place = tuple[int, int]
 """Partition and offset of an observation."""
 
-AUDIT = "audit"
-"""The strategy of a request that was drawn at random."""
 _MAX_OWNERS = 1000
 MAX_KEPT = 20_000
 """Requests kept in memory. The oldest closed ones are dropped first."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
-from stream_bayes.web.api.schemas import Problem
+from stream_bayes.web.schemas import Problem
 from stream_bayes.web.security.auth import FailedAttempts
 
 JSON = "application/json"

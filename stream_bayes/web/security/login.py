@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, ValidationError
 
-from stream_bayes.web.api.schemas import ApiModel, Problem
+from stream_bayes.web.schemas import ApiModel, Problem
 from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.security.http_messages import (
     CONTENT_POLICY,

@@ -7,7 +7,6 @@ import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -17,15 +16,13 @@ from stream_bayes import __version__
 from stream_bayes.background import BackgroundThread
 from stream_bayes.config import Settings, redact_url
 from stream_bayes.engine.model_adapter import learner_kind
-from stream_bayes.errors import BackgroundError, InputError, LogError, StreamBayesError
-from stream_bayes.eventlog.base import Log
-from stream_bayes.eventlog.factory import SQLITE, open_log
-from stream_bayes.eventlog.sqlite import SqliteLog
+from stream_bayes.errors import BackgroundError, InputError, StreamBayesError
+from stream_bayes.eventlog.factory import open_existing_log
 from stream_bayes.events import Label, Observation
 from stream_bayes.learners.base.regressor import Regressor, check_target
 from stream_bayes.records import Source
 from stream_bayes.units import milliseconds
-from stream_bayes.web.api import schemas
+from stream_bayes.web import schemas
 from stream_bayes.web.readmodel.charts import charts_of
 from stream_bayes.web.readmodel.log_follower import LogFollower
 from stream_bayes.web.readmodel.request_queue import LeaseOwner, Place, QueuedRequest, RequestRefused, SubmittedLabel
@@ -60,7 +57,7 @@ class LabelingService:
         self.settings = settings
         self._failures = [] if failures is None else failures
         lease = milliseconds("web.lease", settings.web.lease) / 1000.0
-        open_log_of = partial(open_existing_log, settings)
+        open_log_of = partial(open_existing_log, settings, lock_seconds=_LOCK_SECONDS)
         self.store = StateStore(lease, settings.labels.abstain_label or None)
         self.models = ModelCache(settings)
         self.log_writer = LogWriter(settings.topics.labels, open_log_of, self._failures.append)
@@ -273,17 +270,6 @@ _FROM_STATUS = (
     "dead_letters",
     "checkpoint_age_seconds",
 )
-
-
-def open_existing_log(settings: Settings) -> Log:
-    """Open the log. A missing SQLite file is an error: none is created."""
-    path = settings.log.removeprefix(SQLITE)
-    if settings.log.startswith(SQLITE) and not Path(path).exists():
-        message = f"{path}: there is no such log"
-        raise LogError(message)
-    if settings.log.startswith(SQLITE):
-        return SqliteLog(path, wait=_LOCK_SECONDS, record_bytes=settings.sqlite.record_bytes)
-    return open_log(settings.log, kafka=settings.kafka)
 
 
 def _same(label: schemas.Answer, other: schemas.Answer) -> bool:

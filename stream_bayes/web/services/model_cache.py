@@ -25,7 +25,7 @@ from stream_bayes.learners import Learner
 from stream_bayes.persistence.checkpoint import CHECKPOINT, Checkpoint
 from stream_bayes.persistence.checkpoint_store import CheckpointStore
 from stream_bayes.persistence.snapshot import read_header
-from stream_bayes.web.api.schemas import DensityBody, PredictionBody
+from stream_bayes.web.schemas import DensityBody, PredictionBody
 from stream_bayes.web.services.posteriors import density_of
 from stream_bayes.web.services.prediction import prediction_view
 

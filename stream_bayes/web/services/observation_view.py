@@ -16,7 +16,7 @@ from stream_bayes.learners.base.labels import as_key
 from stream_bayes.mail.render.reader import render_mail, render_text
 from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.mail.render.spans import TextSpan
-from stream_bayes.web.api import schemas
+from stream_bayes.web import schemas
 from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest
 from stream_bayes.web.readmodel.state_store import StateStore
 from stream_bayes.web.services.log_writer import LogWriter

@@ -10,7 +10,7 @@ from stream_bayes.learners.base.named_posterior import NamedPosterior, ScalarPos
 from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.posteriors import Beta, Gamma
 from stream_bayes.typing import FloatArray
-from stream_bayes.web.api.schemas import DensityBody
+from stream_bayes.web.schemas import DensityBody
 
 # The curve of a probability ends this close to 0 and 1, or where this much probability lies beyond.
 _CLOSEST = 1e-4

@@ -8,7 +8,7 @@ from stream_bayes.events import Observation
 from stream_bayes.learners.base.explanation import FeatureContribution
 from stream_bayes.learners.base.labels import as_key
 from stream_bayes.mail.render.sanitize import visible
-from stream_bayes.web.api.schemas import ContributionBody, PredictionBody
+from stream_bayes.web.schemas import ContributionBody, PredictionBody
 
 # Nothing is ranked here; any strategy will do.
 _STRATEGY = "variance"

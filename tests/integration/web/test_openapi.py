@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from stream_bayes.web.api.schemas import DensityBody
+from stream_bayes.web.schemas import DensityBody
 from tests.support.commands import PATIENCE
 from tests.support.web_testbed import WebTestBed, client, page
 from tests.support.workers import events

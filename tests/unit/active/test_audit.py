@@ -17,7 +17,7 @@ from stream_bayes import LabelBudget, LabelSelector
 from stream_bayes.active import Candidate, Expected
 from stream_bayes.active.audit import Audit, AuditEstimate
 from stream_bayes.errors import InputError, ParameterError
-from stream_bayes.validation import FloatArray
+from stream_bayes.typing import FloatArray
 
 MESSAGES = 10_000
 # The accuracy of the predictor over the stream, from 0 to 1.

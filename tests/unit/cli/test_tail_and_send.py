@@ -235,6 +235,22 @@ def test_labels_for_a_missing_log_are_refused(scene: Scene, run: Run, monkeypatc
     assert not scene.path.exists()
 
 
+def prediction_of(id_: str, offset: int) -> bytes:
+    """A prediction of the observation at this offset of partition 1."""
+    source = Source("emails", 1, offset)
+    return encode(Prediction(id=id_, label="ham", variance=0.1, epistemic_variance=0.0, source=source, model_version=0))
+
+
+def test_a_prediction_of_an_observation_beyond_the_default_limits_is_shown(scene: Scene, run: Run) -> None:
+    scene.write("emails", json.dumps({"id": "m1", "text": "x" * (2 << 20), "subject": "Long"}).encode(), partition=1)
+    scene.write("emails", b'{"id": "m2", "text": ', partition=1)
+    scene.write("predictions", prediction_of("m1", 0), prediction_of("m2", 1))
+    code, output, errors = run("tail", "predictions", "--log", scene.url)
+    assert (code, errors) == (0, "")
+    names = [line.partition('  {"')[0].split("  ")[-1] for line in output.splitlines()]
+    assert names == ["Long", "-"]
+
+
 def test_a_prediction_is_shown_with_the_sender_and_the_subject_of_its_mail(scene: Scene, run: Run) -> None:
     mail = b"From: Ann <ann@example.org>\nSubject: =?utf-8?q?caf=C3=A9?= today\x1b[2J\n\nAt noon?\n"
     with SqliteLog(scene.path, partitions=2) as log:
@@ -242,15 +258,7 @@ def test_a_prediction_is_shown_with_the_sender_and_the_subject_of_its_mail(scene
         log.append("emails", b'{"id": "m2", "text": "hi", "subject": "Two", "sender": "bob"}', b"m2", 1)
         log.commit({})
     for offset, id_ in enumerate(("m1", "m2", "m3")):
-        event = Prediction(
-            id=id_,
-            label="ham",
-            variance=0.1,
-            epistemic_variance=0.0,
-            source=Source("emails", 1, offset),
-            model_version=0,
-        )
-        scene.write("predictions", encode(event), key=id_.encode())
+        scene.write("predictions", prediction_of(id_, offset), key=id_.encode())
     code, output, errors = run("tail", "predictions", "--log", scene.url)
     assert (code, errors) == (0, "")
     names = [line.partition('  {"')[0].split("  ")[-1] for line in output.splitlines()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from stream_bayes.engine import Engine
@@ -245,12 +247,21 @@ def test_labels_for_the_newest_observation(cut: int) -> None:
     assert engine.model.learner.predict_one({"x": 1.0}) == pytest.approx(10.0 / (4.0 + model))
 
 
-def test_a_dead_letter_has_the_record_and_the_time_of_the_log() -> None:
+@pytest.mark.parametrize(
+    ("timestamp", "at"),
+    [
+        (1000, datetime(1970, 1, 1, 0, 0, 1)),
+        (-(2**62), datetime(1970, 1, 1)),
+        (2**62, datetime(9999, 12, 31, 23, 59, 59)),
+    ],
+)
+def test_a_dead_letter_has_the_record_and_its_timestamp(timestamp: int, at: datetime) -> None:
     stream = Stream()
     stream.observe(MAIL, None, "p", lead=60)
     stream.put("labels", b"\xff\x00")
+    stream.records[-1] = stream.records[-1]._replace(timestamp=timestamp)
     _, outcome = run(settings_for(SPAM), stream)
     letter = outcome.outputs[-1]
     assert isinstance(letter, DeadLetter)
     assert (letter.code, letter.topic, letter.offset, letter.payload) == ("not-json", "labels", 0, b"\xff\x00")
-    assert letter.at.timestamp() == 60.0
+    assert letter.at == at.replace(tzinfo=UTC)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.errors import LogError
-from stream_bayes.eventlog.factory import open_log
+from stream_bayes.config import Settings, SqliteSettings
+from stream_bayes.errors import LogError, LogNotFound
+from stream_bayes.eventlog.factory import open_existing_log, open_log
 from tests.support.logs import poll_all, put, values
 
 
@@ -22,6 +23,20 @@ def test_a_relative_and_an_absolute_path(tmp_path: Path, monkeypatch: pytest.Mon
     with open_log(f"sqlite:///{tmp_path}/folder/log with spaces.db", "readers", ["mails"]) as log:
         assert values(poll_all(log)) == [b"one", b"two"]
         assert len(log.end_offsets("mails")) == 3
+
+
+@pytest.mark.parametrize("lock_seconds", [None, 0.5])
+def test_an_existing_log_is_opened_and_a_missing_one_is_not_created(tmp_path: Path, lock_seconds: float | None) -> None:
+    path = tmp_path / "log.db"
+    settings = Settings(log=f"sqlite:///{path}", sqlite=SqliteSettings(record_bytes=2 << 20))
+    with pytest.raises(LogNotFound, match=rf"there is no such log \({path}\)"):
+        open_existing_log(settings, lock_seconds=lock_seconds)
+    assert not path.exists()
+    with open_log(settings.log) as log:
+        put(log, "mails", b"one")
+    with open_existing_log(settings, lock_seconds=lock_seconds) as log:
+        assert log.max_record_bytes("mails") == 2 << 20
+        assert [record.value for record in log.read("mails", 0, 0, 9)] == [b"one"]
 
 
 def test_names_that_sqlite_would_take_for_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from stream_bayes.events import Status
 from stream_bayes.runtime import monitoring
+from stream_bayes.runtime.partition_processor import STAGES
 from tests.support.label_requests import requests
 from tests.support.logs import Logs
 from tests.support.workers import INPUTS, events, feed, journal_order, settings_in, stream, work
@@ -39,7 +41,8 @@ def test_status_events_are_complete(logs: Logs, tmp_path: Path) -> None:
     assert last["dead_letters"] == sum(last["dead_letters_by_code"].values()) == len(events(log, "dead-letters"))
     assert (last["lag"], last["partition"], last["group"]) == (0, 0, settings.group)
     assert last["duplicates"] == engine.counts["duplicate"] > 0
-    assert set(last["stage_seconds"]) >= {"read", "decode", "fold", "encode", "commit"}
+    assert set(last["stage_seconds"]) == set(STAGES)
+    assert ", ".join(STAGES) in (Status.model_fields["stage_seconds"].description or "")
     assert last["metrics"]["accuracy"] > 0.3
     assert [event["events_in"] for event in found] == sorted(event["events_in"] for event in found)
 

@@ -19,7 +19,7 @@ function rows(state) {
   return [
     row("worker", "Worker", kind === "good" ? "running" : words, state.summary, kind),
     row("lag", "Lag", lag === null ? "unknown" : lag === 0 ? "none" : formatLag(lag).replace("lag ", "") + ""),
-    row("dead", "Dead letters", dead === 0 ? "none" : `${whole(dead)}: could not be read`, command, dead === 0 ? "" : "warn"),
+    row("dead", "Dead letters", dead === 0 ? "none" : `${whole(dead)}: could not be used`, command, dead === 0 ? "" : "warn"),
     row("audit", "Accuracy by the audit", auditText(state.partitions)),
     row("checkpoint", "Checkpoint", checkpointAge(state.partitions)),
   ];

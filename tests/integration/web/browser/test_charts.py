@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.browser import Visit, visiting, wait_until
+from tests.support.logs import put
 from tests.support.web_testbed import WebTestBed, client, page
 
 pytestmark = pytest.mark.browser
@@ -40,8 +41,10 @@ def answer(testbed: WebTestBed, address: str, count: int) -> None:
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> WebTestBed:
-    """A log whose worker has learned a dozen labels and written several status events."""
+    """A log whose worker has learned a dozen labels, refused one, and written several status events."""
     testbed = WebTestBed(tmp_path_factory.mktemp("testbed"))
+    with testbed.open() as log:
+        put(log, "labels", b"no event")
     for _ in range(3):
         testbed.send_generated(50)
         testbed.work()
@@ -102,6 +105,13 @@ def _assert_bars(ann: Visit, name: str, counts: list[int]) -> None:
     heights = bars.evaluate_all("all => all.map(one => Number(one.getAttribute('height')))")
     filled = [count for count in counts if count]
     assert heights == pytest.approx([heights[0] / filled[0] * count for count in filled], abs=0.3)
+
+
+def test_the_row_of_the_worker_says_how_many_records_could_not_be_used(ann: Visit) -> None:
+    ann.open("charts")
+    dead = ann.page.locator("#worker-status [data-status=dead]")
+    expect(dead.locator("dd")).to_have_text("1: could not be used")
+    expect(dead).to_have_attribute("title", "stream-bayes dead-letters list")
 
 
 def test_a_chart_is_read_with_arrow_keys_and_as_a_table(ann: Visit) -> None:

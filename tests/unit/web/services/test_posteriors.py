@@ -17,7 +17,7 @@ from stream_bayes.engine.model_adapter import ModelAdapter
 from stream_bayes.errors import NoPosterior
 from stream_bayes.learners.base.named_posterior import NamedPosterior
 from stream_bayes.posteriors import Beta, Gamma, Normal, StudentT
-from stream_bayes.web.api.schemas import DensityBody
+from stream_bayes.web.schemas import DensityBody
 from stream_bayes.web.services.model_cache import ModelCache
 from stream_bayes.web.services.posteriors import density, density_of
 from tests.support.learners import LEARNERS

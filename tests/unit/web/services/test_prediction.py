@@ -26,7 +26,7 @@ from stream_bayes.events import Observation
 from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.posteriors import Beta
 from stream_bayes.testing import frozen
-from stream_bayes.web.api.schemas import PredictionBody
+from stream_bayes.web.schemas import PredictionBody
 from stream_bayes.web.services.model_cache import ModelCache
 from stream_bayes.web.services.prediction import prediction_view
 from tests.support.learners import LEARNERS
