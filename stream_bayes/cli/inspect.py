@@ -132,7 +132,7 @@ def _labels(parameters: dict[str, Any], arrays: Arrays) -> list[dict[str, Any]]:
     if "labels" in arrays and "class_weight" in arrays:
         labels = json.loads(arrays["labels"].tobytes())
         evidence = arrays["class_weight"]
-    elif "counts" in arrays:  # a pair for each coin
+    elif "counts" in arrays:  # a pair for each key
         labels = parameters["classes"]["tuple"]
         evidence = arrays["counts"].sum(axis=0)
     elif "word.buckets" in arrays:  # mails of both kinds

@@ -110,7 +110,7 @@ def check_bad_features_change_nothing(learner: Any) -> None:
     streams.refused(model, partial(model.learn_one, [1.0, 2.0], label))
     streams.refused(model, partial(model.test_then_train, [{"a": 1.0}], [label, label]))
     if getattr(learner, "on", "features") is None:
-        return  # one coin for all events: features are not looked at
+        return  # one posterior for all events: features are not looked at
     name = getattr(learner, "on", "a")
     for bad in _BAD_VALUES:
         x = {**stream[0][0], name: bad}
