@@ -232,8 +232,8 @@ class FeedbackRegime(NamedTuple):
         """The selector that decides for each message; None if the labels to learn are known beforehand."""
         if not self.is_active or self.strategy_name in {FIRST, RANDOM}:
             return None
-        score = RANDOM if self.strategy_name == PACED else self.strategy_name
-        return LabelSelector(score, LabelBudget(total=self.budget), seed=self.seed)
+        strategy = RANDOM if self.strategy_name == PACED else self.strategy_name
+        return LabelSelector(strategy, LabelBudget(total=self.budget), seed=self.seed)
 
     def scheduled(self, stream: Stream, max_bytes: int | None) -> Feedback:
         """The feedback whose labels are known beforehand; for a random sample the stream is read once to count it."""

@@ -4,7 +4,7 @@ The page reads the log and the newest checkpoints, and writes nothing but labels
 
 api                  the ASGI application, its routes, schemas and metrics
 security             authentication, login, middleware and security headers
-services             what the routes call: labeling, predictions, posteriors, writing to the log
+services             what the routes call: labelling, predictions, posteriors, writing to the log
 readmodel            the state of the page, built from the log
 static               the page itself: HTML, CSS and JavaScript
 server               uvicorn with a listening socket, limits and log output

@@ -179,12 +179,12 @@ class OpenTransactions:
         """What an operator has to do about a hanging transaction of this transactional id."""
         place = hanging.place
         if hanging.is_committed and WRITER_NAME.fullmatch(name):
-            member = name.removeprefix("writer.")
+            instance_id = name.removeprefix("writer.")
             return (
                 "It was committed, so do not abort it. No program returns with this id. Stop the program that wrote "
                 "it, if it still runs, and end the transaction in Python: from stream_bayes.eventlog.kafka import "
                 f"KafkaLog; KafkaLog({self._connection.servers!r}, 'writer', ['{place.topic}'], "
-                f"member='{member}').close()"
+                f"instance_id='{instance_id}').close()"
             )
         if hanging.is_committed:
             return (

@@ -32,9 +32,9 @@ logger = logging.getLogger("stream_bayes.eventlog")
 _SLOW_SECONDS = 1.0
 
 
-def transactional_id(group: str | None, member: str | None) -> str:
+def transactional_id(group: str | None, instance_id: str | None) -> str:
     """The transactional id of a log: that of a member of a group returns with it, any other one is used once."""
-    return f"{group or 'writer'}.{member or uuid4().hex}"
+    return f"{group or 'writer'}.{instance_id or uuid4().hex}"
 
 
 class TransactionalWriter:
