@@ -160,7 +160,10 @@ class BatchPlanner:
             raise EventError("wrong-topic", message)
         named_offset = self._offset_in(observation.id)
         if named_offset is not None and named_offset != offset:
-            message = f"the id {observation.id!r} is that of the record at offset {named_offset}, by its place"
+            message = (
+                f"the id {observation.id!r} names another record, the one at offset {named_offset}: send the "
+                "observation with an id of its own"
+            )
             raise EventError("bad-id", message)
         id_digest = digest_of(observation.id)
         # No other observation can have an id that is a place: its content is not compared with any.
@@ -270,8 +273,8 @@ class BatchPlanner:
             found = self._offset_in(label.id)
         if found is None:
             message = (
-                "no observation of the last ones has this id: give the label its source, or send it after its "
-                "observation"
+                "no observation in the dedup window has this id: give the label its source (topic, partition and "
+                "offset of the observation), or send it after its observation"
             )
             raise EventError("unknown-observation", message)
         return found

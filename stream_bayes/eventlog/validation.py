@@ -108,7 +108,10 @@ def no_such_partition(topic: str, number: int, count: int) -> LogError:
 
 def too_few_partitions(topic: str, count: int, wanted: int) -> LogError:
     """The error of a topic that cannot be made larger."""
-    message = f"the topic {topic} has {count} partitions, and needs {wanted}: a record and what comes of it share one"
+    message = (
+        f"the topic {topic} has {count} partitions and needs {wanted}, since outputs go to the partition with the "
+        "number of their input: add partitions to it, or name another topic"
+    )
     return LogError(message)
 
 

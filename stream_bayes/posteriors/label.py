@@ -174,14 +174,15 @@ class LabelPredictive(Value, _LabelPredictiveFields):
     def interval(self, mass: float = 0.95, label: Hashable | None = None) -> tuple[float, float]:
         """Return the equal-tailed credible interval of the latent probability of a label, by default `self.label`.
 
-        Of two labels either can be named; of three or more only the most probable has a latent belief.
+        Of two labels either can be named; of three or more only the most probable has a latent posterior.
         """
         low, high = self.latent.interval(mass)
         if label is None or label == self.label:
             return low, high
         if label not in self.probabilities or len(self.probabilities) != 2:
             message = (
-                f"no latent belief about {shown(label)}: there is one for {self.label!r}, and for the other of two"
+                f"there is no latent posterior for the label {shown(label)}: name {self.label!r}, or the other label "
+                "if there are two"
             )
             raise InputError(message)
         return 1.0 - high, 1.0 - low
