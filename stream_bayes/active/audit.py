@@ -156,7 +156,7 @@ class Audit:
         return AuditEstimate(1.0 - error, 1.0 - max(worst, error), 1.0 - min(best, error), self.answers, effective)
 
     def summary(self) -> dict[str, object]:
-        """What a notebook shows: the estimate of the accuracy and its 90 % interval."""
+        """The rows of the notebook card: the estimate of the accuracy and its 90 % interval."""
         estimate = self.estimate(notebook_html.MASS)
         if estimate is None:
             return {"accuracy": "no audited answer yet"}

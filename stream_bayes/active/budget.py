@@ -95,7 +95,7 @@ class LabelBudget:
         self.used = 0
         """Labels requested so far."""
         self.audited = 0
-        """Those of them that were requested for the audit."""
+        """Labels requested for the audit; they are part of `used`."""
         self.seen = 0
         """Messages so far."""
         # Kept without a limit for periods too: the settings may have one after the next start.
@@ -259,7 +259,7 @@ class LabelBudget:
         return self._times.count_after(begin), self._audit_times.count_after(begin)
 
     def summary(self) -> dict[str, object]:
-        """What a notebook shows: the limits, and what was spent of them."""
+        """The rows of the one-line text: the limits, and what was spent of them."""
         rows: dict[str, object] = {}
         if self.total is not None:
             rows["requested"] = f"{self.used:,} of {self.total:,} labels"
@@ -288,7 +288,7 @@ class LabelBudget:
         return {**self.summary(), "reserve": self.reserve, "audit fraction": self.audit_fraction}
 
     def state(self) -> dict[str, Any]:
-        """What was spent, for a checkpoint."""
+        """The spent labels and the counters, for a checkpoint."""
         times = {"times": self._times.state(), "audit_times": self._audit_times.state()}
         return {
             **{"used": self.used, "audited": self.audited, "seen": self.seen},

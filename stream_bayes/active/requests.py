@@ -30,7 +30,7 @@ class Expected(NamedTuple):
     label: Any
     """The most probable label; None if there is none yet, or if numbers are predicted."""
     probability: float
-    """Of that label."""
+    """The predicted probability of that label."""
 
 
 class RequestReason(NamedTuple):
@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
     """The value of its label by the strategy."""
     expected: Expected | None = None
     content: Any = None
-    """What near-duplicates are found by; None if they are not looked for."""
+    """The content by which near-duplicates are found; None if they are not looked for."""
     title: str = ""
     """Its id, for display."""
 

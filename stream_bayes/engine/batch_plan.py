@@ -31,7 +31,7 @@ GONE = "observation-gone"
 
 
 class PlannedAction(NamedTuple):
-    """What is to be done with one event."""
+    """The action that is planned for one event."""
 
     input: InputEvent
     action: Action
@@ -70,11 +70,11 @@ class BatchPlan(NamedTuple):
     observations: Mapping[int, Observation]
     """The observations of the batch itself, by offset."""
     decisions: ReplayDecisions | None
-    """What was decided when the events were first processed; None if this is the first time."""
+    """The decisions made when the events were first processed; None if this is the first time."""
 
 
 class PlanningState(Protocol):
-    """What a planner reads of an engine."""
+    """The part of an engine that a planner reads."""
 
     model: ModelAdapter
     label_history: LabelHistory

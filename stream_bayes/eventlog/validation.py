@@ -122,5 +122,5 @@ def no_group(what: str) -> LogError:
 
 
 def chosen_partition(key: bytes | None, count: int, turn: int) -> int:
-    """The same partition for the same key, by CRC-32; records without a key take turns."""
+    """The partition of a key, by CRC-32: always the same one; records without a key take turns."""
     return (turn if key is None else zlib.crc32(key)) % count

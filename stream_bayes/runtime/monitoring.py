@@ -165,6 +165,6 @@ class ProgressLogger:
 
 
 def _accuracy(engines: list[Engine]) -> dict[str, str]:
-    """That of the audit, where there is one partition: estimates of several do not add up."""
+    """The accuracy by the audit, where there is one partition: estimates of several do not add up."""
     audit = audit_of(engines[0].selector) if len(engines) == 1 else None
     return {} if audit is None else {"accuracy": f"{audit.accuracy:.3f} ({audit.low:.3f} to {audit.high:.3f})"}

@@ -34,7 +34,7 @@ _CHUNK = 1000
 
 
 class RecoveryResult(NamedTuple):
-    """What a recovery did."""
+    """The counts and times of a recovery."""
 
     checkpoint: int | None
     """The journal offset of the checkpoint that was loaded; None if there was none."""

@@ -168,7 +168,7 @@ class KafkaLog(Log):
         return self._reading("heartbeat").heartbeat()
 
     def max_record_bytes(self, topic: str) -> int:
-        """What the topic's max.message.bytes leaves for a record."""
+        """The largest record of a topic, from its max.message.bytes."""
         return self._topics.settings(topic).max_record_bytes
 
     def discard(self) -> None:

@@ -176,7 +176,7 @@ class OpenTransactions:
         return LogUnavailable(message)
 
     def _remedy(self, hanging: HangingTransaction, name: str) -> str:
-        """What an operator has to do about a hanging transaction of this transactional id."""
+        """The instruction to an operator about a hanging transaction of this transactional id."""
         place = hanging.place
         if hanging.is_committed and WRITER_NAME.fullmatch(name):
             instance_id = name.removeprefix("writer.")

@@ -172,7 +172,7 @@ class TransactionalWriter:
         self._slow = None
 
     def _undone(self, problem: Exception) -> LogError:
-        """What to say where a commit has failed; it is doubtful where it came so far, or the broker has ended it."""
+        """The error of a failed commit; its outcome is unknown if it came so far, or if the broker has ended it."""
         self._doubtful = self._slow or self._transactions.last
         self._slow = None
         if isinstance(problem, (TransactionTimeout, *FENCED)) or self._doubtful.ends is not None:

@@ -71,7 +71,7 @@ class CompilationNotice:
 
 
 NOTICE = CompilationNotice()
-"""That of this process."""
+"""The notice of this process."""
 
 
 def compiled_kernels() -> int:

@@ -31,7 +31,7 @@ SMALLEST_UNEXPLAINED = 1e-8
 
 
 class Assumptions(NamedTuple):
-    """What the constructor fixes."""
+    """The parameters of the prior, which the constructor fixes."""
 
     form: int
     plug_in: bool
@@ -47,7 +47,7 @@ class VarianceSums(NamedTuple):
     """Means fitted to them."""
     scatter: float
     scale: float
-    """What they add to the posterior scale."""
+    """The sum of squares that they add to the posterior scale."""
     level: float
     """The largest mean^2."""
 

@@ -103,7 +103,7 @@ def solve_panel(
 def rotate_panel(
     r0: FloatArray, r1: FloatArray, r2: FloatArray, r3: FloatArray, rotations: FloatArray, rest: FloatArray
 ) -> None:
-    """The same, and rotate the event into the four rows."""
+    """Take four solved columns out of the rest of the event, and rotate the event into the four rows."""
     u0 = rotations[0, 0]
     u1 = rotations[0, 1]
     u2 = rotations[0, 2]

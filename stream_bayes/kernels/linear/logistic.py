@@ -77,7 +77,7 @@ def fold_logistic_full(
 
 @kernel
 def fold_logistic_diagonal(rows: Rows, score: bool, cells: FloatArray, numbers: FloatArray, joint: Joint) -> bool:
-    """The same for independent weights; False when arithmetic would leave the finite numbers."""
+    """Score each row, then learn it, with independent weights; False when arithmetic would leave the finite numbers."""
     for row in range(len(rows.labels)):
         begin = rows.row_starts[row]
         end = rows.row_starts[row + 1]

@@ -1,4 +1,4 @@
-"""What a mail is made of, as numbers: words and pairs of words, byte n-grams, and what its header tells.
+"""Tokens of a mail, as hashes: words and pairs of words, byte n-grams, and tokens of its header.
 
 Each feature is a 64-bit hash, folded into a bucket and kept once a mail. Which were kept is looked up in a table of
 slots, each a bucket and the mark of the mail that put it there, so that nothing is cleared between mails.

@@ -8,7 +8,7 @@ from stream_bayes.learners.base.labels import Label
 
 
 class FeatureContribution(NamedTuple):
-    """What one feature adds to the log-odds of a label, or to a predicted number."""
+    """The contribution of one feature to the log-odds of a label, or to a predicted number."""
 
     kind: str
     """word, feature, host, sender, ..."""

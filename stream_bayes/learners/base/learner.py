@@ -83,7 +83,7 @@ class Learner(base.Estimator):
         return False
 
     def _evidence_summary(self) -> dict[str, Any]:
-        """What a notebook shows of the evidence, by name: the number of events learned, of features, of each class."""
+        """The evidence on the notebook card, by name: the number of events learned, of features, of each class."""
         return {}
 
     def _repr_html_(self) -> Html:

@@ -51,9 +51,9 @@ class LogOddsFusion(Classifier):
     calibration
         "platt", "beta" or "none": the map from the combined log-odds to those that are answered.
     prior_precision
-        Of the weights of the stack around an even 1/K each, and of its intercept around 0.
+        Prior precision of the weights of the stack around an even 1/K each, and of its intercept around 0.
     calibration_precision
-        Of the weights of the calibration around the identity.
+        Prior precision of the weights of the calibration around the identity.
     largest_log_odds
         Log-odds are clipped at this size before they are stacked and before they are calibrated.
     classes
@@ -146,7 +146,7 @@ class LogOddsFusion(Classifier):
         return dict(zip(self.members, self._evidence.tolist(), strict=True))
 
     def reliability(self, bins: int = 15) -> Reliability:
-        """What was predicted against what came, over all events learned."""
+        """The calibration over all events learned: predicted probabilities against observed frequencies."""
         return self._record.reliability(bins)
 
     def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:

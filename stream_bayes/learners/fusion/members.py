@@ -33,12 +33,12 @@ class MemberPredictions(NamedTuple):
     log_odds: FloatArray
     """0 where it does not know both labels."""
     variance: FloatArray
-    """Of its latent log-odds."""
+    """Variance of the member's latent log-odds."""
 
 
 @dataclass(frozen=True, eq=False)
 class MemberBatch(Batch):
-    """The same events in the form of each member; to others it is a batch in the form of the first."""
+    """A batch for each member of the same events; to others it is the batch of the first member."""
 
     parts: tuple[Batch, ...] = ()
     """A batch for each member."""

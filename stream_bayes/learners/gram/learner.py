@@ -31,7 +31,7 @@ MAX_BUCKETS = 4096
 
 
 class RidgePosterior(NamedTuple):
-    """What predictions need, until the evidence changes."""
+    """The ridge posterior by which rows are predicted, until the evidence changes."""
 
     line: Line
     noise: float

@@ -28,7 +28,7 @@ class GramRegression(GramLearner):
     Parameters
     ----------
     strength
-        Of the ridge penalty behind predictions: the prior of a weight is N(0, noise / strength).
+        Strength of the ridge penalty behind predictions: the prior of a weight is N(0, noise / strength).
     noise_variance
         What the variance of the noise is expected to be.
     noise_degrees

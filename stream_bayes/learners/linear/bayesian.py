@@ -41,7 +41,7 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
     Parameters
     ----------
     prior_precision
-        Of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
+        Prior precision of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
     noise_variance
         Variance of the targets around the line, in their unit squared; where it is unknown, the prior guess of it.
     covariance
@@ -163,7 +163,7 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
         return information.entropy(self._posterior.width, self._posterior.log_determinant(), scale, degrees)
 
     def information_gain(self, x: Features) -> float:
-        """What the target of this event would tell of the weights, and of an unknown noise, in nats.
+        """The mutual information of this event's target with the weights, and with an unknown noise, in nats.
 
         With a full covariance and no forgetting, for an event without new features, `entropy()` is expected to fall by
         it; with known noise it falls by exactly 1/2 ln(1 + x'S x / noise_variance), whatever the target.

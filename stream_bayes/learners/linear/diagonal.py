@@ -56,7 +56,7 @@ class DiagonalGaussian:
         return done
 
     def fold_labels(self, rows: Rows, joint: Joint, *, score: bool) -> bool:
-        """The same for labels."""
+        """Score each row, then learn its label; False, and nothing done, when numbers would not be finite."""
         before = self._before(rows, rows.labels >= 0)
         done = fold_logistic_diagonal(rows, score, self.cells, self.numbers, joint)
         self._restore_unless(done, *before)

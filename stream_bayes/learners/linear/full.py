@@ -122,7 +122,7 @@ class FullGaussian:
         return True
 
     def fold_labels(self, rows: Rows, joint: Joint, *, score: bool) -> bool:
-        """The same for labels."""
+        """Score each row, then learn its label. It cannot fail, as `fold`."""
         fold_logistic_full(rows, score, self.factor, self.vectors, self.numbers, joint)
         return True
 
@@ -149,7 +149,7 @@ class FullGaussian:
         return 2.0 * float(np.log(np.diag(self.upper)).sum())
 
     def drop(self, which: BoolArray) -> None:
-        """As if no event had had these features: their columns of the factor go, and what is left is turned upright.
+        """Drop the evidence of these features, as if no event had had them, and make the factor triangular again.
 
         No digits of the other columns are lost, however large the dropped ones were.
         """

@@ -20,7 +20,7 @@ class BayesianLogisticRegression(WeightPosterior, ColumnClassifier):
     Parameters
     ----------
     prior_precision
-        Of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
+        Prior precision of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
     covariance
         "full": all covariances, O(d^2) an event for d weights; "diagonal": O(features present) an event and memory for
         two numbers a weight, for hashed text.

@@ -25,7 +25,7 @@ from stream_bayes.typing import FloatArray
 from stream_bayes.validation import SMALLEST_SCALE, one_of, positive, truth
 
 INTERCEPT = "intercept"
-"""What the weight of the constant is called; no feature can have the name beside it."""
+"""The name of the weight of the constant; no feature can have the name beside it."""
 
 # The product of two of them is what the squares of values are divided by.
 SMALLEST = 1e-20

@@ -29,7 +29,7 @@ class BernoulliNB(NaiveBayes):
     Parameters
     ----------
     prior
-        Of the probability that a message of a class holds a word.
+        Prior of the probability that a message of a class holds a word.
     class_prior_count
         Pseudo-count of each class; 0 gives class frequencies.
     classes

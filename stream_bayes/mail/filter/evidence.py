@@ -44,7 +44,7 @@ def tables_of(evidence: Evidence) -> tuple[Table, ...]:
 
 
 def memory_bytes(evidence: Evidence) -> int:
-    """What the tables take when every bucket has been touched."""
+    """The memory of the tables when every bucket has been touched."""
     return sum(table.nbytes for table in tables_of(evidence))
 
 

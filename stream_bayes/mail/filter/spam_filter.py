@@ -134,7 +134,7 @@ class SpamFilter(Classifier):
 
     @property
     def memory_bytes(self) -> int:
-        """What the tables take once every bucket has been seen."""
+        """The memory of the tables once every bucket has been used."""
         return evidence.memory_bytes(self._evidence)
 
     def prefault(self) -> None:
@@ -187,7 +187,7 @@ class SpamFilter(Classifier):
         return actions
 
     def explain(self, x: Mail, top: int = SHOWN) -> Explanation:
-        """What moved the log-odds of a mail most: words, hosts, senders, each with its share and its posterior."""
+        """The features that moved the log-odds of a mail most, each with its share and its posterior."""
         batch = self._one(x)
         return explain(batch, self.predictive_many(batch), self.members, self._evidence, self._fusion, top)
 

@@ -136,7 +136,7 @@ def read_daily_stats(
 
 @insight.get("/session", responses=problems())
 def read_session(request: Request, service: ServiceDependency) -> schemas.SessionBody:
-    """What the page needs at its start: the CSRF token, the learner's kind, the length of a lease."""
+    """The session of the page at its start: the CSRF token, the learner's kind, the length of a lease."""
     return service.session(request.app.state.authenticator)
 
 

@@ -1,4 +1,4 @@
-"""What the routes call.
+"""Services that the routes call.
 
 labelling_service   leases label requests, writes labels, reports status; owns the store, the models and the threads
 log_writer          the thread that writes labels to the log and reads observations from it
