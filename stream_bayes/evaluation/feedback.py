@@ -40,7 +40,7 @@ class FeedbackRow(NamedTuple):
     """The index of the message in the stream, from 0."""
     raw: bytes
     label: str | None
-    """None if it is not learned now."""
+    """The label to learn; None if it is not learned now."""
     scored: bool
     """Whether the prediction counts; a message that is learned later has a second row."""
 
@@ -169,7 +169,7 @@ class FeedbackRegime(NamedTuple):
 
     feedback: str = "immediate"
     strategy: str | None = None
-    """None for the default strategy."""
+    """The name of the strategy; None for the default one."""
     delay: str | None = None
     """The delay of labels, in messages or as a span of time; None for no delay."""
     seed: int = SEED

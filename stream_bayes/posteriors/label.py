@@ -50,8 +50,8 @@ class _LogitNormalFields(NamedTuple):
 class LogitNormal(LatentProbability, _LogitNormalFields):
     """Logit-normal distribution of a probability q with normal log-odds: q = sigmoid(N(log_odds, log_odds_variance)).
 
-    >>> belief = LogitNormal(1.0, 4.0)
-    >>> round(belief.mean, 4), round(belief.variance, 4), round(belief.median, 4)
+    >>> posterior = LogitNormal(1.0, 4.0)
+    >>> round(posterior.mean, 4), round(posterior.variance, 4), round(posterior.median, 4)
     (0.6477, 0.0877, 0.7311)
     """
 
@@ -109,7 +109,7 @@ class _LabelPredictiveFields(NamedTuple):
     probabilities: Mapping[Any, float]
     """Probability of each label; empty while no label is known."""
     latent: LatentProbability
-    """Belief about the probability of the most probable label."""
+    """Distribution of the probability of the most probable label."""
 
 
 class LabelPredictive(Value, _LabelPredictiveFields):
@@ -142,7 +142,7 @@ class LabelPredictive(Value, _LabelPredictiveFields):
 
     @property
     def mean(self) -> float:
-        """The probability of `label`; that of the latent belief while no label is known."""
+        """The probability of `label`; that of the latent posterior while no label is known."""
         return max(self.probabilities.values()) if self.probabilities else self.latent.mean
 
     @property

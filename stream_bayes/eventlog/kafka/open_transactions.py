@@ -60,7 +60,7 @@ class LastTransaction(NamedTuple):
     is_committed: bool
     """Whether it was committed or is about to be."""
     places: frozenset[Partition]
-    """Where its end is not marked yet, as far as the coordinator knows."""
+    """The partitions in which its end is not marked yet, as far as the coordinator knows."""
 
 
 class HangingTransaction(NamedTuple):

@@ -193,7 +193,7 @@ class TransactionalWriter:
         return ends if ends and found == list(ends.values()) else None
 
     def _hanging_places(self, last: LastTransaction) -> set[Partition]:
-        """Where the last transaction of this name hangs; LogUnavailable where another one hangs, or may be another."""
+        """The partitions in which the last transaction of this name hangs; LogUnavailable if another one may hang."""
         hanging_transactions = self._open.find_hanging_by_producer(last, is_own=True)
         found = [one for one in hanging_transactions if one.place not in self._unended]
         for hanging in found:

@@ -13,7 +13,7 @@ import math
 
 from stream_bayes.kernels.common.jit import kernel
 
-# Of p (1 - p): without it a label that proves a belief wrong would be an infinite observation of no precision.
+# Of p (1 - p): without it a label that contradicts the prediction would be an infinite observation of no precision.
 LEAST_NOISE = 1e-10
 
 

@@ -94,7 +94,7 @@ def move_moments(
 
 @kernel
 def clear_scatter(i: int, width: int, scatter: FloatArray) -> None:
-    """Nothing varies at this place any more."""
+    """Set the scatter of a place to 0: nothing varies there any more."""
     scatter[i, : i + 1] = 0.0
     scatter[i:width, i] = 0.0
 

@@ -70,7 +70,7 @@ def fold_logistic_full(
             grow(columns, factor, vectors, numbers)
             discount(factor, vectors, numbers)
             scatter(columns, values, intercept, vectors, numbers)
-            # As large as a target of linear regression may be: beyond it rounding would leave no belief.
+            # As large as a target of linear regression may be: beyond it rounding would leave no digits.
             target = min(max(mean + offset, -numbers[LARGEST]), numbers[LARGEST])
             absorb(target, precision, factor, vectors, numbers)
 

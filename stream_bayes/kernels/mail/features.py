@@ -61,7 +61,7 @@ class Scratch(NamedTuple):
     hashes: Blocks
     """The hashes of each word."""
     fields: IntArray
-    """Where each header field begins, has its colon and ends."""
+    """Beginning, colon and end of each header field."""
     field_hashes: Blocks
     """The hash of the name of each header field; the last is 0, for the body."""
     field_of: IntArray
@@ -104,7 +104,7 @@ def new_scratch() -> Scratch:
 
 @kernel
 def find_all(text: Bytes, blocks: Blocks, begins: IntArray, ends: IntArray, hashes: Blocks, longer: IntArray) -> int:
-    """Where the words of a text begin and end, and their hashes; returns how many there are."""
+    """Write the beginnings, ends and hashes of the words of a text; returns how many there are."""
     folded = blocks.view(np.uint8)
     fold_mail(text, folded[: len(text)])
     folded[len(text) : len(text) + MARGIN] = 0

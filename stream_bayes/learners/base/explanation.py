@@ -17,7 +17,7 @@ class FeatureContribution(NamedTuple):
     seen: int | None = None
     """Labelled events that had it."""
     seen_towards: int | None = None
-    """Those with the label that positive contributions support."""
+    """Labelled events that had it and the label that positive contributions support."""
     note: str | None = None
     """Why the share has another sign than these counts, if it has."""
 

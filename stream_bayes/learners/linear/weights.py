@@ -128,7 +128,7 @@ class WeightPosterior(ColumnLearner):
         return means, covariances
 
     def _place(self, name: FeatureName) -> int:
-        """Where a weight stands in the posterior, -1 if it was never learned."""
+        """The index of a weight in the posterior, -1 if it was never learned."""
         if self.intercept and name == INTERCEPT:
             return 0 if self._posterior.width else -1
         known = int(self._vocabulary.lookup([check_name(name)])[0])

@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 
 
 class Target(NamedTuple):
-    """Where a link leads."""
+    """The target of a link."""
 
     scheme: str
     """Empty if the link names none or leads nowhere."""

@@ -23,7 +23,7 @@ class PredictionErrors(NamedTuple):
     """The error rate over labelled observations."""
 
     share: float | None = None
-    """None without labels."""
+    """The share of errors; None without labels."""
     labelled: int = 0
     """The number of labelled observations."""
 
