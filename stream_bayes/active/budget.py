@@ -273,7 +273,7 @@ class LabelBudget:
 
     def __repr__(self) -> str:
         """How much of each limit was spent, in one line."""
-        return notebook_html.one_line(type(self).__name__, self._summary())
+        return notebook_html.one_line(type(self).__name__, self._all_rows())
 
     def _repr_html_(self) -> Html:
         """Return what a notebook shows: how much of each limit was spent."""
@@ -282,9 +282,9 @@ class LabelBudget:
             shares["of the total"] = self.used / max(self.total, 1)
         if self.per_period is not None:
             shares["of the period"] = self._recently(self._clock)[0] / max(self.per_period, 1)
-        return notebook_html.card(type(self).__name__, self._summary(), notebook_html.bars_figure(shares))
+        return notebook_html.card(type(self).__name__, self._all_rows(), notebook_html.bars_figure(shares))
 
-    def _summary(self) -> dict[str, object]:
+    def _all_rows(self) -> dict[str, object]:
         return {**self.summary(), "reserve": self.reserve, "audit fraction": self.audit_fraction}
 
     def state(self) -> dict[str, Any]:
