@@ -111,7 +111,7 @@ def _metrics(learner: dict[str, Any], arrays: Arrays) -> dict[str, float | None]
     if not metrics.arrays().keys() <= arrays.keys():
         return {}
     metrics.restore(arrays)
-    return metrics.figures(numbers=issubclass(kind, Regressor))
+    return metrics.target_figures() if issubclass(kind, Regressor) else metrics.label_figures()
 
 
 def _is_learner(header: Any) -> bool:
