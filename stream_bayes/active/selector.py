@@ -179,14 +179,13 @@ class LabelSelector:
         return chosen
 
     def _open(self, candidate: Candidate, clock: int, reason: RequestReason) -> None:
-        key, _, expected, content, title = candidate
-        if content is not None:
-            self._near_duplicates.add(key, content)
+        if candidate.content is not None:
+            self._near_duplicates.add(candidate.key, candidate.content)
         audited = reason.audited is not None
         self.budget.spend(clock, audit=audited)
         self.counts["requested"] += 1
         self.counts["audited"] += audited
-        self.requests.open(key, Request(clock, expected, reason.audited, title))
+        self.requests.open(candidate.key, Request(clock, candidate.expected, reason.audited, candidate.title))
 
     def answered(self, key: ObservationKey, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
         """Record an answer; returns answered, unsure, late (it had expired), repeated, corrected or unrequested."""

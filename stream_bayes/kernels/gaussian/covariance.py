@@ -20,7 +20,10 @@ from stream_bayes.kernels.naive_bayes.gaussian import NormalPrior, posterior_sca
 from stream_bayes.typing import BoolArray, FloatArray, IntArray
 
 # Up to SHARED there are correlations.
-FULL, SHARED, DIAGONAL, SPHERICAL = range(4)
+FULL = 0
+SHARED = 1
+DIAGONAL = 2
+SPHERICAL = 3
 # A variance of this share of mean^2 has a standard deviation of some hundred roundings of the mean: less is constant.
 SMALLEST_SHARE = 1e-26
 # Of a variance below this, quotients leave the finite numbers.

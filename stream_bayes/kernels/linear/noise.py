@@ -13,6 +13,18 @@ from stream_bayes.typing import FloatArray
 LOG_TWO_PI = math.log(2.0 * math.pi)
 
 
+class RegressionScore(NamedTuple):
+    """The prediction for one event."""
+
+    mean: float
+    ignorance: float
+    """x'P^-1 x times the squared scale of the noise; below 0 where a value is too large."""
+    noise: float
+    """Squared scale of the noise."""
+    degrees: float
+    """Degrees of freedom, infinite when the noise is known."""
+
+
 class RegressionScores(NamedTuple):
     """The predictions that a fold makes, an array each with a number for every row."""
 

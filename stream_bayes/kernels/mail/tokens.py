@@ -22,7 +22,12 @@ THIRTY_ONE = np.uint64(31)
 MAX_PROBES = 64
 
 AT = 64
-DASH, DOT, UNDERSCORE, DOLLAR, BANG, TICK = map(np.uint8, b"-._$!'")
+DASH = np.uint8(ord("-"))
+DOT = np.uint8(ord("."))
+UNDERSCORE = np.uint8(ord("_"))
+DOLLAR = np.uint8(ord("$"))
+BANG = np.uint8(ord("!"))
+TICK = np.uint8(ord("'"))
 
 
 def hash_of(name: bytes) -> np.uint64:

@@ -13,7 +13,7 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.common.csr import TargetRows
 from stream_bayes.kernels.linear.full import COUNT, LOG_EVIDENCE
-from stream_bayes.kernels.linear.noise import RegressionScores
+from stream_bayes.kernels.linear.noise import RegressionScore, RegressionScores
 from stream_bayes.learners.base.column_regressor import ColumnRegressor
 from stream_bayes.learners.base.input_checks import check_size
 from stream_bayes.learners.base.labels import check_weight
@@ -168,8 +168,8 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
         With a full covariance and no forgetting, for an event without new features, `entropy()` is expected to fall by
         it; with known noise it falls by exactly 1/2 ln(1 + x'S x / noise_variance), whatever the target.
         """
-        _, ignorance, noise, degrees = self._score(x)
-        return information.gain(ignorance / noise, degrees)
+        score = RegressionScore(*self._score(x))
+        return information.gain(score.ignorance / score.noise, score.degrees)
 
     def rank_by_information(self, events: Batch | Iterable[Features], k: int) -> IntArray:
         """The rows of k events to ask the targets of, best first: each has the largest variance given those before it.
@@ -191,7 +191,7 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
         return float(self._posterior.numbers[LOG_EVIDENCE])
 
     def _score(self, x: Features) -> tuple[float, float, float, float]:
-        """Mean, the parts of the squared scale that are ignorance and noise, and degrees of freedom."""
+        """The fields of a `RegressionScore`, as the kernel returns them: making one would take 0.4 us of 1.1."""
         columns, values = self._pairs(x)
         scored = self._posterior.score(columns, values)
         if scored[1] < 0.0:
@@ -201,10 +201,9 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
     def _fold(self, rows: TargetRows, *, score: bool) -> NumberPredictions:
         scores = RegressionScores(*np.empty((4, len(rows.targets) if score else 0)))
         check_done(self._posterior.fold(rows, scores, score=score))
-        mean, ignorance, noise, degrees = scores
         if self.noise == "known":
-            return NormalPredictions(mean, ignorance, noise)
-        return StudentPredictions(mean, ignorance, noise, degrees)
+            return NormalPredictions(scores.mean, scores.ignorance, scores.noise)
+        return StudentPredictions(scores.mean, scores.ignorance, scores.noise, scores.degrees)
 
     def _evidence_weight(self) -> float:
         return float(self._posterior.numbers[COUNT])

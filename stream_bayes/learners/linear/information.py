@@ -58,7 +58,9 @@ def log_evidence(posterior: FullGaussian) -> float:
     Known noise: N(y; 0, noise (I + X X' / prior)), its determinant and quadratic form from P and the squares left.
     Unknown: the multivariate t that the inverse gamma makes of it.
     """
-    prior, _, _, variance, degrees = posterior.setting
+    prior = posterior.setting.prior
+    variance = posterior.setting.noise_variance
+    degrees = posterior.setting.noise_degrees
     count = float(posterior.numbers[COUNT])
     squares = float(posterior.numbers[SQUARES])
     volume = 0.5 * (posterior.width * math.log(prior) - posterior.log_determinant() - count * math.log(2.0 * math.pi))
